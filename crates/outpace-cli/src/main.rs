@@ -1,0 +1,2 @@
+//! The `outpace` program.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Output that does not slow the program down.
