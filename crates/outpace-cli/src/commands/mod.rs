@@ -1,0 +1,118 @@
+//! The subcommands. To add one: a module with a type that implements [`Action`], and a line in
+//! [`ALL`]. Help, completions and the manual follow.
+
+mod completions;
+mod man;
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, Args, Command};
+
+use crate::failure::{Failure, Outcome};
+
+/// What a subcommand does: its arguments are the type, its help is the type's documentation.
+pub(crate) trait Action: Args {
+    /// The word the user types.
+    const NAME: &'static str;
+
+    /// Does the work.
+    fn run(self) -> Outcome;
+}
+
+/// Every subcommand, in the order `--help` shows them.
+const ALL: &[Subcommand] = &[
+    Subcommand::of::<completions::Completions>(),
+    Subcommand::of::<man::Man>(),
+];
+
+struct Subcommand {
+    name: &'static str,
+    define: fn(Command) -> Command,
+    run: fn(&ArgMatches) -> Outcome,
+}
+
+impl Subcommand {
+    const fn of<A: Action>() -> Self {
+        Self {
+            name: A::NAME,
+            define: A::augment_args,
+            run: |matches| match A::from_arg_matches(matches) {
+                Ok(action) => action.run(),
+                Err(error) => Err(usage(error)),
+            },
+        }
+    }
+}
+
+/// The whole command line, for parsing, completions and the manual.
+pub(crate) fn command_line() -> Command {
+    let subcommands = ALL
+        .iter()
+        .map(|subcommand| (subcommand.define)(Command::new(subcommand.name)));
+    Command::new("outpace")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        .max_term_width(100)
+        .infer_long_args(true)
+        .subcommand_required(true)
+        .subcommands(subcommands)
+}
+
+/// Parses the arguments and does what they ask.
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
+    let matches = command_line()
+        .try_get_matches_from(arguments)
+        .map_err(usage)?;
+    let (name, matches) = matches.subcommand().expect("clap demands a subcommand");
+    let chosen = ALL.iter().find(|subcommand| subcommand.name == name);
+    (chosen.expect("clap knows only the subcommands in ALL").run)(matches)
+}
+
+/// A bad command line in the form of every other error. Help and the version, which clap also
+/// calls errors, are printed here and end the program.
+fn usage(error: clap::Error) -> Failure {
+    if !error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        error.exit();
+    }
+    let text = |kind| match error.get(kind)? {
+        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::Strings(texts) if !texts.is_empty() => Some(texts.join(", ")),
+        ContextValue::StyledStrs(texts) if !texts.is_empty() => Some(texts[0].to_string()),
+        _ => None,
+    };
+    let rendered = error.to_string();
+    let first_line = rendered.lines().next().unwrap_or_default();
+    let object = text(ContextKind::InvalidArg)
+        .or_else(|| text(ContextKind::InvalidSubcommand))
+        .unwrap_or_else(|| "command line".to_owned());
+    let near = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand]
+        .into_iter()
+        .chain([ContextKind::SuggestedValue])
+        .find_map(text);
+    Failure::usage(object, first_line.trim_start_matches("error: ")).remedy(match near {
+        Some(near) => format!("did you mean {near}?"),
+        None => text(ContextKind::ValidValue).map_or_else(
+            || "see: outpace --help".to_owned(),
+            |values| format!("one of: {values}"),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_misspelt_subcommand_gets_its_near_match() {
+        let arguments = ["outpace", "completion"].map(Into::into);
+        let failure = super::run(arguments).expect_err("there is no such subcommand");
+        assert!(
+            failure.to_string().contains("did you mean completions?"),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::command_line().debug_assert();
+    }
+}

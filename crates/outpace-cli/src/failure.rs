@@ -1,0 +1,76 @@
+//! What went wrong, in the one form every error of the program has.
+
+use std::fmt;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What a subcommand ends with: its exit status, or the reason it could not do its work.
+pub(crate) type Outcome = Result<ExitCode, Failure>;
+
+/// An error, shown as `outpace: <object>: <cause>` with one remedy on the line below.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    status: u8,
+    object: String,
+    cause: String,
+    remedy: Option<String>,
+}
+
+impl Failure {
+    /// The user asked for something that does not exist or makes no sense (status 2).
+    pub(crate) fn usage(object: impl fmt::Display, cause: impl fmt::Display) -> Self {
+        Self::new(2, object, cause)
+    }
+
+    /// The program ran and something failed (status 1).
+    pub(crate) fn failed(object: impl fmt::Display, cause: impl fmt::Display) -> Self {
+        Self::new(1, object, cause)
+    }
+
+    fn new(status: u8, object: impl fmt::Display, cause: impl fmt::Display) -> Self {
+        Self {
+            status,
+            object: object.to_string(),
+            cause: cause.to_string(),
+            remedy: None,
+        }
+    }
+
+    /// Adds the one thing the user can do about it.
+    #[must_use]
+    pub(crate) fn remedy(mut self, remedy: impl fmt::Display) -> Self {
+        self.remedy = Some(remedy.to_string());
+        self
+    }
+
+    /// Writes the error to stderr and gives the status to exit with.
+    pub(crate) fn report(&self) -> ExitCode {
+        // A closed stderr leaves nobody to tell; the status still says that it failed.
+        let _ = writeln!(std::io::stderr(), "{self}");
+        ExitCode::from(self.status)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "outpace: {}: {}", self.object, self.cause)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "\n  {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_object_the_cause_and_the_remedy() {
+        let failure = Failure::failed("pty", "out of terminals").remedy("close some and try again");
+        assert_eq!(
+            failure.to_string(),
+            "outpace: pty: out of terminals\n  close some and try again"
+        );
+    }
+}
