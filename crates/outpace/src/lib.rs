@@ -1,1 +1,3 @@
 //! Output that does not slow the program down.
+
+pub mod text;
