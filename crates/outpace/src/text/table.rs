@@ -23,17 +23,22 @@ pub(super) const EIGHT_DIGITS: usize = 100_000_000;
 /// How many numbers are made by arithmetic before the table is made.
 pub(super) const WORTH_IT: u32 = 4_096;
 
-/// Entry `n` has the four digits of `n`, as values from 0 to 9, the first in the lowest byte.
-struct Table(UnsafeCell<[u32; GROUPS]>);
+/// One object, so that the hot path needs one address.
+struct Table {
+    /// 0 until the entries are complete, then [`EIGHT_DIGITS`].
+    reach: AtomicUsize,
+    /// Entry `n` has the four digits of `n`, as values from 0 to 9, the first in the lowest byte.
+    entries: UnsafeCell<[u32; GROUPS]>,
+}
 
-// SAFETY: `make` lets exactly one thread write, before it publishes `REACH`; all others read only
-// what is published (`eight_digits` demands it).
+// SAFETY: `make` lets exactly one thread write the entries, before it publishes the reach; all
+// others read only what is published (`eight_digits` demands it).
 unsafe impl Sync for Table {}
 
-static TABLE: Table = Table(UnsafeCell::new([0; GROUPS]));
-
-/// 0 until the table is complete, then [`EIGHT_DIGITS`].
-static REACH: AtomicUsize = AtomicUsize::new(0);
+static TABLE: Table = Table {
+    reach: AtomicUsize::new(0),
+    entries: UnsafeCell::new([0; GROUPS]),
+};
 
 /// Numbers made without the table so far. Not exact between threads, nor need it be.
 static MADE: AtomicU32 = AtomicU32::new(0);
@@ -42,7 +47,7 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 #[inline(always)]
 pub(super) fn reach() -> usize {
     // Pairs with the release in `make`: who sees the reach sees the entries.
-    REACH.load(Ordering::Acquire)
+    TABLE.reach.load(Ordering::Acquire)
 }
 
 /// The digits of `n` as values from 0 to 9, leading zeros included, the first in the lowest byte.
@@ -56,7 +61,7 @@ pub(super) unsafe fn eight_digits(n: u64) -> u64 {
     // n * 2,224 < 2^40.
     let high = (n * 109_951_163) >> 40;
     let low = n - high * GROUPS as u64;
-    let entries = TABLE.0.get().cast::<u32>();
+    let entries = TABLE.entries.get().cast::<u32>();
     // SAFETY: n < 10^8, so both indices are less than 10,000; the reach was seen with acquire, so
     // the entries are complete and nobody writes to them again.
     let (high, low) = unsafe { (*entries.add(high as usize), *entries.add(low as usize)) };
@@ -86,14 +91,14 @@ fn make() {
         return;
     }
     // SAFETY: the swap lets one thread in, once; the reach is still 0, so nobody reads.
-    let entries = unsafe { &mut *TABLE.0.get() };
+    let entries = unsafe { &mut *TABLE.entries.get() };
     for (hundreds, block) in entries.as_chunks_mut::<100>().0.iter_mut().enumerate() {
         let hundreds = two_digits(hundreds as u32);
         for (n, entry) in block.iter_mut().enumerate() {
             *entry = hundreds | (two_digits(n as u32) << 16);
         }
     }
-    REACH.store(EIGHT_DIGITS, Ordering::Release);
+    TABLE.reach.store(EIGHT_DIGITS, Ordering::Release);
 }
 
 fn two_digits(n: u32) -> u32 {
