@@ -8,9 +8,8 @@
 #![allow(unsafe_code)]
 
 use super::table;
+use super::word::{ASCII, put_first, put_word};
 
-/// 48 is '0': digits become characters by adding this (or or-ing it, for no bit is shared).
-const ASCII: u64 = 0x3030_3030_3030_3030;
 const EIGHT_DIGITS: u64 = table::EIGHT_DIGITS as u64;
 const SIXTEEN_DIGITS: u64 = EIGHT_DIGITS * EIGHT_DIGITS;
 
@@ -91,7 +90,7 @@ integers! {
 unsafe fn write_u64(n: u64, dst: *mut u8) -> usize {
     if n < table::reach() as u64 {
         // SAFETY: `n` is below the reach; there is room for a word.
-        unsafe { put_first(table::eight_digits(n), dst) }
+        unsafe { put_first_digits(table::eight_digits(n), dst) }
     } else {
         // SAFETY: the same is demanded.
         unsafe { write_u64_long(n, dst) }
@@ -122,18 +121,18 @@ unsafe fn write_u64_by(eight_digits: impl Fn(u64) -> u64, n: u64, dst: *mut u8) 
     // further one follows the digits before it, so it ends where the text ends.
     unsafe {
         if n < EIGHT_DIGITS {
-            return put_first(eight_digits(n), dst);
+            return put_first_digits(eight_digits(n), dst);
         }
         let (high, low) = (n / EIGHT_DIGITS, n % EIGHT_DIGITS);
         let mut length = if high < EIGHT_DIGITS {
-            put_first(eight_digits(high), dst)
+            put_first_digits(eight_digits(high), dst)
         } else {
             let (high, middle) = (high / EIGHT_DIGITS, high % EIGHT_DIGITS);
-            let length = put_first(eight_digits(high), dst);
-            put_all(eight_digits(middle), dst.add(length));
+            let length = put_first_digits(eight_digits(high), dst);
+            put_word(ASCII | eight_digits(middle), dst.add(length));
             length + 8
         };
-        put_all(eight_digits(low), dst.add(length));
+        put_word(ASCII | eight_digits(low), dst.add(length));
         length += 8;
         length
     }
@@ -155,10 +154,10 @@ unsafe fn write_u128(n: u128, dst: *mut u8) -> usize {
             let (high, middle) = split_sixteen_digits(high);
             // 2^128 / 10^32 has seven digits.
             let length = write_u64(high as u64, dst);
-            put_sixteen(middle, dst.add(length));
+            put_sixteen_digits(middle, dst.add(length));
             length + 16
         };
-        put_sixteen(low, dst.add(length));
+        put_sixteen_digits(low, dst.add(length));
         length + 16
     }
 }
@@ -191,48 +190,25 @@ const fn high_half(a: u128, b: u128) -> u128 {
     a1 * b1 + mid1 + cross1
 }
 
-/// Writes exactly 16 digits.
+/// Writes exactly 16 digits, leading zeros included.
 ///
 /// # Safety
 /// There is room for 16 bytes at `dst`; `n` is below 10^16.
 #[inline(always)]
-unsafe fn put_sixteen(n: u64, dst: *mut u8) {
+pub(super) unsafe fn put_sixteen_digits(n: u64, dst: *mut u8) {
     // SAFETY: two words of 8 bytes in the room of 16 that is demanded.
     unsafe {
-        put_all(by_arithmetic(n / EIGHT_DIGITS), dst);
-        put_all(by_arithmetic(n % EIGHT_DIGITS), dst.add(8));
+        put_word(ASCII | by_arithmetic(n / EIGHT_DIGITS), dst);
+        put_word(ASCII | by_arithmetic(n % EIGHT_DIGITS), dst.add(8));
     }
 }
 
-/// Writes eight digits without the leading zeros (of zero, one remains); returns how many are left.
-///
 /// # Safety
 /// There is room for 8 bytes at `dst`.
 #[inline(always)]
-unsafe fn put_first(digits: u64, dst: *mut u8) -> usize {
-    // The bit stops the count before the last digit.
-    let leading_zeros = (digits | 1 << 56).trailing_zeros() / 8;
-    // SAFETY: 8 bytes of room are demanded.
-    unsafe { put_word((digits | ASCII) >> (leading_zeros * 8), dst) };
-    8 - leading_zeros as usize
-}
-
-/// Writes all eight digits.
-///
-/// # Safety
-/// There is room for 8 bytes at `dst`.
-#[inline(always)]
-unsafe fn put_all(digits: u64, dst: *mut u8) {
-    // SAFETY: 8 bytes of room are demanded.
-    unsafe { put_word(digits | ASCII, dst) };
-}
-
-/// # Safety
-/// There is room for 8 bytes at `dst`.
-#[inline(always)]
-unsafe fn put_word(characters: u64, dst: *mut u8) {
-    // SAFETY: 8 bytes of room are demanded; the store may be unaligned.
-    unsafe { dst.cast::<u64>().write_unaligned(characters.to_le()) };
+unsafe fn put_first_digits(digits: u64, dst: *mut u8) -> usize {
+    // SAFETY: the same is demanded.
+    unsafe { put_first(digits, digits | ASCII, dst) }
 }
 
 /// The digits of `n`, less than 10^8, as the table has them: halves of the number side by side in

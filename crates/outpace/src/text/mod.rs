@@ -1,9 +1,19 @@
 //! Values to text.
 //!
 //! Every encoder here writes straight to where the text shall stand: it is given a destination with
-//! room for the longest text of its type, and returns how many bytes it used.
+//! room for the longest text of its value, and returns how many bytes it used.
 
+mod cursor;
+pub(crate) mod dispatch;
+mod float;
 mod integer;
+pub(crate) mod message;
+mod piece;
+mod radix;
+mod scratch;
+pub(crate) mod spec;
 mod table;
+mod word;
 
 pub use integer::Integer;
+pub use piece::{Piece, Text};

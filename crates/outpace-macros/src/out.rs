@@ -1,0 +1,185 @@
+//! Tokens put together by hand, in the macro's own scope.
+
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// The most pieces in a tuple; more are put into tuples of tuples.
+const TUPLE: usize = 12;
+
+pub(crate) struct Out {
+    /// outpace's `$crate`.
+    root: TokenTree,
+    /// Where the macro's own names are looked up: a user's variables of the same name are others.
+    own: Span,
+}
+
+impl Out {
+    pub(crate) fn new(root: TokenTree) -> Out {
+        Out {
+            root,
+            own: Span::mixed_site(),
+        }
+    }
+
+    pub(crate) fn ident(&self, name: &str, span: Span) -> TokenTree {
+        TokenTree::Ident(Ident::new(name, span))
+    }
+
+    /// A name or a keyword of the macro's own.
+    pub(crate) fn plain(&self, name: &str) -> TokenTree {
+        self.ident(name, self.own)
+    }
+
+    /// The name to which a reference to an argument is bound.
+    pub(crate) fn argument(&self, index: usize) -> TokenTree {
+        self.plain(&format!("a{index}"))
+    }
+
+    /// The argument itself.
+    pub(crate) fn place(&self, index: usize) -> TokenTree {
+        self.grouped(
+            [self.punct('*'), self.argument(index)]
+                .into_iter()
+                .collect(),
+        )
+    }
+
+    pub(crate) fn punct(&self, c: char) -> TokenTree {
+        TokenTree::Punct(Punct::new(c, Spacing::Alone))
+    }
+
+    pub(crate) fn number(&self, n: usize) -> TokenTree {
+        TokenTree::Literal(Literal::usize_unsuffixed(n))
+    }
+
+    pub(crate) fn string(&self, text: &str, span: Span) -> TokenTree {
+        let mut literal = Literal::string(text);
+        literal.set_span(self.own.located_at(span));
+        TokenTree::Literal(literal)
+    }
+
+    pub(crate) fn group(&self, delimiter: Delimiter, tokens: TokenStream) -> TokenTree {
+        let mut group = Group::new(delimiter, tokens);
+        group.set_span(self.own);
+        TokenTree::Group(group)
+    }
+
+    pub(crate) fn parentheses(&self, tokens: TokenStream) -> TokenTree {
+        self.group(Delimiter::Parenthesis, tokens)
+    }
+
+    pub(crate) fn braces(&self, tokens: TokenStream) -> TokenTree {
+        self.group(Delimiter::Brace, tokens)
+    }
+
+    /// Several tokens as one expression.
+    pub(crate) fn grouped(&self, tokens: TokenStream) -> TokenTree {
+        self.group(Delimiter::None, tokens)
+    }
+
+    /// `…::__private::a::b`
+    fn path_tokens(&self, names: &[&str]) -> impl Iterator<Item = TokenTree> {
+        let names = ["__private"].into_iter().chain(names.iter().copied());
+        let steps = names.flat_map(|name| {
+            [
+                TokenTree::Punct(Punct::new(':', Spacing::Joint)),
+                TokenTree::Punct(Punct::new(':', Spacing::Alone)),
+                self.plain(name),
+            ]
+        });
+        std::iter::once(self.root.clone()).chain(steps)
+    }
+
+    pub(crate) fn path(&self, names: &[&str]) -> TokenTree {
+        self.grouped(self.path_tokens(names).collect())
+    }
+
+    /// A call of one of outpace's private functions.
+    pub(crate) fn call(&self, function: &str, parameters: impl Into<TokenStream>) -> TokenTree {
+        let parameters = self.parentheses(parameters.into());
+        self.grouped(self.path_tokens(&[function]).chain([parameters]).collect())
+    }
+
+    /// `…::format_args!(…)`
+    pub(crate) fn format_args(&self, arguments: impl Into<TokenStream>) -> TokenTree {
+        let arguments = self.parentheses(arguments.into());
+        let call = self
+            .path_tokens(&["format_args"])
+            .chain([self.punct('!'), arguments]);
+        self.grouped(call.collect())
+    }
+
+    /// Tokens with commas between.
+    pub(crate) fn separated(&self, items: impl Iterator<Item = TokenStream>) -> TokenStream {
+        items
+            .flat_map(|item| item.into_iter().chain([self.punct(',')]))
+            .collect()
+    }
+
+    /// A tuple of any arity.
+    pub(crate) fn list(&self, items: impl Iterator<Item = TokenStream>) -> TokenTree {
+        self.parentheses(self.separated(items))
+    }
+
+    /// Pieces as one piece.
+    pub(crate) fn tuple(&self, mut pieces: Vec<TokenTree>) -> TokenTree {
+        while pieces.len() > TUPLE {
+            pieces = pieces
+                .chunks(TUPLE)
+                .map(|chunk| self.list(chunk.iter().cloned().map(Into::into)))
+                .collect();
+        }
+        match pieces.pop() {
+            None => self.string("", self.own),
+            Some(only) if pieces.is_empty() => only,
+            Some(last) => self.list(pieces.into_iter().chain([last]).map(Into::into)),
+        }
+    }
+
+    /// `match (value) { pattern => body, }`
+    pub(crate) fn match_one(
+        &self,
+        value: TokenStream,
+        pattern: TokenStream,
+        body: TokenStream,
+    ) -> TokenStream {
+        let arrow = [
+            TokenTree::Punct(Punct::new('=', Spacing::Joint)),
+            TokenTree::Punct(Punct::new('>', Spacing::Alone)),
+        ];
+        let arm = pattern.into_iter().chain(arrow).chain(body).collect();
+        [self.plain("match")]
+            .into_iter()
+            .chain(value)
+            .chain([self.braces(arm)])
+            .collect()
+    }
+
+    /// `receiver.method(parameters)`
+    pub(crate) fn method(
+        &self,
+        receiver: TokenStream,
+        method: &str,
+        parameters: impl Into<TokenStream>,
+    ) -> TokenStream {
+        let parameters = self.parentheses(parameters.into());
+        receiver
+            .into_iter()
+            .chain([self.punct('.'), self.plain(method), parameters])
+            .collect()
+    }
+
+    /// An operand of what is written around it.
+    pub(crate) fn operand(&self, tokens: Vec<TokenTree>) -> TokenStream {
+        match tokens.len() {
+            1 => tokens.into_iter().collect(),
+            _ => self.parentheses(tokens.into_iter().collect()).into(),
+        }
+    }
+
+    /// std's own macro.
+    pub(crate) fn std(&self, name: &str, input: TokenStream) -> TokenStream {
+        self.path_tokens(&["std", name])
+            .chain([self.punct('!'), self.parentheses(input)])
+            .collect()
+    }
+}

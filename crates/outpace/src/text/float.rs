@@ -1,0 +1,376 @@
+//! Floats to text: the shortest digits that read back as the same number, laid out as std does.
+//!
+//! The digits are [zmij]'s, which writes numbers of ordinary size almost as std does and others in
+//! scientific form; these are taken apart and laid out afresh. A fixed number of decimals is made by
+//! exact integer arithmetic where 128 bits hold it, and by std elsewhere.
+
+#![allow(unsafe_code)]
+
+use super::cursor::Cursor;
+use super::integer::{Integer, put_sixteen_digits};
+use std::mem::{align_of, size_of};
+
+/// How a float is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Layout {
+    /// `{}`: never an exponent, no point where there is no fraction.
+    Display,
+    /// `{:?}`: an exponent below 1e-4 and from 1e16, else at least one decimal.
+    Debug,
+    /// `{:e}`: always an exponent.
+    Exponent,
+}
+
+/// The room for any float in any [`Layout`]: `-0.` and the 323 zeros before the digits of the
+/// smallest, and the words that [zmij] stores.
+const MAX_LEN: usize = 3 + 323 + 17 + ZMIJ_LEN;
+const ZMIJ_LEN: usize = size_of::<zmij::Buffer>();
+const _: () = assert!(align_of::<zmij::Buffer>() == 1);
+
+/// The most decimals that [`put_decimals`] makes by itself.
+const MAX_DECIMALS: usize = 16;
+
+/// `f32` and `f64`.
+pub(crate) trait Float: Copy + zmij::Float + std::fmt::Display {
+    /// Numbers from the first up to the second are written without exponent by zmij.
+    const FIXED: (Self, Self);
+    /// Numbers from the first up to the second are written without exponent by `{:?}`.
+    const DEBUG_FIXED: (Self, Self);
+    #[doc(hidden)]
+    fn within(self, range: (Self, Self)) -> bool;
+    #[doc(hidden)]
+    fn finite(self) -> bool;
+    #[doc(hidden)]
+    fn negative(self) -> bool;
+    #[doc(hidden)]
+    fn magnitude(self) -> Self;
+    #[doc(hidden)]
+    fn not_a_number(self) -> bool;
+    /// `(m, e)` so that the magnitude is `m * 2^e`.
+    #[doc(hidden)]
+    fn parts(self) -> (u64, i32);
+}
+
+macro_rules! float {
+    ($float:ident, $bits:ident, $fixed:expr) => {
+        impl Float for $float {
+            const FIXED: (Self, Self) = $fixed;
+            const DEBUG_FIXED: (Self, Self) = (1e-4, 1e16);
+
+            #[inline(always)]
+            fn within(self, range: (Self, Self)) -> bool {
+                let magnitude = self.abs();
+                (range.0 <= magnitude && magnitude < range.1) || magnitude == 0.0
+            }
+
+            #[inline(always)]
+            fn finite(self) -> bool {
+                self.is_finite()
+            }
+
+            #[inline(always)]
+            fn negative(self) -> bool {
+                self.is_sign_negative()
+            }
+
+            #[inline(always)]
+            fn magnitude(self) -> Self {
+                self.abs()
+            }
+
+            #[inline(always)]
+            fn not_a_number(self) -> bool {
+                self.is_nan()
+            }
+
+            #[inline(always)]
+            fn parts(self) -> (u64, i32) {
+                const FRACTION: u32 = $float::MANTISSA_DIGITS - 1;
+                const EXPONENTS: $bits = $bits::MAX >> (FRACTION + 1);
+                const LOWEST: i32 = $float::MIN_EXP - $float::MANTISSA_DIGITS as i32;
+                let fraction = self.to_bits() & ((1 << FRACTION) - 1);
+                match (self.to_bits() >> FRACTION) & EXPONENTS {
+                    0 => (u64::from(fraction), LOWEST),
+                    exponent => (
+                        u64::from(fraction | (1 << FRACTION)),
+                        LOWEST - 1 + exponent as i32,
+                    ),
+                }
+            }
+        }
+    };
+}
+
+float!(f32, u32, (1e-5, 1e13));
+float!(f64, u64, (1e-5, 1e16));
+
+/// The room that [`put`] needs for this number.
+#[inline(always)]
+pub(super) fn room<F: Float>(value: F) -> usize {
+    if value.within(F::FIXED) {
+        ZMIJ_LEN
+    } else {
+        MAX_LEN
+    }
+}
+
+/// Writes a float at `dst`, returns the length.
+///
+/// # Safety
+/// There is room for [`room`] bytes at `dst`.
+#[inline]
+pub(super) unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
+    if layout != Layout::Exponent && value.within(F::FIXED) && value.within(F::DEBUG_FIXED) {
+        // SAFETY: `room` is at least what zmij needs.
+        unsafe {
+            let length = put_shortest(value, dst);
+            // Whole numbers end in ".0", which `{}` does not show.
+            let whole = layout == Layout::Display
+                && *dst.add(length - 1) == b'0'
+                && *dst.add(length - 2) == b'.';
+            length - 2 * usize::from(whole)
+        }
+    } else {
+        // SAFETY: the same is demanded.
+        unsafe { put_any(value, layout, dst) }
+    }
+}
+
+/// Writes the number as zmij does.
+///
+/// # Safety
+/// There is room for `ZMIJ_LEN` bytes at `dst`; the value is finite.
+#[inline(always)]
+unsafe fn put_shortest<F: Float>(value: F, dst: *mut u8) -> usize {
+    // zmij writes to a buffer type of its own, which is nothing but bytes: it is put where the text
+    // shall stand, and nothing has to be copied.
+    let buffer = dst.cast::<zmij::Buffer>();
+    // SAFETY: there is room for the buffer's size, its alignment is 1, and it is initialised before
+    // it is borrowed.
+    let text = unsafe {
+        buffer.write(zmij::Buffer::new());
+        (*buffer).format_finite(value)
+    };
+    debug_assert!(
+        std::ptr::eq(text.as_ptr(), dst),
+        "zmij's text begins where its buffer does"
+    );
+    text.len()
+}
+
+/// # Safety
+/// As [`put`], but the room is [`MAX_LEN`].
+#[inline(never)]
+unsafe fn put_any<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
+    if !value.finite() {
+        // SAFETY: the room is more than these.
+        return unsafe { put_bytes(not_finite(value), dst) };
+    }
+    let sign = usize::from(value.negative());
+    let fixed = match layout {
+        Layout::Display => true,
+        Layout::Debug => value.within(F::DEBUG_FIXED),
+        Layout::Exponent => false,
+    };
+    let digits = Decimal::of(value);
+    // SAFETY: `MAX_LEN` is for the longest of these.
+    unsafe {
+        *dst = b'-';
+        let dst = dst.add(sign);
+        sign + if fixed {
+            digits.put_fixed(usize::from(layout == Layout::Debug), dst)
+        } else {
+            digits.put_exponent(dst)
+        }
+    }
+}
+
+fn not_finite<F: Float>(value: F) -> &'static [u8] {
+    match (value.not_a_number(), value.negative()) {
+        (true, _) => b"NaN",
+        (_, true) => b"-inf",
+        (_, false) => b"inf",
+    }
+}
+
+/// The shortest digits of a finite number: `0.d1d2d3… * 10^point`.
+struct Decimal {
+    digits: [u8; 24],
+    length: usize,
+    point: i32,
+}
+
+impl Decimal {
+    /// Takes apart what zmij wrote: `123.4`, `0.00012`, `1.234e-30`, `1e+20`.
+    fn of<F: Float>(value: F) -> Decimal {
+        let mut buffer = zmij::Buffer::new();
+        let text = buffer.format_finite(value).trim_start_matches('-');
+        let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
+        let exponent: i32 = exponent.parse().expect("zmij's exponent is an integer");
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let mut digits = [b'0'; 24];
+        digits[..whole.len()].copy_from_slice(whole.as_bytes());
+        digits[whole.len()..whole.len() + fraction.len()].copy_from_slice(fraction.as_bytes());
+        let end = digits
+            .iter()
+            .rposition(|&digit| digit != b'0')
+            .map_or(1, |last| last + 1);
+        let start = digits[..end - 1]
+            .iter()
+            .take_while(|&&digit| digit == b'0')
+            .count();
+        digits.copy_within(start..end, 0);
+        Decimal {
+            digits,
+            length: end - start,
+            point: exponent + whole.len() as i32 - start as i32,
+        }
+    }
+
+    /// Without exponent, with at least `decimals` (0 or 1) decimals.
+    ///
+    /// # Safety
+    /// There is room for `MAX_LEN - 1` bytes at `dst`.
+    unsafe fn put_fixed(&self, decimals: usize, dst: *mut u8) -> usize {
+        let digits = &self.digits[..self.length];
+        // SAFETY: at most 309 digits before the point, or 323 zeros and 17 digits after it.
+        unsafe {
+            if self.point <= 0 && digits != b"0" {
+                let zeros = self.point.unsigned_abs() as usize;
+                put_bytes(b"0.", dst);
+                dst.add(2).write_bytes(b'0', zeros);
+                return 2 + zeros + put_bytes(digits, dst.add(2 + zeros));
+            }
+            let whole = self.point.max(1) as usize;
+            if whole < digits.len() {
+                let (before, after) = digits.split_at(whole);
+                put_bytes(before, dst);
+                *dst.add(whole) = b'.';
+                return whole + 1 + put_bytes(after, dst.add(whole + 1));
+            }
+            put_bytes(digits, dst);
+            dst.add(digits.len())
+                .write_bytes(b'0', whole - digits.len());
+            if decimals > 0 {
+                whole + put_bytes(b".0", dst.add(whole))
+            } else {
+                whole
+            }
+        }
+    }
+
+    /// With exponent.
+    ///
+    /// # Safety
+    /// There is room for `ZMIJ_LEN + 8` bytes at `dst`.
+    unsafe fn put_exponent(&self, dst: *mut u8) -> usize {
+        let digits = &self.digits[..self.length];
+        let exponent = if digits == b"0" { 0 } else { self.point - 1 };
+        // SAFETY: 17 digits, a point, an `e`, and an exponent of at most four characters, which is
+        // an i16 with room for whole words.
+        unsafe {
+            *dst = digits[0];
+            let mut length = 1;
+            if digits.len() > 1 {
+                *dst.add(1) = b'.';
+                length = 2 + put_bytes(&digits[1..], dst.add(2));
+            }
+            *dst.add(length) = b'e';
+            length + 1 + (exponent as i16).write_to(dst.add(length + 1))
+        }
+    }
+}
+
+/// # Safety
+/// There is room for the bytes at `dst`.
+#[inline(always)]
+unsafe fn put_bytes(bytes: &[u8], dst: *mut u8) -> usize {
+    // SAFETY: the room is demanded, and nobody lends bytes that are to be overwritten.
+    unsafe { dst.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    bytes.len()
+}
+
+/// The room that [`put_decimals`] needs: the 309 digits that the largest number has before the
+/// point, and the decimals.
+#[inline(always)]
+pub(super) fn decimals_room<F: Float>(value: F, decimals: usize) -> usize {
+    let (_, exponent) = value.parts();
+    // A u64 has 20 digits.
+    let whole = if exponent <= 0 { 20 } else { 309 };
+    // The sign, the point, and the words that the decimals are made in.
+    2 + whole + decimals.max(MAX_DECIMALS)
+}
+
+/// Writes a float with so many decimals, correctly rounded (ties to even), at `dst`; returns the
+/// length.
+///
+/// # Safety
+/// There is room for [`decimals_room`] bytes at `dst`.
+#[inline]
+pub(super) unsafe fn put_decimals<F: Float>(value: F, decimals: usize, dst: *mut u8) -> usize {
+    let (mantissa, exponent) = value.parts();
+    if !value.finite() {
+        // SAFETY: the room is more than these.
+        return unsafe { put_bytes(not_finite(value), dst) };
+    }
+    if decimals > MAX_DECIMALS || exponent > 0 {
+        // SAFETY: the same is demanded.
+        return unsafe { put_decimals_by_std(value, decimals, dst) };
+    }
+    // The number is mantissa / 2^shift: whole, and a fraction of 2^shift.
+    let shift = exponent.unsigned_abs();
+    let (mut whole, fraction) = match mantissa.checked_shr(shift) {
+        Some(whole) => (whole, mantissa - (whole << shift)),
+        None => (0, mantissa),
+    };
+    // Exact: 53 bits and 54.
+    let power = POWERS[decimals];
+    let product = u128::from(fraction) * u128::from(power);
+    // 2^107 / 2^127 is less than half.
+    let mut scaled = product.checked_shr(shift).unwrap_or(0) as u64;
+    if 0 < shift && shift < 127 {
+        let half = 1 << (shift - 1);
+        let rest = product & ((1 << shift) - 1);
+        let odd = if decimals == 0 { whole } else { scaled } & 1 == 1;
+        scaled += u64::from(rest > half || (rest == half && odd));
+    }
+    if scaled == power {
+        whole += 1;
+        scaled = 0;
+    }
+    let sign = usize::from(value.negative());
+    // SAFETY: the sign, at most 20 digits, the point, and 16 decimals.
+    unsafe {
+        *dst = b'-';
+        let length = sign + whole.write_to(dst.add(sign));
+        if decimals == 0 {
+            return length;
+        }
+        *dst.add(length) = b'.';
+        put_sixteen_digits(
+            scaled * POWERS[MAX_DECIMALS - decimals],
+            dst.add(length + 1),
+        );
+        length + 1 + decimals
+    }
+}
+
+/// # Safety
+/// As [`put_decimals`].
+#[cold]
+#[inline(never)]
+unsafe fn put_decimals_by_std<F: Float>(value: F, decimals: usize, dst: *mut u8) -> usize {
+    // SAFETY: the room is demanded.
+    let cursor = unsafe { Cursor::new(dst, decimals_room(value, decimals)) };
+    cursor.format(format_args!("{value:.decimals$}"))
+}
+
+const POWERS: [u64; MAX_DECIMALS + 1] = {
+    let mut powers = [1; MAX_DECIMALS + 1];
+    let mut i = 1;
+    while i <= MAX_DECIMALS {
+        powers[i] = powers[i - 1] * 10;
+        i += 1;
+    }
+    powers
+};

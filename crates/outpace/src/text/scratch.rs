@@ -1,0 +1,175 @@
+//! Where a message is put together that cannot be written straight into its stream, because code
+//! runs meanwhile that is not outpace's: a `Display` that prints, panics or takes a lock.
+
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::fmt;
+use std::mem::MaybeUninit;
+
+/// Messages up to this length need no memory but the stack.
+const INLINE: usize = 256;
+/// The most that a thread keeps for its next long message, in bytes.
+const KEPT: usize = 64 << 10;
+
+thread_local! {
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// A growing text: on the stack first, then in a buffer that the thread keeps.
+pub struct Scratch {
+    inline: [MaybeUninit<u8>; INLINE],
+    /// How many bytes of `inline` are in use, until it is left.
+    length: usize,
+    /// All of the text, once `inline` was too small. It has no capacity before that.
+    heap: Vec<u8>,
+}
+
+impl Scratch {
+    #[inline]
+    pub(crate) fn new() -> Scratch {
+        Scratch {
+            inline: [const { MaybeUninit::uninit() }; INLINE],
+            length: 0,
+            heap: Vec::new(),
+        }
+    }
+
+    /// The text so far.
+    #[inline]
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        if self.heap.capacity() > 0 {
+            return &self.heap;
+        }
+        // SAFETY: `length` bytes of `inline` have been written.
+        unsafe { std::slice::from_raw_parts(self.inline.as_ptr().cast(), self.length) }
+    }
+
+    /// The text so far.
+    #[inline]
+    pub(crate) fn as_str(&self) -> &str {
+        // SAFETY: all pieces are text, and so is what `core::fmt` writes.
+        unsafe { std::str::from_utf8_unchecked(self.as_bytes()) }
+    }
+
+    /// The text as a string of its own.
+    #[inline]
+    pub(crate) fn into_string(mut self) -> String {
+        let bytes = match self.heap.capacity() {
+            0 => self.as_bytes().to_vec(),
+            _ => std::mem::take(&mut self.heap),
+        };
+        // SAFETY: as in `as_str`.
+        unsafe { String::from_utf8_unchecked(bytes) }
+    }
+
+    /// Has `put` write at most `room` bytes at the place that it is given, and return how many.
+    ///
+    /// # Safety
+    /// It does so, and the bytes are UTF-8.
+    #[inline]
+    pub(crate) unsafe fn append_with(&mut self, room: usize, put: impl FnOnce(*mut u8) -> usize) {
+        if self.heap.capacity() == 0 && room <= INLINE - self.length {
+            // SAFETY: `length` is at most INLINE, and `room` bytes follow.
+            let length = put(unsafe { self.inline.as_mut_ptr().add(self.length).cast() });
+            self.length += length;
+        } else {
+            self.grow(room);
+            let length = put(self.heap.spare_capacity_mut().as_mut_ptr().cast());
+            debug_assert!(length <= room);
+            // SAFETY: the capacity is there, and so many bytes have just been written.
+            unsafe { self.heap.set_len(self.heap.len() + length) };
+        }
+    }
+
+    /// Room for as many more bytes on the heap.
+    #[cold]
+    fn grow(&mut self, room: usize) {
+        if self.heap.capacity() == 0 {
+            let mut heap = SPARE.try_with(Cell::take).unwrap_or_default();
+            heap.clear();
+            heap.reserve(room.saturating_add(2 * INLINE));
+            heap.extend_from_slice(self.as_bytes());
+            self.heap = heap;
+        }
+        self.heap.reserve(room);
+    }
+
+    /// Formats foreign values; panics as std does when one of them says that it cannot be formatted.
+    #[inline]
+    pub(crate) fn append_formatted(&mut self, arguments: fmt::Arguments<'_>) {
+        if fmt::write(self, arguments).is_err() {
+            formatting_failed();
+        }
+    }
+}
+
+#[cold]
+#[track_caller]
+pub(super) fn formatting_failed() -> ! {
+    panic!(
+        "a formatting trait implementation returned an error when the underlying stream did not"
+    );
+}
+
+impl fmt::Write for Scratch {
+    #[inline]
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        // SAFETY: the room is the length.
+        unsafe {
+            self.append_with(text.len(), |dst| {
+                dst.copy_from_nonoverlapping(text.as_ptr(), text.len());
+                text.len()
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Scratch {
+    #[inline]
+    fn drop(&mut self) {
+        if (1..=KEPT).contains(&self.heap.capacity()) {
+            let heap = std::mem::take(&mut self.heap);
+            // A thread that is ending keeps nothing.
+            let _ = SPARE.try_with(|spare| spare.set(heap));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fmt::Write;
+
+    #[test]
+    fn a_text_is_whole_however_it_grows() {
+        for step in [1, 7, INLINE - 1, INLINE, INLINE + 1, 3 * INLINE, KEPT] {
+            let mut scratch = Scratch::new();
+            let mut expected = String::new();
+            while expected.len() < 4 * INLINE + step {
+                let piece: String = ('a'..='z')
+                    .cycle()
+                    .skip(expected.len() % 26)
+                    .take(step)
+                    .collect();
+                scratch.write_str(&piece).unwrap();
+                expected.push_str(&piece);
+                assert_eq!(scratch.as_bytes(), expected.as_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn texts_within_one_another_keep_apart() {
+        let mut outer = Scratch::new();
+        outer.append_formatted(format_args!("{:1000}", 1));
+        {
+            let mut inner = Scratch::new();
+            inner.append_formatted(format_args!("{:2000}", 2));
+            assert_eq!(inner.as_bytes().len(), 2000);
+        }
+        outer.append_formatted(format_args!("{:1000}", 3));
+        assert_eq!(outer.as_bytes(), format!("{:1000}{:1000}", 1, 3).as_bytes());
+    }
+}

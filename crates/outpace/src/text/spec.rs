@@ -1,0 +1,466 @@
+//! What may stand in the braces, `[[fill]align][sign]['#']['0'][width]['.' precision]`, and the
+//! padding that follows from it.
+
+#![allow(unsafe_code)]
+
+use super::cursor::Cursor;
+use super::float::{self, Float, Layout};
+use super::integer::Integer;
+use super::piece::{Piece, sealed::Sealed};
+use super::radix::{self, Radix};
+use std::mem::MaybeUninit;
+
+/// Where the text stands in a field that is wider.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Align {
+    /// Not said: numbers stand right, other text left.
+    Unsaid,
+    /// `<`
+    Left,
+    /// `>`
+    Right,
+    /// `^`
+    Center,
+}
+
+/// A format specification, read by the macros, but for what is only known at run time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spec {
+    fill: char,
+    align: Align,
+    plus: bool,
+    alternate: bool,
+    zero: bool,
+    width: usize,
+    precision: Option<usize>,
+}
+
+impl Spec {
+    /// Nothing in the braces.
+    pub(super) const NONE: Spec = Spec::new(' ', Align::Unsaid, [false; 3], 0, None);
+
+    /// `flags` are those of `+`, `#`, `0`.
+    #[inline(always)]
+    pub const fn new(
+        fill: char,
+        align: Align,
+        [plus, alternate, zero]: [bool; 3],
+        width: usize,
+        precision: Option<usize>,
+    ) -> Spec {
+        Spec {
+            fill,
+            align,
+            plus,
+            alternate,
+            zero,
+            width: in_range(width),
+            precision: match precision {
+                Some(precision) => Some(in_range(precision)),
+                None => None,
+            },
+        }
+    }
+}
+
+/// Widths and precisions have 16 bits; std panics, with these words, when one given at run time has
+/// more.
+#[inline(always)]
+const fn in_range(n: usize) -> usize {
+    assert!(n <= u16::MAX as usize, "Formatting argument out of range");
+    n
+}
+
+/// A number's sign and prefix and what follows them, before padding.
+pub(crate) trait Number: Copy {
+    /// What stands before the digits, padding with `0` excepted.
+    #[doc(hidden)]
+    fn head(self, spec: &Spec) -> &'static str;
+    /// The room that `put_digits` needs.
+    #[doc(hidden)]
+    fn digits_room(self, spec: &Spec) -> usize;
+    /// Writes the digits, returns their number.
+    ///
+    /// # Safety
+    /// There is as much room at `dst` as `digits_room` says.
+    #[doc(hidden)]
+    unsafe fn put_digits(self, spec: &Spec, dst: *mut u8) -> usize;
+}
+
+#[inline(always)]
+fn sign(negative: bool, spec: &Spec) -> &'static str {
+    match (negative, spec.plus) {
+        (true, _) => "-",
+        (false, true) => "+",
+        (false, false) => "",
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ident $unsigned:ident;)*) => {$(
+        impl Number for $integer {
+            #[inline(always)]
+            fn head(self, spec: &Spec) -> &'static str {
+                #[allow(unused_comparisons)]
+                sign(self < 0, spec)
+            }
+
+            #[inline(always)]
+            fn digits_room(self, _: &Spec) -> usize {
+                $unsigned::MAX_LEN
+            }
+
+            #[inline(always)]
+            unsafe fn put_digits(self, _: &Spec, dst: *mut u8) -> usize {
+                #[allow(unused_comparisons)]
+                let magnitude = match self < 0 {
+                    true => (self as $unsigned).wrapping_neg(),
+                    false => self as $unsigned,
+                };
+                // SAFETY: the room is what the integer asks for.
+                unsafe { magnitude.write_to(dst) }
+            }
+        }
+
+        impl Number for InRadix<$integer> {
+            #[inline(always)]
+            fn head(self, spec: &Spec) -> &'static str {
+                match (spec.plus, spec.alternate, self.radix) {
+                    (false, false, _) => "",
+                    (true, false, _) => "+",
+                    (false, true, Radix::Binary) => "0b",
+                    (false, true, Radix::Octal) => "0o",
+                    (false, true, Radix::LowerHex | Radix::UpperHex) => "0x",
+                    (true, true, Radix::Binary) => "+0b",
+                    (true, true, Radix::Octal) => "+0o",
+                    (true, true, Radix::LowerHex | Radix::UpperHex) => "+0x",
+                }
+            }
+
+            #[inline(always)]
+            fn digits_room(self, _: &Spec) -> usize {
+                self.radix.room($integer::BITS)
+            }
+
+            #[inline(always)]
+            unsafe fn put_digits(self, _: &Spec, dst: *mut u8) -> usize {
+                // SAFETY: the room is for as many bits.
+                unsafe { radix::put(self.value as $unsigned as u128, self.radix, dst) }
+            }
+        }
+    )*};
+}
+integers! {
+    u8 u8; u16 u16; u32 u32; u64 u64; u128 u128; usize usize;
+    i8 u8; i16 u16; i32 u32; i64 u64; i128 u128; isize usize;
+}
+
+/// An integer in hexadecimal, octal or binary.
+#[derive(Clone, Copy)]
+pub(crate) struct InRadix<I> {
+    pub(super) value: I,
+    pub(super) radix: Radix,
+}
+
+/// A float in one of its layouts.
+#[derive(Clone, Copy)]
+pub(crate) struct InLayout<F> {
+    pub(super) value: F,
+    pub(super) layout: Layout,
+}
+
+impl<F: Float> Number for InLayout<F> {
+    #[inline(always)]
+    fn head(self, spec: &Spec) -> &'static str {
+        if self.value.not_a_number() {
+            ""
+        } else {
+            sign(self.value.negative(), spec)
+        }
+    }
+
+    #[inline(always)]
+    fn digits_room(self, spec: &Spec) -> usize {
+        match spec.precision {
+            Some(decimals) => float::decimals_room(self.value, decimals),
+            None => float::room(self.value),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn put_digits(self, spec: &Spec, dst: *mut u8) -> usize {
+        let magnitude = self.value.magnitude();
+        // SAFETY: the room is what these ask for.
+        unsafe {
+            match spec.precision {
+                Some(decimals) => float::put_decimals(magnitude, decimals, dst),
+                None => float::put(magnitude, self.layout, dst),
+            }
+        }
+    }
+}
+
+/// A number in a field.
+pub(crate) struct Padded<N> {
+    pub(super) number: N,
+    pub(super) spec: Spec,
+}
+
+/// Numbers up to this length are moved in one go, whatever their length.
+const MOVED: usize = 32;
+
+impl<N> Sealed for Padded<N> {}
+impl<N: Number> Piece for Padded<N> {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        let bare = 3 + self.number.digits_room(&self.spec);
+        match self.spec.width {
+            0 => bare,
+            width => bare + width * self.spec.fill.len_utf8() + MOVED,
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        let Padded { number, spec } = self;
+        let head = number.head(spec);
+        // SAFETY: the room is for the head, the digits, and what `pad` asks for.
+        unsafe {
+            head.put(dst);
+            let length = head.len() + number.put_digits(spec, dst.add(head.len()));
+            if length < spec.width {
+                pad(spec, head.len(), length, dst)
+            } else {
+                length
+            }
+        }
+    }
+}
+
+/// Pads the number of `length` bytes, the first `head` of which are sign and prefix, that stands at
+/// `dst`; returns the new length.
+///
+/// # Safety
+/// At `dst` there is room for `length`, for the width in fill characters, and for `MOVED` bytes.
+#[inline]
+unsafe fn pad(spec: &Spec, head: usize, length: usize, dst: *mut u8) -> usize {
+    let missing = spec.width - length;
+    // With `0` it is neither the fill nor the alignment that counts, and zeros go after the sign.
+    let (fill, align, head) = if spec.zero {
+        ('0', Align::Right, head)
+    } else {
+        (spec.fill, spec.align, 0)
+    };
+    let before = match align {
+        Align::Left => 0,
+        Align::Right | Align::Unsaid => missing,
+        Align::Center => missing / 2,
+    };
+    let fill_length = fill.len_utf8();
+    // SAFETY: what is moved or filled ends at `length + missing * fill_length` at most, but for the
+    // `MOVED` bytes.
+    unsafe {
+        let from = dst.add(head);
+        let to = from.add(before * fill_length);
+        move_up(from, to, length - head);
+        put_fill(fill, before, from);
+        put_fill(fill, missing - before, to.add(length - head));
+    }
+    length + missing * fill_length
+}
+
+/// # Safety
+/// `length.max(MOVED)` bytes are valid for reads at `from` and for writes at `to`.
+#[inline(always)]
+unsafe fn move_up(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: as demanded; bytes beyond the length may not have been written yet, which for
+    // MaybeUninit does not matter.
+    unsafe {
+        if length <= MOVED {
+            let bytes = from.cast::<[MaybeUninit<u8>; MOVED]>().read_unaligned();
+            to.cast::<[MaybeUninit<u8>; MOVED]>().write_unaligned(bytes);
+        } else {
+            to.copy_from(from, length);
+        }
+    }
+}
+
+/// Writes a fill character `count` times.
+///
+/// # Safety
+/// There is room for them at `dst`.
+#[inline(always)]
+unsafe fn put_fill(fill: char, count: usize, dst: *mut u8) {
+    if fill.is_ascii() {
+        // SAFETY: one byte each.
+        unsafe { dst.write_bytes(fill as u8, count) };
+        return;
+    }
+    let mut bytes = [0; 4];
+    let fill = fill.encode_utf8(&mut bytes);
+    for i in 0..count {
+        // SAFETY: there is room for the count of them.
+        unsafe { fill.put(dst.add(i * fill.len())) };
+    }
+}
+
+/// Text in a field, cut after `precision` characters.
+pub(crate) struct PaddedStr<'a> {
+    text: &'a str,
+    spec: Spec,
+    missing: usize,
+}
+
+impl<'a> PaddedStr<'a> {
+    #[inline]
+    pub(super) fn new(text: &'a str, spec: Spec) -> PaddedStr<'a> {
+        let text = match spec.precision {
+            None => text,
+            Some(precision) => match text.char_indices().nth(precision) {
+                Some((end, _)) => &text[..end],
+                None => text,
+            },
+        };
+        let missing = match spec.width {
+            0 => 0,
+            width => width.saturating_sub(text.chars().count()),
+        };
+        PaddedStr {
+            text,
+            spec,
+            missing,
+        }
+    }
+}
+
+impl Sealed for PaddedStr<'_> {}
+impl Piece for PaddedStr<'_> {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        self.text
+            .len()
+            .saturating_add(self.missing * self.spec.fill.len_utf8())
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        let PaddedStr {
+            text,
+            ref spec,
+            missing,
+        } = *self;
+        let before = match spec.align {
+            Align::Left | Align::Unsaid => 0,
+            Align::Right => missing,
+            Align::Center => missing / 2,
+        };
+        let fill_length = spec.fill.len_utf8();
+        // SAFETY: the room is for the text and the missing fill characters.
+        unsafe {
+            let start = dst.add(before * fill_length);
+            if missing > 0 {
+                put_fill(spec.fill, before, dst);
+                put_fill(spec.fill, missing - before, start.add(text.len()));
+            }
+            text.put(start);
+        }
+        text.len() + missing * fill_length
+    }
+}
+
+/// A character in a field.
+pub(crate) struct PaddedChar {
+    bytes: [u8; 4],
+    length: usize,
+    spec: Spec,
+}
+
+impl PaddedChar {
+    #[inline]
+    pub(super) fn new(character: char, spec: Spec) -> PaddedChar {
+        let mut bytes = [0; 4];
+        let length = character.encode_utf8(&mut bytes).len();
+        PaddedChar {
+            bytes,
+            length,
+            spec,
+        }
+    }
+
+    #[inline(always)]
+    fn padded(&self) -> PaddedStr<'_> {
+        let text = std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default();
+        PaddedStr::new(text, self.spec)
+    }
+}
+
+impl Sealed for PaddedChar {}
+impl Piece for PaddedChar {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        self.padded().room()
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        // SAFETY: the same is demanded.
+        unsafe { self.padded().put(dst) }
+    }
+}
+
+/// A text or a character as `{:?}` shows it: quoted, and escaped where need be.
+pub(crate) struct Quoted<'a> {
+    text: &'a str,
+    plain: bool,
+}
+
+impl<'a> Quoted<'a> {
+    #[inline]
+    pub(super) fn new(text: &'a str) -> Quoted<'a> {
+        let plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
+        Quoted {
+            text,
+            plain: text.as_bytes().iter().all(plain),
+        }
+    }
+}
+
+impl Sealed for Quoted<'_> {}
+impl Piece for Quoted<'_> {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        // The longest escape of a byte is that of a control character, `\u{7f}`.
+        let factor = if self.plain { 1 } else { 6 };
+        self.text.len().saturating_mul(factor).saturating_add(2)
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        // SAFETY: the room is for both quotes and the text in its longest form.
+        unsafe {
+            if self.plain {
+                ('"', self.text, '"').put(dst)
+            } else {
+                Cursor::new(dst, self.room()).format(format_args!("{:?}", self.text))
+            }
+        }
+    }
+}
+
+/// A character as `{:?}` shows it.
+pub(crate) struct QuotedChar(pub(super) char);
+
+impl Sealed for QuotedChar {}
+impl Piece for QuotedChar {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        // The quotes, and `\u{10ffff}`.
+        12
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        // SAFETY: the room is for the longest.
+        unsafe { Cursor::new(dst, self.room()).format(format_args!("{:?}", self.0)) }
+    }
+}
