@@ -1,0 +1,443 @@
+//! The guard's lock: reentrant, and free for the thread that held it last.
+//!
+//! An ordinary lock costs two atomic read-modify-writes a message, 10 ns, which is more than the
+//! message itself. Most streams are written by one thread for a long time, so the lock is *biased*
+//! towards the thread that took it several times in a row: while `bias` names a thread and its slot,
+//! that thread enters and leaves with plain stores to the slot. Any other thread that wants in takes
+//! the bias away: it clears `bias`, makes a fence take effect in every thread ([`barrier::heavy`]), and
+//! waits until the slot says that its owner is outside.
+//!
+//! Why that excludes: the owner stores `depth` = 1, fences lightly, and loads `bias` again. The taker
+//! stores `bias` = 0, fences heavily, and loads `depth`. So at least one of them sees the other: either
+//! the owner sees that it has lost the bias, retreats and queues up, or the taker sees it inside and
+//! waits. Leaving is the mirror image: `depth` = 0, fence, and look whether somebody waits.
+//!
+//! Why a slot for each owner: between its first look at `bias` and its store to `depth`, an owner may
+//! be preempted for any length of time, and the store then lands long after the bias is somebody
+//! else's. It lands in its own slot, where nobody looks any more. A slot is handed to another thread
+//! only when its owner no longer exists.
+//!
+//! The bias moves only after a streak of entries by one thread, and the streak it takes doubles with
+//! every take-over in quick succession, so that threads that alternate end up with the ordinary lock,
+//! as they should. Where there is no asymmetric fence (and in tests of the portable path) the bias is
+//! never given, and this is an ordinary reentrant lock.
+//!
+//! All of the state lives here and not in thread-local storage, and thread identities are never
+//! reused: a thread may end with the bias, and whoever comes next takes it.
+
+use crate::barrier;
+use crate::sync::{AtomicU32, AtomicU64, Ordering, const_fn};
+use crate::sys;
+
+/// A thread's identity: never 0, never reused within a process.
+pub(crate) type ThreadId = u64;
+
+/// The calling thread's identity.
+#[inline(always)]
+pub(crate) fn thread_id() -> ThreadId {
+    use std::cell::Cell;
+    thread_local!(static ID: Cell<u64> = const { Cell::new(0) });
+
+    #[cold]
+    fn assign() -> u64 {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        ID.set(id);
+        id
+    }
+
+    let id = ID.get();
+    if id != 0 { id } else { assign() }
+}
+
+/// Whether an entry is a thread's first or one inside another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Entry {
+    Outermost,
+    Nested,
+}
+
+pub(crate) struct Lock {
+    /// The thread that enters and leaves with plain stores, times [`SLOTS`], plus its slot; or 0.
+    bias: AtomicU64,
+    slots: [Slot; SLOTS as usize],
+    mutex: RawMutex,
+    /// The thread that is inside by the mutex, or 0. A thread finds its own identity here only while
+    /// that is true of it.
+    holder: AtomicU64,
+    /// How often the holder is inside.
+    depth: AtomicU32,
+    // The rest is read and written by the holder only.
+    last: AtomicU64,
+    /// Entries in a row by `last`.
+    streak: AtomicU32,
+    /// The streak that earns the bias.
+    price: AtomicU32,
+    /// When the bias was last taken away, in [`sys::coarse_millis`].
+    taken: AtomicU64,
+}
+
+/// A thread that has, or had, the bias.
+struct Slot {
+    owner: AtomicU64,
+    /// The owner's number in the system, to tell when it has ended.
+    owner_task: AtomicU32,
+    /// How often the owner is inside by the bias. Written by the owner only.
+    depth: AtomicU32,
+}
+
+impl Slot {
+    const_fn! {
+        fn new() -> Self {
+            Slot { owner: AtomicU64::new(0), owner_task: AtomicU32::new(0), depth: AtomicU32::new(0) }
+        }
+    }
+}
+
+const SLOTS: u64 = 4;
+
+/// The first streak that earns the bias, and the longest.
+const PRICE: u32 = 2;
+const MAX_PRICE: u32 = 1 << 14;
+/// Take-overs further apart than this are not held against a thread.
+const FORGIVEN_AFTER_MILLIS: u64 = 100;
+
+impl Lock {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Lock {
+                bias: AtomicU64::new(0),
+                slots: [Slot::new(), Slot::new(), Slot::new(), Slot::new()],
+                mutex: RawMutex::new(),
+                holder: AtomicU64::new(0),
+                depth: AtomicU32::new(0),
+                last: AtomicU64::new(0),
+                streak: AtomicU32::new(0),
+                price: AtomicU32::new(PRICE),
+                taken: AtomicU64::new(0),
+            }
+        }
+    }
+
+    fn slot(&self, bias: u64) -> &Slot {
+        &self.slots[(bias % SLOTS) as usize]
+    }
+
+    /// Enters, waiting for other threads. `me` is [`thread_id`].
+    #[inline(always)]
+    pub(crate) fn enter(&self, me: ThreadId) -> Entry {
+        let bias = self.bias.load(Ordering::Relaxed);
+        if bias / SLOTS == me {
+            let depth = &self.slot(bias).depth;
+            if depth.load(Ordering::Relaxed) == 0 {
+                depth.store(1, Ordering::Relaxed);
+                barrier::light();
+                if self.bias.load(Ordering::Relaxed) == bias {
+                    return Entry::Outermost;
+                }
+                depth.store(0, Ordering::Release);
+                wake(depth);
+            }
+        }
+        self.enter_cold(me, true).expect("only a try can fail")
+    }
+
+    /// Enters if no other thread is inside.
+    pub(crate) fn try_enter(&self, me: ThreadId) -> Option<Entry> {
+        self.enter_cold(me, false)
+    }
+
+    #[cold]
+    fn enter_cold(&self, me: ThreadId, wait: bool) -> Option<Entry> {
+        if let Some(depth) = self.depth_of(me) {
+            depth.store(depth.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            return Some(Entry::Nested);
+        }
+        if wait {
+            self.mutex.lock();
+        } else if !self.mutex.try_lock() {
+            return None;
+        }
+        let bias = self.bias.load(Ordering::Relaxed);
+        if bias != 0 && !self.take_bias(bias, me, wait) {
+            self.mutex.unlock();
+            return None;
+        }
+        let streak = if self.last.load(Ordering::Relaxed) == me {
+            self.streak.load(Ordering::Relaxed).saturating_add(1)
+        } else {
+            self.last.store(me, Ordering::Relaxed);
+            0
+        };
+        self.streak.store(streak, Ordering::Relaxed);
+        self.depth.store(1, Ordering::Relaxed);
+        self.holder.store(me, Ordering::Relaxed);
+        Some(Entry::Outermost)
+    }
+
+    /// Where the calling thread counts how often it is inside, if it is inside.
+    fn depth_of(&self, me: ThreadId) -> Option<&AtomicU32> {
+        if self.holder.load(Ordering::Relaxed) == me {
+            return Some(&self.depth);
+        }
+        let slot = self
+            .slots
+            .iter()
+            .find(|slot| slot.owner.load(Ordering::Relaxed) == me)?;
+        (slot.depth.load(Ordering::Relaxed) > 0).then_some(&slot.depth)
+    }
+
+    /// Takes the bias from its owner and waits until that is outside. The caller holds the mutex.
+    fn take_bias(&self, bias: u64, me: ThreadId, wait: bool) -> bool {
+        let depth = &self.slot(bias).depth;
+        self.bias.store(0, Ordering::Relaxed);
+        barrier::heavy();
+        loop {
+            let inside = depth.load(Ordering::Acquire);
+            if inside == 0 {
+                break;
+            }
+            if !wait {
+                // Give it back. An owner that noticed and queued up meanwhile takes it from itself.
+                self.bias.store(bias, Ordering::Relaxed);
+                return false;
+            }
+            wait_while(depth, inside);
+        }
+        if bias / SLOTS != me {
+            let now = sys::coarse_millis();
+            let soon = now - self.taken.swap(now, Ordering::Relaxed) < FORGIVEN_AFTER_MILLIS;
+            let price = if soon {
+                self.price.load(Ordering::Relaxed) * 2
+            } else {
+                PRICE
+            };
+            self.price.store(price.min(MAX_PRICE), Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// Leaves. The calling thread is inside, and `me` is its identity.
+    #[inline(always)]
+    pub(crate) fn leave(&self, me: ThreadId) {
+        let bias = self.bias.load(Ordering::Relaxed);
+        if bias / SLOTS == me {
+            let depth = &self.slot(bias).depth;
+            if depth.load(Ordering::Relaxed) == 1 {
+                depth.store(0, Ordering::Release);
+                barrier::light();
+                if self.bias.load(Ordering::Relaxed) != bias {
+                    wake(depth);
+                }
+                return;
+            }
+        }
+        self.leave_cold(me);
+    }
+
+    #[cold]
+    fn leave_cold(&self, me: ThreadId) {
+        let depth = self
+            .depth_of(me)
+            .expect("only a thread that is inside leaves");
+        let left = depth.load(Ordering::Relaxed) - 1;
+        if left > 0 || !std::ptr::eq(depth, &self.depth) {
+            // Nested; or in by the bias and lost it meanwhile: its taker waits for this store.
+            depth.store(left, Ordering::Release);
+            if left == 0 {
+                wake(depth);
+            }
+            return;
+        }
+        if self.streak.load(Ordering::Relaxed) >= self.price.load(Ordering::Relaxed) {
+            self.give_bias(me);
+        }
+        self.holder.store(0, Ordering::Relaxed);
+        self.mutex.unlock();
+    }
+
+    /// Gives the calling thread, which holds the mutex, the bias, if there is a slot for it.
+    fn give_bias(&self, me: ThreadId) {
+        if !BIASED || !barrier::ready() {
+            return;
+        }
+        let owned_by = |owner| {
+            self.slots
+                .iter()
+                .position(|slot| slot.owner.load(Ordering::Relaxed) == owner)
+        };
+        let abandoned = || {
+            self.slots
+                .iter()
+                .position(|slot| !task_exists(slot.owner_task.load(Ordering::Relaxed)))
+        };
+        let Some(index) = owned_by(me).or_else(|| owned_by(0)).or_else(abandoned) else {
+            // Try again after a longer streak.
+            self.streak.store(0, Ordering::Relaxed);
+            self.price.store(MAX_PRICE, Ordering::Relaxed);
+            return;
+        };
+        let slot = &self.slots[index];
+        slot.owner.store(me, Ordering::Relaxed);
+        slot.owner_task.store(task(), Ordering::Relaxed);
+        slot.depth.store(0, Ordering::Relaxed);
+        self.bias
+            .store(me * SLOTS + index as u64, Ordering::Relaxed);
+    }
+
+    /// In the child of a fork, where only the forking thread lives on: its own entries stay, all
+    /// others never happened.
+    #[cfg(all(unix, not(any(loom, outpace_portable))))]
+    pub(crate) fn reset_after_fork(&self, me: ThreadId) {
+        let inside = self
+            .depth_of(me)
+            .map_or(0, |depth| depth.load(Ordering::Relaxed));
+        self.bias.store(0, Ordering::Relaxed);
+        for slot in &self.slots {
+            slot.owner.store(0, Ordering::Relaxed);
+            slot.depth.store(0, Ordering::Relaxed);
+        }
+        self.mutex.reset_after_fork(inside > 0);
+        self.depth.store(inside, Ordering::Relaxed);
+        self.holder
+            .store(if inside > 0 { me } else { 0 }, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
+mod futex {
+    use super::{AtomicU32, Ordering};
+    use crate::sys;
+
+    /// Whether the bias is ever given.
+    pub(super) const BIASED: bool = true;
+
+    pub(super) use crate::sys::{task, task_exists};
+
+    pub(super) fn wait_while(word: &AtomicU32, value: u32) {
+        sys::futex_wait(word, value);
+    }
+
+    #[cold]
+    pub(super) fn wake(word: &AtomicU32) {
+        sys::futex_wake_one(word);
+    }
+
+    const FREE: u32 = 0;
+    const LOCKED: u32 = 1;
+    const CONTENDED: u32 = 2;
+
+    /// A mutex without a guard, of three states, as in Drepper's "Futexes are tricky".
+    pub(super) struct RawMutex(AtomicU32);
+
+    impl RawMutex {
+        pub(super) const fn new() -> Self {
+            RawMutex(AtomicU32::new(FREE))
+        }
+
+        pub(super) fn try_lock(&self) -> bool {
+            self.0
+                .compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+        }
+
+        pub(super) fn lock(&self) {
+            if !self.try_lock() {
+                self.lock_contended();
+            }
+        }
+
+        #[cold]
+        fn lock_contended(&self) {
+            // A message takes some ten nanoseconds, so the holder is likely to be out very soon.
+            for _ in 0..100 {
+                if self.0.load(Ordering::Relaxed) == FREE && self.try_lock() {
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+            while self.0.swap(CONTENDED, Ordering::Acquire) != FREE {
+                sys::futex_wait(&self.0, CONTENDED);
+            }
+        }
+
+        pub(super) fn unlock(&self) {
+            if self.0.swap(FREE, Ordering::Release) == CONTENDED {
+                sys::futex_wake_one(&self.0);
+            }
+        }
+
+        pub(super) fn reset_after_fork(&self, locked: bool) {
+            self.0
+                .store(if locked { LOCKED } else { FREE }, Ordering::Relaxed);
+        }
+    }
+}
+#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
+use futex::{BIASED, RawMutex, task, task_exists, wait_while, wake};
+
+#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
+mod ordinary {
+    use super::AtomicU32;
+    use crate::sync::{Condvar, Mutex, const_fn};
+
+    /// The models check the bias, too.
+    pub(super) const BIASED: bool = cfg!(loom);
+
+    pub(super) fn task() -> u32 {
+        1
+    }
+
+    pub(super) fn task_exists(_task: u32) -> bool {
+        true
+    }
+
+    pub(super) fn wait_while(_word: &AtomicU32, _value: u32) {
+        #[cfg(loom)]
+        loom::thread::yield_now();
+    }
+
+    pub(super) fn wake(_word: &AtomicU32) {}
+
+    /// A mutex without a guard.
+    pub(super) struct RawMutex {
+        locked: Mutex<bool>,
+        free: Condvar,
+    }
+
+    impl RawMutex {
+        const_fn! {
+            pub(super) fn new() -> Self {
+                RawMutex { locked: Mutex::new(false), free: Condvar::new() }
+            }
+        }
+
+        pub(super) fn try_lock(&self) -> bool {
+            !std::mem::replace(&mut *self.locked.lock().unwrap(), true)
+        }
+
+        pub(super) fn lock(&self) {
+            let mut locked = self.locked.lock().unwrap();
+            while *locked {
+                locked = self.free.wait(locked).unwrap();
+            }
+            *locked = true;
+        }
+
+        pub(super) fn unlock(&self) {
+            *self.locked.lock().unwrap() = false;
+            self.free.notify_one();
+        }
+
+        #[cfg(all(unix, not(any(loom, outpace_portable))))]
+        pub(super) fn reset_after_fork(&self, locked: bool) {
+            // Held for a few instructions only, and never across a fork by the forking thread.
+            if let Ok(mut word) = self.locked.try_lock() {
+                *word = locked;
+            }
+        }
+    }
+}
+#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
+use ordinary::{BIASED, RawMutex, task, task_exists, wait_while, wake};

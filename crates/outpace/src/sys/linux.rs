@@ -1,0 +1,105 @@
+//! What only Linux has.
+#![allow(unsafe_code)]
+
+pub(crate) use super::unix::*;
+use std::os::fd::RawFd;
+use std::sync::atomic::AtomicU32;
+
+/// The number of bytes that fit into a pipe.
+pub(crate) fn pipe_capacity(fd: RawFd) -> Option<usize> {
+    // SAFETY: only asks.
+    usize::try_from(unsafe { libc::fcntl(fd, libc::F_GETPIPE_SZ) }).ok()
+}
+
+/// `/dev/null` is character device 1:3 (`Documentation/admin-guide/devices.txt`).
+pub(crate) fn is_null_device(status: &libc::stat) -> bool {
+    status.st_rdev == libc::makedev(1, 3)
+}
+
+/// Sleeps while `word` is `value`, until woken; may wake for no reason.
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
+    // SAFETY: `word` is a live, aligned 32-bit word; without a timeout.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            value,
+            std::ptr::null::<libc::timespec>(),
+        );
+    }
+}
+
+/// Wakes one thread that sleeps on `word`.
+pub(crate) fn futex_wake_one(word: &AtomicU32) {
+    // SAFETY: only the address is used.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            1,
+        );
+    }
+}
+
+// From linux/membarrier.h.
+const MEMBARRIER_CMD_GLOBAL: libc::c_int = 1;
+const MEMBARRIER_CMD_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+
+fn membarrier_command(command: libc::c_int) -> bool {
+    // SAFETY: `membarrier(2)` touches no memory of ours.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+/// A full fence in every thread of the process. Only after [`register_membarrier`] returned true.
+pub(crate) fn membarrier() {
+    let done = membarrier_command(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+        || membarrier_command(MEMBARRIER_CMD_GLOBAL);
+    // A registration holds for the life of the process, so neither can fail; if it did, two threads
+    // might write to one place, and stopping is the lesser evil.
+    assert!(done, "membarrier(2) failed after it was registered");
+}
+
+/// Registers the process for [`membarrier`]; returns whether the system has it.
+pub(crate) fn register_membarrier() -> bool {
+    membarrier_command(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+        && membarrier_command(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+}
+
+/// Whether the process has one thread now. `/proc/self/task` has a link for each, besides `.` and `..`.
+pub(crate) fn is_single_threaded() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self/task").is_ok_and(|tasks| tasks.nlink() == 3)
+}
+
+/// The calling thread's number in the system.
+pub(crate) fn task() -> u32 {
+    // SAFETY: always sound.
+    (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
+}
+
+/// Whether a thread of this process with that number exists.
+pub(crate) fn task_exists(task: u32) -> bool {
+    // SAFETY: signal 0 only asks.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), task, 0) == 0 }
+}
+
+/// Calls `run` at exit with the exit status.
+#[cfg(target_env = "gnu")]
+pub(crate) fn at_exit(run: fn(Option<i32>)) {
+    unsafe extern "C" {
+        fn on_exit(
+            function: extern "C" fn(libc::c_int, *mut libc::c_void),
+            argument: *mut libc::c_void,
+        ) -> libc::c_int;
+    }
+    extern "C" fn call(status: libc::c_int, run: *mut libc::c_void) {
+        // SAFETY: `at_exit` passed a `fn(Option<i32>)` as the argument.
+        let run: fn(Option<i32>) = unsafe { std::mem::transmute(run) };
+        run(Some(status));
+    }
+    // SAFETY: `call` lives as long as the process and takes what it is given here.
+    unsafe { on_exit(call, run as *mut libc::c_void) };
+}

@@ -1,0 +1,123 @@
+//! What `std` offers everywhere: no futex, no fork, no signals, no asymmetric fence.
+#![allow(unsafe_code)]
+
+use super::{Destination, Identity};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+/// Where bytes are written. A standard stream goes through std's handle, which knows how to write
+/// text to the Windows console.
+#[derive(Debug)]
+pub(crate) enum Output {
+    Stdout,
+    Stderr,
+    File(File),
+}
+
+impl Output {
+    pub(crate) const STDOUT: Output = Output::Stdout;
+    pub(crate) const STDERR: Output = Output::Stderr;
+
+    #[cfg(unix)]
+    pub(crate) fn new(fd: std::os::fd::BorrowedFd<'_>) -> io::Result<Self> {
+        Ok(Output::File(File::from(fd.try_clone_to_owned()?)))
+    }
+
+    #[cfg(windows)]
+    pub(crate) fn new(handle: std::os::windows::io::BorrowedHandle<'_>) -> io::Result<Self> {
+        Ok(Output::File(File::from(handle.try_clone_to_owned()?)))
+    }
+
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Output::Stdout => {
+                // std's handle buffers lines: all of the bytes have to leave it, or none.
+                let mut stdout = io::stdout().lock();
+                stdout.write_all(bytes)?;
+                stdout.flush()?;
+                Ok(bytes.len())
+            }
+            Output::Stderr => io::stderr().write(bytes),
+            Output::File(file) => (&*file).write(bytes),
+        }
+    }
+
+    pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+        self.write(if first.is_empty() { second } else { first })
+    }
+
+    /// Nothing to wait with: gives the reader a moment.
+    pub(crate) fn wait_writable(&self, timeout: Option<Duration>) -> bool {
+        let moment = Duration::from_millis(1);
+        std::thread::sleep(timeout.map_or(moment, |timeout| timeout.min(moment)));
+        true
+    }
+
+    pub(crate) fn destination(&self) -> (Destination, Option<Identity>) {
+        let terminal = match self {
+            Output::Stdout => io::stdout().is_terminal(),
+            Output::Stderr => io::stderr().is_terminal(),
+            Output::File(file) => file.is_terminal(),
+        };
+        let destination = match self {
+            _ if terminal => Destination::Terminal,
+            Output::File(file) if file.metadata().is_ok_and(|status| status.is_file()) => {
+                Destination::File
+            }
+            // A pipe, most likely: the safe guess is the one that keeps text prompt.
+            _ => Destination::Pipe(None),
+        };
+        // Two terminals are taken to be the same one, which costs a drain and never the order.
+        (destination, terminal.then_some(Identity([0; 3])))
+    }
+}
+
+/// std already treats a closed standard stream as one that swallows everything.
+pub(crate) fn is_closed_descriptor(_error: &io::Error) -> bool {
+    false
+}
+
+pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new()
+        .name(name.into())
+        .stack_size(128 << 10)
+        .spawn(run)
+        .map(drop)
+}
+
+/// There is no fork to prepare for.
+pub(crate) fn at_fork(_: extern "C" fn(), _: extern "C" fn(), _: extern "C" fn()) {}
+
+/// Calls `run` at exit. The C runtime of every platform with std has `atexit`.
+pub(crate) fn at_exit(run: fn(Option<i32>)) {
+    use std::sync::OnceLock;
+    static RUN: OnceLock<fn(Option<i32>)> = OnceLock::new();
+
+    extern "C" fn call() {
+        if let Some(run) = RUN.get() {
+            run(None);
+        }
+    }
+    unsafe extern "C" {
+        fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+    }
+    if RUN.set(run).is_ok() {
+        // SAFETY: `call` lives as long as the process.
+        unsafe { atexit(call) };
+    }
+}
+
+/// Ends a process that is already exiting with another status.
+pub(crate) fn exit_with(status: i32) -> ! {
+    unsafe extern "C" {
+        fn _exit(status: std::ffi::c_int) -> !;
+    }
+    // SAFETY: always sound; part of every C runtime with std.
+    unsafe { _exit(status) }
+}
+
+/// Ends the process with the status that a shell shows for one ended by SIGPIPE.
+pub(crate) fn end_by_sigpipe() -> ! {
+    exit_with(141)
+}

@@ -1,0 +1,190 @@
+//! POSIX.
+#![allow(unsafe_code)]
+
+use super::{Destination, Identity, poll_millis};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::time::Duration;
+
+/// A descriptor that is written to. Does not own it: whoever made it keeps it open.
+#[derive(Debug)]
+pub(crate) struct Output(RawFd);
+
+impl Output {
+    pub(crate) const STDOUT: Output = Output(libc::STDOUT_FILENO);
+    pub(crate) const STDERR: Output = Output(libc::STDERR_FILENO);
+
+    /// The caller promises to keep `fd` open for as long as this is written to.
+    pub(crate) fn new(fd: BorrowedFd<'_>) -> io::Result<Self> {
+        Ok(Output(fd.as_raw_fd()))
+    }
+
+    /// One `write(2)`.
+    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let len = bytes.len().min(MAX_WRITE);
+        // SAFETY: `bytes` is readable for `len` bytes.
+        let written = unsafe { libc::write(self.0, bytes.as_ptr().cast(), len) };
+        usize::try_from(written).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// One `writev(2)` of `first` and then `second`.
+    pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+        let part = |bytes: &[u8]| libc::iovec {
+            iov_base: bytes.as_ptr().cast_mut().cast(),
+            iov_len: bytes.len().min(MAX_WRITE / 2),
+        };
+        let parts = [part(first), part(second)];
+        // SAFETY: both parts are readable for their lengths; `writev` does not write to them.
+        let written = unsafe { libc::writev(self.0, parts.as_ptr(), 2) };
+        usize::try_from(written).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// Waits until a write would make progress (or fail); returns whether that came in time.
+    pub(crate) fn wait_writable(&self, timeout: Option<Duration>) -> bool {
+        let mut poll = libc::pollfd {
+            fd: self.0,
+            events: libc::POLLOUT,
+            revents: 0,
+        };
+        // SAFETY: `poll` is one valid entry.
+        let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(timeout)) };
+        // On an error (a signal, say) the caller's write finds out.
+        ready != 0
+    }
+
+    /// What the descriptor is connected to, and its identity if it is open.
+    pub(crate) fn destination(&self) -> (Destination, Option<Identity>) {
+        let mut status = MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: `status` is writable; the call fills it when it returns 0.
+        if unsafe { libc::fstat(self.0, status.as_mut_ptr()) } != 0 {
+            return (Destination::Null, None);
+        }
+        // SAFETY: `fstat` returned 0.
+        let status = unsafe { status.assume_init() };
+        let destination = match status.st_mode & libc::S_IFMT {
+            libc::S_IFIFO => Destination::Pipe(super::pipe_capacity(self.0)),
+            libc::S_IFSOCK => Destination::Socket,
+            libc::S_IFCHR if self.is_terminal() => Destination::Terminal,
+            libc::S_IFCHR if super::is_null_device(&status) => Destination::Null,
+            _ => Destination::File,
+        };
+        #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
+        let identity = [
+            status.st_dev as u64,
+            status.st_ino as u64,
+            status.st_rdev as u64,
+        ];
+        (destination, Some(Identity(identity)))
+    }
+
+    fn is_terminal(&self) -> bool {
+        // SAFETY: only asks.
+        unsafe { libc::isatty(self.0) == 1 }
+    }
+}
+
+/// The largest write that every system takes (macOS refuses 2 GiB).
+const MAX_WRITE: usize = 1 << 30;
+
+/// Whether the error says that the descriptor is not open.
+pub(crate) fn is_closed_descriptor(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EBADF)
+}
+
+/// Starts a helper thread that receives no signals, so that the program's own threads get them.
+pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `sigfillset` initialises `all`, `pthread_sigmask` reads it and initialises `before`.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+    }
+    let thread = std::thread::Builder::new()
+        .name(name.into())
+        .stack_size(128 << 10)
+        .spawn(run);
+    // SAFETY: `before` was initialised above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
+    thread.map(drop)
+}
+
+/// Calls `prepare` before a `fork(2)` of this process, and `parent` and `child` after it.
+pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
+    unsafe extern "C" {
+        fn pthread_atfork(
+            prepare: extern "C" fn(),
+            parent: extern "C" fn(),
+            child: extern "C" fn(),
+        ) -> libc::c_int;
+    }
+    // SAFETY: the functions live as long as the process. A failure (no memory) leaves forked children
+    // without the reset, as if by raw `clone`.
+    unsafe { pthread_atfork(prepare, parent, child) };
+}
+
+/// Ends the process as an unhandled SIGPIPE would.
+pub(crate) fn end_by_sigpipe() -> ! {
+    // SAFETY: plain POSIX calls; the mask is initialised by `sigemptyset`.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        let mut only = MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(only.as_mut_ptr());
+        libc::sigaddset(only.as_mut_ptr(), libc::SIGPIPE);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, only.as_ptr(), std::ptr::null_mut());
+        libc::raise(libc::SIGPIPE);
+        // Process 1 ignores its own default signals.
+        libc::_exit(128 + libc::SIGPIPE)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    /// The capacity of a pipe cannot be asked.
+    pub(crate) fn pipe_capacity(_fd: std::os::fd::RawFd) -> Option<usize> {
+        None
+    }
+
+    pub(crate) fn is_null_device(status: &libc::stat) -> bool {
+        let mut null = std::mem::MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: the path ends in NUL; the call fills `null` when it returns 0.
+        unsafe {
+            libc::stat(c"/dev/null".as_ptr(), null.as_mut_ptr()) == 0
+                && null.assume_init().st_rdev == status.st_rdev
+        }
+    }
+}
+#[cfg(not(target_os = "linux"))]
+pub(crate) use other::*;
+
+/// Calls `run` at exit with the exit status, where the system tells it.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn at_exit(run: fn(Option<i32>)) {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static RUN: AtomicUsize = AtomicUsize::new(0);
+
+    extern "C" fn call() {
+        // SAFETY: only `at_exit` stores here, and it stores a `fn(Option<i32>)`.
+        let run: fn(Option<i32>) = unsafe { std::mem::transmute(RUN.load(Ordering::Acquire)) };
+        run(None);
+    }
+
+    RUN.store(run as usize, Ordering::Release);
+    // SAFETY: `call` lives as long as the process.
+    unsafe { libc::atexit(call) };
+}
+
+/// Ends a process that is already exiting with another status.
+pub(crate) fn exit_with(status: i32) -> ! {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: glibc continues with the handlers that are still to run, C's own flushing among them.
+    unsafe {
+        libc::exit(status)
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    // SAFETY: always sound.
+    unsafe {
+        libc::_exit(status)
+    }
+}
