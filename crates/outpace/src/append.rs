@@ -1,0 +1,326 @@
+//! Appending messages: what the guard's holder does when a message does not fit, or when it has to ask.
+#![allow(unsafe_code)]
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
+
+use crate::buffer::Buffer;
+use crate::drain::Patience;
+use crate::engine::{Engine, Locked, Mode, Segment, State};
+use crate::exit;
+use crate::flow::Published;
+use crate::sync::Ordering;
+use std::ptr;
+
+/// The capacity of a segment of a background queue.
+const SEGMENT: usize = 64 << 10;
+
+/// Where the guard's holder appends: it may keep this in registers between messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor {
+    pub(crate) start: *mut u8,
+    pub(crate) at: Published,
+    /// The offset up to which it may append without asking.
+    pub(crate) end: usize,
+}
+
+/// The answer to a guard's holder who asked: where it appends next, from `published` on. It fits into two
+/// registers, so that a cursor never has to have an address.
+#[repr(C)]
+pub(crate) struct Answer {
+    /// Null if there is no room in the tail.
+    pub(crate) start: *mut u8,
+    pub(crate) end: u32,
+    /// The stream has failed; [`Engine::error`] says why.
+    pub(crate) failed: bool,
+}
+
+impl Cursor {
+    /// Whether `bytes` bytes fit.
+    #[inline(always)]
+    pub(crate) fn admits(&self, bytes: usize) -> bool {
+        self.at.offset() + bytes <= self.end
+    }
+}
+
+impl Engine {
+    /// Where the guard's holder appends.
+    #[inline(always)]
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor {
+            start: self.tail.load(Ordering::Relaxed),
+            at: self.flow.published(),
+            end: self.flow.limit(),
+        }
+    }
+
+    /// The cursor of a guard inside another one: it has to ask about everything.
+    pub(crate) fn nested_cursor(&self) -> Cursor {
+        Cursor {
+            end: 0,
+            ..self.cursor()
+        }
+    }
+
+    /// For a holder who has just asked, and needs not ask before the next message that fits.
+    fn answer(&self, state: &State) -> Answer {
+        Answer {
+            start: state.tail.buffer.start(),
+            end: state.tail.buffer.capacity().min(self.budget(state)) as u32,
+            failed: state.failure.is_some(),
+        }
+    }
+
+    /// Room for `bytes` bytes in place, which the guard's holder found missing. Nothing if the buffer is
+    /// so small that the room would cost a drain.
+    #[cold]
+    #[inline(never)]
+    pub(crate) extern "C" fn make_room(&self, bytes: usize) -> Answer {
+        exit::install();
+        let mut state = self.settle(self.lock_state());
+        let small = state.capacity < 64 * bytes;
+        if small && !self.fits(&state, bytes) {
+            return Answer {
+                start: ptr::null_mut(),
+                ..self.answer(&state)
+            };
+        }
+        state = self.room(state, bytes);
+        self.reopen(&state);
+        self.answer(&state)
+    }
+
+    /// Appends a message for the guard's holder, which found that it does not fit.
+    #[cold]
+    #[inline(never)]
+    pub(crate) extern "C" fn append_cold(&self, bytes: &[u8]) -> Answer {
+        exit::install();
+        let mut state = self.settle(self.lock_state());
+        if state.failure.is_some() {
+            return self.finish(state);
+        }
+        state = if state.mode == Mode::Background {
+            self.append_pieces(state, bytes)
+        } else if bytes.len() > state.tail.buffer.capacity().max(state.capacity) {
+            self.write_through(state, bytes)
+        } else {
+            let state = self.room(state, bytes.len());
+            self.put(&state, bytes, Published::message);
+            state
+        };
+        self.finish(state)
+    }
+
+    /// Appends a message of a guard inside another guard of the same thread. The outer one may be building
+    /// a message in the tail, and keeps its cursor in registers, so the tail must not be touched: what is
+    /// published of it is queued as it is, and the message behind that, in memory of its own.
+    #[cold]
+    #[inline(never)]
+    pub(crate) extern "C" fn append_nested(&self, bytes: &[u8]) -> Answer {
+        exit::install();
+        let mut state = self.lock_state();
+        if state.failure.is_none() && !bytes.is_empty() {
+            self.queue_tail(&mut state);
+            let start = state.tail.start + self.flow.published().offset() as u64;
+            state.queue(start, bytes);
+            state.tail.start += bytes.len() as u64;
+            state.counts.messages += 1;
+            while (self.accepted(&state) - state.drained) as usize > self.nested_capacity(&state) {
+                state = self.make_progress(state);
+            }
+            state = self.dispatch(state);
+        }
+        Answer {
+            end: 0,
+            ..self.answer(&state)
+        }
+    }
+
+    /// What is to be done about the messages just published. The guard's holder asks when it has to.
+    #[cold]
+    #[inline(never)]
+    pub(crate) extern "C" fn after_message(&self) -> Answer {
+        let state = self.settle(self.lock_state());
+        self.finish(state)
+    }
+
+    /// What follows a message about which the guard's holder asked.
+    fn finish<'a>(&'a self, mut state: Locked<'a>) -> Answer {
+        state = self.dispatch(state);
+        self.reopen(&state);
+        self.answer(&state)
+    }
+
+    /// How much may be pending after a message of an inner guard.
+    fn nested_capacity(&self, state: &State) -> usize {
+        if state.stale {
+            0
+        } else {
+            state.capacity.max(state.tail.buffer.capacity())
+        }
+    }
+
+    fn fits(&self, state: &State, bytes: usize) -> bool {
+        self.flow.published().offset() + bytes <= state.tail.buffer.capacity()
+    }
+
+    /// Copies bytes for which there is room to the tail, and publishes them.
+    fn put(&self, state: &State, bytes: &[u8], count: fn(Published, usize) -> Published) {
+        let at = self.flow.published();
+        // SAFETY: the guard's holder calls this, after making room.
+        unsafe { state.tail.buffer.put(at.offset(), bytes) };
+        self.flow.set_published(count(at, bytes.len()));
+    }
+
+    /// Appends to the queue, in pieces if need be; they stay together, because the guard is held.
+    fn append_pieces<'a>(&'a self, mut state: Locked<'a>, bytes: &[u8]) -> Locked<'a> {
+        let mut rest = bytes;
+        loop {
+            let piece = rest.len().min(SEGMENT).min(state.capacity);
+            state = self.room(state, piece);
+            let (now, later) = rest.split_at(piece);
+            if later.is_empty() {
+                self.put(&state, now, Published::message);
+                return state;
+            }
+            self.put(&state, now, Published::piece);
+            state = self.dispatch(state);
+            rest = later;
+        }
+    }
+
+    /// Moves what is published of the tail to the closed segments, and leaves the rest where it is.
+    fn queue_tail(&self, state: &mut State) {
+        let end = self.flow.published().offset();
+        if state.tail.drained < end {
+            let published = Segment {
+                buffer: state.tail.buffer.alias(),
+                start: state.tail.start,
+                drained: state.tail.drained,
+                end,
+                appendable: false,
+            };
+            state.closed.push_back(published);
+            state.tail.drained = end;
+            state.looked = end;
+        }
+    }
+
+    /// Makes room for `bytes` bytes at the end of the tail. Called by the guard's holder.
+    fn room<'a>(&'a self, mut state: Locked<'a>, bytes: usize) -> Locked<'a> {
+        loop {
+            let end = self.flow.published().offset();
+            let all = self.accepted(&state);
+            if state.failure.is_some() {
+                // What is appended now goes nowhere, and needs no more room than this.
+                state.drained = all;
+                state.closed.clear();
+                state.tail.drained = end;
+            }
+            let pending = (all - state.drained) as usize;
+            let background = state.mode == Mode::Background;
+            let in_budget = !background || pending + bytes <= state.capacity || pending == 0;
+            if in_budget && self.fits(&state, bytes) {
+                return state;
+            }
+            if in_budget && (pending == 0 || background) {
+                self.begin_tail(&mut state, bytes);
+            } else {
+                state = self.make_progress(state);
+            }
+        }
+    }
+
+    /// The stream offset of the last newline since this was asked last, if there is one.
+    pub(crate) fn last_new_newline(&self, state: &mut State) -> Option<u64> {
+        let (from, to) = (state.looked, self.flow.published().offset());
+        state.looked = to;
+        // SAFETY: published, and the guard's holder, who asks, alone begins the tail anew.
+        let new = unsafe { state.tail.buffer.published(from, to) };
+        let newline = new.iter().rposition(|&byte| byte == b'\n')?;
+        Some(state.tail.start + (from + newline) as u64)
+    }
+
+    /// Has some of what is pending drained, by whoever does that.
+    fn make_progress<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        if state.mode == Mode::Background {
+            return self.wait_for_progress(state);
+        }
+        let all = self.accepted(&state);
+        self.drain(state, all, Patience::Forever)
+    }
+
+    /// Begins the tail anew, with room for `bytes` bytes: in the same memory, if all of it is drained
+    /// and it is of the right size, else in another one, behind it. Called by the guard's holder.
+    pub(crate) fn begin_tail(&self, state: &mut State, bytes: usize) {
+        let capacity = match state.mode {
+            Mode::Background => state.capacity.min(SEGMENT),
+            _ => state.capacity,
+        };
+        let capacity = capacity.max(bytes);
+        self.close_tail(state);
+        if state.tail.buffer.capacity() != capacity {
+            self.replace_tail(state, Buffer::with_capacity(capacity));
+        }
+    }
+
+    /// Moves what is in the tail to the closed segments and leaves it empty.
+    fn close_tail(&self, state: &mut State) {
+        let at = self.flow.published();
+        state.counts.messages += at.messages();
+        state.looked = 0;
+        let next = state.tail.start + at.offset() as u64;
+        // Closed segments may be aliases of this memory: then it is kept until they are drained.
+        if state.tail.drained < at.offset() || !state.closed.is_empty() {
+            state.tail.end = at.offset();
+            let full = std::mem::replace(&mut state.tail, Segment::EMPTY);
+            state.closed.push_back(full);
+            let spare = state.helper.spare.pop().unwrap_or(Buffer::EMPTY);
+            self.replace_tail(state, spare);
+        }
+        state.tail.start = next;
+        state.tail.drained = 0;
+        self.flow.set_published(Published::START);
+    }
+
+    fn replace_tail(&self, state: &mut State, buffer: Buffer) {
+        self.tail.store(buffer.start(), Ordering::Relaxed);
+        state.tail.buffer = buffer;
+    }
+
+    /// How far the tail may be filled before the queue is full.
+    pub(crate) fn budget(&self, state: &State) -> usize {
+        if state.mode != Mode::Background {
+            return usize::MAX;
+        }
+        let pending = (self.accepted(state) - state.drained) as usize;
+        self.flow.published().offset() + state.capacity.saturating_sub(pending)
+    }
+}
+
+impl State {
+    /// Appends bytes behind the closed segments: to the last of them, if it is its own and has room.
+    fn queue(&mut self, start: u64, bytes: &[u8]) {
+        if let Some(last) = self.closed.back_mut()
+            && last.appendable
+            && last.start + last.end as u64 == start
+            && bytes.len() <= last.buffer.capacity() - last.end
+        {
+            // SAFETY: with the state locked nobody else appends to it, and what is published of a
+            // closed segment ends at `end`.
+            unsafe { last.buffer.put(last.end, bytes) };
+            last.end += bytes.len();
+            return;
+        }
+        let buffer = Buffer::with_capacity(bytes.len().max(4096));
+        // SAFETY: nobody else knows of the buffer yet.
+        unsafe { buffer.put(0, bytes) };
+        let end = bytes.len();
+        self.closed.push_back(Segment {
+            buffer,
+            start,
+            drained: 0,
+            end,
+            appendable: true,
+        });
+    }
+}

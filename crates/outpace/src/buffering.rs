@@ -1,0 +1,347 @@
+//! The policy that says when a stream's bytes go to the kernel, and on whose thread: its forms, how
+//! they are written in an environment variable, and which one holds where nobody chose.
+
+use crate::sys::Destination;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// When a stream's bytes go to the kernel, and on whose thread.
+///
+/// Capacities are bytes; [`BY_DESTINATION`](Buffering::BY_DESTINATION) (0) follows the destination.
+/// The default of standard output is `Prompt` on a terminal, pipe or socket and `Block` on a regular
+/// file or the null device; that of standard error is `Unbuffered`.
+///
+/// As text, in `OUTPACE_STDOUT` and `OUTPACE_STDERR` and for [`str::parse`]: `unbuffered`, `line`,
+/// `block[:64KiB]`, `prompt[:4ms]`, `background[:16MiB]`.
+///
+/// ```
+/// use outpace::Buffering;
+/// use std::time::Duration;
+///
+/// assert_eq!("line".parse(), Ok(Buffering::Line));
+/// assert_eq!("block:8KiB".parse(), Ok(Buffering::Block { capacity: 8192 }));
+/// let Ok(Buffering::Prompt { max_delay, .. }) = "prompt:20ms".parse() else { panic!() };
+/// assert_eq!(max_delay, Duration::from_millis(20));
+/// assert!("sometimes".parse::<Buffering>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Buffering {
+    /// One system call a message, by its caller, however many fragments the message has.
+    Unbuffered,
+    /// The caller drains at the last newline of each message; what follows it waits.
+    Line,
+    /// The caller drains when the buffer is full.
+    Block {
+        /// Bytes buffered at most.
+        capacity: usize,
+    },
+    /// As fast as a block and as timely as a line: the caller drains when the buffer is full, and a
+    /// helper thread drains `max_delay` after the oldest byte, newline or not, whatever the program
+    /// is doing. A message after a pause is written at once by its caller.
+    Prompt {
+        /// Bytes buffered at most.
+        capacity: usize,
+        /// How long a byte may wait before it is offered to the kernel.
+        max_delay: Duration,
+    },
+    /// A helper thread does all the writing; the caller makes no system call but to wake it.
+    Background {
+        /// Bytes queued at most.
+        capacity: usize,
+        /// What happens to a message that finds the queue full.
+        overflow: Overflow,
+    },
+}
+
+/// What [`Buffering::Background`] does with a message that finds the queue full.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Overflow {
+    /// The caller waits until there is room. Nothing is lost.
+    #[default]
+    Block,
+}
+
+impl Buffering {
+    /// As a capacity: as large as is best for the destination.
+    pub const BY_DESTINATION: usize = 0;
+
+    /// How long a byte waits at most under [`prompt`](Buffering::prompt).
+    pub const DEFAULT_MAX_DELAY: Duration = Duration::from_millis(4);
+
+    /// The queue of `background` where no size is given: 16 MiB.
+    pub const DEFAULT_BACKGROUND_CAPACITY: usize = 16 << 20;
+
+    /// `Block`, as large as is best for the destination.
+    pub const fn block() -> Self {
+        Buffering::Block {
+            capacity: Self::BY_DESTINATION,
+        }
+    }
+
+    /// `Prompt` with the default delay of 4 ms, as large as is best for the destination.
+    pub const fn prompt() -> Self {
+        Buffering::Prompt {
+            capacity: Self::BY_DESTINATION,
+            max_delay: Self::DEFAULT_MAX_DELAY,
+        }
+    }
+
+    /// `Background` with a queue of `capacity` bytes that loses nothing: a full queue blocks.
+    pub const fn background(capacity: usize) -> Self {
+        Buffering::Background {
+            capacity,
+            overflow: Overflow::Block,
+        }
+    }
+
+    /// The default of standard output.
+    pub(crate) fn for_destination(destination: Destination) -> Self {
+        match destination {
+            Destination::Terminal | Destination::Pipe(_) | Destination::Socket => Self::prompt(),
+            Destination::File | Destination::Null => Self::block(),
+        }
+    }
+
+    /// What `stdbuf` put into `_STDBUF_O` or `_STDBUF_E`: `L`, `0` or a number of bytes.
+    pub(crate) fn from_stdbuf(text: &str) -> Result<Self, ParseBufferingError> {
+        match text {
+            "L" => Ok(Buffering::Line),
+            "0" => Ok(Buffering::Unbuffered),
+            _ => text
+                .parse()
+                .ok()
+                .filter(|&capacity| is_capacity(capacity))
+                .map(|capacity| Buffering::Block { capacity })
+                .ok_or_else(|| ParseBufferingError { text: text.into() }),
+        }
+    }
+}
+
+/// The capacity of a buffer that the caller or the flusher drains.
+///
+/// Into a pipe, half of what the pipe holds: a chunk as large as the pipe makes writer and reader
+/// take turns, which takes twice as long. Elsewhere 64 KiB, where the system call's fixed cost has
+/// become small and the buffer still fits the second-level cache.
+pub(crate) fn capacity_for(destination: Destination) -> usize {
+    match destination {
+        Destination::Pipe(Some(capacity)) => (capacity / 2).clamp(4 << 10, 64 << 10),
+        Destination::Pipe(None) => 16 << 10,
+        _ => 64 << 10,
+    }
+}
+
+/// A buffer's offsets are kept in 32 bits, with room to spare for an encoder's reservation.
+pub(crate) const MAX_CAPACITY: usize = 1 << 30;
+
+fn is_capacity(capacity: usize) -> bool {
+    (1..=MAX_CAPACITY).contains(&capacity)
+}
+
+/// A text that is not a [`Buffering`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseBufferingError {
+    text: String,
+}
+
+/// The forms that [`Buffering`] accepts as text, for messages.
+pub(crate) const FORMS: &str =
+    "unbuffered, line, block[:64KiB], prompt[:4ms] or background[:16MiB]";
+
+impl fmt::Display for ParseBufferingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is not a buffering; use {FORMS}", self.text)
+    }
+}
+
+impl std::error::Error for ParseBufferingError {}
+
+impl FromStr for Buffering {
+    type Err = ParseBufferingError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || ParseBufferingError { text: text.into() };
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let capacity = |default| match value {
+            None => Ok(default),
+            Some(value) => parse_size(value)
+                .filter(|&size| is_capacity(size))
+                .ok_or_else(error),
+        };
+        match (name, value) {
+            ("unbuffered", None) => Ok(Buffering::Unbuffered),
+            ("line", None) => Ok(Buffering::Line),
+            ("block", _) => Ok(Buffering::Block {
+                capacity: capacity(Self::BY_DESTINATION)?,
+            }),
+            ("prompt", None) => Ok(Buffering::prompt()),
+            ("prompt", Some(value)) => Ok(Buffering::Prompt {
+                capacity: Self::BY_DESTINATION,
+                max_delay: parse_duration(value).ok_or_else(error)?,
+            }),
+            ("background", _) => Ok(Buffering::background(capacity(
+                Self::DEFAULT_BACKGROUND_CAPACITY,
+            )?)),
+            _ => Err(error()),
+        }
+    }
+}
+
+impl fmt::Display for Buffering {
+    /// The text that parses back to the same policy, as far as the text can tell it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sized = |f: &mut fmt::Formatter<'_>, name: &str, capacity: usize| match capacity {
+            Self::BY_DESTINATION => f.write_str(name),
+            _ if capacity.is_multiple_of(1 << 20) => write!(f, "{name}:{}MiB", capacity >> 20),
+            _ if capacity.is_multiple_of(1 << 10) => write!(f, "{name}:{}KiB", capacity >> 10),
+            _ => write!(f, "{name}:{capacity}"),
+        };
+        match self {
+            Buffering::Unbuffered => f.write_str("unbuffered"),
+            Buffering::Line => f.write_str("line"),
+            Buffering::Block { capacity } => sized(f, "block", *capacity),
+            Buffering::Prompt { max_delay, .. } if *max_delay == Self::DEFAULT_MAX_DELAY => {
+                f.write_str("prompt")
+            }
+            Buffering::Prompt { max_delay, .. } => write!(f, "prompt:{max_delay:?}"),
+            Buffering::Background { capacity, .. } => sized(f, "background", *capacity),
+        }
+    }
+}
+
+/// `64`, `64B`, `64K`, `64kB`, `64KiB`, `16M`, `16MB`, `16MiB`, `1G`, `1GiB`: bytes. As in `stdbuf`, a
+/// bare letter is binary.
+fn parse_size(text: &str) -> Option<usize> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit: usize = match unit {
+        "" | "B" => 1,
+        "K" | "k" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return None,
+    };
+    number.parse::<usize>().ok()?.checked_mul(unit)
+}
+
+/// `4ms`, `500us`, `500µs`, `1s`, `0.5s`; more than nothing and at most an hour.
+fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(digits);
+    let unit = match unit {
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return None,
+    };
+    let duration = Duration::try_from_secs_f64(number.parse::<f64>().ok()? * unit).ok()?;
+    (duration >= Duration::from_micros(1) && duration <= Duration::from_secs(3600))
+        .then_some(duration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_parses() {
+        let parse = |text: &str| text.parse::<Buffering>();
+        assert_eq!(parse("unbuffered"), Ok(Buffering::Unbuffered));
+        assert_eq!(parse("line"), Ok(Buffering::Line));
+        assert_eq!(parse("block"), Ok(Buffering::block()));
+        assert_eq!(
+            parse("block:64KiB"),
+            Ok(Buffering::Block { capacity: 65536 })
+        );
+        assert_eq!(parse("block:1000"), Ok(Buffering::Block { capacity: 1000 }));
+        assert_eq!(parse("prompt"), Ok(Buffering::prompt()));
+        assert_eq!(
+            parse("prompt:0.5ms"),
+            Ok(Buffering::Prompt {
+                capacity: 0,
+                max_delay: Duration::from_micros(500)
+            })
+        );
+        assert_eq!(parse("background"), Ok(Buffering::background(16 << 20)));
+        assert_eq!(
+            parse("background:1MB"),
+            Ok(Buffering::background(1_000_000))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        for text in [
+            "",
+            "Line",
+            "line:4",
+            "unbuffered:0",
+            "block:",
+            "block:0",
+            "block:x",
+            "block:64 KiB",
+            "block:2GiB",
+            "block:-1",
+            "block:99999999999999999999G",
+            "prompt:",
+            "prompt:4",
+            "prompt:0ms",
+            "prompt:-1ms",
+            "prompt:2h",
+            "prompt:1e9s",
+            "background:0",
+            " line",
+        ] {
+            let error = text.parse::<Buffering>().expect_err(text);
+            assert!(error.to_string().contains("prompt[:4ms]"), "{error}");
+        }
+    }
+
+    #[test]
+    fn text_parses_back() {
+        for buffering in [
+            Buffering::Unbuffered,
+            Buffering::Line,
+            Buffering::block(),
+            Buffering::Block { capacity: 12345 },
+            Buffering::Block { capacity: 8192 },
+            Buffering::prompt(),
+            Buffering::Prompt {
+                capacity: 0,
+                max_delay: Duration::from_micros(1500),
+            },
+            Buffering::background(3 << 20),
+        ] {
+            assert_eq!(buffering.to_string().parse(), Ok(buffering));
+        }
+    }
+
+    #[test]
+    fn stdbuf_writes_modes_its_own_way() {
+        assert_eq!(Buffering::from_stdbuf("L"), Ok(Buffering::Line));
+        assert_eq!(Buffering::from_stdbuf("0"), Ok(Buffering::Unbuffered));
+        assert_eq!(
+            Buffering::from_stdbuf("4096"),
+            Ok(Buffering::Block { capacity: 4096 })
+        );
+        assert!(Buffering::from_stdbuf("line").is_err());
+    }
+
+    #[test]
+    fn a_chunk_is_smaller_than_the_pipe() {
+        assert_eq!(capacity_for(Destination::Pipe(Some(65536))), 32768);
+        assert_eq!(capacity_for(Destination::Pipe(Some(1 << 20))), 65536);
+        assert_eq!(capacity_for(Destination::Pipe(Some(4096))), 4096);
+        assert_eq!(capacity_for(Destination::Terminal), 65536);
+    }
+}

@@ -1,0 +1,320 @@
+//! Handing bytes to the kernel: all of them, in order, once, whatever `write(2)` answers.
+//!
+//! | answer | what happens |
+//! |---|---|
+//! | fewer bytes than offered, `EINTR` | goes on from there |
+//! | `EAGAIN` (somebody made the descriptor non-blocking) | polls, and goes on from there |
+//! | `EPIPE` | as the stream's [`OnBrokenPipe`] says |
+//! | `EBADF` on a standard stream | as if written: there is no such stream |
+//! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
+#![allow(unsafe_code)]
+
+use crate::engine::{Engine, Locked, OnBrokenPipe, Role, State};
+use crate::lock::thread_id;
+use crate::sys;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How long a drain may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Patience {
+    /// Until everything has been written.
+    Forever,
+    /// Not at all: what cannot be written without waiting stays.
+    None,
+    /// Until nothing has moved for so long.
+    Stalled(Duration),
+}
+
+/// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`), and a terminal takes
+/// them without waiting for long.
+const POLLED_WRITE: usize = 4096;
+
+/// Why a stream has failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    error: io::Error,
+    on_broken_pipe: OnBrokenPipe,
+    /// Whether a caller has been given the error.
+    pub(crate) told: bool,
+}
+
+impl Failure {
+    /// Another copy of the error.
+    pub(crate) fn error(&self) -> io::Error {
+        match self.error.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(self.error.kind(), self.error.to_string()),
+        }
+    }
+
+    /// Whether the reader has gone and the process is to end because of it.
+    pub(crate) fn ends_process(&self) -> bool {
+        self.error.kind() == io::ErrorKind::BrokenPipe && self.on_broken_pipe == OnBrokenPipe::End
+    }
+}
+
+impl State {
+    /// The failure, for a caller who now knows of it.
+    pub(crate) fn tell_failure(&mut self) -> Option<io::Error> {
+        let failure = self.failure.as_mut()?;
+        failure.told = true;
+        Some(failure.error())
+    }
+
+    /// Counts `bytes` at the front of the queue as drained.
+    fn advance(&mut self, bytes: usize) {
+        self.drained += bytes as u64;
+        let Some(front) = self.closed.front_mut() else {
+            self.tail.drained += bytes;
+            return;
+        };
+        front.drained += bytes;
+        while self
+            .closed
+            .front()
+            .is_some_and(|front| front.drained == front.end)
+        {
+            let done = self.closed.pop_front().expect("the front is there");
+            self.helper.keep_spare(done.buffer);
+        }
+    }
+}
+
+impl Engine {
+    /// Drains up to the stream offset `until`, or until somebody else has. On return the state is locked
+    /// again; whether the drain got there is told by `drained` and `failure`.
+    pub(crate) fn drain<'a>(
+        &'a self,
+        state: Locked<'a>,
+        until: u64,
+        patience: Patience,
+    ) -> Locked<'a> {
+        let Ok(mut state) = self.begin_drain(state, until, patience) else {
+            return self.lock_state();
+        };
+        while state.drained < until && state.failure.is_none() {
+            let front = self.front(&state, until);
+            let Some((next, result)) = self.write_some(state, front, &[], patience) else {
+                state = self.lock_state();
+                break;
+            };
+            state = next;
+            match result {
+                Ok(written) => state.advance(written),
+                Err(error) => self.fail(&mut state, error),
+            }
+            self.tell_progress(&state);
+        }
+        self.end_drain(state)
+    }
+
+    /// Drains everything and then writes `bytes`, which are not copied, as the next message.
+    /// Called by the guard's holder.
+    pub(crate) fn write_through<'a>(&'a self, state: Locked<'a>, bytes: &[u8]) -> Locked<'a> {
+        let Ok(mut state) = self.begin_drain(state, u64::MAX, Patience::Forever) else {
+            return self.lock_state();
+        };
+        let mut rest = bytes;
+        loop {
+            let all = self.accepted(&state);
+            let pending = (all - state.drained) as usize;
+            if state.failure.is_some() || (pending == 0 && rest.is_empty()) {
+                break;
+            }
+            let front = self.front(&state, all);
+            let behind = if front.len() == pending { rest } else { &[] };
+            let Some((next, result)) = self.write_some(state, front, behind, Patience::Forever)
+            else {
+                unreachable!("patience without end");
+            };
+            state = next;
+            match result {
+                Ok(written) => {
+                    let buffered = written.min(pending);
+                    state.advance(buffered);
+                    let direct = written - buffered;
+                    rest = &rest[direct..];
+                    state.drained += direct as u64;
+                    state.tail.start += direct as u64;
+                }
+                Err(error) => self.fail(&mut state, error),
+            }
+            self.tell_progress(&state);
+        }
+        state.counts.messages += 1;
+        self.end_drain(state)
+    }
+
+    /// Becomes the one that drains. Gives up, unlocked, when there is nothing left to do, or no patience.
+    fn begin_drain<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        until: u64,
+        patience: Patience,
+    ) -> Result<Locked<'a>, ()> {
+        let me = thread_id();
+        while state.drainer != 0 {
+            if state.drained >= until || state.drainer == me {
+                return Err(());
+            }
+            let before = state.drained;
+            state = match patience {
+                Patience::None => return Err(()),
+                Patience::Forever => self.wait(state, None),
+                Patience::Stalled(limit) => {
+                    let state = self.wait(state, Some(limit));
+                    if state.drainer != 0 && state.drained == before {
+                        return Err(());
+                    }
+                    state
+                }
+            };
+        }
+        if state.drained >= until || state.failure.is_some() || state.closed_for_good {
+            return Err(());
+        }
+        state.drainer = me;
+        Ok(state)
+    }
+
+    fn end_drain<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        state.drainer = 0;
+        self.tell_progress(&state);
+        state
+    }
+
+    /// Waits until somebody's drain has made progress or ended.
+    pub(crate) fn wait<'a>(&'a self, mut state: Locked<'a>, limit: Option<Duration>) -> Locked<'a> {
+        state.waiters += 1;
+        let mut state = match limit {
+            None => self
+                .progress
+                .wait(state)
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+            Some(limit) => {
+                self.progress
+                    .wait_timeout(state, limit)
+                    .unwrap_or_else(|poisoned| poisoned.into_inner())
+                    .0
+            }
+        };
+        state.waiters = state.waiters.saturating_sub(1);
+        state
+    }
+
+    fn tell_progress(&self, state: &State) {
+        if state.waiters > 0 {
+            self.progress.notify_all();
+        }
+    }
+
+    /// The oldest published bytes that lie in one piece, up to the stream offset `until`.
+    ///
+    /// They stay where they are, and unchanged, until the caller, who is the one that drains, counts
+    /// them as drained.
+    fn front<'b>(&self, state: &State, until: u64) -> &'b [u8] {
+        let (segment, end) = match state.closed.front() {
+            Some(segment) => (segment, segment.end),
+            None => (&state.tail, self.flow.published().offset()),
+        };
+        let end = end.min(usize::try_from(until - segment.start).unwrap_or(usize::MAX));
+        // SAFETY: published; only the drainer frees or lets go of what is not drained.
+        unsafe { segment.buffer.published(segment.drained, end) }
+    }
+
+    /// Writes some of `first` and then `second` without the state, and locks it again. Nothing if
+    /// patience ran out before anything could be written.
+    fn write_some<'a>(
+        &'a self,
+        state: Locked<'a>,
+        first: &[u8],
+        second: &[u8],
+        patience: Patience,
+    ) -> Option<(Locked<'a>, io::Result<usize>)> {
+        drop(state);
+        let result = self.write_once(first, second, patience)?;
+        let mut state = self.lock_state();
+        state.counts.writes += 1;
+        Some((state, result))
+    }
+
+    fn write_once(
+        &self,
+        first: &[u8],
+        second: &[u8],
+        patience: Patience,
+    ) -> Option<io::Result<usize>> {
+        let limit = match patience {
+            Patience::Forever => None,
+            Patience::None => Some(Duration::ZERO),
+            Patience::Stalled(limit) => Some(limit),
+        };
+        loop {
+            let result = match limit {
+                Some(limit) => {
+                    if !self.output.wait_writable(Some(limit)) {
+                        return None;
+                    }
+                    self.output.write(&first[..first.len().min(POLLED_WRITE)])
+                }
+                None if second.is_empty() => self.output.write(first),
+                None if first.is_empty() => self.output.write(second),
+                None => self.output.write_both(first, second),
+            };
+            match result {
+                Ok(0) => return Some(Err(io::ErrorKind::WriteZero.into())),
+                Ok(written) => return Some(Ok(written)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if !self.output.wait_writable(limit) {
+                        return None;
+                    }
+                }
+                Err(error) if self.swallows(&error) => {
+                    return Some(Ok(first.len() + second.len()));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// Whether what cannot be written is to be taken as written.
+    fn swallows(&self, error: &io::Error) -> bool {
+        match self.role {
+            Role::Other => false,
+            _ if sys::is_closed_descriptor(error) => true,
+            Role::Stdout => false,
+            Role::Stderr => {
+                error.kind() == io::ErrorKind::BrokenPipe
+                    && self.lock_state().on_broken_pipe == OnBrokenPipe::Ignore
+            }
+        }
+    }
+
+    /// Nothing is written after an error; what is pending is given up.
+    fn fail(&self, state: &mut State, error: io::Error) {
+        state.failure = Some(Failure {
+            error,
+            on_broken_pipe: state.on_broken_pipe,
+            told: false,
+        });
+        self.flow.close();
+        state.closed.clear();
+        state.tail.drained = self.flow.published().offset();
+        state.drained = self.accepted(state);
+    }
+
+    /// Waits, in the background mode, until the helper has made progress.
+    pub(crate) fn wait_for_progress<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        if !self.wake_helper(&mut state) {
+            let all = self.accepted(&state);
+            return self.drain(state, all, Patience::Forever);
+        }
+        let begun = Instant::now();
+        let mut state = self.wait(state, None);
+        let waited = begun.elapsed();
+        state.counts.longest_wait = state.counts.longest_wait.max(waited);
+        state
+    }
+}

@@ -1,0 +1,332 @@
+//! A stream's machinery: a queue of bytes with a drain.
+//!
+//! Messages are appended to the *tail* buffer by whoever holds the guard ([`lock`](crate::lock)), and
+//! published through [`flow`](crate::flow). The tail may have *closed* segments before it. Drains take
+//! published bytes only, oldest first, one drain at a time, and never need the guard. All that is
+//! decided (rather than done on every message) is decided with `state` locked, which is never held
+//! across a system call that can wait.
+//!
+//! What the machinery does is in [`append`](crate::append) (messages in), [`policy`](crate::policy) (when to
+//! drain), [`drain`](crate::drain) (bytes out) and [`flusher`](crate::flusher) (on whose thread).
+//!
+//! Lock order: guard, then state of stdout, then state of stderr, then of other streams.
+
+use crate::buffer::Buffer;
+use crate::buffering::Buffering;
+use crate::drain::{Failure, Patience};
+use crate::exit;
+use crate::flow::Flow;
+use crate::flusher::Helper;
+use crate::lock::Lock;
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sys::{Destination, Identity, Output};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::AtomicPtr;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// Which stream this is, for what the table of errors treats differently.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    Stdout,
+    Stderr,
+    Other,
+}
+
+impl Role {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Role::Stdout => "stdout",
+            Role::Stderr => "stderr",
+            Role::Other => "stream",
+        }
+    }
+}
+
+#[repr(C)]
+pub(crate) struct Engine {
+    // What a message touches, first and together.
+    pub(crate) flow: Flow,
+    /// The tail buffer's memory. Changed by the guard's holder with the state locked.
+    pub(crate) tail: AtomicPtr<u8>,
+    pub(crate) lock: Lock,
+    pub(crate) state: Mutex<State>,
+    /// A drain has made progress, or ended.
+    pub(crate) progress: Condvar,
+    /// There is something for the helper to do.
+    pub(crate) wake: Condvar,
+    pub(crate) output: Output,
+    pub(crate) role: Role,
+    /// Itself, for the helper to keep alive; nothing for the standard streams, which live for ever.
+    this: Weak<Engine>,
+}
+
+/// The policy in force, with everything decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    Unbuffered,
+    Line,
+    Block,
+    Prompt { max_delay: Duration },
+    Background,
+}
+
+/// What is decided about a stream, and what is to be drained.
+pub(crate) struct State {
+    // The policy: what was asked for, in the order of precedence, and what is in force.
+    pub(crate) chosen: Option<Buffering>,
+    pub(crate) environment: Option<Option<Buffering>>,
+    pub(crate) preferred: Option<Buffering>,
+    pub(crate) destination: Option<(Destination, Option<Identity>)>,
+    /// The policy in force has to be worked out again, at the next message boundary.
+    pub(crate) stale: bool,
+    pub(crate) mode: Mode,
+    /// The capacity in force: of the tail, or of the whole queue in the background.
+    pub(crate) capacity: usize,
+
+    // The bytes.
+    pub(crate) closed: VecDeque<Segment>,
+    pub(crate) tail: Segment,
+    /// Bytes handed to the kernel, or given up, since the stream began.
+    pub(crate) drained: u64,
+    /// Where `Line` goes on looking for newlines, in the tail.
+    pub(crate) looked: usize,
+    /// When the last message was written at once, if that may have been less than the delay ago.
+    pub(crate) last: Option<Instant>,
+
+    // The drain.
+    /// The thread that drains, or 0.
+    pub(crate) drainer: u64,
+    /// Threads that wait for `progress`.
+    pub(crate) waiters: u32,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) on_broken_pipe: OnBrokenPipe,
+    /// Nothing may be written any more: the descriptor is about to go.
+    pub(crate) closed_for_good: bool,
+    /// The exit drain is over: every message is written at once.
+    pub(crate) exiting: bool,
+
+    pub(crate) helper: Helper,
+    pub(crate) counts: Counts,
+}
+
+/// What a drain does when the reader has gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OnBrokenPipe {
+    /// End the process as SIGPIPE would, at the next `print!` or at exit.
+    End,
+    /// Treat it as any other error.
+    Error,
+    /// Nobody reads: nobody minds.
+    Ignore,
+}
+
+/// A stretch of the stream's bytes in memory.
+pub(crate) struct Segment {
+    pub(crate) buffer: Buffer,
+    /// The stream offset of the buffer's first byte.
+    pub(crate) start: u64,
+    /// How far it is drained.
+    pub(crate) drained: usize,
+    /// How far it is filled, once closed; the tail's is in `flow`.
+    pub(crate) end: usize,
+    /// Whether further messages may be put behind its end.
+    pub(crate) appendable: bool,
+}
+
+impl State {
+    /// What is written next follows a pause.
+    pub(crate) fn forget_last(&mut self) {
+        self.last = None;
+    }
+}
+
+impl Segment {
+    pub(crate) const EMPTY: Segment = Segment {
+        buffer: Buffer::EMPTY,
+        start: 0,
+        drained: 0,
+        end: 0,
+        appendable: false,
+    };
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Counts {
+    /// Messages before those that `flow` counts.
+    pub(crate) messages: u64,
+    pub(crate) writes: u64,
+    pub(crate) longest_wait: Duration,
+}
+
+pub(crate) type Locked<'a> = MutexGuard<'a, State>;
+
+impl Engine {
+    pub(crate) const fn new(role: Role, output: Output, chosen: Option<Buffering>) -> Self {
+        Engine {
+            flow: Flow::new(),
+            tail: AtomicPtr::new(std::ptr::null_mut()),
+            lock: Lock::new(),
+            state: Mutex::new(State {
+                chosen,
+                environment: None,
+                preferred: None,
+                destination: None,
+                stale: true,
+                mode: Mode::Unbuffered,
+                capacity: 0,
+                closed: VecDeque::new(),
+                tail: Segment::EMPTY,
+                drained: 0,
+                looked: 0,
+                last: None,
+                drainer: 0,
+                waiters: 0,
+                failure: None,
+                on_broken_pipe: match role {
+                    Role::Stdout => OnBrokenPipe::End,
+                    Role::Stderr => OnBrokenPipe::Ignore,
+                    Role::Other => OnBrokenPipe::Error,
+                },
+                closed_for_good: false,
+                exiting: false,
+                helper: Helper::NONE,
+                counts: Counts {
+                    messages: 0,
+                    writes: 0,
+                    longest_wait: Duration::ZERO,
+                },
+            }),
+            progress: Condvar::new(),
+            wake: Condvar::new(),
+            output,
+            role,
+            this: Weak::new(),
+        }
+    }
+
+    /// A stream of its own, known to the exit drain.
+    pub(crate) fn shared(output: Output, buffering: Buffering) -> Arc<Self> {
+        let engine = Arc::new_cyclic(|this| Engine {
+            this: this.clone(),
+            ..Engine::new(Role::Other, output, Some(buffering))
+        });
+        exit::register(&engine);
+        engine
+    }
+
+    /// Something that keeps this alive for as long as a helper runs.
+    pub(crate) fn keep_alive(&self) -> Option<EngineRef> {
+        match self.role {
+            Role::Stdout => Some(EngineRef::Static(&crate::stream::STDOUT)),
+            Role::Stderr => Some(EngineRef::Static(&crate::stream::STDERR)),
+            Role::Other => self.this.upgrade().map(EngineRef::Shared),
+        }
+    }
+
+    /// The state, for a moment.
+    pub(crate) fn lock_state(&self) -> Locked<'_> {
+        // No user code runs under this lock, so a panic inside it is a bug of ours; the state is then
+        // still the best there is to drain at exit.
+        self.state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Bytes accepted since the stream began.
+    pub(crate) fn accepted(&self, state: &State) -> u64 {
+        state.tail.start + self.flow.published().offset() as u64
+    }
+
+    /// Messages accepted since the stream began.
+    pub(crate) fn messages(&self, state: &State) -> u64 {
+        state.counts.messages + self.flow.published().messages()
+    }
+
+    pub(crate) fn destination(&self, state: &mut State) -> (Destination, Option<Identity>) {
+        *state
+            .destination
+            .get_or_insert_with(|| self.output.destination())
+    }
+
+    /// Why the stream has failed, for a caller who can be told.
+    #[cold]
+    pub(crate) fn error(&self) -> io::Result<()> {
+        self.lock_state().tell_failure().map_or(Ok(()), Err)
+    }
+
+    /// For a caller who cannot be told: ends the process, quietly, if nobody reads its output any more
+    /// and it wants that. Other errors are told by `flush`, or at exit.
+    #[cold]
+    pub(crate) fn end_if_reader_gone(&self) {
+        let ends = self
+            .lock_state()
+            .failure
+            .as_ref()
+            .is_some_and(Failure::ends_process);
+        if ends {
+            exit::end_by_broken_pipe(self);
+        }
+    }
+
+    /// Returns once the kernel has accepted every byte written before the call.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        let state = self.lock_state();
+        let all = self.accepted(&state);
+        let mut state = self.drain(state, all, Patience::Forever);
+        state.tell_failure().map_or(Ok(()), Err)
+    }
+
+    /// Forgets a failure: what is written from now on is written again.
+    pub(crate) fn clear_error(&self) {
+        self.lock_state().failure = None;
+    }
+
+    pub(crate) fn set_on_broken_pipe(&self, on_broken_pipe: OnBrokenPipe) {
+        self.lock_state().on_broken_pipe = on_broken_pipe;
+    }
+
+    /// Drains and lets go of the descriptor: nothing is written to it after this.
+    pub(crate) fn close(&self) -> io::Result<()> {
+        let result = self.flush();
+        let mut state = self.lock_state();
+        state.closed_for_good = true;
+        state.helper.stop = true;
+        self.flow.close();
+        self.wake.notify_all();
+        result
+    }
+
+    /// In the child of a fork: what the parent had pending is the parent's to write.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(crate) fn reset_after_fork(&self, state: &mut State) {
+        let at = self.flow.published();
+        state.closed.clear();
+        state.tail.drained = at.offset();
+        state.looked = at.offset();
+        state.drained = self.accepted(state);
+        state.drainer = 0;
+        state.waiters = 0;
+        state.helper.reset_after_fork();
+        self.flow.close();
+        self.lock.reset_after_fork(crate::lock::thread_id());
+    }
+}
+
+/// What a helper thread holds on to.
+pub(crate) enum EngineRef {
+    Static(&'static Engine),
+    Shared(Arc<Engine>),
+}
+
+impl std::ops::Deref for EngineRef {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        match self {
+            EngineRef::Static(engine) => engine,
+            EngineRef::Shared(engine) => engine,
+        }
+    }
+}

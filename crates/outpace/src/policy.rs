@@ -1,0 +1,250 @@
+//! Deciding: which policy is in force, and what it does about the messages that were just published.
+
+use crate::barrier;
+use crate::buffering::{Buffering, MAX_CAPACITY, Overflow, capacity_for};
+use crate::drain::Patience;
+use crate::engine::{Engine, Locked, Mode, Role, State};
+use crate::lock::{Entry, thread_id};
+use crate::settings;
+use std::time::{Duration, Instant};
+
+/// So many messages of a stream are written at once by their callers before anything is buffered or
+/// a helper is started: a small program pays for neither.
+const EARLY_MESSAGES: u64 = 12;
+
+impl Engine {
+    /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.
+    pub(crate) fn settle<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        if !state.stale {
+            return state;
+        }
+        state.stale = false;
+        let (destination, _) = self.destination(&mut state);
+        let buffering = self.buffering_in_force(&mut state);
+        let by_destination = |capacity| match capacity {
+            Buffering::BY_DESTINATION => capacity_for(destination),
+            capacity => capacity,
+        };
+        (state.mode, state.capacity) = match buffering {
+            Buffering::Unbuffered => (Mode::Unbuffered, capacity_for(destination)),
+            Buffering::Line => (Mode::Line, capacity_for(destination)),
+            Buffering::Block { capacity } => (Mode::Block, by_destination(capacity)),
+            Buffering::Prompt {
+                capacity,
+                max_delay,
+            } => (Mode::Prompt { max_delay }, by_destination(capacity)),
+            Buffering::Background {
+                capacity,
+                overflow: Overflow::Block,
+            } => (Mode::Background, by_destination(capacity)),
+        };
+        let all = self.accepted(&state);
+        if state.drained < all && state.failure.is_none() {
+            match state.mode {
+                Mode::Block => {}
+                Mode::Unbuffered | Mode::Line => {
+                    state = self.drain(state, all, Patience::Forever);
+                }
+                Mode::Prompt { .. } | Mode::Background => state = self.begin_burst(state),
+            }
+        }
+        self.begin_tail(&mut state, 0);
+        state
+    }
+
+    fn buffering_in_force(&self, state: &mut State) -> Buffering {
+        if let Some(chosen) = &state.chosen {
+            return chosen.clone();
+        }
+        let environment = state
+            .environment
+            .get_or_insert_with(|| settings::from_environment(self.role));
+        if let Some(buffering) = environment.as_ref().or(state.preferred.as_ref()) {
+            return buffering.clone();
+        }
+        match self.role {
+            Role::Stderr => Buffering::Unbuffered,
+            _ => Buffering::for_destination(self.destination(state).0),
+        }
+    }
+
+    pub(crate) fn buffering(&self) -> Buffering {
+        let mut state = self.lock_state();
+        let buffering = self.buffering_in_force(&mut state);
+        let capacity = capacity_for(self.destination(&mut state).0);
+        let sized = |asked| {
+            if asked == Buffering::BY_DESTINATION {
+                capacity
+            } else {
+                asked
+            }
+        };
+        match buffering {
+            Buffering::Block { capacity } => Buffering::Block {
+                capacity: sized(capacity),
+            },
+            Buffering::Prompt {
+                capacity,
+                max_delay,
+            } => Buffering::Prompt {
+                capacity: sized(capacity),
+                max_delay,
+            },
+            other => other,
+        }
+    }
+
+    /// Decides what happens to the messages that were just published. Called by the guard's holder.
+    pub(crate) fn dispatch<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        let all = self.accepted(&state);
+        if state.drained >= all || state.failure.is_some() {
+            return state;
+        }
+        if self.role == Role::Stderr {
+            drop(state);
+            self.drain_stdout_first();
+            state = self.lock_state();
+        }
+        if state.exiting {
+            return self.drain(state, all, Patience::Forever);
+        }
+        match state.mode {
+            Mode::Unbuffered => self.drain(state, all, Patience::Forever),
+            Mode::Line => match self.last_new_newline(&mut state) {
+                Some(newline) => self.drain(state, newline + 1, Patience::Forever),
+                None => state,
+            },
+            Mode::Block => state,
+            Mode::Prompt { max_delay } => self.prompt(state, max_delay),
+            Mode::Background if state.helper.active => state,
+            Mode::Background => self.begin_burst(state),
+        }
+    }
+
+    /// On the same terminal, pipe or file, what was printed to stdout comes before what is now printed
+    /// to stderr. Never waits for another thread's drain of stdout.
+    fn drain_stdout_first(&self) {
+        let stdout = &crate::stream::STDOUT;
+        let mut theirs = stdout.lock_state();
+        if stdout.accepted(&theirs) == theirs.drained || theirs.destination.is_none() {
+            return;
+        }
+        let identity = stdout.destination(&mut theirs).1;
+        let mine = self.destination(&mut self.lock_state()).1;
+        if identity.is_some() && identity == mine {
+            let all = stdout.accepted(&theirs);
+            drop(stdout.drain(theirs, all, Patience::None));
+        }
+    }
+
+    /// An isolated message is written at once; one soon after another begins a burst.
+    fn prompt<'a>(&'a self, mut state: Locked<'a>, max_delay: Duration) -> Locked<'a> {
+        if state.helper.active {
+            return state;
+        }
+        let all = self.accepted(&state);
+        let messages = self.messages(&state);
+        if state.drainer == 0 {
+            if messages < EARLY_MESSAGES {
+                return self.drain(state, all, Patience::Forever);
+            }
+            let now = Instant::now();
+            let isolated = state.last.is_none_or(|last| now - last >= max_delay);
+            if isolated || messages == EARLY_MESSAGES {
+                state.last = Some(now);
+                return self.drain(state, all, Patience::Forever);
+            }
+        }
+        self.begin_burst(state)
+    }
+
+    /// Has the helper keep the promise for what is pending. Without a helper, drains at once.
+    fn begin_burst<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        if self.wake_helper(&mut state) {
+            return state;
+        }
+        let all = self.accepted(&state);
+        self.drain(state, all, Patience::Forever)
+    }
+
+    /// Lets the guard's holder append without asking, where the policy has nothing to decide about a
+    /// message that fits.
+    pub(crate) fn reopen(&self, state: &State) {
+        let asks = state.stale || state.exiting || state.failure.is_some();
+        let free = match state.mode {
+            Mode::Unbuffered | Mode::Line => false,
+            Mode::Block => self.messages(state) >= EARLY_MESSAGES,
+            Mode::Prompt { .. } | Mode::Background => state.helper.active,
+        };
+        if free && !asks && barrier::prepare() {
+            self.flow
+                .open(state.tail.buffer.capacity().min(self.budget(state)));
+        } else {
+            self.flow.close();
+        }
+    }
+
+    /// Chooses the buffering, or the default where nobody else chose, and puts it into force at the
+    /// next message boundary: now, if no thread is in a message.
+    pub(crate) fn set_buffering(&self, buffering: Buffering, chosen: bool) {
+        assert_valid(&buffering);
+        let mut state = self.lock_state();
+        *(if chosen {
+            &mut state.chosen
+        } else {
+            &mut state.preferred
+        }) = Some(buffering);
+        self.resettle(state);
+    }
+
+    /// Asks again what the descriptor is connected to.
+    pub(crate) fn redetect(&self) {
+        let mut state = self.lock_state();
+        state.destination = None;
+        self.resettle(state);
+    }
+
+    fn resettle<'a>(&'a self, mut state: Locked<'a>) {
+        state.stale = true;
+        self.flow.close_and_look();
+        drop(state);
+        let me = thread_id();
+        match self.lock.try_enter(me) {
+            Some(Entry::Outermost) => {
+                let state = self.settle(self.lock_state());
+                self.reopen(&state);
+                drop(state);
+                self.lock.leave(me);
+            }
+            // At the next message, then: its author has to ask.
+            Some(Entry::Nested) => self.lock.leave(me),
+            None => {}
+        }
+        // A guard may be held for long without a message; what is published need not wait for it.
+        let mut state = self.lock_state();
+        if state.stale && state.mode == Mode::Block {
+            let all = self.accepted(&state);
+            state = self.drain(state, all, Patience::None);
+        }
+        drop(state);
+    }
+}
+
+/// A wrong capacity is a mistake in the program, and is told where it is made.
+pub(crate) fn assert_valid(buffering: &Buffering) {
+    let (capacity, zero_allowed) = match buffering {
+        Buffering::Unbuffered | Buffering::Line => return,
+        Buffering::Block { capacity } | Buffering::Prompt { capacity, .. } => (*capacity, true),
+        Buffering::Background { capacity, .. } => (*capacity, false),
+    };
+    assert!(
+        (zero_allowed || capacity > 0) && capacity <= MAX_CAPACITY,
+        "a capacity of {capacity} bytes; it must be 1 byte to 1 GiB"
+    );
+    if let Buffering::Prompt { max_delay, .. } = buffering {
+        assert!(
+            !max_delay.is_zero(),
+            "a max_delay of 0; use Buffering::Unbuffered for that"
+        );
+    }
+}
