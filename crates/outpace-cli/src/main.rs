@@ -1,10 +1,16 @@
 //! The `outpace` program: measures, explains and fixes slow output of programs in any language.
 //!
-//! `commands` holds one module per subcommand. Exit status: 0 done, 1 it ran and something failed,
+//! `commands` holds one module per subcommand, `experiments` what the bench measures, `measure` how,
+//! `destination` where the bytes go, `present` how the figures are shown. Exit status: 0 done, 1 it ran and something failed,
 //! 2 bad usage.
 
 mod commands;
+mod destination;
+mod experiments;
 mod failure;
+mod measure;
+mod names;
+mod present;
 
 use std::process::ExitCode;
 

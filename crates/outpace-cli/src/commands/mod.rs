@@ -1,8 +1,10 @@
 //! The subcommands. To add one: a module with a type that implements [`Action`], and a line in
 //! [`ALL`]. Help, completions and the manual follow.
 
+mod bench;
 mod completions;
 mod man;
+mod rung;
 
 use std::ffi::OsString;
 
@@ -22,6 +24,8 @@ pub(crate) trait Action: Args {
 
 /// Every subcommand, in the order `--help` shows them.
 const ALL: &[Subcommand] = &[
+    Subcommand::of::<bench::Bench>(),
+    Subcommand::of::<rung::Rung>(),
     Subcommand::of::<completions::Completions>(),
     Subcommand::of::<man::Man>(),
 ];
@@ -61,6 +65,10 @@ pub(crate) fn command_line() -> Command {
 
 /// Parses the arguments and does what they ask.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(outcome) = rung::directly(&arguments) {
+        return outcome;
+    }
     let matches = command_line()
         .try_get_matches_from(arguments)
         .map_err(usage)?;

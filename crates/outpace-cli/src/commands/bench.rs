@@ -1,0 +1,342 @@
+//! `outpace bench`.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Action;
+use crate::destination::Destination;
+use crate::destination::venue::Size;
+use crate::experiments::{self, ALL, Experiment, Method, Origin};
+use crate::failure::{Failure, Outcome};
+use crate::measure::contestant::Contestant;
+use crate::measure::figures::Figures;
+use crate::measure::interrupt;
+use crate::measure::machine::{Machine, disturbance};
+use crate::measure::rows::Results;
+use crate::measure::series::{self, Plan};
+use crate::present::markdown;
+use crate::present::progress::Progress;
+use crate::present::screen::Screen;
+use crate::present::table;
+
+/// Measures what output costs, by published experiments and outpace's own
+#[derive(Args)]
+pub(crate) struct Bench {
+    /// Which experiments [default: all]; --list shows them
+    #[arg(value_name = "EXPERIMENT")]
+    experiments: Vec<String>,
+    /// Where to write, comma-separated [default: the experiment's own]: null, pipe[:CAPACITY],
+    /// file, tmpfs, pty (reads at once), pty:1MB/s, pty:stalled (reads nothing for a second),
+    /// tty (this terminal), xterm, alacritty, kitty, foot, wezterm, konsole, urxvt, st,
+    /// xterm/tmux, xterm/screen
+    #[arg(long, value_name = "DEST", value_delimiter = ',')]
+    to: Vec<Destination>,
+    /// How many runs of each rung
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    runs: Option<u16>,
+    /// How many runs before those that count
+    #[arg(long, value_name = "N")]
+    warmup: Option<u16>,
+    /// How many messages a run [default: what fits the time]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    messages: Option<u64>,
+    /// Columns and rows of the terminals that are opened
+    #[arg(long, value_name = "COLUMNSxROWS", default_value = "80x24")]
+    size: Size,
+    /// A minute for everything, less exact
+    #[arg(long)]
+    quick: bool,
+    /// A second between the steps of `when`, for watching
+    #[arg(long)]
+    slow: bool,
+    /// Shows the experiments with their rungs and runs nothing
+    #[arg(long)]
+    list: bool,
+    /// Prints commands that compare the rungs with hyperfine and runs nothing
+    #[arg(long)]
+    hyperfine: bool,
+    /// Writes the figures to a file, each row as soon as it is there
+    #[arg(long, value_name = "FILE")]
+    export_json: Option<PathBuf>,
+    /// Writes the tables and verdicts to a file
+    #[arg(long, value_name = "FILE")]
+    export_markdown: Option<PathBuf>,
+}
+
+impl Action for Bench {
+    const NAME: &'static str = "bench";
+
+    fn run(self) -> Outcome {
+        let chosen = self.chosen()?;
+        if self.list {
+            print(&list(&chosen))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.hyperfine {
+            print(&hyperfine(&chosen, self.messages))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        for path in [&self.export_json, &self.export_markdown]
+            .into_iter()
+            .flatten()
+        {
+            writable(path)?;
+        }
+        interrupt::watch().map_err(|error| Failure::failed("signals", error))?;
+        let mut session = Session {
+            results: Results {
+                machine: Machine::this(),
+                rows: Vec::new(),
+            },
+            markdown: String::new(),
+            screen: Screen::of_stdout(),
+            bench: &self,
+        };
+        session.run(&chosen)
+    }
+}
+
+impl Bench {
+    fn chosen(&self) -> Result<Vec<&'static Experiment>, Failure> {
+        if self.experiments.is_empty() {
+            return Ok(ALL.to_vec());
+        }
+        self.experiments
+            .iter()
+            .map(|name| {
+                experiments::find(name).map_err(|near| {
+                    Failure::usage(name, "no such experiment").remedy(match near {
+                        Some(near) => format!("did you mean {near}?"),
+                        None => "see: outpace bench --list".to_owned(),
+                    })
+                })
+            })
+            .collect()
+    }
+
+    /// How much to measure of one experiment.
+    fn plan(&self, experiment: &Experiment) -> Plan {
+        let arrival = experiment.method == Method::Arrival;
+        let default_runs = if arrival { 3 } else { 10 };
+        let pause = match (self.slow, self.quick) {
+            (true, _) => 1_000,
+            (false, true) => 25,
+            (false, false) => 100,
+        };
+        let default_warmup = usize::from(!self.quick && !arrival);
+        Plan {
+            runs: self.runs.map_or(default_runs, usize::from),
+            warmup: self.warmup.map_or(default_warmup, usize::from),
+            budget: Duration::from_millis(if self.quick { 1_700 } else { 60_000 }),
+            messages: self.messages,
+            pause: Duration::from_millis(pause),
+            size: self.size,
+        }
+    }
+
+    fn destinations(&self, experiment: &Experiment) -> Vec<Destination> {
+        if !self.to.is_empty() {
+            return self.to.clone();
+        }
+        let read = |name: &&str| {
+            name.parse()
+                .expect("an experiment's destinations are valid")
+        };
+        experiment.to.iter().map(read).collect()
+    }
+}
+
+/// A bench while it runs.
+struct Session<'a> {
+    bench: &'a Bench,
+    results: Results,
+    markdown: String,
+    screen: Screen,
+}
+
+impl Session<'_> {
+    fn run(&mut self, chosen: &[&'static Experiment]) -> Outcome {
+        let machine = self.results.machine.summary();
+        self.say(
+            &format!("{}\n", self.screen.faint(&machine)),
+            &format!("{machine}\n\n"),
+        )?;
+        if let Some(warning) = disturbance(Duration::from_millis(300)) {
+            self.warn(&warning)?;
+        }
+        let mut progress = Progress::new();
+        for experiment in chosen {
+            self.experiment(experiment, &mut progress)?;
+            if interrupt::came() {
+                break;
+            }
+        }
+        progress.erase();
+        self.save()?;
+        if interrupt::came() {
+            let text = "outpace: interrupted: these are the figures of what had been run\n";
+            let _ = std::io::stderr().write_all(text.as_bytes());
+            return Ok(ExitCode::from(130));
+        }
+        let failed = self
+            .results
+            .rows
+            .iter()
+            .filter(|row| row.failed.is_some())
+            .count();
+        Ok(if failed == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    }
+
+    fn experiment(
+        &mut self,
+        experiment: &'static Experiment,
+        progress: &mut Progress,
+    ) -> Result<(), Failure> {
+        progress.show(&format!("{}: compiling", experiment.name), 0.0);
+        let contestants = Contestant::all(experiment);
+        progress.erase();
+        let heading = format!("{}: {}", experiment.name, experiment.question);
+        let published = self.screen.paragraph(experiment.published, 2);
+        self.say(
+            &format!(
+                "\n{}\n{}",
+                self.screen.strong(&heading),
+                self.screen.faint(&published)
+            ),
+            &format!("## {heading}\n\n{}\n\n", experiment.published),
+        )?;
+        let plan = self.bench.plan(experiment);
+        let first = self.results.rows.len();
+        for to in self.bench.destinations(experiment) {
+            if interrupt::came() {
+                break;
+            }
+            let name = format!("{} to {to}", experiment.name);
+            let outcome = series::run(experiment, &contestants, &to, &plan, &mut |text, done| {
+                // This terminal is busy being measured.
+                if to != Destination::Tty {
+                    progress.show(&format!("{name}: {text}"), done);
+                }
+            });
+            progress.erase();
+            if outcome.rows.is_empty() {
+                continue;
+            }
+            let table = table::table(experiment, &to.to_string(), &outcome.rows);
+            self.say(
+                &format!("\n{}", table.to_screen(self.screen)),
+                &markdown::table(&table),
+            )?;
+            for warning in &outcome.warnings {
+                self.warn(warning)?;
+            }
+            self.results.rows.extend(outcome.rows);
+            self.save()?;
+        }
+        let verdict =
+            (experiment.verdict)(&Figures::new(experiment.name, &self.results.rows[first..]));
+        if !verdict.is_empty() {
+            let text = format!("\n{}", self.screen.paragraph(&verdict, 0));
+            self.say(&text, &format!("{verdict}\n\n"))?;
+        }
+        Ok(())
+    }
+
+    /// To the screen and to the Markdown.
+    fn say(&mut self, screen: &str, markdown: &str) -> Result<(), Failure> {
+        self.markdown.push_str(markdown);
+        print(screen)
+    }
+
+    fn warn(&mut self, warning: &str) -> Result<(), Failure> {
+        let text = self.screen.paragraph(&format!("warning: {warning}"), 0);
+        self.say(
+            &self.screen.wrong(&text),
+            &format!("> warning: {warning}\n\n"),
+        )
+    }
+
+    fn save(&self) -> Result<(), Failure> {
+        if let Some(path) = &self.bench.export_json {
+            self.results.write(path)?;
+        }
+        if let Some(path) = &self.bench.export_markdown {
+            std::fs::write(path, &self.markdown)
+                .map_err(|error| Failure::failed(path.display(), error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints, at once.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Failure::failed("stdout", error))
+}
+
+/// Finds out before the measuring rather than after it.
+fn writable(path: &Path) -> Result<(), Failure> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map(drop)
+        .map_err(|error| {
+            Failure::usage(path.display(), error).remedy("name a file that can be written")
+        })
+}
+
+fn list(chosen: &[&Experiment]) -> String {
+    let mut text = String::new();
+    for experiment in chosen {
+        text += &format!("{}  {}\n", experiment.name, experiment.question);
+        for rung in experiment.rungs {
+            let origin = match rung.origin {
+                Origin::Published(Some(seconds)) => format!("published, {seconds} s"),
+                Origin::Published(None) => "published".to_owned(),
+                Origin::Outpace => "outpace".to_owned(),
+                Origin::Added => "for comparison".to_owned(),
+            };
+            text += &format!(
+                "  {}/{:<18} {} ({origin})\n",
+                experiment.name, rung.name, rung.about
+            );
+        }
+    }
+    text
+}
+
+fn hyperfine(chosen: &[&Experiment], messages: Option<u64>) -> String {
+    let mut text = String::new();
+    for experiment in chosen
+        .iter()
+        .filter(|experiment| experiment.method == Method::Work)
+    {
+        let messages = messages.unwrap_or(experiment.messages);
+        let rungs: Vec<&str> = experiment
+            .rungs
+            .iter()
+            .filter(|rung| rung.fails.is_none())
+            .map(|rung| rung.name)
+            .collect();
+        text += &format!(
+            "hyperfine --shell=none --output=pipe --parameter-list rung {} \\\n  \
+             'outpace rung {}/{{rung}} --messages {messages}'\n",
+            rungs.join(","),
+            experiment.name,
+        );
+    }
+    text
+}

@@ -1,0 +1,121 @@
+//! `outpace rung EXPERIMENT/RUNG`: writes only that rung's bytes.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Action;
+use crate::experiments::{self, Experiment, Work};
+use crate::failure::{Failure, Outcome};
+use crate::measure::clock::{REPORT, Span};
+use crate::measure::contestant::Contestant;
+use crate::measure::figures::base_name;
+use crate::names::closest;
+
+/// Writes one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
+#[derive(Args)]
+pub(crate) struct Rung {
+    /// Which, such as ladder/turbo-c, or ladder/turbo-c.clang for one compiler's
+    #[arg(value_name = "EXPERIMENT/RUNG")]
+    rung: String,
+    /// How many messages [default: the experiment's published number]
+    #[arg(long, value_name = "N")]
+    messages: Option<u64>,
+    /// How long to wait between the steps of `when`, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1_000)]
+    pause: u64,
+}
+
+impl Action for Rung {
+    const NAME: &'static str = "rung";
+
+    fn run(self) -> Outcome {
+        let (experiment, name) = find(&self.rung)?;
+        let messages = self.messages.unwrap_or(experiment.messages);
+        let pause = Duration::from_millis(self.pause);
+        let rung = experiment
+            .rung(base_name(name))
+            .ok_or_else(|| unknown(experiment, name))?;
+        match rung.work {
+            Work::Here(work) => here(&self.rung, Span::new(messages, pause), work),
+            Work::Source(_) => {
+                let contestant =
+                    Contestant::named(experiment, name).ok_or_else(|| unknown(experiment, name))?;
+                let error = match contestant.command(messages, pause) {
+                    Ok(mut command) => command.exec().to_string(),
+                    Err(reason) => reason,
+                };
+                Err(Failure::failed(&self.rung, error))
+            }
+        }
+    }
+}
+
+/// Does what a bench asks of its children without the argument parser, so that a rung's process
+/// is no heavier than a small program's. `None` when it is for the parser to decide.
+pub(crate) fn directly(arguments: &[OsString]) -> Option<Outcome> {
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .skip(1)
+        .map_while(|word| word.to_str())
+        .collect();
+    let ["rung", name, "--messages", messages, rest @ ..] = &arguments[..] else {
+        return None;
+    };
+    let pause = match rest {
+        [] => Duration::ZERO,
+        ["--pause", milliseconds] => Duration::from_millis(milliseconds.parse().ok()?),
+        _ => return None,
+    };
+    let messages = messages.parse().ok()?;
+    let (experiment, rung) = name.split_once('/')?;
+    let Work::Here(work) = experiments::find(experiment).ok()?.rung(rung)?.work else {
+        return None;
+    };
+    Some(here(name, Span::new(messages, pause), work))
+}
+
+fn here(name: &str, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcome {
+    let failed = |error: io::Error| Failure::failed(name, error);
+    match std::env::var_os(REPORT) {
+        Some(path) => {
+            let report = span.clocked(work).map_err(failed)?;
+            std::fs::write(path, report).map_err(failed)?;
+        }
+        None => {
+            let mut span = span;
+            work(&mut span).map_err(failed)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn find(name: &str) -> Result<(&'static Experiment, &str), Failure> {
+    let Some((experiment, rung)) = name.split_once('/') else {
+        return Err(Failure::usage(name, "not of the form EXPERIMENT/RUNG")
+            .remedy("see: outpace bench --list"));
+    };
+    let experiment = experiments::find(experiment).map_err(|near| {
+        Failure::usage(experiment, "no such experiment").remedy(match near {
+            Some(near) => format!("did you mean {near}/{rung}?"),
+            None => "see: outpace bench --list".to_owned(),
+        })
+    })?;
+    Ok((experiment, rung))
+}
+
+fn unknown(experiment: &Experiment, name: &str) -> Failure {
+    let near = closest(
+        base_name(name),
+        experiment.rungs.iter().map(|rung| rung.name),
+    );
+    let object = format!("{}/{name}", experiment.name);
+    Failure::usage(object, "no such rung").remedy(match near {
+        Some(near) => format!("did you mean {}/{near}?", experiment.name),
+        None => format!("see: outpace bench {} --list", experiment.name),
+    })
+}

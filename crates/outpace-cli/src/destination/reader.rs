@@ -1,0 +1,96 @@
+//! The other end of a pipe or of a pseudo-terminal.
+
+use std::hint::black_box;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, read};
+
+use super::{Pace, STALL};
+use crate::measure::check::Check;
+use crate::measure::clock::monotonic_ns;
+
+/// What a reader does besides touching every byte.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    /// Compare the bytes.
+    pub(crate) check: Option<Check>,
+    /// Keep when each piece arrived.
+    pub(crate) arrivals: bool,
+}
+
+/// What arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    pub(crate) bytes: u64,
+    /// When the last byte arrived, by the monotonic clock; `None` when none did, or unseen.
+    pub(crate) last_at: Option<u64>,
+    /// Whether the bytes were the expected ones, if that was wanted.
+    pub(crate) verified: Option<Result<(), String>>,
+    /// When each piece arrived and how many bytes there were by then.
+    pub(crate) arrivals: Vec<(u64, u64)>,
+}
+
+/// As much as a pipe of the usual capacity holds.
+const CHUNK: usize = 64 << 10;
+
+/// Reads to the end at a pace.
+pub(crate) fn read_to_end(from: &OwnedFd, pace: Pace, wanted: Wanted) -> io::Result<Received> {
+    let mut received = Received::default();
+    let mut check = wanted.check;
+    let mut buffer = vec![0; CHUNK];
+    let mut limit = CHUNK;
+    let mut started = Instant::now();
+    match pace {
+        Pace::AtOnce => {}
+        Pace::PerSecond(rate) => {
+            // Two hundred small meals a second.
+            limit = usize::try_from(rate / 200).unwrap_or(CHUNK).clamp(1, CHUNK);
+        }
+        Pace::Stalled => {
+            let mut readable = [PollFd::new(from, PollFlags::IN)];
+            while poll(&mut readable, None) == Err(Errno::INTR) {}
+            sleep(STALL);
+        }
+    }
+    let mut touched = 0_u64;
+    loop {
+        let length = match read(from, &mut buffer[..limit]) {
+            Ok(length) => length,
+            Err(Errno::INTR) => continue,
+            // How a pseudo-terminal says that its last writer is gone.
+            Err(Errno::IO) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        if length == 0 {
+            break;
+        }
+        if received.bytes == 0 {
+            started = Instant::now();
+        }
+        let arrived = &buffer[..length];
+        received.bytes += length as u64;
+        match &mut check {
+            Some(check) => check.feed(arrived),
+            None => touched += arrived.iter().map(|&byte| u64::from(byte)).sum::<u64>(),
+        }
+        if wanted.arrivals {
+            received.arrivals.push((monotonic_ns(), received.bytes));
+        }
+        if let Pace::PerSecond(rate) = pace {
+            let due = Duration::from_secs_f64(received.bytes as f64 / rate as f64);
+            sleep(due.saturating_sub(started.elapsed()));
+        }
+    }
+    black_box(touched);
+    // The end follows the last byte at once, but a clock reading a chunk would slow the reader.
+    received.last_at = (received.bytes > 0).then(monotonic_ns);
+    if let Some(&(at, _)) = received.arrivals.last() {
+        received.last_at = Some(at);
+    }
+    received.verified = check.map(|check| check.finish().map(drop));
+    Ok(received)
+}

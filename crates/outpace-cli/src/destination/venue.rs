@@ -1,0 +1,439 @@
+//! A destination made ready: what stays open from run to run, and one sink for each run.
+
+use std::fs::{self, File};
+use std::io::{self, Seek};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{
+    LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+};
+
+use super::emulator::Window;
+use super::reader::{Received, Wanted, read_to_end};
+use super::{Destination, Pace};
+use crate::measure::clock::monotonic_ns;
+use crate::measure::rows::Terminal;
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) columns: u16,
+    pub(crate) rows: u16,
+}
+
+impl std::str::FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split_once('x')
+            .and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)))
+            .filter(|&(columns, rows): &(u16, u16)| columns > 0 && rows > 0)
+            .map(|(columns, rows)| Self { columns, rows })
+            .ok_or_else(|| "a size is columns and rows, such as 80x24".to_owned())
+    }
+}
+
+/// A directory of this process's own for files that end with it.
+pub(crate) struct Scratch {
+    directory: PathBuf,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("outpace-{}-{unique}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir_all(&directory)?;
+        Ok(Self { directory })
+    }
+
+    /// The path of a file in it.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Best effort: a directory left behind in the temporary directory hurts nobody.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// A destination, open for any number of runs.
+pub(crate) struct Venue {
+    place: Place,
+    size: Size,
+    /// What is known of the terminal, if it is one.
+    pub(crate) terminal: Option<Terminal>,
+}
+
+enum Place {
+    Null,
+    Pipe(Option<u64>),
+    File(TemporaryFile),
+    Pty(Pace),
+    Device(Box<Device>),
+}
+
+impl Venue {
+    /// Makes a destination ready, or says why it cannot be had on this machine.
+    pub(crate) fn open(to: &Destination, size: Size, scratch: &Scratch) -> Result<Self, String> {
+        let said = |error: io::Error| error.to_string();
+        let place = match to {
+            Destination::Null => Place::Null,
+            Destination::Pipe { capacity } => Place::Pipe(*capacity),
+            Destination::File => {
+                let directory = disk().ok_or("no directory on a disk: set TMPDIR to one")?;
+                Place::File(TemporaryFile::create(&directory).map_err(said)?)
+            }
+            Destination::Tmpfs => {
+                let directory = memory().ok_or("no file system in memory that we may write to")?;
+                Place::File(TemporaryFile::create(&directory).map_err(said)?)
+            }
+            Destination::Pty(pace) => Place::Pty(*pace),
+            Destination::Tty => {
+                let device = Device::this_terminal()
+                    .map_err(|error| format!("this terminal cannot be opened: {error}"))?;
+                Place::Device(Box::new(device))
+            }
+            Destination::Emulator(emulator) => {
+                let window = emulator.open(size, scratch)?;
+                Place::Device(Box::new(Device::window(window).map_err(said)?))
+            }
+        };
+        let terminal = match &place {
+            Place::Pty(_) => Some(Terminal {
+                name: "pty".to_owned(),
+                version: None,
+                columns: size.columns,
+                rows: size.rows,
+            }),
+            Place::Device(device) => Some(device.describe(&to.to_string()).map_err(said)?),
+            _ => None,
+        };
+        Ok(Self {
+            place,
+            size,
+            terminal,
+        })
+    }
+
+    /// The destination whose bytes prove what a rung writes here: nothing can be read back from
+    /// the null device or from a window.
+    pub(crate) fn proof(to: &Destination) -> Destination {
+        match to {
+            Destination::Null => Destination::Pipe { capacity: None },
+            Destination::Tty | Destination::Emulator(_) => Destination::Pty(Pace::AtOnce),
+            other => other.clone(),
+        }
+    }
+
+    /// A sink for one run.
+    pub(crate) fn sink(&self, wanted: Wanted) -> io::Result<Sink<'_>> {
+        let (stdout, end) = match &self.place {
+            Place::Null => (
+                File::options().write(true).open("/dev/null")?.into(),
+                End::Unseen,
+            ),
+            Place::Pipe(capacity) => {
+                let (reader, writer) = io::pipe()?;
+                let (reader, writer) = (OwnedFd::from(reader), OwnedFd::from(writer));
+                if let Some(capacity) = capacity {
+                    set_pipe_capacity(&writer, *capacity)?;
+                }
+                (writer, End::read(reader, Pace::AtOnce, wanted))
+            }
+            Place::File(file) => {
+                let writer = file.emptied()?;
+                (writer.into(), End::File(file, wanted))
+            }
+            Place::Pty(pace) => {
+                let (master, slave) = open_pty(self.size)?;
+                (slave, End::read(master, *pace, wanted))
+            }
+            Place::Device(device) => (open_terminal(&device.path)?.into(), End::Device(device)),
+        };
+        Ok(Sink { stdout, end })
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn set_pipe_capacity(pipe: &OwnedFd, capacity: u64) -> io::Result<()> {
+    rustix::pipe::fcntl_setpipe_size(pipe, usize::try_from(capacity).unwrap_or(usize::MAX))
+        .map(drop)
+        .map_err(|error| io::Error::other(format!("a pipe of {capacity} bytes: {error}")))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_pipe_capacity(_: &OwnedFd, _: u64) -> io::Result<()> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "only Linux lets a pipe's capacity be chosen",
+    ))
+}
+
+/// A new pseudo-terminal of a size: the end that a terminal emulator would hold, and the other,
+/// with the line discipline that terminals have by default.
+pub(crate) fn open_pty(size: Size) -> io::Result<(OwnedFd, OwnedFd)> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let name = ptsname(&master, Vec::new())?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let slave = rustix::fs::open(name, flags, rustix::fs::Mode::empty())?;
+    set_size(&slave, size)?;
+    Ok((master, slave))
+}
+
+fn set_size(terminal: &OwnedFd, size: Size) -> io::Result<()> {
+    let size = Winsize {
+        ws_row: size.rows,
+        ws_col: size.columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    Ok(tcsetwinsize(terminal, size)?)
+}
+
+/// Where one run writes.
+pub(crate) struct Sink<'a> {
+    stdout: OwnedFd,
+    end: End<'a>,
+}
+
+impl<'a> Sink<'a> {
+    /// The writing end for the child, and what is left to wait for when it has ended.
+    pub(crate) fn split(self) -> (Stdio, End<'a>) {
+        (self.stdout.into(), self.end)
+    }
+}
+
+/// The other end of a sink.
+pub(crate) enum End<'a> {
+    Unseen,
+    Reader(JoinHandle<io::Result<Received>>),
+    File(&'a TemporaryFile, Wanted),
+    Device(&'a Device),
+}
+
+impl End<'_> {
+    fn read(from: OwnedFd, pace: Pace, wanted: Wanted) -> Self {
+        Self::Reader(std::thread::spawn(move || read_to_end(&from, pace, wanted)))
+    }
+
+    /// Waits for the last byte, once every writer is gone, and says what arrived.
+    pub(crate) fn finish(self) -> io::Result<Received> {
+        match self {
+            Self::Unseen => Ok(Received::default()),
+            Self::Reader(reader) => reader
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the reader panicked"))),
+            Self::File(file, wanted) => file.received(wanted),
+            Self::Device(device) => {
+                let last_at = device.answered(Duration::from_secs(30))?;
+                Ok(Received {
+                    last_at,
+                    ..Received::default()
+                })
+            }
+        }
+    }
+}
+
+/// A file that is removed with its venue.
+pub(crate) struct TemporaryFile {
+    path: PathBuf,
+}
+
+impl TemporaryFile {
+    fn create(directory: &Path) -> io::Result<Self> {
+        let path = directory.join(format!("outpace-{}.out", std::process::id()));
+        File::create(&path)?;
+        Ok(Self { path })
+    }
+
+    /// Opened as a shell's `>` opens it: for writing only, and empty.
+    fn emptied(&self) -> io::Result<File> {
+        File::create(&self.path)
+    }
+
+    fn received(&self, wanted: Wanted) -> io::Result<Received> {
+        let mut file = File::open(&self.path)?;
+        if wanted.check.is_some() {
+            return read_to_end(
+                &file.into(),
+                Pace::AtOnce,
+                Wanted {
+                    arrivals: false,
+                    ..wanted
+                },
+            );
+        }
+        let bytes = file.seek(io::SeekFrom::End(0))?;
+        Ok(Received {
+            bytes,
+            ..Received::default()
+        })
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        // Best effort: it lies in a directory for temporary files.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Directories for files, and whether the file system at a path is in memory.
+fn is_in_memory(path: &Path) -> bool {
+    let Ok(mounts) = fs::read_to_string("/proc/mounts") else {
+        return false;
+    };
+    let Ok(path) = path.canonicalize() else {
+        return false;
+    };
+    mounts
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split(' ').skip(1);
+            Some((fields.next()?, fields.next()?))
+        })
+        .filter(|(mounted, _)| path.starts_with(mounted))
+        .max_by_key(|(mounted, _)| mounted.len())
+        .is_some_and(|(_, kind)| kind == "tmpfs" || kind == "ramfs")
+}
+
+fn disk() -> Option<PathBuf> {
+    let candidates = [std::env::temp_dir(), "/var/tmp".into(), ".".into()];
+    candidates
+        .into_iter()
+        .find(|path| path.is_dir() && !is_in_memory(path))
+}
+
+fn memory() -> Option<PathBuf> {
+    let candidates = ["/dev/shm".into(), std::env::temp_dir(), "/run".into()];
+    candidates
+        .into_iter()
+        .find(|path: &PathBuf| path.is_dir() && is_in_memory(path))
+}
+
+/// A terminal that somebody draws, held open; its modes are restored when it is dropped.
+pub(crate) struct Device {
+    path: PathBuf,
+    file: File,
+    modes: Termios,
+    window: Option<Window>,
+}
+
+/// Another page that leaves what was on the screen alone, and back.
+const ALTERNATE_SCREEN: &str = "\x1b[?1049h\x1b[H";
+const MAIN_SCREEN: &str = "\x1b[?1049l";
+
+impl Device {
+    /// The terminal this program runs in, on its alternate screen.
+    fn this_terminal() -> io::Result<Self> {
+        let device = Self::at(PathBuf::from("/dev/tty"), None)?;
+        io::Write::write_all(&mut &device.file, ALTERNATE_SCREEN.as_bytes())?;
+        Ok(device)
+    }
+
+    fn window(window: Window) -> io::Result<Self> {
+        Self::at(window.device.clone(), Some(window))
+    }
+
+    fn at(path: PathBuf, window: Option<Window>) -> io::Result<Self> {
+        let file = open_terminal(&path)?;
+        let modes = tcgetattr(&file)?;
+        // The terminal's answers are read as they come and not shown; its output modes and Ctrl-C
+        // stay as they are.
+        let mut quiet = modes.clone();
+        quiet
+            .local_modes
+            .remove(LocalModes::ICANON | LocalModes::ECHO);
+        tcsetattr(&file, OptionalActions::Now, &quiet)?;
+        Ok(Self {
+            path,
+            file,
+            modes,
+            window,
+        })
+    }
+
+    fn describe(&self, name: &str) -> io::Result<Terminal> {
+        let size = tcgetwinsize(&self.file)?;
+        let (name, version) = match &self.window {
+            Some(window) => (name.to_owned(), Some(window.version.clone())),
+            None => {
+                let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+                let program = set("TERM_PROGRAM").or_else(|| set("TERM"));
+                (
+                    program.unwrap_or_else(|| name.to_owned()),
+                    set("TERM_PROGRAM_VERSION"),
+                )
+            }
+        };
+        Ok(Terminal {
+            name,
+            version,
+            columns: size.ws_col,
+            rows: size.ws_row,
+        })
+    }
+
+    /// Asks where the cursor is (`DSR`, ECMA-48) and gives the time of the answer: a terminal
+    /// answers when it has worked through everything before the question. `None` when it is silent.
+    fn answered(&self, limit: Duration) -> io::Result<Option<u64>> {
+        io::Write::write_all(&mut &self.file, b"\x1b[6n")?;
+        let started = Instant::now();
+        let mut answer = [0; 64];
+        while let Some(left) = limit.checked_sub(started.elapsed()) {
+            let timeout = Timespec::try_from(left).unwrap_or_default();
+            let mut readable = [PollFd::new(&self.file, PollFlags::IN)];
+            match poll(&mut readable, Some(&timeout)) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let length = io::Read::read(&mut &self.file, &mut answer)?;
+            if length == 0 {
+                break;
+            }
+            if answer[..length].contains(&b'R') {
+                return Ok(Some(monotonic_ns()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Opened without becoming our controlling terminal.
+fn open_terminal(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOCTTY.bits().cast_signed();
+    File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(path)
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // Best effort: a terminal that is gone needs no restoring.
+        if self.window.is_none() {
+            let _ = io::Write::write_all(&mut &self.file, MAIN_SCREEN.as_bytes());
+        }
+        let _ = tcsetattr(&self.file, OptionalActions::Drain, &self.modes);
+    }
+}

@@ -1,0 +1,169 @@
+//! The experiments, as data: a question, the rungs that compete, what was published, and a verdict
+//! computed from the figures.
+//!
+//! To add a rung: a function and a line in its experiment's list (in another language: a source
+//! file under `bench/` and a line). To add an experiment: a module here and a line in [`ALL`].
+
+mod lines;
+mod when;
+
+use std::io;
+
+use crate::measure::check::Generator;
+use crate::measure::clock::Span;
+use crate::measure::figures::Figures;
+use crate::measure::toolchain::Source;
+use crate::names::closest;
+
+/// Every experiment, in the order in which they run.
+pub(crate) const ALL: &[&Experiment] = &[&lines::LINES, &when::WHEN];
+
+/// One question about output, and all that is needed to answer it.
+pub(crate) struct Experiment {
+    pub(crate) name: &'static str,
+    pub(crate) question: &'static str,
+    /// What was published about it, and where the publication's own figures come from.
+    pub(crate) published: &'static str,
+    /// The kinds of destination that the published figures are of.
+    pub(crate) published_to: &'static [&'static str],
+    /// What one message is called in a table.
+    pub(crate) unit: &'static str,
+    /// The plainest possible generator of the bytes every rung has to write.
+    pub(crate) message: Generator,
+    /// The messages of a full run, as published.
+    pub(crate) messages: u64,
+    /// Where it writes when the user does not say.
+    pub(crate) to: &'static [&'static str],
+    /// The rung that ratios are taken against: the published best. Of a rung that several
+    /// compilers build, the best is taken.
+    pub(crate) baseline: &'static str,
+    pub(crate) method: Method,
+    pub(crate) rungs: &'static [Rung],
+    /// The texts whose arrival is clocked, when that is the method.
+    pub(crate) texts: &'static [Text],
+    /// Answers the question from the figures and nothing else.
+    pub(crate) verdict: fn(&Figures<'_>) -> String,
+}
+
+/// A text whose arrival is clocked.
+pub(crate) struct Text {
+    pub(crate) name: &'static str,
+    /// The step of the rung that writes it.
+    pub(crate) written_at: &'static str,
+    pub(crate) bytes: &'static [u8],
+}
+
+/// How an experiment is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// Each rung clocks its own work, from before the first message to the end of the final flush.
+    Work,
+    /// The whole process is clocked from outside, from its start to its end; a message is one
+    /// process.
+    Process,
+    /// The reader clocks when the bytes of each step arrive.
+    Arrival,
+}
+
+/// One contestant: a way to write the bytes of its experiment.
+pub(crate) struct Rung {
+    pub(crate) name: &'static str,
+    /// How it writes, in a line.
+    pub(crate) about: &'static str,
+    pub(crate) origin: Origin,
+    pub(crate) work: Work,
+    /// The destinations it makes no sense at, by [`crate::destination::Destination::kind`].
+    pub(crate) not_to: &'static [&'static str],
+    /// Why it is expected to fail: the published forms that do not work are shown not to.
+    pub(crate) fails: Option<&'static str>,
+}
+
+/// Where a rung comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Origin {
+    /// Published, with its published figure in seconds for the published number of messages, where
+    /// there is one.
+    Published(Option<f64>),
+    /// outpace itself.
+    Outpace,
+    /// Added for comparison.
+    Added,
+}
+
+/// What a rung runs.
+#[derive(Clone, Copy)]
+pub(crate) enum Work {
+    /// A function of this program, called in a child process of its own.
+    Here(fn(&mut Span) -> io::Result<()>),
+    /// A source file, compiled or interpreted.
+    Source(&'static Source),
+}
+
+impl Rung {
+    const fn new(name: &'static str, about: &'static str, origin: Origin, work: Work) -> Self {
+        Self {
+            name,
+            about,
+            origin,
+            work,
+            not_to: &[],
+            fails: None,
+        }
+    }
+
+    /// A rung from the literature with its figure.
+    pub(crate) const fn published(
+        name: &'static str,
+        seconds: f64,
+        about: &'static str,
+        work: Work,
+    ) -> Self {
+        Self::new(name, about, Origin::Published(Some(seconds)), work)
+    }
+
+    /// A rung from the literature that came without a figure.
+    pub(crate) const fn described(name: &'static str, about: &'static str, work: Work) -> Self {
+        Self::new(name, about, Origin::Published(None), work)
+    }
+
+    /// A rung of outpace itself.
+    pub(crate) const fn outpace(name: &'static str, about: &'static str, work: Work) -> Self {
+        Self::new(name, about, Origin::Outpace, work)
+    }
+
+    /// A rung that nobody published and that makes something clearer.
+    pub(crate) const fn added(name: &'static str, about: &'static str, work: Work) -> Self {
+        Self::new(name, about, Origin::Added, work)
+    }
+
+    /// The same, left out at some destinations.
+    pub(crate) const fn not_to(self, kinds: &'static [&'static str]) -> Self {
+        Self {
+            not_to: kinds,
+            ..self
+        }
+    }
+
+    /// The same, expected to fail.
+    pub(crate) const fn fails(self, why: &'static str) -> Self {
+        Self {
+            fails: Some(why),
+            ..self
+        }
+    }
+}
+
+impl Experiment {
+    /// The rung of that name.
+    pub(crate) fn rung(&self, name: &str) -> Option<&Rung> {
+        self.rungs.iter().find(|rung| rung.name == name)
+    }
+}
+
+/// The experiment of that name, or what the user may have meant.
+pub(crate) fn find(name: &str) -> Result<&'static Experiment, Option<&'static str>> {
+    ALL.iter()
+        .copied()
+        .find(|experiment| experiment.name == name)
+        .ok_or_else(|| closest(name, ALL.iter().map(|experiment| experiment.name)))
+}

@@ -1,0 +1,171 @@
+//! `when`: at which step of a program does its text reach the reader?
+
+use std::io::{self, BufWriter, LineWriter, Write};
+use std::thread::sleep;
+
+use super::lines::bare_stdout;
+use super::{Experiment, Method, Rung, Text, Work};
+use crate::measure::clock::Span;
+use crate::measure::figures::Figures;
+use crate::present::quantity::duration;
+
+pub(crate) const WHEN: Experiment = Experiment {
+    name: "when",
+    question: "When does text appear?",
+    published: "Line-buffered: at each newline, the last partial line at the flush or the drop. \
+                Block-buffered: all of it at the flush.",
+    published_to: &[],
+    unit: "text",
+    message: |_, into| {
+        TEXTS
+            .iter()
+            .for_each(|text| into.extend_from_slice(text.bytes))
+    },
+    messages: 1,
+    to: &["pipe", "pty"],
+    baseline: "raw",
+    method: Method::Arrival,
+    rungs: &[
+        Rung::described("linewriter", "std's LineWriter", Work::Here(linewriter)),
+        Rung::described("bufwriter", "std's BufWriter", Work::Here(bufwriter)),
+        Rung::described("raw", "a write call each time", Work::Here(raw)),
+    ],
+    texts: TEXTS,
+    verdict,
+};
+
+const TEXTS: &[Text] = &[
+    Text {
+        name: "half a line",
+        written_at: "half a line",
+        bytes: b"half a line",
+    },
+    Text {
+        name: "its newline",
+        written_at: "its newline",
+        bytes: b"\n",
+    },
+    Text {
+        name: "three lines",
+        written_at: "four lines",
+        bytes: b"one\ntwo\nthree\n",
+    },
+    Text {
+        name: "a fourth, unfinished",
+        written_at: "four lines",
+        bytes: b"four",
+    },
+    Text {
+        name: "a last word",
+        written_at: "a last word",
+        bytes: b", and five",
+    },
+];
+
+fn linewriter(span: &mut Span) -> io::Result<()> {
+    steps(span, LineWriter::new(bare_stdout()?))
+}
+
+fn bufwriter(span: &mut Span) -> io::Result<()> {
+    steps(span, BufWriter::new(bare_stdout()?))
+}
+
+fn raw(span: &mut Span) -> io::Result<()> {
+    steps(span, bare_stdout()?)
+}
+
+/// A partial line, its newline, four lines of which the last is unfinished, a flush, one more word
+/// and the drop.
+fn steps(span: &mut Span, mut out: impl Write) -> io::Result<()> {
+    let pause = span.pause;
+    span.step("half a line");
+    out.write_all(TEXTS[0].bytes)?;
+    sleep(pause);
+    span.step("its newline");
+    out.write_all(TEXTS[1].bytes)?;
+    sleep(pause);
+    span.step("four lines");
+    out.write_all(&[TEXTS[2].bytes, TEXTS[3].bytes].concat())?;
+    sleep(pause);
+    span.step("the flush");
+    out.flush()?;
+    sleep(pause);
+    span.step("a last word");
+    out.write_all(TEXTS[4].bytes)?;
+    sleep(pause);
+    span.step("the drop");
+    drop(out);
+    sleep(pause);
+    Ok(())
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for (rung, called) in [
+        ("linewriter", "A LineWriter"),
+        ("bufwriter", "A BufWriter"),
+        ("raw", "A raw handle"),
+    ] {
+        let Some(to) = figures
+            .destinations()
+            .into_iter()
+            .find(|to| figures.row(rung, to).is_some())
+        else {
+            continue;
+        };
+        let Some(row) = figures.row(rung, to) else {
+            continue;
+        };
+        let late: Vec<&str> = row
+            .arrivals
+            .iter()
+            .filter(|arrival| arrival.written_at != arrival.arrived_at)
+            .map(|arrival| arrival.text.as_str())
+            .collect();
+        let slowest = row
+            .arrivals
+            .iter()
+            .filter(|arrival| arrival.written_at == arrival.arrived_at)
+            .map(|arrival| arrival.after_ns)
+            .max();
+        let prompt = slowest.map(|ns| duration(ns as f64)).unwrap_or_default();
+        sentences.push(if late.is_empty() {
+            format!("{called} shows every text by itself, within {prompt} of its write.")
+        } else if late.len() == row.arrivals.len() {
+            format!("{called} shows nothing before the flush or the drop.")
+        } else {
+            format!("{called} holds back {}.", late.join(", "))
+        });
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::figures::rows_of;
+    use crate::measure::rows::Arrival;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |arrived_at: &str| {
+            let mut rows = rows_of("when", &[("linewriter", "pipe", 1)]);
+            let arrival = |text: &str, arrived_at: &str| Arrival {
+                text: text.to_owned(),
+                written_at: text.to_owned(),
+                arrived_at: arrived_at.to_owned(),
+                after_ns: 20_000,
+            };
+            rows[0].arrivals = vec![
+                arrival("half a line", arrived_at),
+                arrival("its newline", "its newline"),
+            ];
+            verdict(&Figures::new("when", &rows))
+        };
+        assert_eq!(say("its newline"), "A LineWriter holds back half a line.");
+        assert_eq!(
+            say("half a line"),
+            "A LineWriter shows every text by itself, within 20.0 µs of its write."
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! One run of one contestant: a child process that writes to a sink and reports its times.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::clock::{self, Report, monotonic_ns};
+use super::interrupt;
+use crate::destination::reader::Received;
+use crate::destination::venue::Sink;
+
+/// What one run gave.
+pub(crate) struct Sample {
+    pub(crate) report: Report,
+    pub(crate) received: Received,
+}
+
+impl Sample {
+    /// From the first message to the arrival of the last byte, where somebody saw it arrive.
+    pub(crate) fn delivered_ns(&self) -> Option<u64> {
+        Some(
+            self.received
+                .last_at?
+                .saturating_sub(self.report.started_ns),
+        )
+    }
+}
+
+/// Why a run gave nothing.
+#[derive(Debug)]
+pub(crate) enum Stopped {
+    Interrupted,
+    Failed(String),
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Longer than any run should take: a rung that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// Runs a command into a sink; it reports to the file `report`.
+pub(crate) fn run(command: &mut Command, sink: Sink<'_>, report: &Path) -> Result<Sample, Stopped> {
+    match fs::remove_file(report) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    command.env(clock::REPORT, report);
+    let received = to_the_end(command, sink)?;
+    let text = fs::read_to_string(report)
+        .map_err(|_| Stopped::Failed("it ended without a report".to_owned()))?;
+    let report = Report::parse(&text).map_err(Stopped::Failed)?;
+    Ok(Sample { report, received })
+}
+
+/// Runs a command into a sink and clocks the whole process from outside.
+pub(crate) fn run_clocked_outside(
+    command: &mut Command,
+    sink: Sink<'_>,
+) -> Result<Sample, Stopped> {
+    command.env_remove(clock::REPORT);
+    let cpu_before = children_cpu_ns();
+    let started_ns = monotonic_ns();
+    let (received, ended_ns) = to_the_end_at(command, sink)?;
+    let wall_ns = ended_ns - started_ns;
+    let cpu_ns = children_cpu_ns().saturating_sub(cpu_before);
+    let report = Report {
+        started_ns,
+        caller_ns: wall_ns,
+        wall_ns,
+        cpu_ns,
+        ..Report::default()
+    };
+    Ok(Sample { report, received })
+}
+
+fn to_the_end(command: &mut Command, sink: Sink<'_>) -> Result<Received, Stopped> {
+    to_the_end_at(command, sink).map(|(received, _)| received)
+}
+
+/// Also gives the time at which the process had ended.
+fn to_the_end_at(command: &mut Command, sink: Sink<'_>) -> Result<(Received, u64), Stopped> {
+    let (stdout, end) = sink.split();
+    command
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(Stdio::piped());
+    // A user's wish for one of his programs is none for ours.
+    for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
+        command.env_remove(name);
+    }
+    let mut child = command.spawn()?;
+    // The command holds our copies of the writing end, which the reader waits for.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let said = wait(&mut child);
+    if said.is_err() {
+        // It may have ended meanwhile.
+        let _ = child.kill();
+    }
+    let status = child.wait()?;
+    let ended_ns = monotonic_ns();
+    let received = end.finish();
+    let said = said?;
+    if interrupt::came() {
+        return Err(Stopped::Interrupted);
+    }
+    if !status.success() {
+        let last = said.lines().rfind(|line| !line.trim().is_empty());
+        return Err(Stopped::Failed(
+            last.map_or_else(|| status.to_string(), str::to_owned),
+        ));
+    }
+    Ok((received?, ended_ns))
+}
+
+/// Waits until the child has closed its stderr, which it does when it ends, and gives what it said
+/// there. Waiting for the descriptor rather than the process lets an interruption end it.
+fn wait(child: &mut Child) -> Result<String, Stopped> {
+    let Some(mut stderr) = child.stderr.take() else {
+        return Ok(String::new());
+    };
+    let started = Instant::now();
+    let mut said = Vec::new();
+    let mut buffer = [0; 4096];
+    let tick = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
+    loop {
+        if interrupt::came() {
+            return Err(Stopped::Interrupted);
+        }
+        if started.elapsed() > LIMIT {
+            return Err(Stopped::Failed(format!(
+                "it did not end within {} s",
+                LIMIT.as_secs()
+            )));
+        }
+        let descriptor = stderr.as_fd();
+        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&tick)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        match io::Read::read(&mut stderr, &mut buffer)? {
+            0 => return Ok(String::from_utf8_lossy(&said).into_owned()),
+            length => said.extend_from_slice(&buffer[..length]),
+        }
+    }
+}
+
+/// Processor time of all children that have been waited for.
+#[allow(unsafe_code)]
+fn children_cpu_ns() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: getrusage(2) writes one `rusage` to the pointer, which is valid for that, and every
+    // bit pattern of its integers is a value, so that it is initialised whether the call fails.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let nanoseconds = |time: libc::timeval| {
+        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+            + u64::try_from(time.tv_usec).unwrap_or(0) * 1_000
+    };
+    nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime)
+}

@@ -1,0 +1,241 @@
+//! The clocks and counters of a rung, read by the rung's own process around its work.
+//!
+//! The same protocol serves every language: the environment variable [`REPORT`] names a file, and
+//! the rung writes one `name value` a line into it when its work is over, never into the measured
+//! stream. Rungs in other languages do the same (`bench/rung.h` for C and C++).
+
+use std::fmt::Write as _;
+use std::io;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// The environment variable that names the file a rung reports to.
+pub(crate) const REPORT: &str = "OUTPACE_RUNG_REPORT";
+
+/// The monotonic clock in nanoseconds, comparable between processes of one machine.
+pub(crate) fn monotonic_ns() -> u64 {
+    nanoseconds(ClockId::Monotonic)
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+        + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+/// One reading of everything a rung measures about itself.
+#[derive(Clone, Copy)]
+struct Reading {
+    monotonic_ns: u64,
+    cpu_ns: u64,
+    writes: Option<u64>,
+    delay_ns: Option<u64>,
+}
+
+impl Reading {
+    /// Read so that the clocks are the last thing before the work.
+    fn before() -> Self {
+        let writes = write_calls();
+        let delay_ns = run_queue_delay_ns();
+        let cpu_ns = nanoseconds(ClockId::ProcessCPUTime);
+        Self {
+            writes,
+            delay_ns,
+            cpu_ns,
+            monotonic_ns: monotonic_ns(),
+        }
+    }
+
+    /// Read so that the clocks are the first thing after the work.
+    fn after() -> Self {
+        let monotonic_ns = monotonic_ns();
+        let cpu_ns = nanoseconds(ClockId::ProcessCPUTime);
+        Self {
+            monotonic_ns,
+            cpu_ns,
+            writes: write_calls(),
+            delay_ns: run_queue_delay_ns(),
+        }
+    }
+}
+
+/// The work of one rung: how much of it there is, and when its parts happened.
+pub(crate) struct Span {
+    /// How many messages to write.
+    pub(crate) messages: u64,
+    /// How long to wait between the steps of a rung that has them.
+    pub(crate) pause: std::time::Duration,
+    called_at: Option<u64>,
+    steps: Vec<(&'static str, u64)>,
+}
+
+impl Span {
+    pub(crate) fn new(messages: u64, pause: std::time::Duration) -> Self {
+        Self {
+            messages,
+            pause,
+            called_at: None,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Called by a rung when it has written its last message and only the final flush is left:
+    /// the time until here is the program's own.
+    #[inline]
+    pub(crate) fn done_calling(&mut self) {
+        self.called_at = Some(monotonic_ns());
+    }
+
+    /// Called by a rung before each of its steps.
+    pub(crate) fn step(&mut self, name: &'static str) {
+        self.steps.push((name, monotonic_ns()));
+    }
+
+    /// Does a rung's work and gives the report of it.
+    pub(crate) fn clocked(
+        mut self,
+        work: impl FnOnce(&mut Self) -> io::Result<()>,
+    ) -> io::Result<String> {
+        let before = Reading::before();
+        work(&mut self)?;
+        let after = Reading::after();
+
+        let mut report = String::new();
+        let mut line = |name: &str, value: u64| {
+            let _ = writeln!(report, "{name} {value}");
+        };
+        line("started_ns", before.monotonic_ns);
+        let called_at = self.called_at.unwrap_or(after.monotonic_ns);
+        line("caller_ns", called_at - before.monotonic_ns);
+        line("wall_ns", after.monotonic_ns - before.monotonic_ns);
+        line("cpu_ns", after.cpu_ns - before.cpu_ns);
+        if let (Some(before), Some(after)) = (before.writes, after.writes) {
+            line("writes", after - before);
+        }
+        if let (Some(before), Some(after)) = (before.delay_ns, after.delay_ns) {
+            line("delay_ns", after - before);
+        }
+        for (name, at) in self.steps {
+            let _ = writeln!(report, "step {at} {name}");
+        }
+        Ok(report)
+    }
+}
+
+/// What a rung reported about one run of its work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// When the work began, by the monotonic clock.
+    pub(crate) started_ns: u64,
+    /// Until the last message was written, without the final flush.
+    pub(crate) caller_ns: u64,
+    /// To the end of the final flush.
+    pub(crate) wall_ns: u64,
+    /// Processor time of the whole process over the same span.
+    pub(crate) cpu_ns: u64,
+    /// System calls that write, over the same span.
+    pub(crate) writes: Option<u64>,
+    /// How long the process was ready to run and the processor was taken.
+    pub(crate) delay_ns: Option<u64>,
+    /// Each step and when it began, by the monotonic clock.
+    pub(crate) steps: Vec<(String, u64)>,
+}
+
+impl Report {
+    /// Reads what a rung wrote; the error names the line that makes no sense or is missing.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut report = Self::default();
+        let mut has_wall = false;
+        for line in text.lines() {
+            let unreadable = || format!("its report has an unreadable line: {line:?}");
+            let (name, value) = line.split_once(' ').ok_or_else(unreadable)?;
+            if name == "step" {
+                let (at, step) = value.split_once(' ').ok_or_else(unreadable)?;
+                report
+                    .steps
+                    .push((step.to_owned(), at.parse().map_err(|_| unreadable())?));
+                continue;
+            }
+            let value = value.trim().parse::<u64>().map_err(|_| unreadable())?;
+            match name {
+                "started_ns" => report.started_ns = value,
+                "caller_ns" => report.caller_ns = value,
+                "wall_ns" => {
+                    report.wall_ns = value;
+                    has_wall = true;
+                }
+                "cpu_ns" => report.cpu_ns = value,
+                "writes" => report.writes = Some(value),
+                "delay_ns" => report.delay_ns = Some(value),
+                _ => return Err(unreadable()),
+            }
+        }
+        if has_wall {
+            Ok(report)
+        } else {
+            Err("it reported no time".to_owned())
+        }
+    }
+}
+
+/// Write calls of this process so far: all its threads, all its descriptors, counted by the
+/// kernel. `None` where the kernel does not count (proc(5), /proc/pid/io).
+fn write_calls() -> Option<u64> {
+    let io = std::fs::read_to_string("/proc/self/io").ok()?;
+    io.lines()
+        .find_map(|line| line.strip_prefix("syscw: "))?
+        .parse()
+        .ok()
+}
+
+/// Time this process's main thread spent ready to run but waiting for a processor, from the second
+/// field of /proc/self/schedstat. `None` where the kernel does not keep it.
+fn run_queue_delay_ns() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    stat.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_reports_what_the_parent_reads_back() {
+        let text = Span::new(3, std::time::Duration::ZERO)
+            .clocked(|span| {
+                span.step("a partial line");
+                span.done_calling();
+                Ok(())
+            })
+            .unwrap();
+        let report = Report::parse(&text).unwrap();
+        assert!(report.caller_ns <= report.wall_ns);
+        assert_eq!(report.steps.len(), 1);
+        assert_eq!(report.steps[0].0, "a partial line");
+    }
+
+    #[test]
+    fn a_report_without_a_time_is_an_error() {
+        assert!(Report::parse("").unwrap_err().contains("no time"));
+        assert!(
+            Report::parse("wall_ns soon")
+                .unwrap_err()
+                .contains("wall_ns soon")
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn write_calls_are_counted_exactly() {
+        let Some(before) = write_calls() else { return };
+        let null = std::fs::File::options()
+            .write(true)
+            .open("/dev/null")
+            .unwrap();
+        for _ in 0..7 {
+            io::Write::write_all(&mut &null, b"x").unwrap();
+        }
+        // Other tests of this process may write meanwhile, so at least.
+        assert!(write_calls().unwrap() >= before + 7);
+    }
+}

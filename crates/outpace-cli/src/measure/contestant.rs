@@ -1,0 +1,142 @@
+//! A rung made ready to run: of a rung in C or C++ one for each compiler.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::toolchain::{Source, Toolchain, toolchains};
+use crate::experiments::{Experiment, Rung, Work};
+
+/// One competitor in a series of runs.
+pub(crate) struct Contestant {
+    pub(crate) rung: &'static Rung,
+    /// The rung's name, with the compiler's after a dot when there is more than one.
+    pub(crate) name: String,
+    launch: Launch,
+}
+
+enum Launch {
+    /// This program as `outpace rung EXPERIMENT/RUNG`.
+    Here { experiment: &'static str },
+    Source {
+        toolchain: Toolchain,
+        source: &'static Source,
+    },
+    /// It cannot run here, for this reason.
+    Not(String),
+}
+
+impl Contestant {
+    /// Every contestant of an experiment, compiled; those that cannot run say why.
+    pub(crate) fn all(experiment: &'static Experiment) -> Vec<Self> {
+        let mut contestants: Vec<Self> = experiment
+            .rungs
+            .iter()
+            .flat_map(|rung| Self::of(experiment, rung))
+            .collect();
+        // Compilers are slow and independent: as many at once as there are processors.
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let queue = Mutex::new(contestants.iter_mut());
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    loop {
+                        let next = queue.lock().ok().and_then(|mut queue| queue.next());
+                        let Some(contestant) = next else { break };
+                        contestant.prepare();
+                    }
+                });
+            }
+        });
+        contestants
+    }
+
+    /// The contestants a rung has: one, or one for each toolchain.
+    fn of(experiment: &'static Experiment, rung: &'static Rung) -> Vec<Self> {
+        let one = |launch| Self {
+            rung,
+            name: rung.name.to_owned(),
+            launch,
+        };
+        match rung.work {
+            Work::Here(_) => vec![one(Launch::Here {
+                experiment: experiment.name,
+            })],
+            Work::Source(source) => match toolchains(source.language) {
+                Err(reason) => vec![one(Launch::Not(reason))],
+                Ok(found) => {
+                    let several = found.len() > 1;
+                    found
+                        .into_iter()
+                        .map(|toolchain| Self {
+                            rung,
+                            name: if several {
+                                format!("{}.{}", rung.name, toolchain.name)
+                            } else {
+                                rung.name.to_owned()
+                            },
+                            launch: Launch::Source { toolchain, source },
+                        })
+                        .collect()
+                }
+            },
+        }
+    }
+
+    /// The contestant of that name, ready to run.
+    pub(crate) fn named(experiment: &'static Experiment, name: &str) -> Option<Self> {
+        let rung = experiment.rung(super::figures::base_name(name))?;
+        let mut contestants = Self::of(experiment, rung);
+        let index = contestants
+            .iter()
+            .position(|contestant| contestant.name == name)
+            .or_else(|| (rung.name == name).then_some(0))?;
+        let mut contestant = contestants.swap_remove(index);
+        contestant.prepare();
+        Some(contestant)
+    }
+
+    fn prepare(&mut self) {
+        if let Launch::Source { toolchain, source } = &self.launch
+            && let Err(reason) = toolchain.command(source)
+        {
+            self.launch = Launch::Not(reason);
+        }
+    }
+
+    /// Why it cannot run here.
+    pub(crate) fn obstacle(&self) -> Option<&str> {
+        match &self.launch {
+            Launch::Not(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// The command that writes so many messages to its stdout.
+    pub(crate) fn command(&self, messages: u64, pause: Duration) -> Result<Command, String> {
+        match &self.launch {
+            Launch::Here { experiment } => {
+                let mut command = Command::new(this_program()?);
+                command
+                    .arg("rung")
+                    .arg(format!("{experiment}/{}", self.rung.name));
+                command.arg("--messages").arg(messages.to_string());
+                if !pause.is_zero() {
+                    command.arg("--pause").arg(pause.as_millis().to_string());
+                }
+                Ok(command)
+            }
+            Launch::Source { toolchain, source } => {
+                let mut command = toolchain.command(source)?;
+                command.arg(messages.to_string());
+                Ok(command)
+            }
+            Launch::Not(reason) => Err(reason.clone()),
+        }
+    }
+}
+
+fn this_program() -> Result<PathBuf, String> {
+    std::env::current_exe().map_err(|error| format!("outpace cannot find itself: {error}"))
+}

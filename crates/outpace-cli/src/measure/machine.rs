@@ -1,0 +1,196 @@
+//! The machine figures belong to, and whether it was busy with something else.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::toolchain;
+
+/// What has to be known of a machine to compare figures with another's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    pub(crate) cpu: String,
+    pub(crate) cores: usize,
+    pub(crate) memory_bytes: Option<u64>,
+    pub(crate) gpu: Option<String>,
+    pub(crate) kernel: String,
+    /// Compilers and interpreters by name, with their versions.
+    pub(crate) compilers: BTreeMap<String, String>,
+    /// The crates that rungs measure.
+    pub(crate) crates: BTreeMap<String, String>,
+    pub(crate) outpace: String,
+    /// When the bench began, in UTC: `2026-01-31T12:00:00Z`.
+    pub(crate) date: String,
+}
+
+/// The versions of the crates whose speed rungs measure, as in Cargo.lock.
+const CRATES: [(&str, &str); 1] = [("itoa", "1.0.18")];
+
+impl Machine {
+    /// The machine this program runs on, now.
+    pub(crate) fn this() -> Self {
+        let system = rustix::system::uname();
+        Self {
+            cpu: toolchain::cpu_model().to_owned(),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: memory_bytes(),
+            gpu: gpu(),
+            kernel: format!(
+                "{} {}",
+                system.sysname().to_string_lossy(),
+                system.release().to_string_lossy()
+            ),
+            compilers: toolchain::all(),
+            crates: CRATES
+                .iter()
+                .map(|&(name, version)| (name.into(), version.into()))
+                .collect(),
+            outpace: env!("CARGO_PKG_VERSION").to_owned(),
+            date: utc(SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()),
+        }
+    }
+
+    /// The machine in a line.
+    pub(crate) fn summary(&self) -> String {
+        let memory = self
+            .memory_bytes
+            .map(|bytes| format!(", {} GiB", bytes.div_ceil(1 << 30)));
+        format!(
+            "{}, {} cores{}, {}",
+            self.cpu,
+            self.cores,
+            memory.unwrap_or_default(),
+            self.kernel
+        )
+    }
+}
+
+fn memory_bytes() -> Option<u64> {
+    let info = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// The first graphics device with a driver, by its driver and its PCI identity.
+fn gpu() -> Option<String> {
+    let cards = fs::read_dir("/sys/class/drm").ok()?;
+    cards.filter_map(Result::ok).find_map(|card| {
+        let event = fs::read_to_string(card.path().join("device/uevent")).ok()?;
+        let value = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+        let driver = value("DRIVER=")?;
+        Some(
+            format!("{driver} {}", value("PCI_ID=").unwrap_or_default())
+                .trim()
+                .to_owned(),
+        )
+    })
+}
+
+/// A time since 1970 as ISO 8601 in UTC; the civil calendar as in Howard Hinnant's "chrono-
+/// Compatible Low-Level Date Algorithms".
+fn utc(since_1970: Duration) -> String {
+    let seconds = since_1970.as_secs();
+    let (days, time) = (seconds / 86_400, seconds % 86_400);
+    let shifted = days + 719_468;
+    let era = shifted / 146_097;
+    let day_of_era = shifted % 146_097;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// Processor time that others took, from two readings of /proc/stat.
+#[derive(Clone, Copy)]
+struct Busy {
+    /// Ticks in which some processor worked for anybody.
+    working: u64,
+    /// Ticks that the hypervisor gave to another machine.
+    stolen: u64,
+    total: u64,
+}
+
+impl Busy {
+    fn now() -> Option<Self> {
+        let stat = fs::read_to_string("/proc/stat").ok()?;
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line
+            .split_whitespace()
+            .filter_map(|tick| tick.parse().ok())
+            .collect();
+        let total = ticks.iter().take(8).sum();
+        let idle = ticks.get(3)? + ticks.get(4)?;
+        Some(Self {
+            working: total - idle,
+            stolen: *ticks.get(7)?,
+            total,
+        })
+    }
+}
+
+/// Watches the machine for a moment, while nothing of ours runs, and says what disturbs it.
+pub(crate) fn disturbance(watched: Duration) -> Option<String> {
+    let before = Busy::now()?;
+    std::thread::sleep(watched);
+    let after = Busy::now()?;
+    let total = (after.total - before.total).max(1) as f64;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    let working = (after.working - before.working) as f64 / total * cores;
+    let stolen = (after.stolen - before.stolen) as f64 / total;
+    if stolen > 0.05 {
+        return Some(format!(
+            "the hypervisor takes {:.0} % of the processors away; ratios still hold, times do not",
+            stolen * 100.0
+        ));
+    }
+    (working > 0.25 * cores.min(2.0)).then(|| {
+        format!(
+            "{working:.1} of {cores} processors are busy with other programs; end them or use more --runs"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_follow_the_civil_calendar() {
+        let at = |seconds| utc(Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01T00:00:00Z");
+        assert_eq!(at(951_782_399), "2000-02-28T23:59:59Z");
+        assert_eq!(at(951_868_799), "2000-02-29T23:59:59Z");
+        assert_eq!(at(1_709_164_800), "2024-02-29T00:00:00Z");
+        assert_eq!(at(1_767_225_600), "2026-01-01T00:00:00Z");
+        assert_eq!(at(4_102_444_800), "2100-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn the_crates_are_the_ones_that_were_compiled() {
+        let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock");
+        let lock = fs::read_to_string(lock).unwrap();
+        for (name, version) in CRATES {
+            let entry = format!("name = \"{name}\"\nversion = \"{version}\"");
+            assert!(
+                lock.contains(&entry),
+                "Cargo.lock has another {name} than {version}"
+            );
+        }
+    }
+}

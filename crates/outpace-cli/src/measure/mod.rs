@@ -1,0 +1,14 @@
+//! Measuring: rungs as child processes, their clocks, and what becomes of the times.
+
+mod arrivals;
+pub(crate) mod check;
+pub(crate) mod child;
+pub(crate) mod clock;
+pub(crate) mod contestant;
+pub(crate) mod figures;
+pub(crate) mod interrupt;
+pub(crate) mod machine;
+pub(crate) mod rows;
+pub(crate) mod series;
+pub(crate) mod stats;
+pub(crate) mod toolchain;

@@ -1,0 +1,148 @@
+//! Medians, spreads, paired ratios and outliers.
+
+use serde::{Deserialize, Serialize};
+
+/// What several runs of one rung took: nothing is averaged, the extremes are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Spread {
+    pub(crate) min: u64,
+    pub(crate) median: u64,
+    pub(crate) max: u64,
+    /// The maximum less the time its run waited for a processor, where the kernel keeps that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_less_delay: Option<u64>,
+}
+
+impl Spread {
+    /// The spread of some values; `None` of none.
+    pub(crate) fn of(values: impl IntoIterator<Item = u64>) -> Option<Self> {
+        let mut values: Vec<u64> = values.into_iter().collect();
+        values.sort_unstable();
+        let (min, max) = (*values.first()?, *values.last()?);
+        Some(Self {
+            min,
+            median: median_of_sorted(&values),
+            max,
+            max_less_delay: None,
+        })
+    }
+
+    /// The same for values that each come with the time the run waited for a processor.
+    pub(crate) fn with_delays(values: &[(u64, Option<u64>)]) -> Option<Self> {
+        let spread = Self::of(values.iter().map(|&(value, _)| value))?;
+        let &(value, delay) = values.iter().max_by_key(|&&(value, _)| value)?;
+        let max_less_delay = delay.map(|delay| value.saturating_sub(delay));
+        Some(Self {
+            max_less_delay,
+            ..spread
+        })
+    }
+}
+
+/// The ratios of pairs of runs, each pair from the same round.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Ratio {
+    pub(crate) min: f64,
+    pub(crate) median: f64,
+    pub(crate) max: f64,
+}
+
+impl Ratio {
+    /// The ratio of each value to its partner; `None` when no pair can be divided.
+    pub(crate) fn paired(values: &[u64], baseline: &[u64]) -> Option<Self> {
+        let pairs = values
+            .iter()
+            .zip(baseline)
+            .filter(|&(_, &baseline)| baseline > 0);
+        let mut ratios: Vec<f64> = pairs
+            .map(|(&value, &baseline)| value as f64 / baseline as f64)
+            .collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        let middle = ratios.len() / 2;
+        Some(Self {
+            min: *ratios.first()?,
+            median: if ratios.len() % 2 == 1 {
+                ratios[middle]
+            } else {
+                f64::midpoint(ratios[middle - 1], ratios[middle])
+            },
+            max: *ratios.last()?,
+        })
+    }
+}
+
+/// The median of values in any order; 0 of none.
+pub(crate) fn median(values: &[u64]) -> u64 {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    if values.is_empty() {
+        0
+    } else {
+        median_of_sorted(&values)
+    }
+}
+
+fn median_of_sorted(values: &[u64]) -> u64 {
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        u64::midpoint(values[middle - 1], values[middle])
+    }
+}
+
+/// The half-width of the noise around a median: the median distance from it, scaled so that it
+/// compares with a standard deviation (Iglewicz and Hoaglin, 1993).
+pub(crate) fn noise(values: &[u64]) -> f64 {
+    let middle = median(values);
+    let distances: Vec<u64> = values.iter().map(|value| value.abs_diff(middle)).collect();
+    median(&distances) as f64 * 1.4826
+}
+
+/// How many values lie so far above the median that something else must have run: more than 3.5
+/// times the noise, and at least a quarter of the median.
+pub(crate) fn outliers(values: &[u64]) -> usize {
+    let middle = median(values) as f64;
+    let limit = middle + (3.5 * noise(values)).max(middle / 4.0);
+    values.iter().filter(|&&value| value as f64 > limit).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_has_the_middle_and_the_extremes() {
+        let spread = Spread::of([5, 1, 9]).unwrap();
+        assert_eq!((spread.min, spread.median, spread.max), (1, 5, 9));
+        assert_eq!(Spread::of([4, 2]).unwrap().median, 3);
+        assert_eq!(Spread::of([]), None);
+    }
+
+    #[test]
+    fn the_delay_is_taken_from_the_maximum_of_its_own_run() {
+        let spread = Spread::with_delays(&[(10, Some(9)), (50, Some(30)), (20, Some(0))]).unwrap();
+        assert_eq!(spread.max, 50);
+        assert_eq!(spread.max_less_delay, Some(20));
+        assert_eq!(
+            Spread::with_delays(&[(5, None)]).unwrap().max_less_delay,
+            None
+        );
+    }
+
+    #[test]
+    fn ratios_are_taken_within_a_round() {
+        // The machine slows down threefold meanwhile: the ratio of each pair stays one half.
+        let ratio = Ratio::paired(&[10, 20, 30], &[20, 40, 60]).unwrap();
+        assert!((ratio.median - 0.5).abs() < 1e-9 && (ratio.max - 0.5).abs() < 1e-9);
+        assert_eq!(Ratio::paired(&[1], &[0]), None);
+        assert_eq!(Ratio::paired(&[], &[]), None);
+    }
+
+    #[test]
+    fn one_run_that_took_twice_as_long_is_an_outlier_and_even_noise_is_not() {
+        assert_eq!(outliers(&[100, 101, 99, 100, 200]), 1);
+        assert_eq!(outliers(&[100, 110, 90, 105, 95]), 0);
+        assert_eq!(outliers(&[]), 0);
+    }
+}

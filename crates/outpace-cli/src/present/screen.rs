@@ -1,0 +1,123 @@
+//! What the terminal that shows the results can do.
+
+use std::env;
+use std::io::{self, IsTerminal};
+
+/// How results are shown: how wide, and whether in colour.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Screen {
+    pub(crate) columns: usize,
+    pub(crate) colour: bool,
+}
+
+impl Screen {
+    /// The screen that stdout writes to; 80 columns without colour when that is not a terminal.
+    pub(crate) fn of_stdout() -> Self {
+        let stdout = io::stdout();
+        if !stdout.is_terminal() {
+            return Self {
+                columns: 80,
+                colour: false,
+            };
+        }
+        let columns = rustix::termios::tcgetwinsize(&stdout).map_or(0, |size| size.ws_col);
+        let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
+        Self {
+            columns: if columns == 0 {
+                80
+            } else {
+                usize::from(columns)
+            },
+            colour: !set("NO_COLOR") && !dumb,
+        }
+    }
+
+    /// Text that stands out.
+    pub(crate) fn strong(self, text: &str) -> String {
+        self.sgr("1", text)
+    }
+
+    /// Text that stands back.
+    pub(crate) fn faint(self, text: &str) -> String {
+        self.sgr("2", text)
+    }
+
+    /// Text about outpace itself.
+    pub(crate) fn ours(self, text: &str) -> String {
+        self.sgr("32", text)
+    }
+
+    /// Text about something that went wrong.
+    pub(crate) fn wrong(self, text: &str) -> String {
+        self.sgr("31", text)
+    }
+
+    /// `SGR` parameters around a text (ECMA-48).
+    fn sgr(self, parameters: &str, text: &str) -> String {
+        if self.colour {
+            format!("\x1b[{parameters}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// A paragraph broken at spaces to the width of the screen, each line indented.
+    pub(crate) fn paragraph(self, text: &str, indent: usize) -> String {
+        let width = self.columns.min(100).saturating_sub(indent + 1).max(20);
+        let mut lines = vec![String::new()];
+        for word in text.split_whitespace() {
+            let last = lines.last_mut().expect("there is always a line");
+            if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > width {
+                lines.push(word.to_owned());
+            } else {
+                if !last.is_empty() {
+                    last.push(' ');
+                }
+                last.push_str(word);
+            }
+        }
+        let margin = " ".repeat(indent);
+        lines
+            .iter()
+            .map(|line| format!("{margin}{line}\n"))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paragraph_keeps_to_the_width() {
+        let screen = Screen {
+            columns: 40,
+            colour: false,
+        };
+        let text = screen.paragraph(&"word ".repeat(30), 2);
+        assert!(
+            text.lines()
+                .all(|line| line.starts_with("  word") && line.len() < 40),
+            "{text}"
+        );
+        assert_eq!(text.matches("word").count(), 30);
+    }
+
+    #[test]
+    fn without_colour_there_is_no_escape_sequence() {
+        let screen = Screen {
+            columns: 80,
+            colour: false,
+        };
+        assert_eq!(screen.strong("plain"), "plain");
+        assert!(
+            Screen {
+                colour: true,
+                ..screen
+            }
+            .strong("bold")
+            .starts_with('\x1b')
+        );
+    }
+}
