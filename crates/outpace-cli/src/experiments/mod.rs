@@ -4,7 +4,9 @@
 //! To add a rung: a function and a line in its experiment's list (in another language: a source
 //! file under `bench/` and a line). To add an experiment: a module here and a line in [`ALL`].
 
+mod ladder;
 mod lines;
+mod mapped;
 mod when;
 
 use std::io;
@@ -16,7 +18,7 @@ use crate::measure::toolchain::Source;
 use crate::names::closest;
 
 /// Every experiment, in the order in which they run.
-pub(crate) const ALL: &[&Experiment] = &[&lines::LINES, &when::WHEN];
+pub(crate) const ALL: &[&Experiment] = &[&lines::LINES, &when::WHEN, &ladder::LADDER, &mapped::MAPPED];
 
 /// One question about output, and all that is needed to answer it.
 pub(crate) struct Experiment {

@@ -121,6 +121,12 @@ fn to_the_end_at(command: &mut Command, sink: Sink<'_>) -> Result<(Received, u64
     Ok((received?, ended_ns))
 }
 
+/// The cause in a line that a child ended with: of our own errors without program and object.
+fn cause(line: &str) -> String {
+    let own = line.strip_prefix("outpace: ").and_then(|rest| rest.split_once(": "));
+    own.map_or(line, |(_, cause)| cause).to_owned()
+}
+
 /// Waits until the child has closed its stderr, which it does when it ends, and gives what it said
 /// there. Waiting for the descriptor rather than the process lets an interruption end it.
 fn wait(child: &mut Child) -> Result<String, Stopped> {

@@ -276,7 +276,9 @@ impl Toolchain {
     /// Builds in a directory of this process's own and moves it into place complete, so that
     /// another outpace never sees half of it.
     fn prepare(&self, source: &Source, directory: &Path) -> Result<(), String> {
-        let draft = directory.with_extension(std::process::id().to_string());
+        let mut draft = directory.as_os_str().to_owned();
+        draft.push(format!(".{}", std::process::id()));
+        let draft = PathBuf::from(draft);
         let written = fs::create_dir_all(&draft)
             .and_then(|()| fs::write(draft.join(source.file), source.text))
             .and_then(|()| fs::write(draft.join(HEADER.0), HEADER.1))
