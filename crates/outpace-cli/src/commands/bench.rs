@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Action;
+use super::{Action, print};
 use crate::destination::Destination;
 use crate::destination::venue::Size;
 use crate::experiments::{self, ALL, Experiment, Method, Origin};
@@ -275,15 +275,6 @@ impl Session<'_> {
         }
         Ok(())
     }
-}
-
-/// Prints, at once.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::failed("stdout", error))
 }
 
 /// Finds out before the measuring rather than after it.

@@ -1,13 +1,12 @@
 //! `outpace completions SHELL`.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Args;
 use clap_complete::Shell;
 
-use super::{Action, command_line};
-use crate::failure::{Failure, Outcome};
+use super::{Action, command_line, print};
+use crate::failure::Outcome;
 
 /// Prints a completion script for a shell
 #[derive(Args)]
@@ -22,9 +21,7 @@ impl Action for Completions {
     fn run(self) -> Outcome {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command_line(), "outpace", &mut script);
-        std::io::stdout()
-            .write_all(&script)
-            .map_err(|error| Failure::failed("stdout", error))?;
+        print(&String::from_utf8_lossy(&script))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap_mangen::Man as Page;
 
-use super::{Action, command_line};
+use super::{Action, command_line, print};
 use crate::failure::{Failure, Outcome};
 
 /// Prints the manual page, such as: outpace man | man -l -
@@ -18,9 +18,7 @@ impl Action for Man {
 
     fn run(self) -> Outcome {
         let page = page().map_err(|error| Failure::failed("manual", error))?;
-        io::stdout()
-            .write_all(&page)
-            .map_err(|error| Failure::failed("stdout", error))?;
+        print(&String::from_utf8_lossy(&page))?;
         Ok(ExitCode::SUCCESS)
     }
 }

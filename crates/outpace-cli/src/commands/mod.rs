@@ -3,10 +3,13 @@
 
 mod bench;
 mod completions;
+mod look;
 mod man;
+mod report;
 mod rung;
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, Command};
@@ -25,6 +28,7 @@ pub(crate) trait Action: Args {
 /// Every subcommand, in the order `--help` shows them.
 const ALL: &[Subcommand] = &[
     Subcommand::of::<bench::Bench>(),
+    Subcommand::of::<report::Report>(),
     Subcommand::of::<rung::Rung>(),
     Subcommand::of::<completions::Completions>(),
     Subcommand::of::<man::Man>(),
@@ -59,8 +63,17 @@ pub(crate) fn command_line() -> Command {
         .about(env!("CARGO_PKG_DESCRIPTION"))
         .max_term_width(100)
         .infer_long_args(true)
-        .subcommand_required(true)
+        .before_help("Without a command: a quick look at what a line of output costs here.")
         .subcommands(subcommands)
+}
+
+/// Prints a text to stdout, at once.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::failed("stdout", error))
 }
 
 /// Parses the arguments and does what they ask.
@@ -72,7 +85,9 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     let matches = command_line()
         .try_get_matches_from(arguments)
         .map_err(usage)?;
-    let (name, matches) = matches.subcommand().expect("clap demands a subcommand");
+    let Some((name, matches)) = matches.subcommand() else {
+        return look::look();
+    };
     let chosen = ALL.iter().find(|subcommand| subcommand.name == name);
     (chosen.expect("clap knows only the subcommands in ALL").run)(matches)
 }

@@ -26,6 +26,9 @@ pub(crate) struct Wanted {
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     pub(crate) bytes: u64,
+    /// How many reads it took, and how many of them ended within a line.
+    pub(crate) reads: u64,
+    pub(crate) torn: u64,
     /// When the last byte arrived, by the monotonic clock; `None` when none did, or unseen.
     pub(crate) last_at: Option<u64>,
     /// Whether the bytes were the expected ones, if that was wanted.
@@ -73,6 +76,8 @@ pub(crate) fn read_to_end(from: &OwnedFd, pace: Pace, wanted: Wanted) -> io::Res
         }
         let arrived = &buffer[..length];
         received.bytes += length as u64;
+        received.reads += 1;
+        received.torn += u64::from(!arrived.ends_with(b"\n"));
         match &mut check {
             Some(check) => check.feed(arrived),
             None => touched += arrived.iter().map(|&byte| u64::from(byte)).sum::<u64>(),

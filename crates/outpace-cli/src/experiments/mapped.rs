@@ -54,7 +54,10 @@ fn reopened(span: &mut Span) -> io::Result<()> {
         ));
     }
     let start = stdout.stream_position()?;
-    let file = File::options().read(true).write(true).open("/proc/self/fd/1")?;
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open("/proc/self/fd/1")?;
     let end = start + mapped_from(span, &file, start)?;
     // Whoever writes next to the same open file continues behind our bytes.
     stdout.seek(SeekFrom::Start(end))?;
@@ -121,7 +124,12 @@ mod window {
         pub(super) fn open(file: &'a File, offset: u64) -> io::Result<Self> {
             let base = offset - offset % LENGTH as u64;
             let used = (offset - base) as usize;
-            Ok(Self { file, base, memory: map(file, base)?, used })
+            Ok(Self {
+                file,
+                base,
+                memory: map(file, base)?,
+                used,
+            })
         }
 
         pub(super) fn append(&mut self, mut bytes: &[u8]) -> io::Result<()> {
@@ -174,7 +182,14 @@ mod window {
         // SAFETY: the address is the kernel's choice, so no memory of ours is replaced; nothing
         // touches the memory before the file is long enough for it.
         let memory = unsafe {
-            mmap(ptr::null_mut(), LENGTH, protection, MapFlags::SHARED, file, base)
+            mmap(
+                ptr::null_mut(),
+                LENGTH,
+                protection,
+                MapFlags::SHARED,
+                file,
+                base,
+            )
         }?;
         if file.metadata()?.len() < end {
             file.set_len(end)?;
@@ -185,7 +200,10 @@ mod window {
 
 fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
-    if figures.rows().any(|row| row.rung == "mappy" && row.fails_as_published.is_some()) {
+    if figures
+        .rows()
+        .any(|row| row.rung == "mappy" && row.fails_as_published.is_some())
+    {
         sentences.push(
             "As published it does not work. Opening the file again for reading and writing makes \
              it work."
@@ -193,9 +211,14 @@ fn verdict(figures: &Figures<'_>) -> String {
         );
     }
     for to in figures.destinations() {
-        let Some(ratio) = figures.ratio("reopened", "write", to) else { continue };
+        let Some(ratio) = figures.ratio("reopened", "write", to) else {
+            continue;
+        };
         sentences.push(if ratio > 1.05 {
-            format!("To {to} it takes {} as long as write: page faults cost more.", by(ratio))
+            format!(
+                "To {to} it takes {} as long as write: page faults cost more.",
+                by(ratio)
+            )
         } else if ratio < 0.95 {
             format!("To {to} it is {} faster than write.", by(1.0 / ratio))
         } else {
@@ -234,7 +257,12 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         let mut expected = b"before ".to_vec();
         (0..messages).for_each(|index| message(index, &mut expected));
-        assert!(written == expected, "{} bytes, expected {}", written.len(), expected.len());
+        assert!(
+            written == expected,
+            "{} bytes, expected {}",
+            written.len(),
+            expected.len()
+        );
         assert_eq!(bytes, expected.len() as u64 - 7);
     }
 }

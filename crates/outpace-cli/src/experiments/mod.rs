@@ -4,9 +4,13 @@
 //! To add a rung: a function and a line in its experiment's list (in another language: a source
 //! file under `bench/` and a line). To add an experiment: a module here and a line in [`ALL`].
 
+mod chunks;
+mod endl;
 mod ladder;
 mod lines;
 mod mapped;
+mod raw;
+mod startup;
 mod when;
 
 use std::io;
@@ -18,7 +22,16 @@ use crate::measure::toolchain::Source;
 use crate::names::closest;
 
 /// Every experiment, in the order in which they run.
-pub(crate) const ALL: &[&Experiment] = &[&lines::LINES, &when::WHEN, &ladder::LADDER, &mapped::MAPPED];
+pub(crate) const ALL: &[&Experiment] = &[
+    &lines::LINES,
+    &when::WHEN,
+    &ladder::LADDER,
+    &chunks::CHUNKS,
+    &raw::RAW,
+    &endl::ENDL,
+    &mapped::MAPPED,
+    &startup::STARTUP,
+];
 
 /// One question about output, and all that is needed to answer it.
 pub(crate) struct Experiment {

@@ -115,7 +115,7 @@ fn to_the_end_at(command: &mut Command, sink: Sink<'_>) -> Result<(Received, u64
     if !status.success() {
         let last = said.lines().rfind(|line| !line.trim().is_empty());
         return Err(Stopped::Failed(
-            last.map_or_else(|| status.to_string(), str::to_owned),
+            last.map_or_else(|| status.to_string(), cause),
         ));
     }
     Ok((received?, ended_ns))
@@ -123,7 +123,9 @@ fn to_the_end_at(command: &mut Command, sink: Sink<'_>) -> Result<(Received, u64
 
 /// The cause in a line that a child ended with: of our own errors without program and object.
 fn cause(line: &str) -> String {
-    let own = line.strip_prefix("outpace: ").and_then(|rest| rest.split_once(": "));
+    let own = line
+        .strip_prefix("outpace: ")
+        .and_then(|rest| rest.split_once(": "));
     own.map_or(line, |(_, cause)| cause).to_owned()
 }
 

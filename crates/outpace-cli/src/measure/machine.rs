@@ -31,6 +31,14 @@ const CRATES: [(&str, &str); 1] = [("itoa", "1.0.18")];
 impl Machine {
     /// The machine this program runs on, now.
     pub(crate) fn this() -> Self {
+        Self {
+            compilers: toolchain::all(),
+            ..Self::at_a_glance()
+        }
+    }
+
+    /// The same without its compilers, which take a while to ask.
+    pub(crate) fn at_a_glance() -> Self {
         let system = rustix::system::uname();
         Self {
             cpu: toolchain::cpu_model().to_owned(),
@@ -42,7 +50,7 @@ impl Machine {
                 system.sysname().to_string_lossy(),
                 system.release().to_string_lossy()
             ),
-            compilers: toolchain::all(),
+            compilers: BTreeMap::new(),
             crates: CRATES
                 .iter()
                 .map(|&(name, version)| (name.into(), version.into()))

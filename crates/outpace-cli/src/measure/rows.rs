@@ -37,6 +37,9 @@ pub(crate) struct Row {
     pub(crate) delivered_ns: Option<Spread>,
     /// System calls that write, in the middle one of the runs.
     pub(crate) writes: Option<u64>,
+    /// The share of the reader's reads that ended within a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) torn: Option<f64>,
     /// Whether the bytes were compared with the expected ones before any time was reported.
     pub(crate) verified: bool,
     /// The wall time of each run in the order of the rounds, so that runs can be paired again.

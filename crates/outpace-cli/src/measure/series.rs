@@ -154,6 +154,7 @@ impl<'a> Entry<'a> {
             delivered_ns: Spread::of(self.samples.iter().filter_map(Sample::delivered_ns))
                 .filter(|_| clocked),
             writes: (!writes.is_empty()).then(|| stats::median(&writes)),
+            torn: self.torn().filter(|_| clocked),
             verified: self.verified,
             samples: if clocked { self.walls() } else { Vec::new() },
             arrivals: arrivals(experiment.texts, to.is_terminal(), &self.samples),
@@ -166,6 +167,12 @@ impl<'a> Entry<'a> {
             fails_as_published: self.fails_as_published.clone(),
             ..Row::default()
         })
+    }
+
+    fn torn(&self) -> Option<f64> {
+        let sum = |count: fn(&Sample) -> u64| self.samples.iter().map(count).sum::<u64>() as f64;
+        let reads = sum(|sample| sample.received.reads);
+        (reads > 0.0).then(|| sum(|sample| sample.received.torn) / reads)
     }
 
     fn walls(&self) -> Vec<u64> {
@@ -211,7 +218,7 @@ impl Series<'_> {
         }
         for round in 0..rounds {
             let mut order: Vec<usize> = (0..entries.len()).collect();
-            if round % 2 == 1 {
+            if round >= self.plan.warmup && (round - self.plan.warmup) % 2 == 1 {
                 // Whoever runs after a slow one is not always the same.
                 order.reverse();
             }

@@ -40,6 +40,8 @@ struct Tool {
     /// Arguments that are part of the program itself, such as `-m ziglang`.
     leading: &'static [&'static str],
     version: &'static str,
+    /// What makes a launcher name the program it would start, such as a version manager's.
+    real: &'static [&'static str],
     build: Build,
 }
 
@@ -102,7 +104,14 @@ impl Language {
             }
             Self::Java => const { &[Tool::new("java", &["javac"], Build::Classes)] },
             Self::JavaScript => const { &[Tool::new("node", &["node"], Build::Interpret)] },
-            Self::Python => const { &[Tool::new("python", &["python3"], Build::Interpret)] },
+            Self::Python => {
+                const {
+                    &[Tool {
+                        real: &["-c", "import sys; print(sys.executable)"],
+                        ..Tool::new("python", &["python3"], Build::Interpret)
+                    }]
+                }
+            }
             Self::Rust => {
                 const {
                     &[Tool::new(
@@ -140,6 +149,7 @@ impl Tool {
             programs,
             leading: &[],
             version: "--version",
+            real: &[],
             build,
         }
     }
@@ -173,11 +183,7 @@ pub(crate) fn toolchains(language: Language) -> Result<Vec<Toolchain>, String> {
         present
     });
     if toolchains.is_empty() {
-        let programs: Vec<&str> = language
-            .tools()
-            .iter()
-            .map(|tool| tool.programs[0])
-            .collect();
+        let programs: Vec<String> = language.tools().iter().map(Tool::called).collect();
         return Err(format!(
             "no {} here (looked for {})",
             language.name(),
@@ -198,26 +204,42 @@ pub(crate) fn all() -> BTreeMap<String, String> {
 }
 
 impl Tool {
+    /// What was looked for.
+    fn called(&self) -> String {
+        [&self.programs[..1], self.leading].concat().join(" ")
+    }
+
     fn find(&self) -> Option<Toolchain> {
         self.programs.iter().find_map(|name| {
-            let program = find_program(name)?;
-            let asked = Command::new(&program)
-                .args(self.leading)
-                .arg(self.version)
-                .stdin(Stdio::null())
-                .output()
-                .ok()
-                .filter(|output| output.status.success())?;
-            let version = String::from_utf8_lossy(&asked.stdout);
+            let launcher = find_program(name)?;
+            let real = (!self.real.is_empty())
+                .then(|| said(&launcher, self.real))
+                .flatten();
+            let program = real.map_or(launcher, PathBuf::from);
+            let asked: Vec<&str> = self.leading.iter().copied().chain([self.version]).collect();
             Some(Toolchain {
                 name: self.name,
+                version: said(&program, &asked)?,
                 program,
                 leading: self.leading,
                 build: self.build,
-                version: version.lines().next().unwrap_or_default().trim().to_owned(),
             })
         })
     }
+}
+
+/// The first line of what a program prints, if it ends well.
+fn said(program: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output
+        .status
+        .success()
+        .then(|| text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
 /// Looks for a program in `PATH`. A name that ends in `-` finds the highest version: `clang-`

@@ -1,5 +1,6 @@
 //! What people see: tables, bars, progress, and the same in Markdown.
 
+pub(crate) mod comparison;
 pub(crate) mod markdown;
 pub(crate) mod progress;
 pub(crate) mod quantity;

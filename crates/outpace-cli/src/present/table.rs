@@ -22,12 +22,33 @@ pub(crate) struct Heading {
     expendable: u8,
 }
 
+impl Heading {
+    /// A column that is always shown.
+    pub(crate) fn fixed(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            expendable: 0,
+        }
+    }
+}
+
 /// A line of a table.
 pub(crate) struct Line {
     pub(crate) cells: Vec<String>,
     /// The length of its bar against the longest.
     share: Option<f64>,
     ours: bool,
+}
+
+impl Line {
+    /// A line without a bar.
+    pub(crate) fn plain(cells: Vec<String>) -> Self {
+        Self {
+            cells,
+            share: None,
+            ours: false,
+        }
+    }
 }
 
 /// A line below a table.
@@ -99,7 +120,7 @@ fn times_table(experiment: &Experiment, rows: &[&Row]) -> Table {
             cell: |row| row.wall_per_message().map(duration),
         },
         Figure {
-            heading: baseline.map_or_else(String::new, |name| format!("of {name}")),
+            heading: baseline.map_or_else(String::new, |name| format!("of {}", base_name(&name))),
             expendable: 1,
             cell: |row| row.ratio.map(|ratio| times(ratio.median)),
         },
@@ -154,10 +175,7 @@ fn times_table(experiment: &Experiment, rows: &[&Row]) -> Table {
         .last()
         .and_then(|row| row.wall_per_message())
         .unwrap_or(1.0);
-    let mut headings = vec![Heading {
-        text: "rung".to_owned(),
-        expendable: 0,
-    }];
+    let mut headings = vec![Heading::fixed("rung")];
     headings.extend(figures.iter().map(|figure| Heading {
         text: figure.heading.clone(),
         expendable: figure.expendable,
@@ -190,14 +208,8 @@ fn times_table(experiment: &Experiment, rows: &[&Row]) -> Table {
 /// One line a text, one column a rung: what appears at once, and what waits for which step.
 fn arrivals(experiment: &Experiment, rows: &[&Row]) -> Table {
     let rows: Vec<&&Row> = rows.iter().filter(|row| !row.arrivals.is_empty()).collect();
-    let mut headings = vec![Heading {
-        text: "text".to_owned(),
-        expendable: 0,
-    }];
-    headings.extend(rows.iter().map(|row| Heading {
-        text: row.rung.clone(),
-        expendable: 0,
-    }));
+    let mut headings = vec![Heading::fixed("text")];
+    headings.extend(rows.iter().map(|row| Heading::fixed(&row.rung)));
     let lines = experiment.texts.iter().map(|text| {
         let mut cells = vec![text.name.to_owned()];
         cells.extend(rows.iter().map(|row| {
@@ -213,11 +225,7 @@ fn arrivals(experiment: &Experiment, rows: &[&Row]) -> Table {
                 Some(arrival) => format!("at {}", arrival.arrived_at),
             }
         }));
-        Line {
-            cells,
-            share: None,
-            ours: false,
-        }
+        Line::plain(cells)
     });
     let lines = lines.collect();
     Table {
@@ -268,6 +276,8 @@ fn notes(rows: &[&Row]) -> Vec<Note> {
 const GAP: usize = 2;
 const SHORTEST_BAR: usize = 6;
 const LONGEST_BAR: usize = 30;
+/// Columns this expendable make room for bars.
+const LESS_THAN_A_BAR: u8 = 4;
 
 impl Table {
     /// The table for a terminal.
@@ -349,7 +359,13 @@ impl Table {
                 .filter(|&column| self.headings[column].expendable > 0)
                 .max_by_key(|&column| self.headings[column].expendable);
             match expendable {
-                Some(column) if used > available + GAP => columns.retain(|&kept| kept != column),
+                Some(column)
+                    if used > available + GAP
+                        || self.headings[column].expendable >= LESS_THAN_A_BAR
+                            && used + SHORTEST_BAR >= available =>
+                {
+                    columns.retain(|&kept| kept != column);
+                }
                 _ => return columns,
             }
         }

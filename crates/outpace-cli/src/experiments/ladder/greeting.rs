@@ -17,7 +17,10 @@ impl Greeting {
         bytes[..FRONT.len()].copy_from_slice(FRONT);
         bytes[FRONT.len()] = b'0';
         bytes[FRONT.len() + 1] = b'\t';
-        Self { bytes, length: FRONT.len() + 2 }
+        Self {
+            bytes,
+            length: FRONT.len() + 2,
+        }
     }
 
     #[inline]

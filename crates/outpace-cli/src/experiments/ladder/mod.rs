@@ -33,7 +33,12 @@ pub(crate) const LADDER: Experiment = Experiment {
             Work::Here(std_ways::glacial),
         ),
         Rung::added("print", "print!", Work::Here(std_ways::print)),
-        Rung::published("slow", 5.45, "write! to std's lock", Work::Here(std_ways::slow)),
+        Rung::published(
+            "slow",
+            5.45,
+            "write! to std's lock",
+            Work::Here(std_ways::slow),
+        ),
         Rung::published(
             "speedy",
             2.39,
@@ -63,18 +68,39 @@ pub(crate) const LADDER: Experiment = Experiment {
             "digits in place, a Vec as the buffer, POSIX write",
             Work::Here(buffers::vecbuf),
         ),
-        Rung::published("turbo-cpp", 0.85, "turbo-c in C++", Work::Source(&TURBO_CPP)),
+        Rung::published(
+            "turbo-cpp",
+            0.85,
+            "turbo-c in C++",
+            Work::Source(&TURBO_CPP),
+        ),
         Rung::published(
             "turbo-c",
             0.71,
             "digits in place, 8 KiB on the stack, POSIX write",
             Work::Source(&TURBO_C),
         ),
-        Rung::described("lightning", "vecbuf's later name", Work::Here(buffers::vecbuf)),
-        Rung::described("lightning-cpp", "vecbuf in C++", Work::Source(&LIGHTNING_CPP)),
-        Rung::described("ludicrous", "an array as the buffer", Work::Here(buffers::ludicrous)),
+        Rung::described(
+            "lightning",
+            "vecbuf's later name",
+            Work::Here(buffers::vecbuf),
+        ),
+        Rung::described(
+            "lightning-cpp",
+            "vecbuf in C++",
+            Work::Source(&LIGHTNING_CPP),
+        ),
+        Rung::described(
+            "ludicrous",
+            "an array as the buffer",
+            Work::Here(buffers::ludicrous),
+        ),
         Rung::described("serious", "raw pointers", Work::Here(pointers::serious)),
-        Rung::described("naive", "divides for each digit", Work::Here(buffers::naive)),
+        Rung::described(
+            "naive",
+            "divides for each digit",
+            Work::Here(buffers::naive),
+        ),
         Rung::described("mappy", "writes to mapped memory", Work::Here(mappy))
             .fails("a shared mapping needs a descriptor that can be read, and > opens none"),
     ],
@@ -111,9 +137,7 @@ fn verdict(figures: &Figures<'_>) -> String {
             .filter(|row| row.to == to)
             .filter_map(|row| Some((row.wall_per_message()?, &row.rung)))
             .min_by(|(one, _), (other, _)| one.total_cmp(other));
-        if let (Some((time, rung)), Some(ratio)) =
-            (best, figures.ratio("glacial", "turbo-c", to))
-        {
+        if let (Some((time, rung)), Some(ratio)) = (best, figures.ratio("glacial", "turbo-c", to)) {
             sentences.push(format!(
                 "To {to} the best is {rung} with {} a message; from glacial to turbo-c the ladder \
                  spans {}.",
@@ -122,7 +146,12 @@ fn verdict(figures: &Figures<'_>) -> String {
             ));
         }
     }
-    let to = |rung| figures.destinations().into_iter().find(|to| figures.wall(rung, to).is_some());
+    let to = |rung| {
+        figures
+            .destinations()
+            .into_iter()
+            .find(|to| figures.wall(rung, to).is_some())
+    };
     if let Some(ratio) = to("speedy").and_then(|to| figures.ratio("speedy", "fast-itoa", to)) {
         sentences.push(match ratio {
             ratio if ratio < 0.95 => format!(
@@ -155,7 +184,8 @@ fn verdict(figures: &Figures<'_>) -> String {
 /// `write!` comes in three fragments.
 fn explain_bufwriter(ratio: f64, slow_writes: f64, fast_writes: f64) -> String {
     if ratio > 0.9 {
-        return "A BufWriter above std's lock gains nothing where no newline is written.".to_owned();
+        return "A BufWriter above std's lock gains nothing where no newline is written."
+            .to_owned();
     }
     let calls = if slow_writes > fast_writes * 2.0 {
         format!(
@@ -193,7 +223,11 @@ mod tests {
     #[test]
     fn the_best_is_whoever_is_best() {
         let ends = |c, vec| {
-            say(&[("turbo-c.gcc", "null", c), ("vecbuf", "null", vec), ("glacial", "null", 48)])
+            say(&[
+                ("turbo-c.gcc", "null", c),
+                ("vecbuf", "null", vec),
+                ("glacial", "null", 48),
+            ])
         };
         assert!(ends(4, 6).contains("the best is turbo-c.gcc"));
         assert!(ends(8, 6).contains("the best is vecbuf"));
@@ -209,10 +243,16 @@ mod tests {
     #[test]
     fn the_expected_bytes_are_the_published_ones() {
         // 100,000,000 messages have 1,588,888,890 bytes; the sum is over the number of digits.
-        let bytes: u64 = (1..=8_u32).map(|digits| {
-            let numbers = if digits == 1 { 10 } else { 9 * 10_u64.pow(digits - 1) };
-            numbers * (8 + u64::from(digits))
-        }).sum();
+        let bytes: u64 = (1..=8_u32)
+            .map(|digits| {
+                let numbers = if digits == 1 {
+                    10
+                } else {
+                    9 * 10_u64.pow(digits - 1)
+                };
+                numbers * (8 + u64::from(digits))
+            })
+            .sum();
         assert_eq!(bytes, 1_588_888_890);
         let mut first = Vec::new();
         (0..11).for_each(|index| message(index, &mut first));

@@ -1,0 +1,14 @@
+// endl/endl: each line ends with std::endl, which flushes.
+#include "rung.h"
+
+#include <iostream>
+
+int main(int argc, char **argv) {
+    auto messages = rung_messages(argc, argv);
+    rung_begin();
+    for (unsigned long long i = 0; i < messages; i++) std::cout << i << std::endl;
+    rung_called();
+    std::cout.flush();
+    fflush(stdout);
+    return rung_end();
+}

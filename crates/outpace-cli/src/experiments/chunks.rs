@@ -1,0 +1,175 @@
+//! `chunks`: how much to hand to the kernel at a time.
+
+use std::io::{self, BufWriter, LineWriter, Write};
+
+use super::lines::bare_stdout;
+use super::{Experiment, Method, Rung, Work};
+use crate::measure::clock::Span;
+use crate::measure::figures::Figures;
+use crate::present::quantity::times;
+
+pub(crate) const CHUNKS: Experiment = Experiment {
+    name: "chunks",
+    question: "Does the buffer size matter?",
+    published: "100-byte buffers visibly tear; very small and very large ones both lose; one line a \
+                drain won nothing.",
+    published_to: &[],
+    unit: "message",
+    message,
+    messages: 100_000_000,
+    to: &["pipe", "pipe:512KiB", "pipe:1MiB", "pty"],
+    baseline: "8KiB",
+    method: Method::Work,
+    rungs: &[
+        Rung::described("100B", "a buffer of 100 bytes", Work::Here(chunk::<100>)),
+        Rung::described("line", "one line a drain", Work::Here(line)),
+        Rung::added(
+            "1KiB",
+            "a buffer of 1 KiB",
+            Work::Here(chunk::<{ 1 << 10 }>),
+        ),
+        Rung::added(
+            "4KiB",
+            "a buffer of 4 KiB",
+            Work::Here(chunk::<{ 4 << 10 }>),
+        ),
+        Rung::described(
+            "8KiB",
+            "a buffer of 8 KiB",
+            Work::Here(chunk::<{ 8 << 10 }>),
+        ),
+        Rung::added(
+            "16KiB",
+            "a buffer of 16 KiB",
+            Work::Here(chunk::<{ 16 << 10 }>),
+        ),
+        Rung::added(
+            "32KiB",
+            "a buffer of 32 KiB",
+            Work::Here(chunk::<{ 32 << 10 }>),
+        ),
+        Rung::added(
+            "64KiB",
+            "a buffer of 64 KiB",
+            Work::Here(chunk::<{ 64 << 10 }>),
+        ),
+        Rung::added(
+            "128KiB",
+            "a buffer of 128 KiB",
+            Work::Here(chunk::<{ 128 << 10 }>),
+        ),
+        Rung::described(
+            "1MiB",
+            "a buffer of 1 MiB",
+            Work::Here(chunk::<{ 1 << 20 }>),
+        ),
+    ],
+    texts: &[],
+    verdict,
+};
+
+/// The ladder's messages, as lines so that one can be torn.
+fn message(index: u64, into: &mut Vec<u8>) {
+    into.extend_from_slice(format!("Hello, {index}\n").as_bytes());
+}
+
+fn chunk<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
+    pieces(span, BufWriter::with_capacity(CAPACITY, bare_stdout()?))
+}
+
+fn line(span: &mut Span) -> io::Result<()> {
+    pieces(span, LineWriter::new(bare_stdout()?))
+}
+
+/// As formatting does it: a message comes in pieces, between which a buffer may be drained.
+fn pieces(span: &mut Span, mut out: impl Write) -> io::Result<()> {
+    let mut digits = itoa::Buffer::new();
+    for index in 0..span.messages {
+        out.write_all(b"Hello, ")?;
+        out.write_all(digits.format(index).as_bytes())?;
+        out.write_all(b"\n")?;
+    }
+    span.done_calling();
+    out.flush()
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for to in figures.destinations() {
+        let mut ranked: Vec<(f64, &str)> = figures
+            .rows()
+            .filter(|row| row.to == to && CHUNKS.rung(&row.rung).is_some_and(is_a_chunk))
+            .filter_map(|row| Some((row.wall_per_message()?, row.rung.as_str())))
+            .collect();
+        ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) else {
+            continue;
+        };
+        sentences.push(if worst.0 < best.0 * 1.1 {
+            format!("To {to} the size does not matter.")
+        } else {
+            format!(
+                "To {to} the best size is {}, the worst, {}, takes {} as long.",
+                best.1,
+                worst.1,
+                times(worst.0 / best.0).replace('x', " times")
+            )
+        });
+        if let Some(line) = figures.wall("line", to) {
+            sentences.push(if line < best.0 {
+                "One line a drain wins there.".to_owned()
+            } else {
+                format!("One line a drain costs {} the best.", times(line / best.0))
+            });
+        }
+    }
+    let torn = |rung| {
+        let to = figures
+            .destinations()
+            .into_iter()
+            .find(|to| to.starts_with("pty"))?;
+        figures.row(rung, to)?.torn
+    };
+    if let Some(share) = torn("100B") {
+        sentences.push(if share > 0.1 {
+            format!(
+                "With 100 bytes a terminal gets a torn line in {:.0} % of its reads, as published.",
+                share * 100.0
+            )
+        } else {
+            "With 100 bytes hardly a read of a terminal ends in a torn line, unlike published."
+                .to_owned()
+        });
+    }
+    sentences.join(" ")
+}
+
+fn is_a_chunk(rung: &Rung) -> bool {
+    rung.name.ends_with('B')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::figures::rows_of;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |small, large| {
+            let figures = [("8KiB", "pipe", small), ("64KiB", "pipe", large)];
+            verdict(&Figures::new("chunks", &rows_of("chunks", &figures)))
+        };
+        assert!(say(20, 10).contains("the best size is 64KiB, the worst, 8KiB, takes 2.00 times"));
+        assert!(say(10, 20).contains("the best size is 8KiB, the worst, 64KiB"));
+        assert!(say(10, 10).contains("does not matter"));
+    }
+
+    #[test]
+    fn tearing_is_what_the_reads_show() {
+        let mut rows = rows_of("chunks", &[("100B", "pty", 100)]);
+        rows[0].torn = Some(0.8);
+        assert!(verdict(&Figures::new("chunks", &rows)).contains("80 % of its reads"));
+        rows[0].torn = Some(0.0);
+        assert!(verdict(&Figures::new("chunks", &rows)).contains("unlike published"));
+    }
+}
