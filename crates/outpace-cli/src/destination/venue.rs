@@ -333,6 +333,8 @@ pub(crate) struct Device {
     path: PathBuf,
     file: File,
     modes: Termios,
+    /// Whether it answers questions; one that is silent is not waited for after every run.
+    answers: bool,
     window: Option<Window>,
 }
 
@@ -362,12 +364,9 @@ impl Device {
             .local_modes
             .remove(LocalModes::ICANON | LocalModes::ECHO);
         tcsetattr(&file, OptionalActions::Now, &quiet)?;
-        Ok(Self {
-            path,
-            file,
-            modes,
-            window,
-        })
+        let mut device = Self { path, file, modes, answers: true, window };
+        device.answers = device.answered(Duration::from_secs(2))?.is_some();
+        Ok(device)
     }
 
     fn describe(&self, name: &str) -> io::Result<Terminal> {
@@ -394,6 +393,9 @@ impl Device {
     /// Asks where the cursor is (`DSR`, ECMA-48) and gives the time of the answer: a terminal
     /// answers when it has worked through everything before the question. `None` when it is silent.
     fn answered(&self, limit: Duration) -> io::Result<Option<u64>> {
+        if !self.answers {
+            return Ok(None);
+        }
         io::Write::write_all(&mut &self.file, b"\x1b[6n")?;
         let started = Instant::now();
         let mut answer = [0; 64];

@@ -1,0 +1,312 @@
+//! The bench as a user meets it: commands, output, exit statuses.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// The program with a cache of its own, so that no test depends on another's.
+fn outpace(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_outpace"));
+    command.args(arguments).stdin(Stdio::null()).env_remove("NO_COLOR");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    outpace(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A directory that is removed with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("outpace-test-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn every_published_rung_is_in_the_list_and_the_list_has_no_other() {
+    let list = text(&run(&["bench", "--list"]).stdout);
+    let mut listed: Vec<&str> = list
+        .lines()
+        .filter(|line| line.contains("(published"))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let mut published: Vec<&str> = include_str!("../bench/published-rungs.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
+    listed.sort_unstable();
+    published.sort_unstable();
+    assert_eq!(listed, published);
+}
+
+#[test]
+fn a_rung_writes_its_bytes_and_nothing_else() {
+    let output = run(&["rung", "lines/println", "--messages", "3"]);
+    assert_eq!(text(&output.stdout), "0\n1\n2\n");
+    assert_eq!(text(&output.stderr), "");
+    let output = run(&["rung", "ladder/turbo", "--messages=12"]);
+    assert!(text(&output.stdout).ends_with("Hello, 10\tHello, 11\t"));
+    assert!(output.status.success());
+}
+
+#[test]
+fn misspelt_names_get_near_matches_and_status_2() {
+    for (arguments, near) in [
+        (vec!["bench", "laddr"], "did you mean ladder?"),
+        (vec!["bench", "lines", "--to", "pip"], "did you mean pipe?"),
+        (vec!["rung", "ladder/turbo-x"], "did you mean ladder/turbo"),
+        (vec!["rung", "lader/turbo-c"], "did you mean ladder/turbo-c?"),
+        (vec!["bnech"], "did you mean bench?"),
+        (vec!["bench", "--quik"], "did you mean --quick?"),
+    ] {
+        let output = run(&arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.starts_with("outpace: ") && said.contains(near), "{arguments:?}: {said}");
+        assert_eq!(text(&output.stdout), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_bench_verifies_measures_and_exports() {
+    let scratch = Scratch::new("export");
+    let (json, markdown) = (scratch.path("a.json"), scratch.path("a.md"));
+    let output = outpace(&["bench", "lines", "--to", "null,pipe,file,tmpfs,pty,pty:40MB/s"])
+        .args(["--runs", "2", "--warmup", "0", "--messages", "1000"])
+        .args([Path::new("--export-json"), &json, Path::new("--export-markdown"), &markdown])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    for field in
+        ["cpu", "cores", "memory_bytes", "gpu", "kernel", "compilers", "crates", "outpace", "date"]
+    {
+        assert!(results["machine"].get(field).is_some(), "no {field} of the machine");
+    }
+    let rows = results["rows"].as_array().unwrap();
+    assert!(rows.len() >= 6 * 5);
+    for row in rows {
+        assert_eq!(row["skipped"], Value::Null, "{row}");
+        assert_eq!(row["failed"], Value::Null, "{row}");
+        assert_eq!(row["verified"], true, "{row}");
+        assert_eq!(row["messages"], 1000, "{row}");
+        assert_eq!(row["bytes"], 3890, "{row}");
+        assert_eq!(row["runs"], 2, "{row}");
+        for time in ["wall_ns", "caller_ns", "cpu_ns"] {
+            let of = |name: &str| row[time][name].as_u64().unwrap();
+            assert!(of("min") <= of("median") && of("median") <= of("max"), "{row}");
+        }
+        let terminal = row["to"].as_str().unwrap().starts_with("pty");
+        assert_eq!(row["terminal"]["columns"].as_u64(), terminal.then_some(80), "{row}");
+        assert_eq!(row["baseline"], "bufwriter", "{row}");
+        assert!(row["ratio"]["median"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    let said = text(&output.stdout);
+    assert!(said.contains("lines to pty:40MB/s of 80x24"), "{said}");
+    assert!(!said.contains('\x1b'), "no colours into a pipe: {said}");
+    assert!(fs::read_to_string(&markdown).unwrap().contains("| rung | a line |"));
+
+    let json = json.to_str().unwrap();
+    let again = run(&["report", json]);
+    assert!(text(&again.stdout).contains("lines to pipe, 1,000 lines"), "{again:?}");
+    let compared = run(&["report", json, json]);
+    assert!(text(&compared.stdout).contains("Nothing changed beyond the noise"), "{compared:?}");
+}
+
+#[test]
+fn results_that_cannot_be_read_are_a_usage_error() {
+    let scratch = Scratch::new("unreadable");
+    let path = scratch.path("x.json");
+    let name = path.to_str().unwrap();
+    let missing = run(&["report", name]);
+    assert_eq!(missing.status.code(), Some(2));
+    fs::write(&path, "[]").unwrap();
+    let wrong = run(&["report", name]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("not results of a bench"), "{wrong:?}");
+}
+
+#[test]
+fn an_export_that_cannot_be_written_is_told_before_anything_is_measured() {
+    let output = run(&["bench", "lines", "--export-json", "/nonexistent/a.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("/nonexistent/a.json"));
+    assert_eq!(text(&output.stdout), "");
+}
+
+/// A directory with the given scripts as its only programs.
+fn programs(scratch: &Scratch, scripts: &[(&str, &str)]) -> PathBuf {
+    let directory = scratch.path("bin");
+    fs::create_dir_all(&directory).unwrap();
+    for (name, script) in scripts {
+        let path = directory.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    directory
+}
+
+fn ladder_with(scratch: &Scratch, programs: &Path) -> (Option<i32>, Vec<Value>) {
+    let json = scratch.path("ladder.json");
+    let output = outpace(&["bench", "ladder", "--to", "pipe", "--runs", "1", "--messages", "2000"])
+        .args([Path::new("--export-json"), &json])
+        .env("PATH", programs)
+        .env("XDG_CACHE_HOME", scratch.path("cache"))
+        .output()
+        .unwrap();
+    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    (output.status.code(), results["rows"].as_array().unwrap().clone())
+}
+
+fn row<'a>(rows: &'a [Value], rung: &str) -> &'a Value {
+    rows.iter().find(|row| row["rung"] == rung).unwrap_or_else(|| panic!("no {rung} in {rows:?}"))
+}
+
+#[test]
+fn without_compilers_their_rungs_are_skipped_with_the_reason() {
+    let scratch = Scratch::new("no-compilers");
+    let (status, rows) = ladder_with(&scratch, &programs(&scratch, &[]));
+    assert_eq!(status, Some(0));
+    let skipped = row(&rows, "turbo-c")["skipped"].as_str().unwrap();
+    assert!(skipped.contains("no C here (looked for gcc, clang)"), "{skipped}");
+    assert_eq!(row(&rows, "vecbuf")["verified"], true);
+    assert!(row(&rows, "mappy")["fails_as_published"].is_string());
+}
+
+#[test]
+fn wrong_bytes_are_a_failed_row_without_a_time_and_status_1() {
+    let scratch = Scratch::new("wrong-bytes");
+    // A compiler whose programs report splendid times and write nonsense.
+    let compiler = r#"case $1 in --version) echo "gcc 99"; exit;; esac
+printf '#!/bin/sh\nprintf nonsense\necho wall_ns 1 >"$OUTPACE_RUNG_REPORT"\n' >rung
+/bin/chmod +x rung"#;
+    let (status, rows) = ladder_with(&scratch, &programs(&scratch, &[("gcc", compiler)]));
+    let failed = row(&rows, "turbo-c");
+    assert!(failed["failed"].as_str().unwrap().contains("wrong bytes"), "{failed}");
+    assert_eq!(failed["wall_ns"], Value::Null);
+    assert_eq!(failed["verified"], false);
+    assert_eq!(status, Some(1));
+}
+
+#[test]
+fn write_calls_are_what_strace_counts() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        return;
+    }
+    let scratch = Scratch::new("strace");
+    let (log, report) = (scratch.path("log"), scratch.path("report"));
+    for rung in ["lines/println", "lines/bufwriter", "chunks/100B"] {
+        let status = Command::new("strace")
+            .args(["-f", "-e", "trace=write,writev", "-o"])
+            .arg(&log)
+            .args([env!("CARGO_BIN_EXE_outpace"), "rung", rung, "--messages", "500"])
+            .env("OUTPACE_RUNG_REPORT", &report)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        let traced = fs::read_to_string(&log).unwrap();
+        // A container may forbid tracing.
+        if !status.success() || !traced.contains("exited") {
+            return;
+        }
+        // The rung's own report goes to another descriptor.
+        let calls = traced
+            .lines()
+            .filter(|line| line.contains("write(1, ") || line.contains("write(3, "))
+            .filter(|line| !line.contains("started_ns"))
+            .count();
+        let report = fs::read_to_string(&report).unwrap();
+        let writes = report.lines().find_map(|line| line.strip_prefix("writes "));
+        assert_eq!(writes.unwrap().parse::<usize>().unwrap(), calls, "{rung}");
+    }
+}
+
+#[test]
+fn ctrl_c_ends_with_what_there_is_and_status_130() {
+    let mut child = outpace(&["bench", "lines", "--to", "pipe", "--runs", "10000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("lines: ") {
+        line.clear();
+        assert!(stdout.read_line(&mut line).unwrap() > 0, "it ended by itself");
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "it does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(status.code(), Some(130));
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("interrupted"), "{said}");
+}
+
+/// Runs the program with a terminal as its stdin, stdout, stderr and controlling terminal.
+fn on_a_terminal(arguments: &[&str], script: &Path) -> Option<String> {
+    let command: Vec<&str> =
+        [env!("CARGO_BIN_EXE_outpace")].into_iter().chain(arguments.iter().copied()).collect();
+    let status = Command::new("script")
+        .args(["-qec", &command.join(" ")])
+        .arg(script)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .env("TERM", "xterm")
+        .status()
+        .ok()?;
+    assert!(status.success());
+    Some(fs::read_to_string(script).unwrap())
+}
+
+#[test]
+fn this_terminal_is_measured_on_its_alternate_screen() {
+    let scratch = Scratch::new("tty");
+    let arguments = ["bench", "lines", "--to", "tty", "--runs", "1", "--messages", "50"];
+    let Some(shown) = on_a_terminal(&arguments, &scratch.path("typescript")) else { return };
+    let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("no {text:?} in {shown}"));
+    let (enter, leave) = (place("\x1b[?1049h"), place("\x1b[?1049l"));
+    assert!(enter < place("\r\n49\r\n") && place("\r\n49\r\n") < leave, "{shown}");
+    assert!(leave < place("lines to tty"), "{shown}");
+    assert!(shown.contains("\x1b[1m"), "strong text on a terminal: {shown}");
+}
+
+#[test]
+fn help_lists_every_subcommand_and_the_manual_has_them() {
+    let help = text(&run(&["--help"]).stdout);
+    for subcommand in ["bench", "report", "rung", "completions", "man"] {
+        assert!(help.contains(subcommand), "{help}");
+    }
+    assert!(text(&run(&["man"]).stdout).contains(".SH OUTPACE BENCH"));
+    assert!(text(&run(&["completions", "bash"]).stdout).contains("export-json"));
+}
