@@ -12,7 +12,10 @@ use serde_json::Value;
 /// The program with a cache of its own, so that no test depends on another's.
 fn outpace(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_outpace"));
-    command.args(arguments).stdin(Stdio::null()).env_remove("NO_COLOR");
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .env_remove("NO_COLOR");
     command
 }
 
@@ -78,14 +81,20 @@ fn misspelt_names_get_near_matches_and_status_2() {
         (vec!["bench", "laddr"], "did you mean ladder?"),
         (vec!["bench", "lines", "--to", "pip"], "did you mean pipe?"),
         (vec!["rung", "ladder/turbo-x"], "did you mean ladder/turbo"),
-        (vec!["rung", "lader/turbo-c"], "did you mean ladder/turbo-c?"),
+        (
+            vec!["rung", "lader/turbo-c"],
+            "did you mean ladder/turbo-c?",
+        ),
         (vec!["bnech"], "did you mean bench?"),
         (vec!["bench", "--quik"], "did you mean --quick?"),
     ] {
         let output = run(&arguments);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.starts_with("outpace: ") && said.contains(near), "{arguments:?}: {said}");
+        assert!(
+            said.starts_with("outpace: ") && said.contains(near),
+            "{arguments:?}: {said}"
+        );
         assert_eq!(text(&output.stdout), "", "{arguments:?}");
     }
 }
@@ -94,17 +103,38 @@ fn misspelt_names_get_near_matches_and_status_2() {
 fn a_bench_verifies_measures_and_exports() {
     let scratch = Scratch::new("export");
     let (json, markdown) = (scratch.path("a.json"), scratch.path("a.md"));
-    let output = outpace(&["bench", "lines", "--to", "null,pipe,file,tmpfs,pty,pty:40MB/s"])
-        .args(["--runs", "2", "--warmup", "0", "--messages", "1000"])
-        .args([Path::new("--export-json"), &json, Path::new("--export-markdown"), &markdown])
-        .output()
-        .unwrap();
+    let output = outpace(&[
+        "bench",
+        "lines",
+        "--to",
+        "null,pipe,file,tmpfs,pty,pty:40MB/s",
+    ])
+    .args(["--runs", "2", "--warmup", "0", "--messages", "1000"])
+    .args([
+        Path::new("--export-json"),
+        &json,
+        Path::new("--export-markdown"),
+        &markdown,
+    ])
+    .output()
+    .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    for field in
-        ["cpu", "cores", "memory_bytes", "gpu", "kernel", "compilers", "crates", "outpace", "date"]
-    {
-        assert!(results["machine"].get(field).is_some(), "no {field} of the machine");
+    for field in [
+        "cpu",
+        "cores",
+        "memory_bytes",
+        "gpu",
+        "kernel",
+        "compilers",
+        "crates",
+        "outpace",
+        "date",
+    ] {
+        assert!(
+            results["machine"].get(field).is_some(),
+            "no {field} of the machine"
+        );
     }
     let rows = results["rows"].as_array().unwrap();
     assert!(rows.len() >= 6 * 5);
@@ -117,23 +147,40 @@ fn a_bench_verifies_measures_and_exports() {
         assert_eq!(row["runs"], 2, "{row}");
         for time in ["wall_ns", "caller_ns", "cpu_ns"] {
             let of = |name: &str| row[time][name].as_u64().unwrap();
-            assert!(of("min") <= of("median") && of("median") <= of("max"), "{row}");
+            assert!(
+                of("min") <= of("median") && of("median") <= of("max"),
+                "{row}"
+            );
         }
         let terminal = row["to"].as_str().unwrap().starts_with("pty");
-        assert_eq!(row["terminal"]["columns"].as_u64(), terminal.then_some(80), "{row}");
+        assert_eq!(
+            row["terminal"]["columns"].as_u64(),
+            terminal.then_some(80),
+            "{row}"
+        );
         assert_eq!(row["baseline"], "bufwriter", "{row}");
         assert!(row["ratio"]["median"].as_f64().unwrap() > 0.0, "{row}");
     }
     let said = text(&output.stdout);
     assert!(said.contains("lines to pty:40MB/s of 80x24"), "{said}");
     assert!(!said.contains('\x1b'), "no colours into a pipe: {said}");
-    assert!(fs::read_to_string(&markdown).unwrap().contains("| rung | a line |"));
+    assert!(
+        fs::read_to_string(&markdown)
+            .unwrap()
+            .contains("| rung | a line |")
+    );
 
     let json = json.to_str().unwrap();
     let again = run(&["report", json]);
-    assert!(text(&again.stdout).contains("lines to pipe, 1,000 lines"), "{again:?}");
+    assert!(
+        text(&again.stdout).contains("lines to pipe, 1,000 lines"),
+        "{again:?}"
+    );
     let compared = run(&["report", json, json]);
-    assert!(text(&compared.stdout).contains("Nothing changed beyond the noise"), "{compared:?}");
+    assert!(
+        text(&compared.stdout).contains("Nothing changed beyond the noise"),
+        "{compared:?}"
+    );
 }
 
 #[test]
@@ -146,7 +193,10 @@ fn results_that_cannot_be_read_are_a_usage_error() {
     fs::write(&path, "[]").unwrap();
     let wrong = run(&["report", name]);
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(text(&wrong.stderr).contains("not results of a bench"), "{wrong:?}");
+    assert!(
+        text(&wrong.stderr).contains("not results of a bench"),
+        "{wrong:?}"
+    );
 }
 
 #[test]
@@ -171,18 +221,32 @@ fn programs(scratch: &Scratch, scripts: &[(&str, &str)]) -> PathBuf {
 
 fn ladder_with(scratch: &Scratch, programs: &Path) -> (Option<i32>, Vec<Value>) {
     let json = scratch.path("ladder.json");
-    let output = outpace(&["bench", "ladder", "--to", "pipe", "--runs", "1", "--messages", "2000"])
-        .args([Path::new("--export-json"), &json])
-        .env("PATH", programs)
-        .env("XDG_CACHE_HOME", scratch.path("cache"))
-        .output()
-        .unwrap();
+    let output = outpace(&[
+        "bench",
+        "ladder",
+        "--to",
+        "pipe",
+        "--runs",
+        "1",
+        "--messages",
+        "2000",
+    ])
+    .args([Path::new("--export-json"), &json])
+    .env("PATH", programs)
+    .env("XDG_CACHE_HOME", scratch.path("cache"))
+    .output()
+    .unwrap();
     let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    (output.status.code(), results["rows"].as_array().unwrap().clone())
+    (
+        output.status.code(),
+        results["rows"].as_array().unwrap().clone(),
+    )
 }
 
 fn row<'a>(rows: &'a [Value], rung: &str) -> &'a Value {
-    rows.iter().find(|row| row["rung"] == rung).unwrap_or_else(|| panic!("no {rung} in {rows:?}"))
+    rows.iter()
+        .find(|row| row["rung"] == rung)
+        .unwrap_or_else(|| panic!("no {rung} in {rows:?}"))
 }
 
 #[test]
@@ -191,7 +255,10 @@ fn without_compilers_their_rungs_are_skipped_with_the_reason() {
     let (status, rows) = ladder_with(&scratch, &programs(&scratch, &[]));
     assert_eq!(status, Some(0));
     let skipped = row(&rows, "turbo-c")["skipped"].as_str().unwrap();
-    assert!(skipped.contains("no C here (looked for gcc, clang)"), "{skipped}");
+    assert!(
+        skipped.contains("no C here (looked for gcc, clang)"),
+        "{skipped}"
+    );
     assert_eq!(row(&rows, "vecbuf")["verified"], true);
     assert!(row(&rows, "mappy")["fails_as_published"].is_string());
 }
@@ -205,7 +272,10 @@ printf '#!/bin/sh\nprintf nonsense\necho wall_ns 1 >"$OUTPACE_RUNG_REPORT"\n' >r
 /bin/chmod +x rung"#;
     let (status, rows) = ladder_with(&scratch, &programs(&scratch, &[("gcc", compiler)]));
     let failed = row(&rows, "turbo-c");
-    assert!(failed["failed"].as_str().unwrap().contains("wrong bytes"), "{failed}");
+    assert!(
+        failed["failed"].as_str().unwrap().contains("wrong bytes"),
+        "{failed}"
+    );
     assert_eq!(failed["wall_ns"], Value::Null);
     assert_eq!(failed["verified"], false);
     assert_eq!(status, Some(1));
@@ -222,7 +292,13 @@ fn write_calls_are_what_strace_counts() {
         let status = Command::new("strace")
             .args(["-f", "-e", "trace=write,writev", "-o"])
             .arg(&log)
-            .args([env!("CARGO_BIN_EXE_outpace"), "rung", rung, "--messages", "500"])
+            .args([
+                env!("CARGO_BIN_EXE_outpace"),
+                "rung",
+                rung,
+                "--messages",
+                "500",
+            ])
             .env("OUTPACE_RUNG_REPORT", &report)
             .stdout(Stdio::null())
             .status()
@@ -255,7 +331,10 @@ fn ctrl_c_ends_with_what_there_is_and_status_130() {
     let mut line = String::new();
     while !line.contains("lines: ") {
         line.clear();
-        assert!(stdout.read_line(&mut line).unwrap() > 0, "it ended by itself");
+        assert!(
+            stdout.read_line(&mut line).unwrap() > 0,
+            "it ended by itself"
+        );
     }
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
@@ -264,19 +343,29 @@ fn ctrl_c_ends_with_what_there_is_and_status_130() {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        assert!(started.elapsed() < Duration::from_secs(60), "it does not end");
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "it does not end"
+        );
         std::thread::sleep(Duration::from_millis(10));
     };
     assert_eq!(status.code(), Some(130));
     let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
     assert!(said.contains("interrupted"), "{said}");
 }
 
 /// Runs the program with a terminal as its stdin, stdout, stderr and controlling terminal.
 fn on_a_terminal(arguments: &[&str], script: &Path) -> Option<String> {
-    let command: Vec<&str> =
-        [env!("CARGO_BIN_EXE_outpace")].into_iter().chain(arguments.iter().copied()).collect();
+    let command: Vec<&str> = [env!("CARGO_BIN_EXE_outpace")]
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
     let status = Command::new("script")
         .args(["-qec", &command.join(" ")])
         .arg(script)
@@ -292,13 +381,34 @@ fn on_a_terminal(arguments: &[&str], script: &Path) -> Option<String> {
 #[test]
 fn this_terminal_is_measured_on_its_alternate_screen() {
     let scratch = Scratch::new("tty");
-    let arguments = ["bench", "lines", "--to", "tty", "--runs", "1", "--messages", "50"];
-    let Some(shown) = on_a_terminal(&arguments, &scratch.path("typescript")) else { return };
-    let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("no {text:?} in {shown}"));
+    let arguments = [
+        "bench",
+        "lines",
+        "--to",
+        "tty",
+        "--runs",
+        "1",
+        "--messages",
+        "50",
+    ];
+    let Some(shown) = on_a_terminal(&arguments, &scratch.path("typescript")) else {
+        return;
+    };
+    let place = |text: &str| {
+        shown
+            .find(text)
+            .unwrap_or_else(|| panic!("no {text:?} in {shown}"))
+    };
     let (enter, leave) = (place("\x1b[?1049h"), place("\x1b[?1049l"));
-    assert!(enter < place("\r\n49\r\n") && place("\r\n49\r\n") < leave, "{shown}");
+    assert!(
+        enter < place("\r\n49\r\n") && place("\r\n49\r\n") < leave,
+        "{shown}"
+    );
     assert!(leave < place("lines to tty"), "{shown}");
-    assert!(shown.contains("\x1b[1m"), "strong text on a terminal: {shown}");
+    assert!(
+        shown.contains("\x1b[1m"),
+        "strong text on a terminal: {shown}"
+    );
 }
 
 #[test]

@@ -364,7 +364,13 @@ impl Device {
             .local_modes
             .remove(LocalModes::ICANON | LocalModes::ECHO);
         tcsetattr(&file, OptionalActions::Now, &quiet)?;
-        let mut device = Self { path, file, modes, answers: true, window };
+        let mut device = Self {
+            path,
+            file,
+            modes,
+            answers: true,
+            window,
+        };
         device.answers = device.answered(Duration::from_secs(2))?.is_some();
         Ok(device)
     }

@@ -63,6 +63,11 @@ pub(crate) const CHUNKS: Experiment = Experiment {
             "a buffer of 1 MiB",
             Work::Here(chunk::<{ 1 << 20 }>),
         ),
+        Rung::outpace(
+            "outpace",
+            "typed calls, the size outpace takes by itself",
+            Work::Here(outpace),
+        ),
     ],
     texts: &[],
     verdict,
@@ -79,6 +84,15 @@ fn chunk<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
 
 fn line(span: &mut Span) -> io::Result<()> {
     pieces(span, LineWriter::new(bare_stdout()?))
+}
+
+fn outpace(span: &mut Span) -> io::Result<()> {
+    let mut out = outpace::stdout().lock();
+    for index in 0..span.messages {
+        out.str("Hello, ").int(index).char('\n');
+    }
+    span.done_calling();
+    out.flush()
 }
 
 /// As formatting does it: a message comes in pieces, between which a buffer may be drained.

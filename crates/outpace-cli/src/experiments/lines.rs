@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, LineWriter, Write};
 use std::os::fd::AsFd;
 
+use outpace::Buffering;
+
 use super::{Experiment, Method, Rung, Work};
 use crate::measure::clock::Span;
 use crate::measure::figures::Figures;
-use crate::present::quantity::times;
+use crate::present::quantity::{duration, times};
 
 pub(crate) const LINES: Experiment = Experiment {
     name: "lines",
@@ -49,6 +51,27 @@ pub(crate) const LINES: Experiment = Experiment {
             "bufwriter-file",
             "writeln! to a BufWriter above the bare descriptor",
             Work::Here(bufwriter_file),
+        ),
+        Rung::outpace(
+            "outpace",
+            "outpace::println! for each line",
+            Work::Here(outpace_println),
+        ),
+        Rung::outpace(
+            "outpace-guard",
+            "typed calls on the guard",
+            Work::Here(outpace_guard),
+        ),
+        Rung::outpace("outpace-line", "the same, Line", Work::Here(outpace_line)),
+        Rung::outpace(
+            "outpace-block",
+            "the same, Block",
+            Work::Here(outpace_block),
+        ),
+        Rung::outpace(
+            "outpace-background",
+            "the same, Background with a queue of 16 MiB",
+            Work::Here(outpace_background),
         ),
     ],
     texts: &[],
@@ -93,10 +116,52 @@ fn write_lines(span: &mut Span, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
+fn outpace_println(span: &mut Span) -> io::Result<()> {
+    for index in 0..span.messages {
+        outpace::println!("{index}");
+    }
+    span.done_calling();
+    outpace::stdout().flush()
+}
+
+fn outpace_guard(span: &mut Span) -> io::Result<()> {
+    typed_lines(span);
+    outpace::stdout().flush()
+}
+
+fn outpace_line(span: &mut Span) -> io::Result<()> {
+    with_buffering(span, Buffering::Line)
+}
+
+fn outpace_block(span: &mut Span) -> io::Result<()> {
+    with_buffering(span, Buffering::block())
+}
+
+fn outpace_background(span: &mut Span) -> io::Result<()> {
+    with_buffering(span, Buffering::background(16 << 20))
+}
+
+fn with_buffering(span: &mut Span, buffering: Buffering) -> io::Result<()> {
+    outpace::stdout().set_buffering(buffering);
+    typed_lines(span);
+    outpace::stdout().flush()
+}
+
+fn typed_lines(span: &mut Span) {
+    let mut out = outpace::stdout().lock();
+    for index in 0..span.messages {
+        out.int(index).char('\n');
+    }
+    span.done_calling();
+}
+
 /// Standard output without std's LineWriter: a file of its own on the same destination.
 pub(crate) fn bare_stdout() -> io::Result<File> {
     Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
+
+/// Destinations whose own speed is the limit, so that only another thread helps.
+const TERMINALS: [&str; 2] = ["pty", "tty"];
 
 fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
@@ -117,6 +182,25 @@ fn verdict(figures: &Figures<'_>) -> String {
         } else {
             format!("To {to} a BufWriter gains nothing over println!.")
         });
+    }
+    let terminals = figures
+        .destinations()
+        .into_iter()
+        .filter(|to| TERMINALS.contains(to));
+    for to in terminals {
+        let (Some(println), Some(caller)) = (
+            figures.wall("println", to),
+            figures.caller("outpace-background", to),
+        ) else {
+            continue;
+        };
+        if caller < println / 2.0 {
+            sentences.push(format!(
+                "With outpace's Background the program itself spends {} there, 1/{:.0} of println!.",
+                duration(caller),
+                println / caller
+            ));
+        }
     }
     let calls = |rung, to| figures.writes(rung, to);
     let measured = figures

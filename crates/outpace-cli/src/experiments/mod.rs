@@ -87,8 +87,6 @@ pub(crate) struct Rung {
     pub(crate) about: &'static str,
     pub(crate) origin: Origin,
     pub(crate) work: Work,
-    /// The destinations it makes no sense at, by [`crate::destination::Destination::kind`].
-    pub(crate) not_to: &'static [&'static str],
     /// Why it is expected to fail: the published forms that do not work are shown not to.
     pub(crate) fails: Option<&'static str>,
 }
@@ -121,7 +119,6 @@ impl Rung {
             about,
             origin,
             work,
-            not_to: &[],
             fails: None,
         }
     }
@@ -149,14 +146,6 @@ impl Rung {
     /// A rung that nobody published and that makes something clearer.
     pub(crate) const fn added(name: &'static str, about: &'static str, work: Work) -> Self {
         Self::new(name, about, Origin::Added, work)
-    }
-
-    /// The same, left out at some destinations.
-    pub(crate) const fn not_to(self, kinds: &'static [&'static str]) -> Self {
-        Self {
-            not_to: kinds,
-            ..self
-        }
     }
 
     /// The same, expected to fail.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::lines::message;
 use super::{Experiment, Method, Rung, Work};
+use crate::measure::clock::Span;
 use crate::measure::figures::Figures;
 use crate::present::quantity::times;
 
@@ -42,6 +43,7 @@ pub(crate) const RAW: Experiment = Experiment {
             "the same, made from as_raw_fd",
             Work::Here(descriptors::cloned_as_raw_fd),
         ),
+        Rung::outpace("outpace", "outpace::raw::stdout()", Work::Here(outpace_raw)),
     ],
     texts: &[],
     verdict,
@@ -52,6 +54,15 @@ fn line(out: &mut impl Write, text: &mut Vec<u8>, index: u64) -> io::Result<()> 
     text.clear();
     message(index, text);
     out.write_all(text)
+}
+
+fn outpace_raw(span: &mut Span) -> io::Result<()> {
+    let mut text = Vec::new();
+    for index in 0..span.messages {
+        line(&mut outpace::raw::stdout(), &mut text, index)?;
+    }
+    span.done_calling();
+    Ok(())
 }
 
 #[allow(unsafe_code)]

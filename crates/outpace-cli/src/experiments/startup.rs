@@ -22,6 +22,7 @@ pub(crate) const STARTUP: Experiment = Experiment {
     method: Method::Process,
     rungs: &[
         Rung::added("std", "println!", Work::Here(std)),
+        Rung::outpace("outpace", "outpace::println!", Work::Here(outpace)),
         Rung::added("rustc", "println!, compiled alone", hello(&RUST)),
         Rung::added("c", "puts", hello(&C)),
         Rung::added("cpp", "std::cout", hello(&CPP)),
@@ -64,6 +65,12 @@ sources! {
 #[allow(clippy::unnecessary_wraps)] // the type of every rung
 fn std(_: &mut Span) -> io::Result<()> {
     println!("Hello, world!");
+    Ok(())
+}
+
+#[allow(clippy::unnecessary_wraps)] // the type of every rung
+fn outpace(_: &mut Span) -> io::Result<()> {
+    outpace::println!("Hello, world!");
     Ok(())
 }
 

@@ -3,6 +3,8 @@
 use std::io::{self, BufWriter, LineWriter, Write};
 use std::thread::sleep;
 
+use outpace::{Buffering, Stream};
+
 use super::lines::bare_stdout;
 use super::{Experiment, Method, Rung, Text, Work};
 use crate::measure::clock::Span;
@@ -29,6 +31,12 @@ pub(crate) const WHEN: Experiment = Experiment {
         Rung::described("linewriter", "std's LineWriter", Work::Here(linewriter)),
         Rung::described("bufwriter", "std's BufWriter", Work::Here(bufwriter)),
         Rung::described("raw", "a write call each time", Work::Here(raw)),
+        Rung::outpace("prompt", "outpace's Prompt", Work::Here(prompt)),
+        Rung::outpace(
+            "prompt-bytes",
+            "the same, each byte a message of its own",
+            Work::Here(prompt_bytes),
+        ),
     ],
     texts: TEXTS,
     verdict,
@@ -74,6 +82,34 @@ fn raw(span: &mut Span) -> io::Result<()> {
     steps(span, bare_stdout()?)
 }
 
+fn prompt(span: &mut Span) -> io::Result<()> {
+    steps(span, Stream::new(bare_stdout()?, Buffering::prompt())?)
+}
+
+/// In a burst the caller does not write each message at once: the flusher keeps the promise.
+fn prompt_bytes(span: &mut Span) -> io::Result<()> {
+    steps(
+        span,
+        Bytewise(Stream::new(bare_stdout()?, Buffering::prompt())?),
+    )
+}
+
+/// Hands on each byte as a message.
+struct Bytewise<W>(W);
+
+impl<W: Write> Write for Bytewise<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for byte in bytes {
+            self.0.write_all(std::slice::from_ref(byte))?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// A partial line, its newline, four lines of which the last is unfinished, a flush, one more word
 /// and the drop.
 fn steps(span: &mut Span, mut out: impl Write) -> io::Result<()> {
@@ -105,6 +141,8 @@ fn verdict(figures: &Figures<'_>) -> String {
         ("linewriter", "A LineWriter"),
         ("bufwriter", "A BufWriter"),
         ("raw", "A raw handle"),
+        ("prompt", "outpace's Prompt"),
+        ("prompt-bytes", "Prompt in a burst"),
     ] {
         let Some(to) = figures
             .destinations()

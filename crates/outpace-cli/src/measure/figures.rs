@@ -1,6 +1,6 @@
 //! The figures a verdict is computed from, and nothing else.
 
-use super::rows::{Arrival, Row};
+use super::rows::Row;
 
 /// The rows of one experiment.
 pub(crate) struct Figures<'a> {
@@ -59,14 +59,6 @@ impl<'a> Figures<'a> {
     /// How many times as long one rung takes as another.
     pub(crate) fn ratio(&self, rung: &str, against: &str, to: &str) -> Option<f64> {
         Some(self.wall(rung, to)? / self.wall(against, to)?)
-    }
-
-    /// When a rung's text arrived.
-    pub(crate) fn arrival(&self, rung: &str, to: &str, text: &str) -> Option<&'a Arrival> {
-        self.row(rung, to)?
-            .arrivals
-            .iter()
-            .find(|arrival| arrival.text == text)
     }
 }
 

@@ -44,11 +44,7 @@ pub(crate) fn run(
     plan: &Plan,
     progress: &mut dyn FnMut(&str, f64),
 ) -> Outcome {
-    let mut entries: Vec<Entry<'_>> = contestants
-        .iter()
-        .filter(|contestant| !contestant.rung.not_to.contains(&to.kind()))
-        .map(Entry::new)
-        .collect();
+    let mut entries: Vec<Entry<'_>> = contestants.iter().map(Entry::new).collect();
     let result = Scratch::new()
         .map_err(|error| error.to_string())
         .and_then(|scratch| {
@@ -352,7 +348,8 @@ impl Series<'_> {
         loop {
             let took = (self.short_round(entries, messages) - overhead).max(1e-6);
             if took >= round * 0.1 || messages == most || interrupt::came() {
-                return rounded(messages as f64 * round / took).clamp(1, most);
+                let least = least_messages(self.to).min(most);
+                return rounded(messages as f64 * round / took).clamp(least, most);
             }
             let factor = (round * 0.2 / took).clamp(2.0, 16.0);
             messages = ((messages as f64 * factor) as u64).min(most);
@@ -373,6 +370,15 @@ impl Series<'_> {
             }
         }
         started.elapsed().as_secs_f64()
+    }
+}
+
+/// Fewer would measure the first write and the start of a thread rather than messages.
+fn least_messages(to: &Destination) -> u64 {
+    match to {
+        Destination::Pty(Pace::PerSecond(_)) => 1_000,
+        to if to.is_terminal() => 5_000,
+        _ => 50_000,
     }
 }
 

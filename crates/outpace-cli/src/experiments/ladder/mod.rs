@@ -2,6 +2,7 @@
 
 mod buffers;
 mod greeting;
+mod ours;
 #[allow(unsafe_code)]
 mod pointers;
 mod std_ways;
@@ -100,6 +101,32 @@ pub(crate) const LADDER: Experiment = Experiment {
             "naive",
             "divides for each digit",
             Work::Here(buffers::naive),
+        ),
+        Rung::outpace(
+            "outpace",
+            "typed calls on the guard",
+            Work::Here(ours::typed),
+        ),
+        Rung::outpace("outpace-print", "outpace::print!", Work::Here(ours::print)),
+        Rung::outpace(
+            "outpace-block",
+            "typed calls, Block",
+            Work::Here(ours::block),
+        ),
+        Rung::outpace(
+            "outpace-background",
+            "typed calls, Background with a queue of 16 MiB",
+            Work::Here(ours::background),
+        ),
+        Rung::outpace(
+            "outpace-handle",
+            "turbo's bytes through the unlocked handle",
+            Work::Here(ours::handle),
+        ),
+        Rung::outpace(
+            "outpace-bytes",
+            "turbo's bytes on the guard",
+            Work::Here(ours::bytes),
         ),
         Rung::described("mappy", "writes to mapped memory", Work::Here(mappy))
             .fails("a shared mapping needs a descriptor that can be read, and > opens none"),
