@@ -24,7 +24,7 @@ pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -61,7 +61,7 @@ pub(crate) fn binary_bytes(size: u64) -> String {
 }
 
 fn exact(size: u64, units: &[(&str, u64)]) -> String {
-    let unit = units.iter().find(|(_, unit)| size > 0 && size % unit == 0);
+    let unit = units.iter().find(|(_, unit)| size > 0 && size.is_multiple_of(*unit));
     unit.map_or_else(
         || format!("{size}B"),
         |(name, unit)| format!("{}{name}", size / unit),

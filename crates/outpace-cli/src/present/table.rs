@@ -382,7 +382,7 @@ fn blocks(share: f64, longest: usize) -> String {
         .round()
         .max(1.0) as usize;
     let mut bar = "█".repeat(eighths / 8);
-    if eighths % 8 > 0 {
+    if !eighths.is_multiple_of(8) {
         bar.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
     }
     bar
