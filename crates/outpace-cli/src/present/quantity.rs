@@ -61,7 +61,9 @@ pub(crate) fn binary_bytes(size: u64) -> String {
 }
 
 fn exact(size: u64, units: &[(&str, u64)]) -> String {
-    let unit = units.iter().find(|(_, unit)| size > 0 && size.is_multiple_of(*unit));
+    let unit = units
+        .iter()
+        .find(|(_, unit)| size > 0 && size.is_multiple_of(*unit));
     unit.map_or_else(
         || format!("{size}B"),
         |(name, unit)| format!("{}{name}", size / unit),
