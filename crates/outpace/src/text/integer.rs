@@ -89,8 +89,17 @@ integers! {
 #[inline(always)]
 unsafe fn write_u64(n: u64, dst: *mut u8) -> usize {
     if n < table::reach() as u64 {
-        // SAFETY: `n` is below the reach; there is room for a word.
-        unsafe { put_first_digits(table::eight_digits(n), dst) }
+        // SAFETY: `n` is below the reach.
+        let digits = unsafe { table::eight_digits(n) };
+        // Eight digits are likely to be followed by eight more, and need no counting.
+        // SAFETY: there is room for a word.
+        unsafe {
+            if n >= EIGHT_DIGITS / 10 {
+                put_word(ASCII | digits, dst);
+                return 8;
+            }
+            put_first_digits(digits, dst)
+        }
     } else {
         // SAFETY: the same is demanded.
         unsafe { write_u64_long(n, dst) }
@@ -102,7 +111,7 @@ unsafe fn write_u64(n: u64, dst: *mut u8) -> usize {
 /// # Safety
 /// As [`write_u64`].
 #[inline(never)]
-unsafe fn write_u64_long(n: u64, dst: *mut u8) -> usize {
+unsafe extern "C" fn write_u64_long(n: u64, dst: *mut u8) -> usize {
     if table::reach() == 0 {
         table::count_one();
         // SAFETY: the same is demanded.
@@ -141,7 +150,7 @@ unsafe fn write_u64_by(eight_digits: impl Fn(u64) -> u64, n: u64, dst: *mut u8) 
 /// # Safety
 /// There is room for 39 bytes at `dst`.
 #[inline(never)]
-unsafe fn write_u128(n: u128, dst: *mut u8) -> usize {
+unsafe extern "C" fn write_u128(n: u128, dst: *mut u8) -> usize {
     // SAFETY: at most 39 digits are put, each word after the digits before it.
     unsafe {
         if let Ok(n) = u64::try_from(n) {
