@@ -1,4 +1,89 @@
 //! Output that does not slow the program down.
+//!
+//! ```
+//! use std::io::Write;
+//!
+//! let mut out = outpace::stdout();
+//! for i in 0..100_000 {
+//!     writeln!(out, "line {i}")?;   // no system call, and yet on the screen within 4 ms
+//! }
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # One model
+//!
+//! A stream is a queue of bytes with a drain. [`Buffering`] says when the drain runs, and on whose thread:
+//!
+//! | [`Buffering`] | who drains, when |
+//! |---|---|
+//! | `Unbuffered` | the caller, every message: one system call, however many fragments it has |
+//! | `Line` | the caller, at the last newline of a message |
+//! | `Block` | the caller, when the buffer is full |
+//! | `Prompt` | the caller when it is full; a helper thread `max_delay` (4 ms) after the oldest byte |
+//! | `Background` | a helper thread only; the caller waits for the queue at most |
+//!
+//! Standard output is `Prompt` on a terminal, pipe or socket and `Block` on a regular file; standard error
+//! is `Unbuffered`. What one `write!`, `write_all` or chain of typed calls adds is a *message*: messages of
+//! different threads are never interleaved, and a thread's stay in order.
+//!
+//! # `Prompt`
+//!
+//! Line buffering is slow; block buffering hides output and loses it. `Prompt` promises:
+//!
+//! 1. Every byte is offered to the kernel within `max_delay` of the call that wrote it, as soon as the bytes
+//!    before it have been accepted: even if the program then sleeps, computes, blocks, or holds a guard for
+//!    hours; newline or not.
+//! 2. Small programs pay nothing. A message after a pause is written at once by its caller, and so are the
+//!    first 12 of a stream: a program of at most 12 messages makes at most one write a message, and starts
+//!    no thread.
+//! 3. Bursts are free. In a burst a message costs no system call, no atomic read-modify-write and no clock
+//!    reading.
+//!
+//! # Choosing
+//!
+//! In this order: [`set_buffering`](Stdout::set_buffering) in code; the environment variables
+//! `OUTPACE_STDOUT` and `OUTPACE_STDERR` (`unbuffered`, `line`, `block[:64KiB]`, `prompt[:4ms]`,
+//! `background[:16MiB]`); what `stdbuf` set, so that `stdbuf -oL program` works;
+//! [`set_default_buffering`](Stdout::set_default_buffering) in code; the default. A capacity that nobody chose
+//! follows the destination: half of a pipe's capacity (a chunk as large as the pipe makes writer and reader
+//! take turns), at most 64 KiB, which is also what everything else gets. The destination is asked once;
+//! [`redetect`](Stdout::redetect) asks again, after a `dup2`.
+//!
+//! # What else prints
+//!
+//! Standard error first drains what standard output has pending when both are the same file, so that they
+//! appear in program order. Output that bypasses outpace does not wait for it: before you print through
+//! std's handles or C's stdio, or start a child that inherits the descriptor, call
+//! [`flush`](Stdout::flush), or choose `Line`.
+//!
+//! A thread that holds a guard may print through other handles. Such a message is queued behind what the
+//! guard has published; it does not wait for the guard's current message.
+//!
+//! # The end
+//!
+//! At `exit`, and on return from `main`, every stream drains for as long as its reader lives. A guard that is
+//! held or leaked is not waited for. A write error that nobody was told of is reported on standard error, and
+//! the exit status becomes 1 if it was 0. If standard output's reader has gone, the process ends as SIGPIPE
+//! would end it, quietly. Around `fork`, what is pending is the parent's to write; `_Fork` and raw `clone` are
+//! not supported, nor is printing from signal handlers.
+//!
+//! What cannot be written because of an error other than a full pipe or an interrupted call makes the stream
+//! fail: what arrived is an exact prefix, nothing more is written, and every call returns the error until
+//! [`clear_error`](Stdout::clear_error).
+//!
+//! # Platforms
+//!
+//! Linux is where it is measured. Elsewhere:
+//!
+//! | | Linux | other Unix | elsewhere |
+//! |---|---|---|---|
+//! | every policy, and `Prompt`'s first two promises | yes | yes | yes |
+//! | a guard without an atomic read-modify-write | yes | no | no |
+//! | capacity by the pipe's | yes | no | no |
+//! | care around `fork` | yes | yes | – |
+//! | standard output and error known to be the same file | yes | yes | if both are terminals |
+//! | a helper thread that receives no signals | yes | yes | – |
+//! | exit status 1 for an unreported error keeps C's own flushing | with glibc | no | no |
 
 mod append;
 mod barrier;
