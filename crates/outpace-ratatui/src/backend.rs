@@ -1,0 +1,513 @@
+//! ratatui's `Backend` over the renderer and the presenter.
+//!
+//! ratatui tells a backend which cells changed. They are put into a [`Screen`], which is what is
+//! wanted; `flush` hands that screen to the presenter, which compares it with what the terminal shows.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use ratatui_core::backend::{Backend, ClearType, WindowSize};
+use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
+use ratatui_core::layout::{Position, Size};
+
+use crate::options::Options;
+use crate::present::{Closer, Forgotten, Motion, Output, Painter, Presenter};
+use crate::probe::{self, Capabilities};
+use crate::renderer::Renderer;
+use crate::screen::{Attributes, Color, Cursor, Screen, Style};
+use crate::stats::Stats;
+use crate::sys;
+
+/// A ratatui backend that draws with the fewest bytes and, unless told otherwise, never waits for the
+/// terminal.
+///
+/// It takes the place of `CrosstermBackend` in one line, and input stays crossterm's:
+///
+/// ```no_run
+/// use outpace_ratatui::OutpaceBackend;
+/// use ratatui::Terminal;
+///
+/// let mut terminal = Terminal::new(OutpaceBackend::stdout()?)?;
+/// terminal.draw(|frame| frame.render_widget("hello", frame.area()))?;
+/// # std::io::Result::Ok(())
+/// ```
+///
+/// Raw mode and the alternate screen are the application's business, as with any backend;
+/// [`init`](crate::init) and [`run`](crate::run) see to them. Make the backend before the first event is
+/// read: it asks the terminal what it can do, and the answers come by way of the input.
+///
+/// By default a thread of its own writes to the terminal ([`Options::direct`] does without): `flush`
+/// leaves the newest screen there and returns. While the terminal is busy, newer screens replace older
+/// ones, so the application draws as often as it likes and the terminal shows as much as it can. The
+/// difference is always taken to what was really written. [`flush_and_wait`](Self::flush_and_wait)
+/// waits until the terminal has accepted everything. `insert_before` and other calls that scroll do so
+/// too, since what they write must not be skipped.
+///
+/// If the terminal goes away, the next call reports it. Dropping the backend shows the cursor again and
+/// gives the pen back; it waits no longer than a second for a terminal that does not read.
+pub struct OutpaceBackend {
+    presenter: Presenter,
+    /// What ratatui wants to be shown. Cells that it never drew are left alone.
+    screen: Screen,
+    forgotten: Forgotten,
+    terminal: Surface,
+    capabilities: Capabilities,
+    /// Between `draw` and `flush`, cursor calls wait for the flush.
+    in_frame: bool,
+    changed: bool,
+    presented_cursor: Option<Cursor>,
+    cursor_known: bool,
+    /// Some cell held escape sequences, perhaps a picture: what ratatui sends is drawn, changed or not.
+    opaque_seen: bool,
+    frames_drawn: u64,
+    time_in_draw: Duration,
+    longest_draw: Duration,
+    report: Option<probe::Report>,
+}
+
+/// What the backend draws on.
+enum Surface {
+    Terminal(File),
+    Fixed(Size),
+}
+
+impl std::fmt::Debug for OutpaceBackend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutpaceBackend")
+            .field("capabilities", &self.capabilities)
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+impl OutpaceBackend {
+    /// A backend on standard output.
+    ///
+    /// # Errors
+    /// If the descriptor is closed, or `OUTPACE_DRAW_OFF` names an optimisation that does not exist.
+    pub fn stdout() -> io::Result<Self> {
+        io::stdout().flush()?;
+        Self::open(io::stdout(), Options::default())
+    }
+
+    /// A backend on standard error, as fast as on standard output.
+    ///
+    /// # Errors
+    /// As for [`stdout`](Self::stdout).
+    pub fn stderr() -> io::Result<Self> {
+        Self::open(io::stderr(), Options::default())
+    }
+
+    /// A backend on the terminal that the process was started from, wherever its output goes.
+    ///
+    /// # Errors
+    /// If there is none, and as for [`stdout`](Self::stdout).
+    pub fn tty() -> io::Result<Self> {
+        Self::open(sys::controlling_terminal()?, Options::default())
+    }
+
+    /// A backend on any descriptor. The descriptor is duplicated and never closed.
+    ///
+    /// # Errors
+    /// As for [`stdout`](Self::stdout).
+    pub fn open(terminal: impl AsFd, options: Options) -> io::Result<Self> {
+        let file = File::from(terminal.as_fd().try_clone_to_owned()?);
+        let findings = probe::find_out(&file, &options)?;
+        let output = Output::Terminal(file.try_clone()?);
+        let size = surface_size(&file).unwrap_or(Size::new(80, 24));
+        let mut backend = Self::assemble(output, Surface::Terminal(file), size, &options, findings)?;
+        backend.report = probe::Report::wanted();
+        Ok(backend)
+    }
+
+    /// A backend that writes into anything, as if that were a terminal of a fixed size: for tests.
+    /// It knows `basic` capabilities unless the options name others, and draws directly.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use outpace_ratatui::{OutpaceBackend, Options};
+    /// use ratatui::{Terminal, layout::Size};
+    ///
+    /// # struct Chunks(mpsc::Sender<Vec<u8>>);
+    /// # impl std::io::Write for Chunks {
+    /// #     fn write(&mut self, b: &[u8]) -> std::io::Result<usize> { let _ = self.0.send(b.to_vec()); Ok(b.len()) }
+    /// #     fn flush(&mut self) -> std::io::Result<()> { Ok(()) }
+    /// # }
+    /// let (sender, bytes) = mpsc::channel();
+    /// let backend = OutpaceBackend::writer(Chunks(sender), Size::new(20, 2), Options::default())?;
+    /// let mut terminal = Terminal::new(backend)?;
+    /// terminal.draw(|frame| frame.render_widget("hello", frame.area()))?;
+    /// assert!(bytes.recv().unwrap().ends_with(b"hello"));
+    /// # std::io::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`stdout`](Self::stdout).
+    pub fn writer(
+        writer: impl Write + Send + 'static,
+        size: Size,
+        options: Options,
+    ) -> io::Result<Self> {
+        let findings = probe::Findings {
+            capabilities: options.capabilities.unwrap_or(Capabilities::basic()),
+            cursor: Some((0, 0)),
+        };
+        let output = Output::Writer(Box::new(writer));
+        Self::assemble(output, Surface::Fixed(size), size, &options.direct(), findings)
+    }
+
+    fn assemble(
+        output: Output,
+        terminal: Surface,
+        size: Size,
+        options: &Options,
+        findings: probe::Findings,
+    ) -> io::Result<Self> {
+        let capabilities = probe::without_disabled(findings.capabilities)?;
+        let painter = Painter::new(Renderer::new(capabilities), output);
+        let presenter = if options.direct {
+            Presenter::direct(painter)
+        } else {
+            Presenter::threaded(painter, options.max_lag)?
+        };
+        let mut screen = Screen::untouched(size.width, size.height);
+        screen.exchange_half_blocks(capabilities.half_blocks);
+        if let Some((x, y)) = findings.cursor {
+            screen.cursor = Cursor { x, y, visible: true };
+        }
+        Ok(Self {
+            presenter,
+            screen,
+            forgotten: Forgotten::default(),
+            terminal,
+            capabilities,
+            in_frame: false,
+            changed: false,
+            presented_cursor: None,
+            cursor_known: findings.cursor.is_some(),
+            opaque_seen: false,
+            frames_drawn: 0,
+            time_in_draw: Duration::ZERO,
+            longest_draw: Duration::ZERO,
+            report: None,
+        })
+    }
+
+    /// What the terminal is taken to understand.
+    pub const fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// Counters of everything drawn so far.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            frames_drawn: self.frames_drawn,
+            time_in_draw: self.time_in_draw,
+            longest_draw: self.longest_draw,
+            ..self.presenter.stats()
+        }
+    }
+
+    /// Draws everything again with the next flush: call it after another program wrote to the terminal.
+    pub fn repaint(&mut self) {
+        self.forgotten.everything();
+        self.changed = true;
+    }
+
+    /// Flushes, and waits until the terminal has accepted everything, or the limit is over. Returns
+    /// whether it has.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
+    pub fn flush_and_wait(&mut self, limit: Option<Duration>) -> io::Result<bool> {
+        self.flush()?;
+        self.presenter.wait(limit)
+    }
+
+    /// Changes the size of a backend made by [`writer`](Self::writer); others ask their terminal.
+    pub fn resize(&mut self, size: Size) {
+        if let Surface::Fixed(fixed) = &mut self.terminal {
+            *fixed = size;
+        }
+    }
+
+    pub(crate) fn closer(&self) -> Closer {
+        self.presenter.closer()
+    }
+
+    fn current_size(&self) -> io::Result<Size> {
+        match &self.terminal {
+            Surface::Fixed(size) => Ok(*size),
+            Surface::Terminal(file) => surface_size(file).ok_or_else(|| {
+                io::Error::other(
+                    "the size of the terminal is unknown: this descriptor is no terminal and there is \
+                     no other; draw on one, or on OutpaceBackend::tty()",
+                )
+            }),
+        }
+    }
+
+    /// Notices a new size. What the terminal made of its contents is anybody's guess.
+    fn follow_size(&mut self) {
+        let Ok(size) = self.current_size() else { return };
+        if (size.width, size.height) != (self.screen.width(), self.screen.height()) {
+            self.screen.resize(size.width, size.height);
+            self.forgotten.everything();
+            self.changed = true;
+            self.cursor_known &= self.capabilities.alternate_screen || self.is_fixed();
+        }
+    }
+
+    const fn is_fixed(&self) -> bool {
+        matches!(self.terminal, Surface::Fixed(_))
+    }
+
+    fn present(&mut self) -> io::Result<()> {
+        if !self.changed
+            && self.forgotten.is_empty()
+            && self.presented_cursor == Some(self.screen.cursor)
+        {
+            return self.presenter.wait(Some(Duration::ZERO)).map(|_| ());
+        }
+        self.presenter.present(&self.screen, &mut self.forgotten)?;
+        self.changed = false;
+        self.presented_cursor = Some(self.screen.cursor);
+        Ok(())
+    }
+
+    /// Outside a frame, cursor calls take effect at once.
+    fn cursor_changed(&mut self) -> io::Result<()> {
+        if self.in_frame || self.presented_cursor == Some(self.screen.cursor) {
+            return Ok(());
+        }
+        self.present()
+    }
+
+    fn perform(&mut self, motion: Motion) -> io::Result<()> {
+        self.follow_size();
+        self.presenter.perform(&mut self.screen, &mut self.forgotten, motion)?;
+        self.changed = true;
+        self.presented_cursor = Some(self.screen.cursor);
+        Ok(())
+    }
+
+    /// Puts a cell, and returns its width.
+    fn put(&mut self, x: u16, y: u16, cell: &buffer::Cell) -> u16 {
+        let symbol = cell.symbol();
+        let width = match cell.diff_option {
+            CellDiffOption::ForcedWidth(width) => width.get(),
+            _ if symbol.len() == 1 => 1,
+            _ => symbol.cell_width(),
+        };
+        self.screen.put_symbol(x, y, symbol, width, style_of(cell));
+        if symbol.len() > 4 && symbol.contains('\x1b') {
+            self.opaque_seen = true;
+        }
+        if self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
+            let at = self.screen.index(x, y);
+            let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
+            self.forgotten.cells(at, at + columns);
+        }
+        width
+    }
+}
+
+fn surface_size(file: &File) -> Option<Size> {
+    let size = sys::terminal_size(file)
+        .or_else(|| sys::terminal_size(sys::controlling_terminal().ok()?))?;
+    Some(Size::new(size.columns, size.rows))
+}
+
+fn style_of(cell: &buffer::Cell) -> Style {
+    Style {
+        fg: color_of(cell.fg),
+        bg: color_of(cell.bg),
+        #[cfg(feature = "underline-color")]
+        underline: color_of(cell.underline_color),
+        #[cfg(not(feature = "underline-color"))]
+        underline: Color::DEFAULT,
+        attributes: Attributes::from_bits(cell.modifier.bits()),
+    }
+}
+
+const fn color_of(color: ratatui_core::style::Color) -> Color {
+    use ratatui_core::style::Color as Theirs;
+    match color {
+        Theirs::Reset => Color::DEFAULT,
+        Theirs::Black => Color::indexed(0),
+        Theirs::Red => Color::indexed(1),
+        Theirs::Green => Color::indexed(2),
+        Theirs::Yellow => Color::indexed(3),
+        Theirs::Blue => Color::indexed(4),
+        Theirs::Magenta => Color::indexed(5),
+        Theirs::Cyan => Color::indexed(6),
+        Theirs::Gray => Color::indexed(7),
+        Theirs::DarkGray => Color::indexed(8),
+        Theirs::LightRed => Color::indexed(9),
+        Theirs::LightGreen => Color::indexed(10),
+        Theirs::LightYellow => Color::indexed(11),
+        Theirs::LightBlue => Color::indexed(12),
+        Theirs::LightMagenta => Color::indexed(13),
+        Theirs::LightCyan => Color::indexed(14),
+        Theirs::White => Color::indexed(15),
+        Theirs::Indexed(index) => Color::indexed(index),
+        Theirs::Rgb(red, green, blue) => Color::rgb(red, green, blue),
+    }
+}
+
+impl Backend for OutpaceBackend {
+    type Error = io::Error;
+
+    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
+    where
+        I: Iterator<Item = (u16, u16, &'a buffer::Cell)>,
+    {
+        self.follow_size();
+        self.in_frame = true;
+        let mut last = None;
+        // ratatui clears what lies under some wide symbols, for terminals that do not. The renderer sees
+        // to that itself, and a blank here would break the symbol in two.
+        let mut covered = (0, 0..0);
+        for (x, y, cell) in content {
+            let outside = x >= self.screen.width() || y >= self.screen.height();
+            if outside || (covered.0 == y && covered.1.contains(&x)) {
+                continue;
+            }
+            let width = self.put(x, y, cell);
+            covered = (y, x + 1..x.saturating_add(width));
+            last = Some((x, y));
+        }
+        if let Some((x, y)) = last {
+            // Where the cursor would be had the cells been printed. Inline viewports go by its row.
+            self.changed = true;
+            self.screen.cursor.x = (x + 1).min(self.screen.width() - 1);
+            self.screen.cursor.y = y;
+        }
+        Ok(())
+    }
+
+    fn append_lines(&mut self, n: u16) -> io::Result<()> {
+        if n == 0 {
+            return Ok(());
+        }
+        self.perform(Motion::AppendLines(n))
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        self.screen.cursor.visible = false;
+        self.cursor_changed()
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        self.screen.cursor.visible = true;
+        self.cursor_changed()
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        self.follow_size();
+        if !self.cursor_known
+            && let Surface::Terminal(file) = &self.terminal
+        {
+            // Nobody knows what lies where. ratatui asks for the cursor to find out, and draws all of it
+            // again from there.
+            self.screen = Screen::untouched(self.screen.width(), self.screen.height());
+            self.screen.exchange_half_blocks(self.capabilities.half_blocks);
+            self.presenter.wait(Some(probe::PATIENCE))?;
+            let (x, y) = probe::ask_for_cursor(file)?;
+            let visible = self.presented_cursor.is_none_or(|cursor| cursor.visible);
+            self.screen.cursor = Cursor { x, y, visible };
+            self.forgotten.everything();
+            self.cursor_known = true;
+        }
+        Ok(Position { x: self.screen.cursor.x, y: self.screen.cursor.y })
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
+        let Position { x, y } = position.into();
+        self.screen.cursor.x = x.min(self.screen.width().saturating_sub(1));
+        self.screen.cursor.y = y.min(self.screen.height().saturating_sub(1));
+        self.cursor_known = true;
+        self.cursor_changed()
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.clear_region(ClearType::All)
+    }
+
+    /// Takes effect with the next flush.
+    fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
+        self.follow_size();
+        let (end, columns) = (self.screen.cells().len(), usize::from(self.screen.width()));
+        if end == 0 {
+            return Ok(());
+        }
+        let row = usize::from(self.screen.cursor.y) * columns;
+        let cursor = row + usize::from(self.screen.cursor.x);
+        let (from, to) = match clear_type {
+            ClearType::All => (0, end),
+            ClearType::AfterCursor => (cursor, end),
+            ClearType::BeforeCursor => (0, cursor + 1),
+            ClearType::CurrentLine => (row, row + columns),
+            ClearType::UntilNewLine => (cursor, row + columns),
+        };
+        self.screen.blank(from, to);
+        if clear_type == ClearType::All {
+            self.forgotten.everything();
+        } else {
+            self.forgotten.cells(from, to);
+        }
+        self.changed = true;
+        Ok(())
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        self.current_size()
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        let pixels = match &self.terminal {
+            Surface::Terminal(file) => sys::terminal_size(file).map(|size| size.pixels),
+            Surface::Fixed(_) => None,
+        };
+        let (width, height) = pixels.unwrap_or_default();
+        Ok(WindowSize { columns_rows: self.current_size()?, pixels: Size { width, height } })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let start = Instant::now();
+        if self.in_frame {
+            self.in_frame = false;
+            self.frames_drawn += 1;
+        }
+        let result = self.present();
+        let took = start.elapsed();
+        self.time_in_draw += took;
+        self.longest_draw = self.longest_draw.max(took);
+        result
+    }
+
+    #[cfg(feature = "scrolling-regions")]
+    fn scroll_region_up(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
+        self.perform(Motion::Scroll { top: region.start, bottom: region.end, by: amount.into() })
+    }
+
+    #[cfg(feature = "scrolling-regions")]
+    fn scroll_region_down(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
+        let by = -i32::from(amount);
+        self.perform(Motion::Scroll { top: region.start, bottom: region.end, by })
+    }
+}
+
+impl Drop for OutpaceBackend {
+    fn drop(&mut self) {
+        self.screen.cursor.visible = true;
+        // A terminal that is gone needs no farewell, and there is nobody to tell.
+        let _ = self.present();
+        let _ = self.presenter.close(probe::PATIENCE);
+        if let Some(report) = self.report.take() {
+            report.write(self.capabilities, self.stats());
+        }
+    }
+}

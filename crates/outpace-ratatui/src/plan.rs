@@ -1,0 +1,372 @@
+//! Finds what can be moved instead of drawn: groups of rows that went up or down, parts of rows that
+//! went left or right.
+//!
+//! Both searches work alike. Pieces of what is shown are hashed, with their colours; pieces of what is
+//! wanted that occur there exactly once vote for the distance they moved; the distances with the most
+//! votes are then priced in bytes, cell by cell, against drawing in place. A wrong vote therefore
+//! costs time, never a wrong picture and never a longer one.
+
+use std::ops::Range;
+
+use crate::encode::color_price;
+use crate::screen::{Cell, Screen, trusted_width};
+
+/// Moves rows `top..bottom` by so many rows, up if positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scroll {
+    pub(crate) top: u16,
+    pub(crate) bottom: u16,
+    pub(crate) by: i32,
+}
+
+/// Moves columns `from..to` of a row by so many columns, left if positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shift {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) by: i32,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Planner {
+    prices: Vec<u32>,
+    bands: Vec<(u64, u16)>,
+    votes: Vec<u32>,
+    grams: Grams,
+    /// Rows in a row that had nothing to shift: then only every fourth is searched.
+    fruitless: u32,
+}
+
+/// A frame that costs less than this is not worth a search.
+const WORTHWHILE: u32 = 48;
+/// What selecting a region, moving there and scrolling costs, roughly.
+const SCROLL_PRICE: u32 = 16;
+
+/// Estimates the bytes it takes to turn one run of cells into another. `from` may be shorter: the rest
+/// is unknown.
+fn price(from: &[Cell], to: &[Cell]) -> u32 {
+    let mut total = 0;
+    let mut pen: Option<Cell> = None;
+    let mut previous_changed = false;
+    let mut blanks = 0;
+    for (x, &cell) in to.iter().enumerate() {
+        let changed = from.get(x) != Some(&cell) && !cell.is_unknown();
+        if !changed {
+            previous_changed = false;
+            continue;
+        }
+        if !previous_changed {
+            total += 4;
+            blanks = 0;
+        }
+        previous_changed = true;
+        total += match pen {
+            Some(pen) => {
+                (if pen.fg == cell.fg || cell.is_blank() { 0 } else { color_price(cell.fg) })
+                    + (if pen.bg == cell.bg { 0 } else { color_price(cell.bg) })
+                    + (if pen.attributes() == cell.attributes() { 0 } else { 3 })
+            }
+            None => color_price(cell.fg) + color_price(cell.bg),
+        };
+        pen = Some(cell);
+        blanks = if cell.is_blank() { blanks + 1 } else { 0 };
+        // A long run of blanks is erased.
+        if blanks < 6 {
+            total += cell.as_char().map_or(4, |c| c.len_utf8() as u32);
+        }
+    }
+    total
+}
+
+impl Planner {
+    /// Starts a frame.
+    pub(crate) fn begin(&mut self) {
+        self.fruitless = 0;
+    }
+
+    /// The scroll that saves most, if one is worth it. `from_top` says whether row 0 may take part:
+    /// on the main screen it must not, or the picture would end up in the scrollback.
+    pub(crate) fn find_scroll(
+        &mut self,
+        shown: &Screen,
+        wanted: &Screen,
+        from_top: bool,
+    ) -> Option<Scroll> {
+        let height = wanted.height();
+        if height < 2 {
+            return None;
+        }
+        self.prices.clear();
+        self.prices.extend((0..height).map(|y| match (shown.row(y), wanted.row(y)) {
+            (from, to) if from == to => 0,
+            (from, to) => price(from, to),
+        }));
+        if self.prices.iter().sum::<u32>() < WORTHWHILE {
+            return None;
+        }
+        self.vote_for_scrolls(shown, wanted);
+        let mut best = None;
+        for _ in 0..3 {
+            let (index, &votes) = self.votes.iter().enumerate().max_by_key(|(_, votes)| **votes)?;
+            if votes == 0 {
+                break;
+            }
+            self.votes[index] = 0;
+            let by = index as i32 - i32::from(height);
+            if let Some((scroll, saved)) = self.price_scroll(shown, wanted, by, from_top)
+                && best.is_none_or(|(_, most)| saved > most)
+            {
+                best = Some((scroll, saved));
+            }
+        }
+        best.map(|(scroll, _)| scroll)
+    }
+
+    fn vote_for_scrolls(&mut self, shown: &Screen, wanted: &Screen) {
+        let (width, height) = (usize::from(wanted.width()), wanted.height());
+        self.votes.clear();
+        self.votes.resize(usize::from(height) * 2 + 1, 0);
+        let columns = width.div_ceil(if width >= 48 { 4 } else { 1 });
+        for start in (0..width).step_by(columns) {
+            let band = start..(start + columns).min(width);
+            self.bands.clear();
+            for y in 0..height {
+                if let Some(digest) = digest_of(&shown.row(y)[band.clone()]) {
+                    self.bands.push((digest, y));
+                }
+            }
+            self.bands.sort_unstable();
+            for y in 0..height {
+                if self.prices[usize::from(y)] == 0 {
+                    continue;
+                }
+                let Some(digest) = digest_of(&wanted.row(y)[band.clone()]) else { continue };
+                let at = self.bands.partition_point(|entry| entry.0 < digest);
+                let Some(&(found, from)) = self.bands.get(at) else { continue };
+                let unique = self.bands.get(at + 1).is_none_or(|next| next.0 != digest);
+                if found == digest && unique && from != y {
+                    let index = i32::from(from) - i32::from(y) + i32::from(height);
+                    self.votes[index as usize] += 1;
+                }
+            }
+        }
+    }
+
+    /// The rows that gain most by a scroll of this distance, and how much they gain.
+    fn price_scroll(
+        &self,
+        shown: &Screen,
+        wanted: &Screen,
+        by: i32,
+        from_top: bool,
+    ) -> Option<(Scroll, u32)> {
+        let height = i32::from(wanted.height());
+        let first = i32::from(!from_top);
+        // The best run of rows by Kadane's algorithm: rows that gain nothing end no run, rows that lose may.
+        let (mut start, mut sum) = (None, 0_i64);
+        let mut best: Option<(i32, i32, i64)> = None;
+        for y in first.max(first - by)..height.min(height - by) {
+            let to = wanted.row(y as u16);
+            let movable = !to.iter().any(|cell| cell.is_unknown());
+            let from = shown.row((y + by) as u16);
+            let in_place = i64::from(self.prices[y as usize]);
+            let moved = if from == to { 0 } else { i64::from(price(from, to)) };
+            sum += in_place - moved;
+            if !movable || sum < 0 {
+                (start, sum) = (None, 0);
+                continue;
+            }
+            let start = *start.get_or_insert(y);
+            if best.is_none_or(|(_, _, most)| sum > most) {
+                best = Some((start, y + 1, sum));
+            }
+        }
+        let (start, end, gain) = best?;
+        // The rows that come free lie behind the moved ones.
+        let (top, bottom) = (start.min(start + by), end.max(end + by));
+        let freed = if by > 0 { end.max(bottom - by)..bottom } else { top..start.min(top - by) };
+        let mut gain = gain - i64::from(SCROLL_PRICE);
+        for y in freed {
+            let to = wanted.row(y as u16);
+            gain += i64::from(self.prices[y as usize]) - i64::from(price_from_blank(to));
+        }
+        for y in top..bottom {
+            if wanted.row(y as u16).iter().any(|cell| cell.is_unknown()) {
+                return None;
+            }
+        }
+        let scroll = Scroll { top: top as u16, bottom: bottom as u16, by };
+        (gain > 0).then_some((scroll, gain as u32))
+    }
+
+    /// The shift that saves most in a row, if one is worth it. `hint` is the distance of the row above.
+    pub(crate) fn find_shift(
+        &mut self,
+        shown: &[Cell],
+        wanted: &[Cell],
+        hint: i32,
+    ) -> Option<Shift> {
+        let width = wanted.len();
+        let first = (0..width).find(|&x| shown[x] != wanted[x])?;
+        let last = (first..width).rev().find(|&x| shown[x] != wanted[x])?;
+        if last - first < 8 {
+            return None;
+        }
+        let in_place = price(&shown[first..=last], &wanted[first..=last]);
+        if in_place < WORTHWHILE / 2 {
+            return None;
+        }
+        let range = first..last + 1;
+        let mut best = best_shift(shown, wanted, range.clone(), hint, in_place);
+        if best.is_none() {
+            self.fruitless += 1;
+            if self.fruitless <= 4 || self.fruitless % 4 == 0 {
+                let by = self.grams.vote(shown, wanted, first, last)?;
+                best = best_shift(shown, wanted, range, by, in_place);
+            }
+        }
+        let shift = best?;
+        self.fruitless = 0;
+        let narrow = |cell: &Cell| cell.as_char().is_some_and(|c| trusted_width(c) == 1);
+        let simple = shown[first..].iter().all(narrow) && wanted[first..].iter().all(narrow);
+        simple.then_some(shift)
+    }
+}
+
+/// The cheapest shift by this distance, to the right edge or only as far as anything changed, if it is
+/// cheaper than drawing in place.
+fn best_shift(
+    shown: &[Cell],
+    wanted: &[Cell],
+    changed: Range<usize>,
+    by: i32,
+    in_place: u32,
+) -> Option<Shift> {
+    let distance = by.unsigned_abs() as usize;
+    let mut best = None;
+    let mut least = in_place;
+    for to in [wanted.len(), changed.end] {
+        if by == 0 || distance * 2 > to - changed.start {
+            continue;
+        }
+        let shift = Shift { from: changed.start, to, by };
+        let price = price_shift(shown, wanted, shift);
+        if price < least {
+            (best, least) = (Some(shift), price);
+        }
+    }
+    best
+}
+
+/// The price of a shift and of what is left to draw after it.
+fn price_shift(shown: &[Cell], wanted: &[Cell], shift: Shift) -> u32 {
+    let Shift { from, to, by } = shift;
+    let distance = by.unsigned_abs() as usize;
+    let sequences = if to == wanted.len() { 8 } else { 18 };
+    let (moved, freed) = if by > 0 {
+        let kept = to - distance;
+        (price(&shown[from + distance..to], &wanted[from..kept]), &wanted[kept..to])
+    } else {
+        let start = from + distance;
+        (price(&shown[from..to - distance], &wanted[start..to]), &wanted[from..start])
+    };
+    sequences + moved + price(&[], freed)
+}
+
+fn price_from_blank(to: &[Cell]) -> u32 {
+    let last = to.iter().rposition(|cell| *cell != Cell::BLANK).map_or(0, |x| x + 1);
+    price(&[], &to[..last])
+}
+
+/// A digest of some cells, or nothing if they are all alike: such rows say nothing of where they were.
+fn digest_of(cells: &[Cell]) -> Option<u64> {
+    let first = *cells.first()?;
+    let mut digest = 0_u64;
+    let mut uniform = true;
+    for &cell in cells {
+        uniform &= cell == first;
+        digest = (digest.rotate_left(5) ^ cell.digest()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+    (!uniform).then_some(digest)
+}
+
+/// Runs of three cells and where in the row they occur, in a table that need not be emptied.
+#[derive(Debug, Default)]
+struct Grams {
+    slots: Vec<Slot>,
+    generation: u32,
+    digests: Vec<u64>,
+    votes: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    digest: u64,
+    generation: u32,
+    /// Where, or [`REPEATED`].
+    at: u32,
+}
+
+const GRAM: usize = 3;
+const REPEATED: u32 = u32::MAX;
+
+fn gram(digests: &[u64]) -> u64 {
+    digests
+        .iter()
+        .fold(0, |sum: u64, &digest| (sum.rotate_left(21) ^ digest).wrapping_mul(0x2545_F491_4F6C_DD1D))
+}
+
+impl Grams {
+    /// The distance that most runs of changed cells moved, left if positive.
+    fn vote(&mut self, shown: &[Cell], wanted: &[Cell], first: usize, last: usize) -> Option<i32> {
+        let size = (shown.len() * 2).next_power_of_two();
+        if self.slots.len() < size {
+            self.slots = vec![Slot::default(); size];
+            self.generation = 0;
+        }
+        self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
+            self.slots.fill(Slot::default());
+            1
+        });
+        self.digests.clear();
+        self.digests.extend(shown[first..].iter().map(|cell| cell.digest()));
+        for at in 0..self.digests.len().saturating_sub(GRAM - 1) {
+            let digest = gram(&self.digests[at..at + GRAM]);
+            let generation = self.generation;
+            let slot = self.slot(digest);
+            if slot.generation == generation {
+                slot.at = REPEATED;
+            } else {
+                *slot = Slot { digest, generation, at: at as u32 };
+            }
+        }
+        self.digests.clear();
+        self.digests.extend(wanted[first..=last].iter().map(|cell| cell.digest()));
+        self.votes.clear();
+        self.votes.resize(shown.len() * 2 + 1, 0);
+        for at in 0..self.digests.len().saturating_sub(GRAM - 1) {
+            let digest = gram(&self.digests[at..at + GRAM]);
+            let generation = self.generation;
+            let slot = *self.slot(digest);
+            if slot.generation == generation && slot.at != REPEATED {
+                self.votes[slot.at as usize + shown.len() - at] += 1;
+            }
+        }
+        self.votes[shown.len()] = 0;
+        let (index, &votes) = self.votes.iter().enumerate().max_by_key(|(_, votes)| **votes)?;
+        (votes >= 3).then(|| index as i32 - shown.len() as i32)
+    }
+
+    /// The slot of a digest: its own, or the free one where it belongs.
+    fn slot(&mut self, digest: u64) -> &mut Slot {
+        let mask = self.slots.len() - 1;
+        let mut index = (digest >> 32) as usize & mask;
+        loop {
+            let slot = self.slots[index];
+            if slot.generation != self.generation || slot.digest == digest {
+                return &mut self.slots[index];
+            }
+            index = (index + 1) & mask;
+        }
+    }
+}

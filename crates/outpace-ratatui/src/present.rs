@@ -1,0 +1,504 @@
+//! Hands frames to the terminal: on the caller's thread, or on a thread of its own that always takes
+//! the newest frame and never makes the application wait.
+//!
+//! The [`Painter`] owns the renderer, which knows what the terminal shows, and the terminal itself. It
+//! belongs to whoever writes. Threaded, the application leaves a copy of its newest screen in a
+//! [`Mailbox`]; while the terminal is busy with one frame, the next replaces the one that waits, and the
+//! difference is then taken to what was really written.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::renderer::Renderer;
+use crate::screen::Screen;
+use crate::stats::Stats;
+use crate::sys;
+
+/// Where the bytes go.
+pub(crate) enum Output {
+    /// A descriptor of our own on the terminal.
+    Terminal(File),
+    /// Anything else, as for tests.
+    Writer(Box<dyn Write + Send>),
+}
+
+impl Output {
+    /// Writes everything; counts the calls. Goes on after a partial write, an interruption, and when
+    /// somebody made the terminal non-blocking.
+    fn write_all(&mut self, mut bytes: &[u8], stats: &mut Stats) -> io::Result<()> {
+        while !bytes.is_empty() {
+            stats.writes += 1;
+            let written = match self {
+                Self::Terminal(file) => file.write(bytes),
+                Self::Writer(writer) => writer.write(bytes),
+            };
+            match written {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    stats.bytes += n as u64;
+                    bytes = &bytes[n..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
+                Err(error) => return Err(error),
+            }
+        }
+        if let Self::Writer(writer) = self {
+            writer.flush()?;
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        match self {
+            Self::Terminal(file) => sys::wait_writable(file, None).map(|_| ()),
+            Self::Writer(_) => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+}
+
+/// Cells that the terminal no longer shows for sure, in reading order: to be drawn again.
+#[derive(Debug, Default)]
+pub(crate) struct Forgotten {
+    all: bool,
+    ranges: Vec<(usize, usize)>,
+    cursor: bool,
+}
+
+impl Forgotten {
+    const MAX_RANGES: usize = 4096;
+
+    pub(crate) fn everything(&mut self) {
+        self.all = true;
+        self.ranges.clear();
+    }
+
+    pub(crate) fn cells(&mut self, from: usize, to: usize) {
+        if self.all {
+            return;
+        }
+        if let Some(last) = self.ranges.last_mut()
+            && last.1 == from
+        {
+            last.1 = to;
+        } else if self.ranges.len() == Self::MAX_RANGES {
+            self.everything();
+        } else {
+            self.ranges.push((from, to));
+        }
+    }
+
+    pub(crate) fn cursor(&mut self) {
+        self.cursor = true;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.all && !self.cursor && self.ranges.is_empty()
+    }
+
+    /// Takes over what another one has forgotten, and leaves that empty.
+    fn absorb(&mut self, newer: &mut Self) {
+        if newer.all {
+            self.everything();
+        }
+        self.cursor |= newer.cursor;
+        newer.ranges.drain(..).for_each(|(from, to)| self.cells(from, to));
+        *newer = Self { ranges: std::mem::take(&mut newer.ranges), ..Self::default() };
+    }
+
+    fn apply(&mut self, renderer: &mut Renderer) {
+        if self.all {
+            renderer.forget();
+        }
+        if self.cursor {
+            renderer.forget_cursor();
+        }
+        for (from, to) in self.ranges.drain(..) {
+            renderer.forget_cells(from, to);
+        }
+        self.all = false;
+        self.cursor = false;
+    }
+}
+
+/// What is done to the terminal apart from showing a screen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Motion {
+    AppendLines(u16),
+    #[cfg_attr(not(feature = "scrolling-regions"), expect(dead_code))]
+    Scroll { top: u16, bottom: u16, by: i32 },
+}
+
+pub(crate) struct Painter {
+    renderer: Renderer,
+    output: Output,
+    stats: Stats,
+    /// Set when the terminal was given back: from then on nothing is written.
+    closed: Arc<AtomicBool>,
+}
+
+impl Painter {
+    pub(crate) fn new(renderer: Renderer, output: Output) -> Self {
+        Self { renderer, output, stats: Stats::default(), closed: Arc::default() }
+    }
+
+    fn paint(&mut self, screen: &Screen, forgotten: &mut Forgotten) -> io::Result<()> {
+        forgotten.apply(&mut self.renderer);
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let bytes = self.renderer.render(screen);
+        self.stats.frames_presented += 1;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        Self::write(&mut self.output, bytes, &mut self.stats)
+    }
+
+    fn write(output: &mut Output, bytes: &[u8], stats: &mut Stats) -> io::Result<()> {
+        let start = Instant::now();
+        let result = output.write_all(bytes, stats);
+        stats.time_behind += start.elapsed();
+        result
+    }
+
+    fn perform(&mut self, screen: &mut Screen, motion: Motion) -> io::Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let bytes = match motion {
+            Motion::AppendLines(lines) => self.renderer.append_lines(screen, lines),
+            Motion::Scroll { top, bottom, by } => {
+                self.renderer.scroll_region(screen, top, bottom, by)
+            }
+        };
+        Self::write(&mut self.output, bytes, &mut self.stats)
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let bytes = self.renderer.farewell();
+        Self::write(&mut self.output, bytes, &mut self.stats)
+    }
+
+    fn stats(&self) -> Stats {
+        Stats {
+            frames_presented: self.stats.frames_presented,
+            bytes: self.stats.bytes,
+            writes: self.stats.writes,
+            time_behind: self.stats.time_behind,
+            ..self.renderer.stats()
+        }
+    }
+}
+
+/// A frame that waits, and what the presenter thread has to say.
+#[derive(Default)]
+struct Letters {
+    waiting: Option<Box<Letter>>,
+    /// A letter whose memory can be used again.
+    spare: Option<Box<Letter>>,
+    /// When the frame in hand was taken, if one is.
+    busy_since: Option<Instant>,
+    stats: Stats,
+    skipped: u64,
+    error: Option<Failure>,
+    stop: bool,
+    stopped: bool,
+}
+
+struct Letter {
+    screen: Screen,
+    forgotten: Forgotten,
+}
+
+/// An error that can be reported more than once.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    kind: io::ErrorKind,
+    text: String,
+}
+
+impl Failure {
+    fn new(error: &io::Error) -> Self {
+        Self { kind: error.kind(), text: format!("the terminal is gone: {error}") }
+    }
+
+    fn report(&self) -> io::Error {
+        io::Error::new(self.kind, self.text.clone())
+    }
+}
+
+/// What application and presenter thread share. Lock order: the painter, then the letters.
+pub(crate) struct Mailbox {
+    painter: Mutex<Painter>,
+    letters: Mutex<Letters>,
+    /// A frame waits, or the thread shall end.
+    arrived: Condvar,
+    /// The thread has finished a frame, or itself.
+    finished: Condvar,
+}
+
+impl Mailbox {
+    fn letters(&self) -> MutexGuard<'_, Letters> {
+        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn painter(&self) -> MutexGuard<'_, Painter> {
+        self.painter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        loop {
+            let mut letters = self.letters();
+            while letters.waiting.is_none() && !letters.stop {
+                letters = self.arrived.wait(letters).unwrap_or_else(PoisonError::into_inner);
+            }
+            let Some(mut letter) = letters.waiting.take() else { break };
+            letters.busy_since = Some(Instant::now());
+            drop(letters);
+
+            let mut painter = self.painter();
+            let result = painter.paint(&letter.screen, &mut letter.forgotten);
+            let stats = painter.stats();
+            drop(painter);
+
+            let mut letters = self.letters();
+            letters.stats = stats;
+            letters.busy_since = None;
+            letters.spare = Some(letter);
+            if let Err(error) = result {
+                letters.error = Some(Failure::new(&error));
+            }
+            self.finished.notify_all();
+            if letters.error.is_some() {
+                break;
+            }
+        }
+        self.letters().stopped = true;
+        self.finished.notify_all();
+    }
+
+    /// Waits until no frame is waiting or in hand, or the limit is over. Says whether it got there.
+    fn wait_idle(&self, limit: Option<Duration>) -> io::Result<bool> {
+        let idle = |letters: &Letters| {
+            letters.error.is_some()
+                || letters.stopped
+                || (letters.waiting.is_none() && letters.busy_since.is_none())
+        };
+        let letters = self.wait_until(limit, idle);
+        match &letters.error {
+            Some(failure) => Err(failure.report()),
+            None => Ok(idle(&letters)),
+        }
+    }
+
+    fn wait_until(
+        &self,
+        limit: Option<Duration>,
+        done: impl Fn(&Letters) -> bool,
+    ) -> MutexGuard<'_, Letters> {
+        let letters = self.letters();
+        let waiting = |letters: &mut Letters| !done(letters);
+        match limit {
+            None => self
+                .finished
+                .wait_while(letters, waiting)
+                .unwrap_or_else(PoisonError::into_inner),
+            Some(limit) => {
+                self.finished
+                    .wait_timeout_while(letters, limit, waiting)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+        }
+    }
+}
+
+/// How frames get to the terminal.
+pub(crate) enum Presenter {
+    Direct { painter: Box<Painter>, error: Option<Failure> },
+    Threaded { mailbox: Arc<Mailbox>, max_lag: Option<Duration> },
+}
+
+
+impl Presenter {
+    pub(crate) fn direct(painter: Painter) -> Self {
+        Self::Direct { painter: Box::new(painter), error: None }
+    }
+
+    pub(crate) fn threaded(painter: Painter, max_lag: Option<Duration>) -> io::Result<Self> {
+        let mailbox = Arc::new(Mailbox {
+            painter: Mutex::new(painter),
+            letters: Mutex::default(),
+            arrived: Condvar::new(),
+            finished: Condvar::new(),
+        });
+        let theirs = mailbox.clone();
+        sys::without_signals(|| {
+            std::thread::Builder::new()
+                .name("outpace-presenter".into())
+                .spawn(move || theirs.run())
+        })?;
+        Ok(Self::Threaded { mailbox, max_lag })
+    }
+
+    /// Shows a screen: at once, or as soon as the terminal has time. `forgotten` is empty afterwards.
+    pub(crate) fn present(
+        &mut self,
+        screen: &Screen,
+        forgotten: &mut Forgotten,
+    ) -> io::Result<()> {
+        let (mailbox, max_lag) = match self {
+            Self::Direct { painter, error } => {
+                if let Some(failure) = error {
+                    return Err(failure.report());
+                }
+                return painter.paint(screen, forgotten).map_err(|e| {
+                    let failure = Failure::new(&e);
+                    let report = failure.report();
+                    *error = Some(failure);
+                    report
+                });
+            }
+            Self::Threaded { mailbox, max_lag } => (mailbox, *max_lag),
+        };
+        let mut letters = mailbox.letters();
+        if let Some(failure) = &letters.error {
+            return Err(failure.report());
+        }
+        if let (Some(limit), Some(_)) = (max_lag, letters.busy_since) {
+            drop(letters);
+            letters = mailbox.wait_until(None, |letters| {
+                letters.error.is_some()
+                    || letters.busy_since.is_none_or(|since| since.elapsed() < limit)
+            });
+        }
+        // An unread letter is replaced, but what it said to forget still holds.
+        let mut letter = match letters.waiting.take() {
+            Some(unread) => {
+                letters.skipped += 1;
+                unread
+            }
+            None => letters.spare.take().unwrap_or_else(|| {
+                Box::new(Letter {
+                    screen: Screen::untouched(0, 0),
+                    forgotten: Forgotten::default(),
+                })
+            }),
+        };
+        drop(letters);
+        letter.screen.copy_from(screen);
+        letter.forgotten.absorb(forgotten);
+        let mut letters = mailbox.letters();
+        letters.waiting = Some(letter);
+        drop(letters);
+        mailbox.arrived.notify_one();
+        Ok(())
+    }
+
+    /// Does something that must not be skipped; waits for the frames before it.
+    pub(crate) fn perform(
+        &mut self,
+        screen: &mut Screen,
+        forgotten: &mut Forgotten,
+        motion: Motion,
+    ) -> io::Result<()> {
+        match self {
+            Self::Direct { painter, error } => {
+                if let Some(failure) = error {
+                    return Err(failure.report());
+                }
+                forgotten.apply(&mut painter.renderer);
+                painter.perform(screen, motion)
+            }
+            Self::Threaded { mailbox, .. } => {
+                mailbox.wait_idle(None)?;
+                let mut painter = mailbox.painter();
+                forgotten.apply(&mut painter.renderer);
+                let result = painter.perform(screen, motion);
+                let stats = painter.stats();
+                drop(painter);
+                mailbox.letters().stats = stats;
+                result
+            }
+        }
+    }
+
+    /// Waits until the terminal has accepted the newest frame. Says whether it did within the limit.
+    pub(crate) fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
+        match self {
+            Self::Direct { error, .. } => match error {
+                Some(failure) => Err(failure.report()),
+                None => Ok(true),
+            },
+            Self::Threaded { mailbox, .. } => mailbox.wait_idle(limit),
+        }
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        match self {
+            Self::Direct { painter, .. } => painter.stats(),
+            Self::Threaded { mailbox, .. } => {
+                let letters = mailbox.letters();
+                let behind = letters.busy_since.map_or(Duration::ZERO, |since| since.elapsed());
+                let mut stats = Stats { frames_skipped: letters.skipped, ..letters.stats };
+                stats.time_behind += behind;
+                stats
+            }
+        }
+    }
+
+    /// What others use to give the terminal back while this presenter may still be in use.
+    pub(crate) fn closer(&self) -> Closer {
+        match self {
+            Self::Direct { painter, .. } => {
+                Closer { closed: painter.closed.clone(), mailbox: None }
+            }
+            Self::Threaded { mailbox, .. } => Closer {
+                closed: mailbox.painter().closed.clone(),
+                mailbox: Some(mailbox.clone()),
+            },
+        }
+    }
+
+    /// Shows what is left to show and says farewell to the terminal; gives up when the terminal does not
+    /// read for so long.
+    pub(crate) fn close(&mut self, limit: Duration) -> io::Result<()> {
+        match self {
+            Self::Direct { painter, error: None } => painter.close(),
+            Self::Direct { .. } => Ok(()),
+            Self::Threaded { mailbox, .. } => {
+                mailbox.letters().stop = true;
+                mailbox.arrived.notify_one();
+                let stopped = mailbox.wait_until(Some(limit), |letters| letters.stopped);
+                let (stopped, failed) = (stopped.stopped, stopped.error.is_some());
+                if stopped && !failed { mailbox.painter().close() } else { Ok(()) }
+            }
+        }
+    }
+}
+
+/// Silences a presenter that may be in use on another thread, or further up the stack.
+#[derive(Clone)]
+pub(crate) struct Closer {
+    closed: Arc<AtomicBool>,
+    mailbox: Option<Arc<Mailbox>>,
+}
+
+impl Closer {
+    /// From here on the presenter writes nothing; waits for the frame in hand, but not for long.
+    pub(crate) fn close(&self, limit: Duration) {
+        self.closed.store(true, Ordering::Release);
+        if let Some(mailbox) = &self.mailbox {
+            drop(mailbox.wait_until(Some(limit), |letters| {
+                letters.stopped || letters.busy_since.is_none()
+            }));
+        }
+    }
+}

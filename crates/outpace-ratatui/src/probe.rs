@@ -1,0 +1,372 @@
+//! What the terminal can do: asked where it can be asked, known by name where it cannot, and otherwise
+//! taken to be no more than every terminal does.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::options::Options;
+use crate::stats::Stats;
+use crate::sys;
+
+/// Whether and what REP (`CSI n b`, print the character before again) repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repeat {
+    /// Not to be used.
+    #[default]
+    Nothing,
+    /// ASCII characters.
+    Ascii,
+    /// Every narrow character.
+    Anything,
+}
+
+/// The sequences a terminal may be sent beyond printing, motion and colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// Synchronized output (mode 2026): the terminal shows a frame only when it is complete.
+    pub synchronized: bool,
+    /// REP.
+    pub repeat: Repeat,
+    /// Inserting and deleting lines, within margins (IL, DL, DECSTBM).
+    pub scroll: bool,
+    /// Inserting and deleting characters (ICH, DCH).
+    pub shift: bool,
+    /// Erasing characters (ECH).
+    pub erase_characters: bool,
+    /// Erasing leaves the current background behind (BCE).
+    pub erase_to_background: bool,
+    /// `▀`, `▄`, `█` and space may stand for one another where that looks the same.
+    pub half_blocks: bool,
+    /// The alternate screen is on: nothing that scrolls reaches the scrollback.
+    pub alternate_screen: bool,
+}
+
+impl Capabilities {
+    /// What practically every terminal in use understands.
+    pub const fn basic() -> Self {
+        Self {
+            synchronized: false,
+            repeat: Repeat::Nothing,
+            scroll: true,
+            shift: true,
+            erase_characters: true,
+            erase_to_background: false,
+            half_blocks: true,
+            alternate_screen: true,
+        }
+    }
+
+    /// What current xterm, alacritty, kitty, foot, wezterm and others understand.
+    pub const fn full() -> Self {
+        Self {
+            synchronized: true,
+            repeat: Repeat::Anything,
+            erase_to_background: true,
+            ..Self::basic()
+        }
+    }
+
+    /// Nothing but printing, motion, colours and erasing to the default background.
+    pub const fn least() -> Self {
+        Self {
+            scroll: false,
+            shift: false,
+            erase_characters: false,
+            half_blocks: false,
+            ..Self::basic()
+        }
+    }
+}
+
+/// How long to wait for the terminal's answers. Later ones are recognised by crossterm, and dropped.
+const ANSWER_LIMIT: Duration = Duration::from_millis(100);
+/// How long to wait for a terminal that must answer or read before we can go on.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What was found out about a terminal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Findings {
+    pub(crate) capabilities: Capabilities,
+    /// Column and row.
+    pub(crate) cursor: Option<(u16, u16)>,
+}
+
+/// Finds out what the terminal can do: by its name, and by asking it.
+pub(crate) fn find_out(terminal: &File, options: &Options) -> io::Result<Findings> {
+    let by_name = options.capabilities.unwrap_or_else(|| {
+        let variable = |name| std::env::var(name).unwrap_or_default();
+        by_name(&variable("TERM"), !variable("TMUX").is_empty(), !variable("ZELLIJ").is_empty())
+    });
+    let mut findings = Findings { capabilities: by_name, cursor: None };
+    if options.capabilities.is_some() || !terminal.is_terminal() {
+        return Ok(findings);
+    }
+    if std::env::var_os("TERM").is_none_or(|term| term == "dumb") {
+        return Ok(findings);
+    }
+    let Ok(mut conversation) = Conversation::start(terminal) else { return Ok(findings) };
+    let test_repeat = options.owns_screen && by_name.repeat == Repeat::Nothing;
+    let answers = conversation.ask(test_repeat)?;
+    conversation.end()?;
+    findings.cursor = answers.cursor.map(|(x, y)| if test_repeat { (0, y) } else { (x, y) });
+    findings.capabilities.synchronized = answers.synchronized;
+    if let Some(alternate) = answers.alternate_screen {
+        findings.capabilities.alternate_screen = alternate;
+    }
+    if test_repeat && answers.cursor.is_some_and(|(x, _)| x == 4) {
+        findings.capabilities.repeat = Repeat::Ascii;
+    }
+    Ok(findings)
+}
+
+/// What is known of terminals by their names.
+fn by_name(term: &str, tmux: bool, zellij: bool) -> Capabilities {
+    let basic = Capabilities::basic();
+    let starts = |names: &[&str]| names.iter().any(|name| term.starts_with(name));
+    if zellij {
+        return basic;
+    }
+    if tmux || starts(&["tmux"]) {
+        return Capabilities { erase_to_background: true, ..basic };
+    }
+    if starts(&["alacritty", "xterm-kitty", "foot", "wezterm", "xterm-ghostty", "ghostty"]) {
+        return Capabilities {
+            erase_to_background: true,
+            repeat: Repeat::Anything,
+            ..basic
+        };
+    }
+    if starts(&["xterm", "linux", "konsole", "vte", "gnome", "rxvt", "st-", "contour", "mintty"]) {
+        return Capabilities { erase_to_background: true, ..basic };
+    }
+    if starts(&["dumb"]) || term.is_empty() {
+        return Capabilities::least();
+    }
+    basic
+}
+
+/// The optimisations that `OUTPACE_DRAW_OFF` can turn off.
+const OPTIMISATIONS: [(&str, fn(&mut Capabilities)); 7] = [
+    ("sync", |c| c.synchronized = false),
+    ("repeat", |c| c.repeat = Repeat::Nothing),
+    ("scroll", |c| c.scroll = false),
+    ("shift", |c| c.shift = false),
+    ("erase", |c| c.erase_characters = false),
+    ("background", |c| c.erase_to_background = false),
+    ("blocks", |c| c.half_blocks = false),
+];
+
+/// The capabilities without those that the user does not want used.
+pub(crate) fn without_disabled(capabilities: Capabilities) -> io::Result<Capabilities> {
+    match std::env::var("OUTPACE_DRAW_OFF") {
+        Ok(list) => without(capabilities, &list).map_err(io::Error::other),
+        Err(_) => Ok(capabilities),
+    }
+}
+
+fn without(mut capabilities: Capabilities, list: &str) -> Result<Capabilities, String> {
+    for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let known = OPTIMISATIONS.iter().find(|(name, _)| *name == word);
+        let Some((_, turn_off)) = known else {
+            let names: Vec<_> = OPTIMISATIONS.iter().map(|(name, _)| *name).collect();
+            return Err(format!(
+                "OUTPACE_DRAW_OFF: there is no optimisation `{word}`; it takes a list of: {}",
+                names.join(",")
+            ));
+        };
+        turn_off(&mut capabilities);
+    }
+    Ok(capabilities)
+}
+
+/// What a terminal answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Answers {
+    synchronized: bool,
+    alternate_screen: Option<bool>,
+    cursor: Option<(u16, u16)>,
+    /// The reply to the last question has come.
+    complete: bool,
+}
+
+impl Answers {
+    /// Reads the sequences in the input so far; keys pressed meanwhile are passed over.
+    fn parse(input: &[u8]) -> Self {
+        let mut answers = Self::default();
+        for piece in input.split(|byte| *byte == 0x1b).skip(1) {
+            let Some(body) = piece.strip_prefix(b"[") else { continue };
+            let Some(end) = body.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
+                continue;
+            };
+            let Ok(text) = std::str::from_utf8(&body[..end]) else { continue };
+            let mut numbers = text.trim_start_matches('?').trim_end_matches('$').split(';');
+            let mut next = || numbers.next().and_then(|number| number.parse::<u16>().ok());
+            match (text.starts_with('?'), body[end]) {
+                (true, b'c') => answers.complete = true,
+                (true, b'y') => match (next(), next()) {
+                    (Some(2026), Some(state)) => answers.synchronized = matches!(state, 1..=3),
+                    (Some(1049), Some(state)) if state > 0 => {
+                        answers.alternate_screen = Some(state % 2 == 1);
+                    }
+                    _ => {}
+                },
+                (false, b'R') => {
+                    if let (Some(row), Some(column)) = (next(), next()) {
+                        answers.cursor = Some((column.saturating_sub(1), row.saturating_sub(1)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        answers
+    }
+}
+
+/// Questions and answers, with the terminal in raw mode meanwhile.
+struct Conversation {
+    output: File,
+    input: File,
+    modes: Option<sys::Modes>,
+}
+
+impl Conversation {
+    fn start(terminal: &File) -> io::Result<Self> {
+        let input = sys::readable_twin(terminal)?;
+        let modes = if sys::is_raw(&input) { None } else { Some(sys::make_raw(&input)?) };
+        Ok(Self { output: terminal.try_clone()?, input, modes })
+    }
+
+    /// Asks for synchronized output, the screen in use and the cursor, and, last, for what every
+    /// terminal knows (DA1), so that a terminal that answers only that does not keep us waiting. The
+    /// order matters for answers that come too late: crossterm takes all of it for one unknown reply.
+    fn ask(&mut self, test_repeat: bool) -> io::Result<Answers> {
+        if !sys::wait_writable(&self.output, Some(ANSWER_LIMIT))? {
+            return Ok(Answers::default());
+        }
+        let repeat = if test_repeat { "\r \x1b[3b" } else { "" };
+        let undo = if test_repeat { "\r\x1b[K" } else { "" };
+        write!(self.output, "{repeat}\x1b[6n{undo}\x1b[?1049$p\x1b[?2026$p\x1b[c")?;
+        self.listen(ANSWER_LIMIT, |answers| answers.complete)
+    }
+
+    fn listen(&mut self, limit: Duration, done: impl Fn(&Answers) -> bool) -> io::Result<Answers> {
+        let start = Instant::now();
+        let mut input = Vec::new();
+        loop {
+            let answers = Answers::parse(&input);
+            let left = limit.saturating_sub(start.elapsed());
+            if done(&answers) || left.is_zero() || !sys::wait_readable(&self.input, left)? {
+                return Ok(answers);
+            }
+            let mut chunk = [0; 256];
+            match self.input.read(&mut chunk) {
+                Ok(0) => return Ok(answers),
+                Ok(n) => input.extend_from_slice(&chunk[..n]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        match self.modes.take() {
+            Some(modes) => sys::restore_modes(&self.input, &modes),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        // Only after an error, which is what gets reported.
+        let _ = self.end();
+    }
+}
+
+/// Where the cursor is: column and row.
+pub(crate) fn ask_for_cursor(terminal: &File) -> io::Result<(u16, u16)> {
+    #[cfg(feature = "crossterm")]
+    if io::stdout().is_terminal() && sys::is_same_file(terminal, io::stdout()) {
+        // crossterm keeps the keys that are pressed while it waits.
+        return crossterm::cursor::position();
+    }
+    let mut conversation = Conversation::start(terminal)?;
+    conversation.output.write_all(b"\x1b[6n")?;
+    let answers = conversation.listen(PATIENCE, |answers| answers.cursor.is_some())?;
+    conversation.end()?;
+    answers.cursor.ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the terminal did not say where its cursor is; an inline viewport needs to know, a \
+             fullscreen one does not",
+        )
+    })
+}
+
+/// A report of what was detected and done, for whom `OUTPACE_DRAW_REPORT` names: `-` for standard
+/// error, else a file.
+#[derive(Debug)]
+pub(crate) struct Report {
+    path: PathBuf,
+}
+
+impl Report {
+    pub(crate) fn wanted() -> Option<Self> {
+        std::env::var_os("OUTPACE_DRAW_REPORT").map(|path| Self { path: path.into() })
+    }
+
+    /// Writes the report; one that cannot be written is not worth failing for.
+    pub(crate) fn write(&self, capabilities: Capabilities, stats: Stats) {
+        let text = format!("outpace-ratatui: {capabilities:#?}\n{stats:#?}\n");
+        let text = text.replace('\n', "\r\n");
+        let _ = if self.path.as_os_str() == "-" {
+            io::stderr().write_all(text.as_bytes())
+        } else {
+            File::options()
+                .create(true)
+                .append(true)
+                .open(&self.path)
+                .and_then(|mut file| file.write_all(text.as_bytes()))
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_found_among_key_presses() {
+        let input = b"q\x1b[A\x1b[12;5R\x1b[?1049;1$y\x1bOP\x1b[?2026;2$yx\x1b[?62;22c";
+        let expected = Answers {
+            synchronized: true,
+            alternate_screen: Some(true),
+            cursor: Some((4, 11)),
+            complete: true,
+        };
+        assert_eq!(Answers::parse(input), expected);
+        assert_eq!(Answers::parse(b"\x1b[?2026;0$y\x1b[?1049;0$y").alternate_screen, None);
+        assert_eq!(Answers::parse(b"\x1b[\x1b\x1b[;;R\x1b[?c\xff"), Answers {
+            complete: true,
+            ..Answers::default()
+        });
+    }
+
+    #[test]
+    fn optimisations_are_turned_off_one_by_one() {
+        let off = without(Capabilities::full(), " shift, repeat,").unwrap();
+        assert!(!off.shift && off.scroll && off.repeat == Repeat::Nothing);
+        let error = without(Capabilities::full(), "shfit").unwrap_err();
+        assert!(error.contains("`shfit`") && error.contains("sync,repeat,scroll"), "{error}");
+    }
+
+    #[test]
+    fn a_terminal_without_a_name_is_sent_the_least() {
+        assert_eq!(by_name("", false, false), Capabilities::least());
+        assert!(!by_name("screen", false, false).erase_to_background);
+        assert!(by_name("screen-256color", true, false).erase_to_background);
+    }
+}

@@ -1,0 +1,778 @@
+//! The grid: what a terminal shows, or what it should show.
+//!
+//! A [`Screen`] holds one 16-byte [`Cell`] a position, so that comparing two cells is comparing two
+//! 128-bit numbers and copying a screen is one `memcpy`. A symbol of one `char` is stored in the cell
+//! itself; longer ones (combining sequences, emoji, escape sequences that an application smuggles
+//! through a cell) are interned in [`Symbols`].
+//!
+//! Cells are *canonical*: two cells that look the same are the same. A blank has no foreground, since
+//! nobody can see it; `▄` is a `▀` with its colours exchanged; `█` is a space on another background.
+//! What the canonical form leaves open, the encoder decides by price.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// A colour of the foreground, the background or the underline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Color(u32);
+
+const INDEXED: u32 = 1 << 24;
+const RGB: u32 = 2 << 24;
+
+impl Color {
+    /// The terminal's default colour.
+    pub const DEFAULT: Self = Self(0);
+
+    /// A colour of the 256-colour palette. 0 to 15 are the terminal's own sixteen.
+    pub const fn indexed(index: u8) -> Self {
+        Self(INDEXED | index as u32)
+    }
+
+    /// A 24-bit colour.
+    pub const fn rgb(red: u8, green: u8, blue: u8) -> Self {
+        Self(RGB | (red as u32) << 16 | (green as u32) << 8 | blue as u32)
+    }
+
+    /// What the terminal is to be told.
+    pub const fn kind(self) -> ColorKind {
+        let [blue, green, red, tag] = self.0.to_le_bytes();
+        match tag {
+            0 => ColorKind::Default,
+            1 => ColorKind::Indexed(blue),
+            _ => ColorKind::Rgb(red, green, blue),
+        }
+    }
+
+    /// Whether this colour was chosen, rather than left to the terminal. Only chosen colours can move
+    /// between foreground and background.
+    pub const fn is_explicit(self) -> bool {
+        self.0 != 0
+    }
+}
+
+/// The three ways to name a colour; see [`Color::kind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColorKind {
+    /// The terminal's default.
+    Default,
+    /// An entry of the 256-colour palette.
+    Indexed(u8),
+    /// Red, green, blue.
+    Rgb(u8, u8, u8),
+}
+
+/// Attributes of a cell, a set of bits. The bits are those of ratatui's `Modifier`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Attributes(u16);
+
+impl Attributes {
+    /// No attribute.
+    pub const NONE: Self = Self(0);
+    /// Bold (SGR 1).
+    pub const BOLD: Self = Self(1);
+    /// Dim (SGR 2).
+    pub const DIM: Self = Self(1 << 1);
+    /// Italic (SGR 3).
+    pub const ITALIC: Self = Self(1 << 2);
+    /// Underlined (SGR 4).
+    pub const UNDERLINED: Self = Self(1 << 3);
+    /// Blinking slowly (SGR 5).
+    pub const SLOW_BLINK: Self = Self(1 << 4);
+    /// Blinking fast (SGR 6).
+    pub const RAPID_BLINK: Self = Self(1 << 5);
+    /// Foreground and background exchanged (SGR 7).
+    pub const REVERSED: Self = Self(1 << 6);
+    /// Invisible (SGR 8).
+    pub const HIDDEN: Self = Self(1 << 7);
+    /// Crossed out (SGR 9).
+    pub const CROSSED_OUT: Self = Self(1 << 8);
+    /// Those that show on a blank.
+    pub(crate) const VISIBLE_ON_BLANK: Self =
+        Self(Self::UNDERLINED.0 | Self::REVERSED.0 | Self::CROSSED_OUT.0);
+
+    const ALL: u16 = (1 << 9) - 1;
+
+    /// The set with these bits; others are dropped.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits & Self::ALL)
+    }
+
+    /// The bits.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// Whether any attribute is in both sets.
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The attributes of either set.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The attributes of this set that are not in the other.
+    #[must_use]
+    pub const fn difference(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+/// Everything about a cell but its symbol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Style {
+    /// The foreground.
+    pub fg: Color,
+    /// The background.
+    pub bg: Color,
+    /// The colour of the underline; default is that of the foreground.
+    pub underline: Color,
+    /// Bold, italic and so on.
+    pub attributes: Attributes,
+}
+
+/// One position of a [`Screen`]: a symbol and its style, in 16 bytes.
+#[derive(Clone, Copy, Debug, Eq)]
+#[repr(C, align(16))]
+pub struct Cell {
+    /// The symbol in the low 22 bits, the attributes in the 9 bits above.
+    glyph: u32,
+    pub(crate) fg: Color,
+    pub(crate) bg: Color,
+    pub(crate) underline: Color,
+}
+
+const SYMBOL_BITS: u32 = 22;
+const SYMBOL_MASK: u32 = (1 << SYMBOL_BITS) - 1;
+/// Set in a symbol that is an index into [`Symbols`] rather than a `char`.
+const INTERNED: u32 = 1 << 21;
+/// Two values that no `char` has (they are surrogates), for what is not a symbol.
+const CONTINUATION: u32 = 0xD800;
+const UNKNOWN: u32 = 0xD801;
+
+impl PartialEq for Cell {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        ((self.glyph ^ other.glyph)
+            | (self.fg.0 ^ other.fg.0)
+            | (self.bg.0 ^ other.bg.0)
+            | (self.underline.0 ^ other.underline.0))
+            == 0
+    }
+}
+
+impl Cell {
+    /// A space in the terminal's default colours.
+    pub const BLANK: Self = Self {
+        glyph: ' ' as u32,
+        fg: Color::DEFAULT,
+        bg: Color::DEFAULT,
+        underline: Color::DEFAULT,
+    };
+    /// In what is wanted: leave what is there. In what is shown: nobody knows.
+    pub(crate) const UNKNOWN: Self = Self { glyph: UNKNOWN, ..Self::BLANK };
+
+    #[inline]
+    fn new(symbol: u32, style: Style) -> Self {
+        debug_assert!(symbol <= SYMBOL_MASK);
+        Self {
+            glyph: symbol | u32::from(style.attributes.0) << SYMBOL_BITS,
+            fg: style.fg,
+            bg: style.bg,
+            underline: style.underline,
+        }
+    }
+
+    /// A blank as an erasing sequence leaves it behind.
+    pub(crate) const fn blank_on(bg: Color) -> Self {
+        Self { bg, ..Self::BLANK }
+    }
+
+    #[inline]
+    pub(crate) const fn symbol(self) -> u32 {
+        self.glyph & SYMBOL_MASK
+    }
+
+    #[inline]
+    pub(crate) const fn attributes(self) -> Attributes {
+        Attributes((self.glyph >> SYMBOL_BITS) as u16)
+    }
+
+    #[inline]
+    pub(crate) const fn style(self) -> Style {
+        Style { fg: self.fg, bg: self.bg, underline: self.underline, attributes: self.attributes() }
+    }
+
+    #[inline]
+    pub(crate) const fn is_unknown(self) -> bool {
+        self.symbol() == UNKNOWN
+    }
+
+    /// Whether this is the second (or later) column of a wide symbol.
+    #[inline]
+    pub(crate) const fn is_continuation(self) -> bool {
+        self.symbol() == CONTINUATION
+    }
+
+    /// Whether this is a space of which only the background shows.
+    #[inline]
+    pub(crate) const fn is_blank(self) -> bool {
+        self.glyph == ' ' as u32
+    }
+
+    /// The symbol, if it is a single `char`.
+    #[inline]
+    pub(crate) const fn as_char(self) -> Option<char> {
+        // Interned symbols lie above the last `char`, the two special ones among the surrogates.
+        char::from_u32(self.symbol())
+    }
+
+    /// A 64-bit digest of the cell.
+    #[inline]
+    pub(crate) fn digest(self) -> u64 {
+        let first = u64::from(self.glyph) | u64::from(self.fg.0) << 32;
+        let second = u64::from(self.bg.0) | u64::from(self.underline.0) << 32;
+        (first.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ second.rotate_left(17))
+            .wrapping_mul(0xD6E8_FEB8_6659_FD93)
+    }
+
+    /// The one form of all cells that look like this one.
+    #[inline]
+    fn canonical(mut self, half_blocks: bool) -> Self {
+        let attributes = self.attributes();
+        if !attributes.intersects(Attributes::UNDERLINED) {
+            self.underline = Color::DEFAULT;
+        }
+        let symbol = self.symbol();
+        if symbol == ' ' as u32 {
+            if !attributes.intersects(Attributes::VISIBLE_ON_BLANK) {
+                return Self::blank_on(self.bg);
+            }
+        } else if half_blocks && (symbol & !0xF) == 0x2580 && attributes == Attributes::NONE {
+            return self.canonical_block();
+        }
+        self
+    }
+
+    fn canonical_block(self) -> Self {
+        let both = self.fg.is_explicit() && self.bg.is_explicit();
+        match self.as_char() {
+            Some(FULL_BLOCK) if self.fg.is_explicit() => Self::blank_on(self.fg),
+            Some(UPPER_HALF | LOWER_HALF) if both && self.fg == self.bg => Self::blank_on(self.bg),
+            Some(LOWER_HALF) if both => {
+                Self { glyph: UPPER_HALF as u32, fg: self.bg, bg: self.fg, ..self }
+            }
+            _ => self,
+        }
+    }
+}
+
+pub(crate) const UPPER_HALF: char = '▀';
+pub(crate) const LOWER_HALF: char = '▄';
+pub(crate) const FULL_BLOCK: char = '█';
+
+/// The symbols of more than one `char` that a screen refers to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Symbols {
+    entries: Vec<Entry>,
+    indices: HashMap<Arc<str>, u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    text: Arc<str>,
+    opaque: bool,
+    /// As many columns as a terminal might use that draws every `char` on its own, even combining ones.
+    widest: u16,
+}
+
+impl Symbols {
+    /// When it holds so many, the table is rebuilt from the symbols still in use.
+    const LIMIT: usize = 1 << 16;
+
+    fn intern(this: &mut Arc<Self>, text: &str) -> u32 {
+        if let Some(&index) = this.indices.get(text) {
+            return INTERNED | index;
+        }
+        let table = Arc::make_mut(this);
+        let index = u32::try_from(table.entries.len()).expect("the table is rebuilt long before");
+        let shared: Arc<str> = text.into();
+        let widest = text.chars().map(|c| c.width().unwrap_or(0).max(1));
+        table.entries.push(Entry {
+            text: shared.clone(),
+            opaque: text.contains('\x1b'),
+            widest: widest.sum::<usize>().min(usize::from(u16::MAX)) as u16,
+        });
+        table.indices.insert(shared, index);
+        INTERNED | index
+    }
+
+    fn entry(&self, symbol: u32) -> Option<&Entry> {
+        if symbol & INTERNED == 0 {
+            return None;
+        }
+        self.entries.get((symbol & !INTERNED) as usize)
+    }
+
+    /// The text of an interned symbol.
+    pub(crate) fn text(&self, cell: Cell) -> Option<&str> {
+        self.entry(cell.symbol()).map(|entry| &*entry.text)
+    }
+
+    /// Whether the symbol hides escape sequences (a picture, a link): it is passed on as it is, and
+    /// nothing is assumed about its effect.
+    pub(crate) fn is_opaque(&self, cell: Cell) -> bool {
+        self.entry(cell.symbol()).is_some_and(|entry| entry.opaque)
+    }
+
+    /// The most columns a terminal might use for this cell's symbol.
+    pub(crate) fn widest(&self, cell: Cell) -> u16 {
+        match cell.as_char() {
+            Some(c) => c.width().unwrap_or(0).max(2) as u16,
+            None => self.entry(cell.symbol()).map_or(1, |entry| entry.widest),
+        }
+    }
+}
+
+/// The columns of a character on whose width terminals agree, 0 for all others. That is most of the
+/// lower planes but for emoji and what has an emoji form. Ambiguous widths (lines, blocks) are narrow
+/// in every terminal that draws ratatui's borders.
+#[inline]
+pub(crate) fn trusted_width(c: char) -> usize {
+    match c {
+        ' '..='~' => 1,
+        '\u{2500}'..='\u{25a9}' | '\u{2800}'..='\u{28ff}' => 1,
+        '\u{a1}'..='\u{a8}' | '\u{aa}'..='\u{ac}' | '\u{af}'..='\u{2ff}' => 1,
+        '\u{370}'..='\u{377}' | '\u{37a}'..='\u{37f}' | '\u{384}'..='\u{38a}' => 1,
+        '\u{38e}'..='\u{3a1}' | '\u{3a3}'..='\u{482}' | '\u{48a}'..='\u{52f}' => 1,
+        '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{203b}' => 1,
+        '\u{2190}'..='\u{2193}' | '\u{219a}'..='\u{21a8}' | '\u{21ab}'..='\u{22ff}' => 1,
+        '\u{25b2}'..='\u{25b5}' | '\u{25b7}'..='\u{25bf}' | '\u{25c1}'..='\u{25fa}' => 1,
+        '\u{2713}' | '\u{2717}' | '\u{e000}'..='\u{f8ff}' | '\u{1fb00}'..='\u{1fbca}' => 1,
+        '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' | '\u{30a0}'..='\u{30ff}' => 2,
+        '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => 2,
+        '\u{ff01}'..='\u{ff60}' => 2,
+        _ => 0,
+    }
+}
+
+/// Where the cursor is to be, and whether it shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// The column, from 0.
+    pub x: u16,
+    /// The row, from 0.
+    pub y: u16,
+    /// Whether it shows.
+    pub visible: bool,
+}
+
+/// A grid of cells and a cursor.
+///
+/// ```
+/// use outpace_ratatui::{Color, Screen, Style};
+///
+/// let mut screen = Screen::new(20, 4);
+/// screen.put(3, 1, "héllo", Style { fg: Color::indexed(2), ..Style::default() });
+/// assert_eq!(screen.text(4, 1), "é");
+/// assert_eq!(screen.text(8, 1), " ");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Screen {
+    width: u16,
+    height: u16,
+    cells: Vec<Cell>,
+    symbols: Arc<Symbols>,
+    half_blocks: bool,
+    /// The cursor that the terminal shall show.
+    pub cursor: Cursor,
+}
+
+impl Screen {
+    /// A blank screen.
+    pub fn new(width: u16, height: u16) -> Self {
+        Self::filled(width, height, Cell::BLANK)
+    }
+
+    /// A screen that leaves every cell of the terminal as it is until something is put there.
+    pub fn untouched(width: u16, height: u16) -> Self {
+        Self::filled(width, height, Cell::UNKNOWN)
+    }
+
+    fn filled(width: u16, height: u16, cell: Cell) -> Self {
+        Self {
+            width,
+            height,
+            cells: vec![cell; usize::from(width) * usize::from(height)],
+            symbols: Arc::default(),
+            half_blocks: true,
+            cursor: Cursor::default(),
+        }
+    }
+
+    /// Columns.
+    pub const fn width(&self) -> u16 {
+        self.width
+    }
+
+    /// Rows.
+    pub const fn height(&self) -> u16 {
+        self.height
+    }
+
+    /// Whether `▀`, `▄`, `█` and space may stand for one another (true at first). To be set before
+    /// anything is drawn.
+    pub fn exchange_half_blocks(&mut self, allowed: bool) {
+        self.half_blocks = allowed;
+    }
+
+    pub(crate) fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    pub(crate) fn cells_mut(&mut self) -> &mut [Cell] {
+        &mut self.cells
+    }
+
+    pub(crate) fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    pub(crate) fn row(&self, y: u16) -> &[Cell] {
+        let start = usize::from(y) * usize::from(self.width);
+        &self.cells[start..start + usize::from(self.width)]
+    }
+
+    pub(crate) fn index(&self, x: u16, y: u16) -> usize {
+        usize::from(y) * usize::from(self.width) + usize::from(x)
+    }
+
+    /// The text of a cell: a symbol, nothing for the later columns of a wide one, nothing for a cell that
+    /// was never touched, a space beyond the edges.
+    pub fn text(&self, x: u16, y: u16) -> String {
+        if x >= self.width || y >= self.height {
+            return " ".into();
+        }
+        let cell = self.cells[self.index(x, y)];
+        match cell.as_char() {
+            Some(c) => c.into(),
+            None => self.symbols.text(cell).unwrap_or_default().into(),
+        }
+    }
+
+    /// Puts text into a row, a character a cell (two for wide ones), cutting it off at the right edge.
+    /// Characters without a width join the one before them.
+    pub fn put(&mut self, x: u16, y: u16, text: &str, style: Style) {
+        let mut x = x;
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let after = rest[first.len_utf8()..]
+                .char_indices()
+                .find(|(_, c)| c.width() != Some(0))
+                .map_or(rest.len(), |(at, _)| first.len_utf8() + at);
+            let (symbol, tail) = rest.split_at(after);
+            let width = symbol.width() as u16;
+            self.put_symbol(x, y, symbol, width, style);
+            x = x.saturating_add(width.max(1));
+            rest = tail;
+        }
+    }
+
+    /// Puts one symbol of `width` columns into a cell. Outside the screen it does nothing; a wide symbol
+    /// that does not fit, and a symbol without a width, become a space. Wide symbols that lose a
+    /// half become blanks, as in a terminal.
+    #[inline]
+    pub fn put_symbol(&mut self, x: u16, y: u16, symbol: &str, width: u16, style: Style) {
+        if x >= self.width || y >= self.height {
+            return;
+        }
+        let fits = width >= 1 && width <= self.width - x;
+        let id = if fits { self.symbol_id(symbol) } else { ' ' as u32 };
+        let width = if fits { usize::from(width) } else { 1 };
+        let cell = Cell::new(id, style).canonical(self.half_blocks);
+        let at = self.index(x, y);
+        if self.cells[at].is_continuation() {
+            self.break_wide_before(at);
+        }
+        self.break_wide_after(at + width, y);
+        self.cells[at] = cell;
+        if width > 1 {
+            let tail = Cell::new(CONTINUATION, Style { bg: style.bg, ..Style::default() });
+            self.cells[at + 1..at + width].fill(tail);
+        }
+    }
+
+    #[inline]
+    fn symbol_id(&mut self, symbol: &str) -> u32 {
+        if let [byte @ b' '..=b'~'] = symbol.as_bytes() {
+            return u32::from(*byte);
+        }
+        let mut chars = symbol.chars();
+        match (chars.next(), chars.next()) {
+            (Some(c), None) if !c.is_control() => c as u32,
+            _ => self.intern(symbol),
+        }
+    }
+
+    #[cold]
+    fn intern(&mut self, symbol: &str) -> u32 {
+        if !symbol.contains('\x1b') && symbol.chars().any(char::is_control) {
+            // A stray control character would move the cursor behind our back.
+            return match symbol.chars().filter(|c| !c.is_control()).collect::<String>() {
+                clean if clean.is_empty() => ' ' as u32,
+                clean => self.symbol_id(&clean),
+            };
+        }
+        if self.symbols.entries.len() >= Symbols::LIMIT {
+            self.rebuild_symbols();
+        }
+        Symbols::intern(&mut self.symbols, symbol)
+    }
+
+    /// Forgets the symbols that no cell refers to.
+    fn rebuild_symbols(&mut self) {
+        let old = std::mem::take(&mut self.symbols);
+        self.adopt(&old);
+    }
+
+    /// Makes interned symbols, which `old` explains, refer to this screen's own table.
+    fn adopt(&mut self, old: &Symbols) {
+        for cell in &mut self.cells {
+            if let Some(text) = old.text(*cell) {
+                let id = Symbols::intern(&mut self.symbols, text);
+                cell.glyph = cell.glyph & !SYMBOL_MASK | id;
+            }
+        }
+    }
+
+    /// Takes over another screen's table of symbols, so that cells of both can be compared.
+    pub(crate) fn share_symbols(&mut self, other: &Self) {
+        if Arc::ptr_eq(&self.symbols, &other.symbols) {
+            return;
+        }
+        let same = self.symbols.entries.len() <= other.symbols.entries.len()
+            && self
+                .symbols
+                .entries
+                .iter()
+                .zip(&other.symbols.entries)
+                .all(|(mine, theirs)| mine.text == theirs.text);
+        let old = std::mem::replace(&mut self.symbols, other.symbols.clone());
+        if same {
+            return;
+        }
+        for cell in &mut self.cells {
+            if let Some(text) = old.text(*cell) {
+                match self.symbols.indices.get(text) {
+                    Some(id) => cell.glyph = cell.glyph & !SYMBOL_MASK | INTERNED | id,
+                    None => *cell = Cell::UNKNOWN,
+                }
+            }
+        }
+    }
+
+    /// Makes this screen a copy of another, reusing its memory.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.width = other.width;
+        self.height = other.height;
+        self.cells.clear();
+        self.cells.extend_from_slice(&other.cells);
+        self.symbols.clone_from(&other.symbols);
+        self.half_blocks = other.half_blocks;
+        self.cursor = other.cursor;
+    }
+
+    #[cold]
+    fn break_wide_before(&mut self, at: usize) {
+        let bg = self.cells[at].bg;
+        let mut head = at;
+        while self.cells[head].is_continuation() && head > 0 {
+            self.cells[head] = Cell::blank_on(bg);
+            head -= 1;
+        }
+        self.cells[head] = Cell::blank_on(self.cells[head].bg);
+        let row_end = (at / usize::from(self.width) + 1) * usize::from(self.width);
+        if at + 1 < row_end {
+            self.blank_continuations(at + 1, row_end);
+        }
+    }
+
+    #[inline]
+    fn break_wide_after(&mut self, from: usize, y: u16) {
+        let row_end = (usize::from(y) + 1) * usize::from(self.width);
+        if from < row_end && self.cells[from].is_continuation() {
+            self.blank_continuations(from, row_end);
+        }
+    }
+
+    /// Blanks what a wide symbol leaves behind. ratatui does not say what lies there: in a highlighted
+    /// row it is the highlight, which then goes on to the right; elsewhere nothing.
+    #[cold]
+    fn blank_continuations(&mut self, from: usize, row_end: usize) {
+        let columns = self.cells[from..row_end].iter().take_while(|cell| cell.is_continuation());
+        let end = from + columns.count();
+        let bg = self.cells[from].bg;
+        let goes_on = end < row_end && self.cells[end].bg == bg;
+        self.cells[from..end].fill(if goes_on { Cell::blank_on(bg) } else { Cell::BLANK });
+    }
+
+    /// Blanks cells from one position up to another, in reading order.
+    pub(crate) fn blank(&mut self, from: usize, to: usize) {
+        let to = to.min(self.cells.len());
+        if from >= to {
+            return;
+        }
+        if self.cells[from].is_continuation() {
+            self.break_wide_before(from);
+        }
+        if to < self.cells.len() && self.cells[to].is_continuation() {
+            self.break_wide_before(to);
+        }
+        self.cells[from..to].fill(Cell::BLANK);
+    }
+
+    /// Blanks the whole screen.
+    pub fn clear(&mut self) {
+        self.cells.fill(Cell::BLANK);
+    }
+
+    /// Changes the size, keeping what lies in both; new cells are untouched.
+    pub fn resize(&mut self, width: u16, height: u16) {
+        if (width, height) == (self.width, self.height) {
+            return;
+        }
+        let mut next = Self::untouched(width, height);
+        for y in 0..height.min(self.height) {
+            let (from, to) = (self.row(y), next.index(0, y));
+            let columns = usize::from(width.min(self.width));
+            next.cells[to..to + columns].copy_from_slice(&from[..columns]);
+            if columns < from.len() && from[columns].is_continuation() {
+                next.break_cut_wide(to, to + columns);
+            }
+        }
+        self.cells = next.cells;
+        self.width = width;
+        self.height = height;
+        self.cursor.x = self.cursor.x.min(width.saturating_sub(1));
+        self.cursor.y = self.cursor.y.min(height.saturating_sub(1));
+    }
+
+    /// Blanks a wide symbol that the right edge at `end` cut in two.
+    fn break_cut_wide(&mut self, start: usize, end: usize) {
+        for at in (start..end).rev() {
+            let tail = self.cells[at].is_continuation();
+            self.cells[at] = Cell::blank_on(self.cells[at].bg);
+            if !tail {
+                break;
+            }
+        }
+    }
+
+    /// Moves rows `top..bottom` up (`by > 0`) or down (`by < 0`); `blank` fills those that become free.
+    pub(crate) fn scroll(&mut self, top: u16, bottom: u16, by: i32, blank: Cell) {
+        let bottom = bottom.min(self.height);
+        if top >= bottom {
+            return;
+        }
+        let (start, end) = (self.index(0, top), usize::from(bottom) * usize::from(self.width));
+        let rows = i32::from(bottom - top);
+        let distance = by.unsigned_abs().min(rows.unsigned_abs()) as usize * usize::from(self.width);
+        if by > 0 {
+            self.cells.copy_within(start + distance..end, start);
+            self.cells[end - distance..end].fill(blank);
+        } else {
+            self.cells.copy_within(start..end - distance, start + distance);
+            self.cells[start..start + distance].fill(blank);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn style(fg: Color, bg: Color) -> Style {
+        Style { fg, bg, ..Style::default() }
+    }
+
+    #[test]
+    fn cells_that_look_the_same_are_the_same() {
+        let (red, blue) = (Color::rgb(200, 0, 0), Color::indexed(4));
+        let mut screen = Screen::new(8, 1);
+        screen.put(0, 0, "▀", style(red, blue));
+        screen.put(1, 0, "▄", style(blue, red));
+        screen.put(2, 0, "█", style(red, blue));
+        screen.put(3, 0, " ", style(blue, red));
+        screen.put(4, 0, "▄", style(red, red));
+        screen.put(5, 0, "▄", style(red, Color::DEFAULT));
+        let cells = screen.cells();
+        assert_eq!(cells[0], cells[1]);
+        assert_eq!(cells[2], cells[3]);
+        assert_eq!(cells[3], cells[4]);
+        assert_eq!(screen.text(5, 0), "▄", "the default colours cannot change places");
+    }
+
+    #[test]
+    fn half_blocks_stay_when_they_may_not_be_exchanged() {
+        let mut screen = Screen::new(2, 1);
+        screen.exchange_half_blocks(false);
+        screen.put(0, 0, "▄█", style(Color::indexed(1), Color::indexed(2)));
+        assert_eq!((screen.text(0, 0), screen.text(1, 0)), ("▄".into(), "█".into()));
+    }
+
+    #[test]
+    fn overwriting_half_of_a_wide_symbol_blanks_the_other() {
+        let mut screen = Screen::new(6, 1);
+        screen.put(0, 0, "日本語", Style::default());
+        screen.put(1, 0, "x", Style::default());
+        screen.put(4, 0, "y", Style::default());
+        let row: Vec<String> = (0..6).map(|x| screen.text(x, 0)).collect();
+        assert_eq!(row, [" ", "x", "本", "", "y", " "]);
+    }
+
+    #[test]
+    fn a_wide_symbol_that_does_not_fit_is_a_blank() {
+        let mut screen = Screen::new(3, 1);
+        screen.put(2, 0, "日", Style::default());
+        assert_eq!(screen.text(2, 0), " ");
+        screen.put(1, 0, "日", Style::default());
+        screen.resize(2, 1);
+        assert_eq!(screen.text(1, 0), " ", "cut in two by the edge");
+    }
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        let mut screen = Screen::new(3, 1);
+        screen.put_symbol(0, 0, "\n", 1, Style::default());
+        screen.put_symbol(1, 0, "a\t", 1, Style::default());
+        assert_eq!((screen.text(0, 0), screen.text(1, 0)), (" ".into(), "a".into()));
+    }
+
+    #[test]
+    fn symbols_survive_the_rebuilding_of_their_table() {
+        let mut screen = Screen::new(4, 1);
+        for n in 0..Symbols::LIMIT + 10 {
+            let letter = char::from_u32(0x4e00 + (n / 100) as u32).unwrap();
+            let mark = char::from_u32(0x300 + (n % 100) as u32).unwrap();
+            screen.put_symbol((n % 2) as u16, 0, &format!("{letter}{mark}"), 1, Style::default());
+            screen.put_symbol(3, 0, "e\u{301}", 1, Style::default());
+        }
+        assert!(screen.symbols.entries.len() < 20);
+        assert_eq!(screen.text(3, 0), "e\u{301}");
+    }
+
+    #[test]
+    fn two_tables_of_symbols_become_one() {
+        let mut one = Screen::new(2, 1);
+        one.put(0, 0, "e\u{301}o\u{302}", Style::default());
+        let mut two = Screen::new(2, 1);
+        two.put(0, 0, "o\u{302}", Style::default());
+        one.share_symbols(&two);
+        assert!(one.cells()[0].is_unknown());
+        assert_eq!(one.cells()[1], two.cells()[0]);
+    }
+}

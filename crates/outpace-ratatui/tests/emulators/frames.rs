@@ -1,0 +1,459 @@
+//! Sequences of frames as no application would draw them, and the check that an emulator shows them.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use outpace_ratatui::{Capabilities, Options, OutpaceBackend, Repeat, Stats};
+use ratatui::Terminal;
+use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth};
+use ratatui::layout::{Position, Rect, Size};
+use ratatui::style::{Color, Modifier, Style};
+
+use crate::emulator::{Emulator, Look};
+
+/// Choices: from a generator, or from a fuzzer's bytes.
+pub trait Choices {
+    /// A number below `n`, which is not 0.
+    fn below(&mut self, n: u32) -> u32;
+}
+
+/// xorshift64*.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+}
+
+impl Choices for Random {
+    fn below(&mut self, n: u32) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let high = (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32;
+        (u64::from(high) * u64::from(n) >> 32) as u32
+    }
+}
+
+/// What the backend wrote and nobody has read yet.
+#[derive(Clone, Default)]
+pub struct Wire(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Wire {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+const SYMBOLS: [&str; 34] = [
+    "a", "b", "c", "x", " ", " ", "-", "─", "│", "▀", "▄", "█", "▀", "▄", "é", "日", "本", "語", "한",
+    "e\u{301}", "o\u{308}", "⠿", "→", "😀", "☀", "❤\u{fe0f}", "👨\u{200d}👩\u{200d}👧", "🇩🇪", "1\u{20e3}",
+    "👍🏽", "ﾊﾟ", "…", "\u{e0b0}", "ñ",
+];
+
+fn symbol(choices: &mut impl Choices) -> &'static str {
+    // Mostly plain ones, or nothing would ever be optimised.
+    let limit = [5, 14, 20, SYMBOLS.len() as u32][choices.below(4) as usize];
+    SYMBOLS[choices.below(limit) as usize]
+}
+
+fn color(choices: &mut impl Choices) -> Color {
+    match choices.below(8) {
+        0 | 1 => Color::Reset,
+        2 => Color::Red,
+        3 => Color::LightBlue,
+        4 => Color::Indexed(choices.below(256) as u8),
+        5 => Color::Indexed(200),
+        _ => {
+            let level = (choices.below(4) * 80) as u8;
+            Color::Rgb(level, level, level)
+        }
+    }
+}
+
+fn style(choices: &mut impl Choices) -> Style {
+    let modifier = match choices.below(6) {
+        0 => Modifier::from_bits_truncate(choices.below(512) as u16),
+        1 => Modifier::BOLD,
+        2 => Modifier::REVERSED,
+        _ => Modifier::empty(),
+    };
+    Style::new().fg(color(choices)).bg(color(choices)).add_modifier(modifier)
+}
+
+fn part(choices: &mut impl Choices, area: Rect) -> Rect {
+    let x = choices.below(area.width.into()) as u16;
+    let y = choices.below(area.height.into()) as u16;
+    let width = match choices.below(3) {
+        0 => area.width - x,
+        _ => 1 + choices.below((area.width - x).into()) as u16,
+    };
+    Rect::new(x, y, width, 1 + choices.below((area.height - y).into()) as u16)
+}
+
+/// Puts a symbol as ratatui's own text functions do: what a wide one covers is reset.
+fn put(buffer: &mut Buffer, x: u16, y: u16, symbol: &str, style: Style) {
+    let width = symbol.cell_width();
+    if x + width > buffer.area.right() {
+        return;
+    }
+    break_wide(buffer, x, y);
+    for covered in x + 1..x + width {
+        break_wide(buffer, covered, y);
+        buffer[(covered, y)].reset();
+    }
+    buffer[(x, y)].reset();
+    buffer[(x, y)].set_symbol(symbol).set_style(style);
+}
+
+/// Blanks the wide symbol whose later column is at `x`.
+fn break_wide(buffer: &mut Buffer, x: u16, y: u16) {
+    if x > 0 && buffer[(x - 1, y)].symbol().cell_width() > 1 {
+        buffer[(x - 1, y)].reset();
+    }
+}
+
+fn copy_part(buffer: &mut Buffer, area: Rect, from_x: i32, from_y: i32) {
+    let before = buffer.clone();
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            let (source_x, source_y) = (i32::from(x) + from_x, i32::from(y) + from_y);
+            let inside = source_x >= i32::from(area.left())
+                && source_x < i32::from(area.right())
+                && source_y >= i32::from(area.top())
+                && source_y < i32::from(area.bottom());
+            buffer[(x, y)] = if inside {
+                before[(source_x as u16, source_y as u16)].clone()
+            } else {
+                Cell::EMPTY
+            };
+        }
+    }
+    repair(buffer);
+}
+
+/// Blanks wide symbols that lost their later columns, and what lies under the others.
+fn repair(buffer: &mut Buffer) {
+    let area = buffer.area;
+    for y in area.top()..area.bottom() {
+        let mut x = area.left();
+        while x < area.right() {
+            let width = buffer[(x, y)].symbol().cell_width().max(1);
+            if x + width > area.right() {
+                buffer[(x, y)].reset();
+            } else {
+                for covered in x + 1..x + width {
+                    buffer[(covered, y)].reset();
+                }
+            }
+            x += width;
+        }
+    }
+}
+
+/// Changes a picture a little, or a lot.
+pub fn change(choices: &mut impl Choices, buffer: &mut Buffer) {
+    let whole = buffer.area;
+    let area = part(choices, whole);
+    match choices.below(14) {
+        0..=2 => {
+            let style = style(choices);
+            let mut x = area.x;
+            for _ in 0..1 + choices.below(12) {
+                if x < whole.right() {
+                    let symbol = symbol(choices);
+                    put(buffer, x, area.y, symbol, style);
+                    x += symbol.cell_width().max(1);
+                }
+            }
+        }
+        3 => {
+            let (symbol, style) = (symbol(choices), style(choices));
+            for y in area.top()..area.bottom() {
+                for x in (area.left()..area.right()).step_by(symbol.cell_width().max(1).into()) {
+                    put(buffer, x, y, symbol, style);
+                }
+            }
+        }
+        4 | 5 => {
+            for y in area.top()..area.bottom() {
+                for x in area.left()..area.right() {
+                    let (top, bottom) = (color(choices), color(choices));
+                    let half = ["▀", "▄"][choices.below(2) as usize];
+                    put(buffer, x, y, half, Style::new().fg(top).bg(bottom));
+                }
+            }
+        }
+        6 => buffer.set_style(area, style(choices)),
+        7 => {
+            for y in area.top()..area.bottom() {
+                for x in area.left()..area.right() {
+                    put(buffer, x, y, " ", Style::new());
+                }
+            }
+        }
+        8 | 9 => {
+            let rows = Rect { x: 0, width: whole.width, ..area };
+            let distance = choices.below(5) as i32 - 2;
+            copy_part(buffer, if choices.below(3) == 0 { area } else { rows }, 0, distance);
+        }
+        10 | 11 => copy_part(buffer, area, choices.below(7) as i32 - 3, 0),
+        12 => {
+            for y in 0..whole.height {
+                for x in 0..whole.width {
+                    let (symbol, style) = (symbol(choices), style(choices));
+                    if symbol.cell_width() == 1 {
+                        put(buffer, x, y, symbol, style);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Blanks the symbols at the right edge that an emulator would wrap, or worse, that draws each character
+/// on its own and cannot be told not to wrap (vt100).
+fn keep_clear_of_edge(buffer: &mut Buffer) {
+    let area = buffer.area;
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            let apart: u16 = buffer[(x, y)].symbol().chars().map(|c| c.to_string().cell_width().max(1)).sum();
+            if x + apart > area.right() {
+                buffer[(x, y)].reset();
+            }
+        }
+    }
+}
+
+/// Has ratatui send the cells that a wide symbol covered before and none does now: it takes them to be
+/// unchanged, though nobody can tell what a terminal shows there.
+fn send_uncovered(before: &Buffer, after: &mut Buffer) {
+    if before.area != after.area {
+        return;
+    }
+    let covered = |buffer: &Buffer, x: u16, y: u16| {
+        x > 0 && buffer[(x - 1, y)].symbol().cell_width() > 1
+    };
+    for y in 0..after.area.height {
+        for x in 0..after.area.width {
+            if covered(before, x, y) && !covered(after, x, y) {
+                after[(x, y)].set_diff_option(CellDiffOption::AlwaysUpdate);
+            }
+        }
+    }
+}
+
+/// Every symbol of which the emulators do not agree how wide it is.
+fn is_doubtful(symbol: &str) -> bool {
+    let mut chars = symbol.chars();
+    let first = chars.next();
+    chars.next().is_some() || first.is_some_and(|c| !c.is_alphanumeric() && c as u32 > 0x25ff)
+}
+
+/// One form for all cells that look alike; see `Screen`'s module.
+fn normal(mut look: Look, modifiers: Modifier) -> Look {
+    let indexed = |color| match color {
+        Color::Red => Color::Indexed(1),
+        Color::LightBlue => Color::Indexed(12),
+        other => other,
+    };
+    look.modifier &= modifiers;
+    look.fg = indexed(look.fg);
+    look.bg = indexed(look.bg);
+    let explicit = |color| color != Color::Reset;
+    if look.modifier.is_empty() {
+        match look.text.as_str() {
+            "█" if explicit(look.fg) => {
+                look.bg = look.fg;
+                look.text = " ".into();
+            }
+            "▀" | "▄" if explicit(look.fg) && look.fg == look.bg => look.text = " ".into(),
+            "▄" if explicit(look.fg) && explicit(look.bg) => {
+                std::mem::swap(&mut look.fg, &mut look.bg);
+                look.text = "▀".into();
+            }
+            _ => {}
+        }
+    }
+    let visible = Modifier::UNDERLINED | Modifier::REVERSED | Modifier::CROSSED_OUT;
+    if look.text == " " && !look.modifier.intersects(visible) {
+        look.fg = Color::Reset;
+        look.modifier = Modifier::empty();
+    }
+    // Emulators that have one intensity, not two attributes, keep the later.
+    if look.modifier.contains(Modifier::DIM) {
+        look.modifier -= Modifier::BOLD;
+    }
+    look
+}
+
+fn wanted_look(cell: &Cell) -> Look {
+    Look {
+        text: cell.symbol().into(),
+        fg: cell.fg,
+        bg: cell.bg,
+        modifier: cell.modifier,
+    }
+}
+
+/// Compares what an emulator shows with a buffer; says what differs first.
+pub fn compare(emulator: &mut dyn Emulator, buffer: &Buffer) -> Result<(), String> {
+    let modifiers = emulator.modifiers();
+    let area = buffer.area;
+    for y in area.top()..area.bottom() {
+        let mut x = area.left();
+        while x < area.right() {
+            let cell = &buffer[(x, y)];
+            let columns = cell.symbol().cell_width().max(1);
+            let mut wanted = wanted_look(cell);
+            let mut seen = emulator.look(x, y);
+            if wanted.modifier.contains(Modifier::BOLD | Modifier::DIM) {
+                wanted.modifier -= Modifier::BOLD | Modifier::DIM;
+                seen.modifier -= Modifier::BOLD | Modifier::DIM;
+            }
+            if is_doubtful(cell.symbol()) {
+                // An emulator may draw only some of its characters, or each on its own.
+                if seen.text.chars().all(|c| c == ' ' || wanted.text.contains(c)) {
+                    seen.text.clone_from(&wanted.text);
+                }
+            }
+            let (wanted, seen) = (normal(wanted, modifiers), normal(seen, modifiers));
+            if wanted != seen {
+                return Err(format!(
+                    "{} shows at column {x}, row {y}:\n  {seen:?}, but wanted is\n  {wanted:?}",
+                    emulator.name()
+                ));
+            }
+            for covered in x + 1..x + columns {
+                let seen = emulator.look(covered, y);
+                if !is_doubtful(cell.symbol()) && !seen.text.is_empty() {
+                    return Err(format!(
+                        "{} shows {seen:?} at column {covered}, row {y}, under {:?}",
+                        emulator.name(),
+                        cell.symbol()
+                    ));
+                }
+            }
+            x += columns;
+        }
+    }
+    Ok(())
+}
+
+/// Capabilities that a terminal like these emulators may be found to have.
+pub fn capabilities(choices: &mut impl Choices) -> Capabilities {
+    let mut capabilities = match choices.below(4) {
+        0 => Capabilities::least(),
+        1 => Capabilities::basic(),
+        _ => Capabilities::full(),
+    };
+    if choices.below(3) == 0 {
+        capabilities.repeat = Repeat::Ascii;
+    }
+    if choices.below(3) == 0 {
+        capabilities.alternate_screen = false;
+    }
+    if choices.below(4) == 0 {
+        capabilities.erase_characters ^= true;
+        capabilities.shift ^= true;
+    }
+    capabilities
+}
+
+/// Draws a sequence of frames and compares after each. Returns the number of frames and the counters.
+pub fn play(
+    choices: &mut impl Choices,
+    frames: u32,
+    make: impl Fn(u16, u16) -> Vec<Box<dyn Emulator>>,
+) -> Result<Stats, String> {
+    let size = |choices: &mut dyn Choices| {
+        (4 + choices.below(40) as u16, 2 + choices.below(9) as u16)
+    };
+    let (mut width, mut height) = size(choices);
+    let mut emulators = make(width, height);
+    let wraps = choices.below(2) == 0;
+    if !wraps {
+        emulators.retain(|emulator| emulator.name() != "vt100");
+    }
+    let wire = Wire::default();
+    let options = Options::default().capabilities(capabilities(choices));
+    let backend = OutpaceBackend::writer(wire.clone(), Size::new(width, height), options)
+        .map_err(|error| error.to_string())?;
+    let mut terminal = Terminal::new(backend).map_err(|error| error.to_string())?;
+    terminal.clear().map_err(|error| error.to_string())?;
+    let mut picture = Buffer::empty(Rect::new(0, 0, width, height));
+    let mut previous = picture.clone();
+    let mut last = Vec::new();
+    for frame in 0..frames {
+        if choices.below(60) == 0 {
+            (width, height) = size(choices);
+            for emulator in &mut emulators {
+                emulator.resize(width, height);
+            }
+            terminal.backend_mut().resize(Size::new(width, height));
+            picture.resize(Rect::new(0, 0, width, height));
+            repair(&mut picture);
+        }
+        if choices.below(80) == 0 {
+            terminal.clear().map_err(|error| error.to_string())?;
+        }
+        for _ in 0..choices.below(4) {
+            change(choices, &mut picture);
+        }
+        if wraps {
+            keep_clear_of_edge(&mut picture);
+        }
+        let mut sent = picture.clone();
+        send_uncovered(&previous, &mut sent);
+        previous.clone_from(&picture);
+        let cursor = (choices.below(3) == 0).then(|| {
+            Position::new(choices.below(width.into()) as u16, choices.below(height.into()) as u16)
+        });
+        terminal
+            .draw(|frame| {
+                frame.buffer_mut().clone_from(&sent);
+                if let Some(cursor) = cursor {
+                    frame.set_cursor_position(cursor);
+                }
+            })
+            .map_err(|error| error.to_string())?;
+        let bytes = wire.take();
+        for emulator in &mut emulators {
+            emulator.feed(&bytes);
+            compare(&mut **emulator, &picture).map_err(|problem| {
+                format!(
+                    "frame {frame} of {width}x{height}, {:?}: {problem}\nbefore: {:?}\nbytes: {:?}",
+                    terminal.backend().capabilities(),
+                    String::from_utf8_lossy(&last),
+                    String::from_utf8_lossy(&bytes)
+                )
+            })?;
+            let expected = cursor.map(|cursor| (cursor.x, cursor.y));
+            if emulator.cursor_visible().is_some_and(|visible| visible != expected.is_some()) {
+                return Err(format!("frame {frame}: {}: the cursor's visibility", emulator.name()));
+            }
+            if expected.is_some_and(|expected| expected != emulator.cursor()) {
+                return Err(format!(
+                    "frame {frame}: {} has its cursor at {:?}, not {expected:?}",
+                    emulator.name(),
+                    emulator.cursor()
+                ));
+            }
+        }
+        last = bytes;
+    }
+    Ok(terminal.backend().stats())
+}

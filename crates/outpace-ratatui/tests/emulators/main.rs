@@ -1,0 +1,36 @@
+//! What the backend draws is what four independent terminal emulators show, cell by cell, after every
+//! frame. A sample runs by default; for more, in release mode:
+//!
+//! ```text
+//! OUTPACE_FRAMES=1000000 cargo test --release -p outpace-ratatui --test emulators -- --nocapture
+//! ```
+
+#![allow(unreachable_pub, reason = "the modules are shared with the fuzz target")]
+
+mod emulator;
+mod frames;
+
+use frames::{Random, play};
+
+const FRAMES_A_GAME: u32 = 200;
+
+fn number(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}: `{text}` is no number")),
+        Err(_) => default,
+    }
+}
+
+#[test]
+fn every_emulator_shows_every_frame() {
+    let games = number("OUTPACE_FRAMES", 6_000).div_ceil(FRAMES_A_GAME.into());
+    let first = number("OUTPACE_SEED", 1);
+    let mut bytes = 0;
+    for seed in first..first + games {
+        match play(&mut Random::new(seed), FRAMES_A_GAME, emulator::all) {
+            Ok(stats) => bytes += stats.bytes,
+            Err(problem) => panic!("OUTPACE_SEED={seed}: {problem}"),
+        }
+    }
+    println!("{} frames, {bytes} bytes, seeds from {first}", games * u64::from(FRAMES_A_GAME));
+}
