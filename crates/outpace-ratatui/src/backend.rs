@@ -12,11 +12,12 @@ use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::{Position, Size};
 
-use crate::options::Options;
+use crate::options::{Options, Target};
 use crate::present::{Closer, Forgotten, Motion, Output, Painter, Presenter};
 use crate::probe::{self, Capabilities};
 use crate::renderer::Renderer;
 use crate::screen::{Attributes, Color, Cursor, Screen, Style};
+use crate::setup;
 use crate::stats::Stats;
 use crate::sys;
 
@@ -88,8 +89,7 @@ impl OutpaceBackend {
     /// # Errors
     /// If the descriptor is closed, or `OUTPACE_DRAW_OFF` names an optimisation that does not exist.
     pub fn stdout() -> io::Result<Self> {
-        io::stdout().flush()?;
-        Self::open(io::stdout(), Options::default())
+        Self::new(Options::default())
     }
 
     /// A backend on standard error, as fast as on standard output.
@@ -97,7 +97,7 @@ impl OutpaceBackend {
     /// # Errors
     /// As for [`stdout`](Self::stdout).
     pub fn stderr() -> io::Result<Self> {
-        Self::open(io::stderr(), Options::default())
+        Self::new(Options::default().target(Target::Stderr))
     }
 
     /// A backend on the terminal that the process was started from, wherever its output goes.
@@ -105,7 +105,15 @@ impl OutpaceBackend {
     /// # Errors
     /// If there is none, and as for [`stdout`](Self::stdout).
     pub fn tty() -> io::Result<Self> {
-        Self::open(sys::controlling_terminal()?, Options::default())
+        Self::new(Options::default().target(Target::Tty))
+    }
+
+    /// A backend with options, which name the target too.
+    ///
+    /// # Errors
+    /// As for [`stdout`](Self::stdout).
+    pub fn new(options: Options) -> io::Result<Self> {
+        Self::open(options.target.open()?, options)
     }
 
     /// A backend on any descriptor. The descriptor is duplicated and never closed.
@@ -480,6 +488,9 @@ impl Backend for OutpaceBackend {
         if self.in_frame {
             self.in_frame = false;
             self.frames_drawn += 1;
+        }
+        if setup::resume()? {
+            self.repaint();
         }
         let result = self.present();
         let took = start.elapsed();

@@ -9,12 +9,17 @@ mod present;
 mod probe;
 mod renderer;
 mod screen;
+mod setup;
 mod stats;
 mod sys;
 
 pub use backend::OutpaceBackend;
-pub use options::Options;
+pub use options::{Options, Target};
 pub use probe::{Capabilities, Repeat};
 pub use renderer::Renderer;
 pub use screen::{Attributes, Cell, Color, ColorKind, Cursor, Screen, Style};
+pub use setup::{
+    DefaultTerminal, init, init_with_options, restore, run, suspend, try_init,
+    try_init_with_options, try_restore,
+};
 pub use stats::Stats;

@@ -1,8 +1,12 @@
 //! How a backend is to be made.
 
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::probe::Capabilities;
+use crate::sys;
 
 /// How a backend is to be made. The default draws by a thread of its own, finds out what the terminal
 /// can do, and lets the picture be as stale as the terminal is slow.
@@ -20,11 +24,46 @@ pub struct Options {
     pub(crate) direct: bool,
     pub(crate) max_lag: Option<Duration>,
     pub(crate) capabilities: Option<Capabilities>,
+    pub(crate) target: Target,
     /// The terminal shows an empty alternate screen of ours, which may be scribbled on.
     pub(crate) owns_screen: bool,
 }
 
+/// What to draw on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// Standard output.
+    #[default]
+    Stdout,
+    /// Standard error, for programs whose output goes into a pipe or a file.
+    Stderr,
+    /// The terminal that the process was started from (`/dev/tty`), wherever its output goes.
+    Tty,
+}
+
+impl Target {
+    /// A descriptor of our own on it.
+    pub(crate) fn open(self) -> io::Result<File> {
+        match self {
+            Self::Stdout => {
+                // What was printed before comes before.
+                io::stdout().flush()?;
+                Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+            }
+            Self::Stderr => Ok(io::stderr().as_fd().try_clone_to_owned()?.into()),
+            Self::Tty => sys::controlling_terminal(),
+        }
+    }
+}
+
 impl Options {
+    /// What to draw on; standard output if nothing else is said.
+    #[must_use]
+    pub fn target(mut self, target: Target) -> Self {
+        self.target = target;
+        self
+    }
+
     /// Writes in `flush`, without a thread: every frame reaches the terminal, and the application waits
     /// for it.
     #[must_use]

@@ -65,7 +65,6 @@ impl Output {
 pub(crate) struct Forgotten {
     all: bool,
     ranges: Vec<(usize, usize)>,
-    cursor: bool,
 }
 
 impl Forgotten {
@@ -91,12 +90,8 @@ impl Forgotten {
         }
     }
 
-    pub(crate) fn cursor(&mut self) {
-        self.cursor = true;
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
-        !self.all && !self.cursor && self.ranges.is_empty()
+        !self.all && self.ranges.is_empty()
     }
 
     /// Takes over what another one has forgotten, and leaves that empty.
@@ -104,23 +99,18 @@ impl Forgotten {
         if newer.all {
             self.everything();
         }
-        self.cursor |= newer.cursor;
         newer.ranges.drain(..).for_each(|(from, to)| self.cells(from, to));
-        *newer = Self { ranges: std::mem::take(&mut newer.ranges), ..Self::default() };
+        newer.all = false;
     }
 
     fn apply(&mut self, renderer: &mut Renderer) {
         if self.all {
             renderer.forget();
         }
-        if self.cursor {
-            renderer.forget_cursor();
-        }
         for (from, to) in self.ranges.drain(..) {
             renderer.forget_cells(from, to);
         }
         self.all = false;
-        self.cursor = false;
     }
 }
 
@@ -254,6 +244,7 @@ impl Mailbox {
     }
 
     fn run(&self) {
+        let _ended = Ended(self);
         loop {
             let mut letters = self.letters();
             while letters.waiting.is_none() && !letters.stop {
@@ -280,8 +271,6 @@ impl Mailbox {
                 break;
             }
         }
-        self.letters().stopped = true;
-        self.finished.notify_all();
     }
 
     /// Waits until no frame is waiting or in hand, or the limit is over. Says whether it got there.
@@ -317,6 +306,23 @@ impl Mailbox {
                     .0
             }
         }
+    }
+}
+
+/// Tells everybody that the thread has ended, however it did.
+struct Ended<'a>(&'a Mailbox);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        let mut letters = self.0.letters();
+        letters.stopped = true;
+        letters.busy_since = None;
+        if std::thread::panicking() {
+            let error = io::Error::other("the thread that draws panicked");
+            letters.error = Some(Failure::new(&error));
+        }
+        drop(letters);
+        self.0.finished.notify_all();
     }
 }
 

@@ -88,12 +88,6 @@ impl Renderer {
         }
     }
 
-    /// Forgets where the cursor is and which style it writes in.
-    pub(crate) fn forget_cursor(&mut self) {
-        self.encoder.forget();
-        self.cursor_visible = None;
-    }
-
     /// Records from now on which cells each frame prints; see [`was_written`](Self::was_written).
     pub fn record_written(&mut self) {
         self.written = Some(Vec::new());

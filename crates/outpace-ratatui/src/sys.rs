@@ -103,4 +103,25 @@ pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     signals::blocked(f)
 }
 
+/// From now on a stop from outside (SIGTSTP) first writes `farewell` to the terminal and gives it its
+/// present modes back. Does nothing where the application handles these signals itself.
+pub(crate) fn catch_stops(terminal: &File, farewell: &'static str) -> io::Result<()> {
+    signals::catch_stops(terminal.try_clone()?, farewell)
+}
+
+/// Ends what [`catch_stops`] began.
+pub(crate) fn ignore_stops() {
+    signals::ignore_stops();
+}
+
+/// Whether the process was stopped and continued since the last call.
+pub(crate) fn was_stopped() -> bool {
+    signals::was_stopped()
+}
+
+/// Stops the process until somebody continues it.
+pub(crate) fn stop() {
+    signals::stop();
+}
+
 mod signals;

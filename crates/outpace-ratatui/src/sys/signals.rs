@@ -1,7 +1,11 @@
 //! The one corner that needs `unsafe`: signals.
 #![allow(unsafe_code)]
 
+use std::fs::File;
+use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// Runs `f` with every signal blocked in this thread.
 pub(super) fn blocked<T>(f: impl FnOnce() -> T) -> T {
@@ -25,4 +29,109 @@ pub(super) fn blocked<T>(f: impl FnOnce() -> T) -> T {
     let result = f();
     drop(restore);
     result
+}
+
+/// What the handler needs, made when stops are caught. It is never freed: a handler may be reading it.
+struct Stops {
+    /// Never closed either.
+    terminal: File,
+    modes: libc::termios,
+    farewell: &'static str,
+}
+
+static STOPS: AtomicPtr<Stops> = AtomicPtr::new(std::ptr::null_mut());
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Where this thread keeps `errno`.
+///
+/// # Safety
+/// None but those of the pointer: it is valid in this thread.
+unsafe fn errno() -> *mut libc::c_int {
+    // SAFETY: neither has preconditions.
+    unsafe {
+        #[cfg(any(target_os = "macos", target_os = "ios", target_os = "freebsd"))]
+        return libc::__error();
+        #[cfg(not(any(target_os = "macos", target_os = "ios", target_os = "freebsd")))]
+        return libc::__errno_location();
+    }
+}
+
+extern "C" fn on_stop(_: libc::c_int) {
+    // SAFETY: the pointer is null or came from `Box::leak`, and what it points to is never changed. All
+    // calls are async-signal-safe; the terminal's descriptor stays open.
+    unsafe {
+        let saved = *errno();
+        if let Some(stops) = STOPS.load(Ordering::Acquire).as_ref() {
+            let fd = stops.terminal.as_raw_fd();
+            // Nobody to tell if it fails, and the process stops either way.
+            libc::write(fd, stops.farewell.as_ptr().cast(), stops.farewell.len());
+            libc::tcsetattr(fd, libc::TCSANOW, &stops.modes);
+        }
+        libc::raise(libc::SIGSTOP);
+        *errno() = saved;
+    }
+}
+
+extern "C" fn on_continue(_: libc::c_int) {
+    STOPPED.store(true, Ordering::Release);
+    // SAFETY: async-signal-safe. The application learns of it as of a resize, and draws.
+    unsafe { libc::raise(libc::SIGWINCH) };
+}
+
+/// Replaces a signal's action if it is `expected`. Returns whether it was.
+fn replace(signal: libc::c_int, expected: usize, action: usize) -> bool {
+    // SAFETY: `sigaction` reads and writes structures of ours, which are valid when zeroed; the handlers
+    // are the two above, which are async-signal-safe, or SIG_DFL.
+    unsafe {
+        let mut current: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(signal, std::ptr::null(), &mut current) != 0
+            || current.sa_sigaction != expected
+        {
+            return false;
+        }
+        let mut wanted: libc::sigaction = std::mem::zeroed();
+        wanted.sa_sigaction = action;
+        wanted.sa_flags = libc::SA_RESTART;
+        libc::sigaction(signal, &wanted, std::ptr::null_mut()) == 0
+    }
+}
+
+fn handlers() -> [(libc::c_int, usize); 2] {
+    let stop: extern "C" fn(libc::c_int) = on_stop;
+    let proceed: extern "C" fn(libc::c_int) = on_continue;
+    [(libc::SIGTSTP, stop as usize), (libc::SIGCONT, proceed as usize)]
+}
+
+pub(super) fn catch_stops(terminal: File, farewell: &'static str) -> io::Result<()> {
+    let mut modes = MaybeUninit::uninit();
+    // SAFETY: the descriptor is open, and on success the structure is filled.
+    let modes = unsafe {
+        if libc::tcgetattr(terminal.as_raw_fd(), modes.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        modes.assume_init()
+    };
+    let stops = Box::leak(Box::new(Stops { terminal, modes, farewell }));
+    STOPS.store(stops, Ordering::Release);
+    STOPPED.store(false, Ordering::Release);
+    for (signal, handler) in handlers() {
+        replace(signal, libc::SIG_DFL, handler);
+    }
+    Ok(())
+}
+
+pub(super) fn ignore_stops() {
+    for (signal, handler) in handlers() {
+        replace(signal, handler, libc::SIG_DFL);
+    }
+    STOPS.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+pub(super) fn was_stopped() -> bool {
+    STOPPED.load(Ordering::Relaxed) && STOPPED.swap(false, Ordering::AcqRel)
+}
+
+pub(super) fn stop() {
+    // SAFETY: raising a signal has no preconditions. The default action, and ours, is to stop.
+    unsafe { libc::raise(libc::SIGTSTP) };
 }

@@ -118,10 +118,12 @@ fn put(buffer: &mut Buffer, x: u16, y: u16, symbol: &str, style: Style) {
     buffer[(x, y)].set_symbol(symbol).set_style(style);
 }
 
-/// Blanks the wide symbol whose later column is at `x`.
+/// Blanks the wide symbol one of whose later columns is at `x`. Some have three.
 fn break_wide(buffer: &mut Buffer, x: u16, y: u16) {
-    if x > 0 && buffer[(x - 1, y)].symbol().cell_width() > 1 {
-        buffer[(x - 1, y)].reset();
+    for back in (1..4).filter(|back| *back <= x) {
+        if buffer[(x - back, y)].symbol().cell_width() > back {
+            buffer[(x - back, y)].reset();
+        }
     }
 }
 
@@ -245,7 +247,7 @@ fn send_uncovered(before: &Buffer, after: &mut Buffer) {
         return;
     }
     let covered = |buffer: &Buffer, x: u16, y: u16| {
-        x > 0 && buffer[(x - 1, y)].symbol().cell_width() > 1
+        (1..4).any(|back| back <= x && buffer[(x - back, y)].symbol().cell_width() > back)
     };
     for y in 0..after.area.height {
         for x in 0..after.area.width {
