@@ -5,13 +5,17 @@ use std::io;
 
 use crossterm::event::{self, Event, KeyCode};
 use outpace_ratatui::{Options, Target};
+use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::widgets::{Block, Paragraph};
-use ratatui::Frame;
 
 fn main() -> io::Result<()> {
     let stderr = std::env::args().any(|argument| argument == "--stderr");
-    let target = if stderr { Target::Stderr } else { Target::Stdout };
+    let target = if stderr {
+        Target::Stderr
+    } else {
+        Target::Stdout
+    };
     let mut terminal = Options::default().target(target).init()?;
     let result = loop {
         if let Err(error) = terminal.draw(|frame| draw(frame, target)) {

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ratatui_core::backend::{Backend, ClearType, WindowSize};
@@ -60,6 +61,9 @@ pub struct OutpaceBackend {
     changed: bool,
     presented_cursor: Option<Cursor>,
     cursor_known: bool,
+    /// How often ratatui asked for the size before it drew; see [`Self::first_draw`].
+    sizes_asked: AtomicU32,
+    drawn: bool,
     /// Some cell held escape sequences, perhaps a picture: what ratatui sends is drawn, changed or not.
     opaque_seen: bool,
     frames_drawn: u64,
@@ -125,7 +129,8 @@ impl OutpaceBackend {
         let findings = probe::find_out(&file, &options)?;
         let output = Output::Terminal(file.try_clone()?);
         let size = surface_size(&file).unwrap_or(Size::new(80, 24));
-        let mut backend = Self::assemble(output, Surface::Terminal(file), size, &options, findings)?;
+        let mut backend =
+            Self::assemble(output, Surface::Terminal(file), size, &options, findings)?;
         backend.report = probe::Report::wanted();
         Ok(backend)
     }
@@ -163,7 +168,13 @@ impl OutpaceBackend {
             cursor: Some((0, 0)),
         };
         let output = Output::Writer(Box::new(writer));
-        Self::assemble(output, Surface::Fixed(size), size, &options.direct(), findings)
+        Self::assemble(
+            output,
+            Surface::Fixed(size),
+            size,
+            &options.direct(),
+            findings,
+        )
     }
 
     fn assemble(
@@ -183,7 +194,11 @@ impl OutpaceBackend {
         let mut screen = Screen::untouched(size.width, size.height);
         screen.exchange_half_blocks(capabilities.half_blocks);
         if let Some((x, y)) = findings.cursor {
-            screen.cursor = Cursor { x, y, visible: true };
+            screen.cursor = Cursor {
+                x,
+                y,
+                visible: true,
+            };
         }
         Ok(Self {
             presenter,
@@ -195,6 +210,8 @@ impl OutpaceBackend {
             changed: false,
             presented_cursor: None,
             cursor_known: findings.cursor.is_some(),
+            sizes_asked: AtomicU32::new(0),
+            drawn: false,
             opaque_seen: false,
             frames_drawn: 0,
             time_in_draw: Duration::ZERO,
@@ -235,7 +252,7 @@ impl OutpaceBackend {
     }
 
     /// Changes the size of a backend made by [`writer`](Self::writer); others ask their terminal.
-    pub fn resize(&mut self, size: Size) {
+    pub fn set_size(&mut self, size: Size) {
         if let Surface::Fixed(fixed) = &mut self.terminal {
             *fixed = size;
         }
@@ -259,12 +276,27 @@ impl OutpaceBackend {
 
     /// Notices a new size. What the terminal made of its contents is anybody's guess.
     fn follow_size(&mut self) {
-        let Ok(size) = self.current_size() else { return };
+        let Ok(size) = self.current_size() else {
+            return;
+        };
         if (size.width, size.height) != (self.screen.width(), self.screen.height()) {
             self.screen.resize(size.width, size.height);
             self.forgotten.everything();
             self.changed = true;
             self.cursor_known &= self.capabilities.alternate_screen || self.is_fixed();
+        }
+    }
+
+    /// ratatui takes a fullscreen viewport to be blank at first, and never sends blanks that it believes to
+    /// be there; in other viewports, what it never sends is not ours. It does not say which viewport it
+    /// has, but only for a fullscreen one does it ask for the size twice before it draws, and not for the
+    /// cursor, as for an inline one.
+    #[cold]
+    fn first_draw(&mut self) {
+        self.drawn = true;
+        if *self.sizes_asked.get_mut() >= 2 {
+            self.screen.claim();
+            self.changed = true;
         }
     }
 
@@ -295,7 +327,8 @@ impl OutpaceBackend {
 
     fn perform(&mut self, motion: Motion) -> io::Result<()> {
         self.follow_size();
-        self.presenter.perform(&mut self.screen, &mut self.forgotten, motion)?;
+        self.presenter
+            .perform(&mut self.screen, &mut self.forgotten, motion)?;
         self.changed = true;
         self.presented_cursor = Some(self.screen.cursor);
         Ok(())
@@ -373,6 +406,9 @@ impl Backend for OutpaceBackend {
         I: Iterator<Item = (u16, u16, &'a buffer::Cell)>,
     {
         self.follow_size();
+        if !self.drawn {
+            self.first_draw();
+        }
         self.in_frame = true;
         let mut last = None;
         // ratatui clears what lies under some wide symbols, for terminals that do not. The renderer sees
@@ -415,13 +451,15 @@ impl Backend for OutpaceBackend {
 
     fn get_cursor_position(&mut self) -> io::Result<Position> {
         self.follow_size();
+        self.drawn = true;
         if !self.cursor_known
             && let Surface::Terminal(file) = &self.terminal
         {
             // Nobody knows what lies where. ratatui asks for the cursor to find out, and draws all of it
             // again from there.
             self.screen = Screen::untouched(self.screen.width(), self.screen.height());
-            self.screen.exchange_half_blocks(self.capabilities.half_blocks);
+            self.screen
+                .exchange_half_blocks(self.capabilities.half_blocks);
             self.presenter.wait(Some(probe::PATIENCE))?;
             let (x, y) = probe::ask_for_cursor(file)?;
             let visible = self.presented_cursor.is_none_or(|cursor| cursor.visible);
@@ -429,7 +467,10 @@ impl Backend for OutpaceBackend {
             self.forgotten.everything();
             self.cursor_known = true;
         }
-        Ok(Position { x: self.screen.cursor.x, y: self.screen.cursor.y })
+        Ok(Position {
+            x: self.screen.cursor.x,
+            y: self.screen.cursor.y,
+        })
     }
 
     fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
@@ -471,6 +512,7 @@ impl Backend for OutpaceBackend {
     }
 
     fn size(&self) -> io::Result<Size> {
+        self.sizes_asked.fetch_add(1, Ordering::Relaxed);
         self.current_size()
     }
 
@@ -480,7 +522,10 @@ impl Backend for OutpaceBackend {
             Surface::Fixed(_) => None,
         };
         let (width, height) = pixels.unwrap_or_default();
-        Ok(WindowSize { columns_rows: self.current_size()?, pixels: Size { width, height } })
+        Ok(WindowSize {
+            columns_rows: self.current_size()?,
+            pixels: Size { width, height },
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -501,13 +546,21 @@ impl Backend for OutpaceBackend {
 
     #[cfg(feature = "scrolling-regions")]
     fn scroll_region_up(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
-        self.perform(Motion::Scroll { top: region.start, bottom: region.end, by: amount.into() })
+        self.perform(Motion::Scroll {
+            top: region.start,
+            bottom: region.end,
+            by: amount.into(),
+        })
     }
 
     #[cfg(feature = "scrolling-regions")]
     fn scroll_region_down(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
         let by = -i32::from(amount);
-        self.perform(Motion::Scroll { top: region.start, bottom: region.end, by })
+        self.perform(Motion::Scroll {
+            top: region.start,
+            bottom: region.end,
+            by,
+        })
     }
 }
 

@@ -3,7 +3,9 @@
 //! The [`Encoder`] knows what the terminal's pen and cursor are like, as far as anybody can, and every
 //! method leaves that knowledge true. It does not know what is on the screen: that is the renderer's.
 
-use crate::screen::{Attributes, Cell, Color, ColorKind, FULL_BLOCK, LOWER_HALF, Style, UPPER_HALF};
+use crate::screen::{
+    Attributes, Cell, Color, ColorKind, FULL_BLOCK, LOWER_HALF, Style, UPPER_HALF,
+};
 use crate::stats::Stats;
 
 /// Where the terminal's cursor is.
@@ -57,7 +59,10 @@ struct Short {
 impl Short {
     #[inline]
     fn new() -> Self {
-        Self { bytes: [0; 96], len: 0 }
+        Self {
+            bytes: [0; 96],
+            len: 0,
+        }
     }
 
     #[inline]
@@ -94,7 +99,10 @@ const MAX_PARAMETERS: u8 = 16;
 impl Parameters {
     #[inline]
     fn new() -> Self {
-        Self { short: Short::new(), count: 0 }
+        Self {
+            short: Short::new(),
+            count: 0,
+        }
     }
 
     /// Makes room for a group of parameters that belong together.
@@ -125,12 +133,14 @@ impl Parameters {
             ColorKind::Indexed(n @ 8..=15) => self.one(base + 60 + n - 8),
             ColorKind::Indexed(n) => {
                 self.group(3);
-                self.short.text(if base == 30 { b"38;5;" } else { b"48;5;" });
+                self.short
+                    .text(if base == 30 { b"38;5;" } else { b"48;5;" });
                 self.short.parameter(n);
             }
             ColorKind::Rgb(red, green, blue) => {
                 self.group(5);
-                self.short.text(if base == 30 { b"38;2;" } else { b"48;2;" });
+                self.short
+                    .text(if base == 30 { b"38;2;" } else { b"48;2;" });
                 self.short.parameter(red);
                 self.short.parameter(green);
                 self.short.parameter(blue);
@@ -159,8 +169,11 @@ pub(crate) fn color_price(color: Color) -> u32 {
     }
 }
 
+/// An attribute and the SGR code that begins it.
+type Begin = (Attributes, u8);
+
 /// The attributes that one SGR code ends together.
-const FAMILIES: [(u8, Attributes, &[(Attributes, u8)]); 7] = [
+const FAMILIES: [(u8, Attributes, &[Begin]); 7] = [
     (
         22,
         Attributes::BOLD.union(Attributes::DIM),
@@ -189,7 +202,13 @@ fn csi_len(n: u16) -> u32 {
 
 impl Encoder {
     pub(crate) fn new(half_blocks: bool) -> Self {
-        Self { out: Vec::new(), at: At::Unknown, pen: None, width: 0, half_blocks }
+        Self {
+            out: Vec::new(),
+            at: At::Unknown,
+            pen: None,
+            width: 0,
+            half_blocks,
+        }
     }
 
     pub(crate) fn set_width(&mut self, width: u16) {
@@ -209,10 +228,12 @@ impl Encoder {
     fn decimal(&mut self, n: u16) {
         if let Ok(small) = u8::try_from(n) {
             let digits = DECIMAL[usize::from(small)];
-            self.out.extend_from_slice(&digits[..usize::from(digits[3])]);
+            self.out
+                .extend_from_slice(&digits[..usize::from(digits[3])]);
         } else {
             self.decimal(n / 100);
-            self.out.extend_from_slice(&[b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8]);
+            self.out
+                .extend_from_slice(&[b'0' + (n / 10 % 10) as u8, b'0' + (n % 10) as u8]);
         }
     }
 
@@ -338,7 +359,10 @@ impl Encoder {
     /// The parameters that lead to a style by way of a reset.
     fn reset_to(to: Style) -> Parameters {
         let mut parameters = Parameters::new();
-        let plain = Style { underline: Color::DEFAULT, ..to };
+        let plain = Style {
+            underline: Color::DEFAULT,
+            ..to
+        };
         if plain == Style::default() {
             parameters.short.text(b"\x1b[;");
             parameters.count = 1;
@@ -362,7 +386,8 @@ impl Encoder {
             let mut parameters = Parameters::new();
             Self::add_changes(&mut parameters, self.pen.unwrap_or_default(), to);
             parameters.close();
-            self.out.extend_from_slice(&parameters.short.bytes[..parameters.short.len]);
+            self.out
+                .extend_from_slice(&parameters.short.bytes[..parameters.short.len]);
             self.pen = Some(to);
         } else {
             self.change_pen(to);
@@ -384,7 +409,8 @@ impl Encoder {
         }
         if chosen.count > 0 {
             chosen.close();
-            self.out.extend_from_slice(&chosen.short.bytes[..chosen.short.len]);
+            self.out
+                .extend_from_slice(&chosen.short.bytes[..chosen.short.len]);
         }
         if underline != to.underline {
             // A sequence of its own, with colons: a terminal that does not know it ignores only this.
@@ -417,13 +443,20 @@ impl Encoder {
 
     /// What the terminal leaves behind when it erases: known only if it is the default background.
     pub(crate) fn erased(&self) -> Cell {
-        if self.erases_to(Cell::BLANK) { Cell::BLANK } else { Cell::UNKNOWN }
+        if self.erases_to(Cell::BLANK) {
+            Cell::BLANK
+        } else {
+            Cell::UNKNOWN
+        }
     }
 
     /// Readies the pen for erasing to a background.
     pub(crate) fn set_erasing_pen(&mut self, bg: Color) {
         if !self.erases_to(Cell::blank_on(bg)) {
-            self.set_pen(Style { bg, ..self.without_visible() });
+            self.set_pen(Style {
+                bg,
+                ..self.without_visible()
+            });
         }
     }
 
@@ -452,7 +485,8 @@ impl Encoder {
             self.out.push(c as u8);
         } else {
             let mut utf8 = [0; 4];
-            self.out.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+            self.out
+                .extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
         }
     }
 
@@ -460,7 +494,9 @@ impl Encoder {
     #[inline]
     fn dress(&self, cell: Cell, c: char, stats: &mut Stats) -> (Style, char) {
         let style = cell.style();
-        let Some(pen) = self.pen else { return (style, c) };
+        let Some(pen) = self.pen else {
+            return (style, c);
+        };
         if cell.is_blank() {
             if pen.attributes.intersects(Attributes::VISIBLE_ON_BLANK) {
                 return (style, c);
@@ -485,7 +521,14 @@ impl Encoder {
             };
             if price(cell.bg, cell.fg) < price(cell.fg, cell.bg) {
                 stats.exchanged_blocks += 1;
-                return (Style { fg: cell.bg, bg: cell.fg, ..style }, LOWER_HALF);
+                return (
+                    Style {
+                        fg: cell.bg,
+                        bg: cell.fg,
+                        ..style
+                    },
+                    LOWER_HALF,
+                );
             }
         }
         (style, c)

@@ -62,9 +62,19 @@ fn price(from: &[Cell], to: &[Cell]) -> u32 {
         previous_changed = true;
         total += match pen {
             Some(pen) => {
-                (if pen.fg == cell.fg || cell.is_blank() { 0 } else { color_price(cell.fg) })
-                    + (if pen.bg == cell.bg { 0 } else { color_price(cell.bg) })
-                    + (if pen.attributes() == cell.attributes() { 0 } else { 3 })
+                (if pen.fg == cell.fg || cell.is_blank() {
+                    0
+                } else {
+                    color_price(cell.fg)
+                }) + (if pen.bg == cell.bg {
+                    0
+                } else {
+                    color_price(cell.bg)
+                }) + (if pen.attributes() == cell.attributes() {
+                    0
+                } else {
+                    3
+                })
             }
             None => color_price(cell.fg) + color_price(cell.bg),
         };
@@ -97,17 +107,22 @@ impl Planner {
             return None;
         }
         self.prices.clear();
-        self.prices.extend((0..height).map(|y| match (shown.row(y), wanted.row(y)) {
-            (from, to) if from == to => 0,
-            (from, to) => price(from, to),
-        }));
+        self.prices
+            .extend((0..height).map(|y| match (shown.row(y), wanted.row(y)) {
+                (from, to) if from == to => 0,
+                (from, to) => price(from, to),
+            }));
         if self.prices.iter().sum::<u32>() < WORTHWHILE {
             return None;
         }
         self.vote_for_scrolls(shown, wanted);
         let mut best = None;
         for _ in 0..3 {
-            let (index, &votes) = self.votes.iter().enumerate().max_by_key(|(_, votes)| **votes)?;
+            let (index, &votes) = self
+                .votes
+                .iter()
+                .enumerate()
+                .max_by_key(|(_, votes)| **votes)?;
             if votes == 0 {
                 break;
             }
@@ -140,9 +155,13 @@ impl Planner {
                 if self.prices[usize::from(y)] == 0 {
                     continue;
                 }
-                let Some(digest) = digest_of(&wanted.row(y)[band.clone()]) else { continue };
+                let Some(digest) = digest_of(&wanted.row(y)[band.clone()]) else {
+                    continue;
+                };
                 let at = self.bands.partition_point(|entry| entry.0 < digest);
-                let Some(&(found, from)) = self.bands.get(at) else { continue };
+                let Some(&(found, from)) = self.bands.get(at) else {
+                    continue;
+                };
                 let unique = self.bands.get(at + 1).is_none_or(|next| next.0 != digest);
                 if found == digest && unique && from != y {
                     let index = i32::from(from) - i32::from(y) + i32::from(height);
@@ -170,7 +189,11 @@ impl Planner {
             let movable = !to.iter().any(|cell| cell.is_unknown());
             let from = shown.row((y + by) as u16);
             let in_place = i64::from(self.prices[y as usize]);
-            let moved = if from == to { 0 } else { i64::from(price(from, to)) };
+            let moved = if from == to {
+                0
+            } else {
+                i64::from(price(from, to))
+            };
             sum += in_place - moved;
             if !movable || sum < 0 {
                 (start, sum) = (None, 0);
@@ -184,7 +207,11 @@ impl Planner {
         let (start, end, gain) = best?;
         // The rows that come free lie behind the moved ones.
         let (top, bottom) = (start.min(start + by), end.max(end + by));
-        let freed = if by > 0 { end.max(bottom - by)..bottom } else { top..start.min(top - by) };
+        let freed = if by > 0 {
+            end.max(bottom - by)..bottom
+        } else {
+            top..start.min(top - by)
+        };
         let mut gain = gain - i64::from(SCROLL_PRICE);
         for y in freed {
             let to = wanted.row(y as u16);
@@ -195,7 +222,11 @@ impl Planner {
                 return None;
             }
         }
-        let scroll = Scroll { top: top as u16, bottom: bottom as u16, by };
+        let scroll = Scroll {
+            top: top as u16,
+            bottom: bottom as u16,
+            by,
+        };
         (gain > 0).then_some((scroll, gain as u32))
     }
 
@@ -220,7 +251,7 @@ impl Planner {
         let mut best = best_shift(shown, wanted, range.clone(), hint, in_place);
         if best.is_none() {
             self.fruitless += 1;
-            if self.fruitless <= 4 || self.fruitless % 4 == 0 {
+            if self.fruitless <= 4 || self.fruitless.is_multiple_of(4) {
                 let by = self.grams.vote(shown, wanted, first, last)?;
                 best = best_shift(shown, wanted, range, by, in_place);
             }
@@ -249,7 +280,11 @@ fn best_shift(
         if by == 0 || distance * 2 > to - changed.start {
             continue;
         }
-        let shift = Shift { from: changed.start, to, by };
+        let shift = Shift {
+            from: changed.start,
+            to,
+            by,
+        };
         let price = price_shift(shown, wanted, shift);
         if price < least {
             (best, least) = (Some(shift), price);
@@ -265,16 +300,25 @@ fn price_shift(shown: &[Cell], wanted: &[Cell], shift: Shift) -> u32 {
     let sequences = if to == wanted.len() { 8 } else { 18 };
     let (moved, freed) = if by > 0 {
         let kept = to - distance;
-        (price(&shown[from + distance..to], &wanted[from..kept]), &wanted[kept..to])
+        (
+            price(&shown[from + distance..to], &wanted[from..kept]),
+            &wanted[kept..to],
+        )
     } else {
         let start = from + distance;
-        (price(&shown[from..to - distance], &wanted[start..to]), &wanted[from..start])
+        (
+            price(&shown[from..to - distance], &wanted[start..to]),
+            &wanted[from..start],
+        )
     };
     sequences + moved + price(&[], freed)
 }
 
 fn price_from_blank(to: &[Cell]) -> u32 {
-    let last = to.iter().rposition(|cell| *cell != Cell::BLANK).map_or(0, |x| x + 1);
+    let last = to
+        .iter()
+        .rposition(|cell| *cell != Cell::BLANK)
+        .map_or(0, |x| x + 1);
     price(&[], &to[..last])
 }
 
@@ -311,9 +355,9 @@ const GRAM: usize = 3;
 const REPEATED: u32 = u32::MAX;
 
 fn gram(digests: &[u64]) -> u64 {
-    digests
-        .iter()
-        .fold(0, |sum: u64, &digest| (sum.rotate_left(21) ^ digest).wrapping_mul(0x2545_F491_4F6C_DD1D))
+    digests.iter().fold(0, |sum: u64, &digest| {
+        (sum.rotate_left(21) ^ digest).wrapping_mul(0x2545_F491_4F6C_DD1D)
+    })
 }
 
 impl Grams {
@@ -329,7 +373,8 @@ impl Grams {
             1
         });
         self.digests.clear();
-        self.digests.extend(shown[first..].iter().map(|cell| cell.digest()));
+        self.digests
+            .extend(shown[first..].iter().map(|cell| cell.digest()));
         for at in 0..self.digests.len().saturating_sub(GRAM - 1) {
             let digest = gram(&self.digests[at..at + GRAM]);
             let generation = self.generation;
@@ -337,11 +382,16 @@ impl Grams {
             if slot.generation == generation {
                 slot.at = REPEATED;
             } else {
-                *slot = Slot { digest, generation, at: at as u32 };
+                *slot = Slot {
+                    digest,
+                    generation,
+                    at: at as u32,
+                };
             }
         }
         self.digests.clear();
-        self.digests.extend(wanted[first..=last].iter().map(|cell| cell.digest()));
+        self.digests
+            .extend(wanted[first..=last].iter().map(|cell| cell.digest()));
         self.votes.clear();
         self.votes.resize(shown.len() * 2 + 1, 0);
         for at in 0..self.digests.len().saturating_sub(GRAM - 1) {
@@ -353,7 +403,11 @@ impl Grams {
             }
         }
         self.votes[shown.len()] = 0;
-        let (index, &votes) = self.votes.iter().enumerate().max_by_key(|(_, votes)| **votes)?;
+        let (index, &votes) = self
+            .votes
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, votes)| **votes)?;
         (votes >= 3).then(|| index as i32 - shown.len() as i32)
     }
 

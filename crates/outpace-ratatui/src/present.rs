@@ -99,7 +99,10 @@ impl Forgotten {
         if newer.all {
             self.everything();
         }
-        newer.ranges.drain(..).for_each(|(from, to)| self.cells(from, to));
+        newer
+            .ranges
+            .drain(..)
+            .for_each(|(from, to)| self.cells(from, to));
         newer.all = false;
     }
 
@@ -119,7 +122,11 @@ impl Forgotten {
 pub(crate) enum Motion {
     AppendLines(u16),
     #[cfg_attr(not(feature = "scrolling-regions"), expect(dead_code))]
-    Scroll { top: u16, bottom: u16, by: i32 },
+    Scroll {
+        top: u16,
+        bottom: u16,
+        by: i32,
+    },
 }
 
 pub(crate) struct Painter {
@@ -132,7 +139,12 @@ pub(crate) struct Painter {
 
 impl Painter {
     pub(crate) fn new(renderer: Renderer, output: Output) -> Self {
-        Self { renderer, output, stats: Stats::default(), closed: Arc::default() }
+        Self {
+            renderer,
+            output,
+            stats: Stats::default(),
+            closed: Arc::default(),
+        }
     }
 
     fn paint(&mut self, screen: &Screen, forgotten: &mut Forgotten) -> io::Result<()> {
@@ -216,7 +228,10 @@ pub(crate) struct Failure {
 
 impl Failure {
     fn new(error: &io::Error) -> Self {
-        Self { kind: error.kind(), text: format!("the terminal is gone: {error}") }
+        Self {
+            kind: error.kind(),
+            text: format!("the terminal is gone: {error}"),
+        }
     }
 
     fn report(&self) -> io::Error {
@@ -248,9 +263,14 @@ impl Mailbox {
         loop {
             let mut letters = self.letters();
             while letters.waiting.is_none() && !letters.stop {
-                letters = self.arrived.wait(letters).unwrap_or_else(PoisonError::into_inner);
+                letters = self
+                    .arrived
+                    .wait(letters)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
-            let Some(mut letter) = letters.waiting.take() else { break };
+            let Some(mut letter) = letters.waiting.take() else {
+                break;
+            };
             letters.busy_since = Some(Instant::now());
             drop(letters);
 
@@ -328,14 +348,22 @@ impl Drop for Ended<'_> {
 
 /// How frames get to the terminal.
 pub(crate) enum Presenter {
-    Direct { painter: Box<Painter>, error: Option<Failure> },
-    Threaded { mailbox: Arc<Mailbox>, max_lag: Option<Duration> },
+    Direct {
+        painter: Box<Painter>,
+        error: Option<Failure>,
+    },
+    Threaded {
+        mailbox: Arc<Mailbox>,
+        max_lag: Option<Duration>,
+    },
 }
-
 
 impl Presenter {
     pub(crate) fn direct(painter: Painter) -> Self {
-        Self::Direct { painter: Box::new(painter), error: None }
+        Self::Direct {
+            painter: Box::new(painter),
+            error: None,
+        }
     }
 
     pub(crate) fn threaded(painter: Painter, max_lag: Option<Duration>) -> io::Result<Self> {
@@ -355,11 +383,7 @@ impl Presenter {
     }
 
     /// Shows a screen: at once, or as soon as the terminal has time. `forgotten` is empty afterwards.
-    pub(crate) fn present(
-        &mut self,
-        screen: &Screen,
-        forgotten: &mut Forgotten,
-    ) -> io::Result<()> {
+    pub(crate) fn present(&mut self, screen: &Screen, forgotten: &mut Forgotten) -> io::Result<()> {
         let (mailbox, max_lag) = match self {
             Self::Direct { painter, error } => {
                 if let Some(failure) = error {
@@ -382,7 +406,9 @@ impl Presenter {
             drop(letters);
             letters = mailbox.wait_until(None, |letters| {
                 letters.error.is_some()
-                    || letters.busy_since.is_none_or(|since| since.elapsed() < limit)
+                    || letters
+                        .busy_since
+                        .is_none_or(|since| since.elapsed() < limit)
             });
         }
         // An unread letter is replaced, but what it said to forget still holds.
@@ -452,8 +478,13 @@ impl Presenter {
             Self::Direct { painter, .. } => painter.stats(),
             Self::Threaded { mailbox, .. } => {
                 let letters = mailbox.letters();
-                let behind = letters.busy_since.map_or(Duration::ZERO, |since| since.elapsed());
-                let mut stats = Stats { frames_skipped: letters.skipped, ..letters.stats };
+                let behind = letters
+                    .busy_since
+                    .map_or(Duration::ZERO, |since| since.elapsed());
+                let mut stats = Stats {
+                    frames_skipped: letters.skipped,
+                    ..letters.stats
+                };
                 stats.time_behind += behind;
                 stats
             }
@@ -463,9 +494,10 @@ impl Presenter {
     /// What others use to give the terminal back while this presenter may still be in use.
     pub(crate) fn closer(&self) -> Closer {
         match self {
-            Self::Direct { painter, .. } => {
-                Closer { closed: painter.closed.clone(), mailbox: None }
-            }
+            Self::Direct { painter, .. } => Closer {
+                closed: painter.closed.clone(),
+                mailbox: None,
+            },
             Self::Threaded { mailbox, .. } => Closer {
                 closed: mailbox.painter().closed.clone(),
                 mailbox: Some(mailbox.clone()),
@@ -477,14 +509,21 @@ impl Presenter {
     /// read for so long.
     pub(crate) fn close(&mut self, limit: Duration) -> io::Result<()> {
         match self {
-            Self::Direct { painter, error: None } => painter.close(),
+            Self::Direct {
+                painter,
+                error: None,
+            } => painter.close(),
             Self::Direct { .. } => Ok(()),
             Self::Threaded { mailbox, .. } => {
                 mailbox.letters().stop = true;
                 mailbox.arrived.notify_one();
                 let stopped = mailbox.wait_until(Some(limit), |letters| letters.stopped);
                 let (stopped, failed) = (stopped.stopped, stopped.error.is_some());
-                if stopped && !failed { mailbox.painter().close() } else { Ok(()) }
+                if stopped && !failed {
+                    mailbox.painter().close()
+                } else {
+                    Ok(())
+                }
             }
         }
     }

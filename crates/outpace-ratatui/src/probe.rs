@@ -98,20 +98,31 @@ pub(crate) struct Findings {
 pub(crate) fn find_out(terminal: &File, options: &Options) -> io::Result<Findings> {
     let by_name = options.capabilities.unwrap_or_else(|| {
         let variable = |name| std::env::var(name).unwrap_or_default();
-        by_name(&variable("TERM"), !variable("TMUX").is_empty(), !variable("ZELLIJ").is_empty())
+        by_name(
+            &variable("TERM"),
+            !variable("TMUX").is_empty(),
+            !variable("ZELLIJ").is_empty(),
+        )
     });
-    let mut findings = Findings { capabilities: by_name, cursor: None };
+    let mut findings = Findings {
+        capabilities: by_name,
+        cursor: None,
+    };
     if options.capabilities.is_some() || !terminal.is_terminal() {
         return Ok(findings);
     }
     if std::env::var_os("TERM").is_none_or(|term| term == "dumb") {
         return Ok(findings);
     }
-    let Ok(mut conversation) = Conversation::start(terminal) else { return Ok(findings) };
+    let Ok(mut conversation) = Conversation::start(terminal) else {
+        return Ok(findings);
+    };
     let test_repeat = options.owns_screen && by_name.repeat == Repeat::Nothing;
     let answers = conversation.ask(test_repeat)?;
     conversation.end()?;
-    findings.cursor = answers.cursor.map(|(x, y)| if test_repeat { (0, y) } else { (x, y) });
+    findings.cursor = answers
+        .cursor
+        .map(|(x, y)| if test_repeat { (0, y) } else { (x, y) });
     findings.capabilities.synchronized = answers.synchronized;
     if let Some(alternate) = answers.alternate_screen {
         findings.capabilities.alternate_screen = alternate;
@@ -130,17 +141,32 @@ fn by_name(term: &str, tmux: bool, zellij: bool) -> Capabilities {
         return basic;
     }
     if tmux || starts(&["tmux"]) {
-        return Capabilities { erase_to_background: true, ..basic };
+        return Capabilities {
+            erase_to_background: true,
+            ..basic
+        };
     }
-    if starts(&["alacritty", "xterm-kitty", "foot", "wezterm", "xterm-ghostty", "ghostty"]) {
+    if starts(&[
+        "alacritty",
+        "xterm-kitty",
+        "foot",
+        "wezterm",
+        "xterm-ghostty",
+        "ghostty",
+    ]) {
         return Capabilities {
             erase_to_background: true,
             repeat: Repeat::Anything,
             ..basic
         };
     }
-    if starts(&["xterm", "linux", "konsole", "vte", "gnome", "rxvt", "st-", "contour", "mintty"]) {
-        return Capabilities { erase_to_background: true, ..basic };
+    if starts(&[
+        "xterm", "linux", "konsole", "vte", "gnome", "rxvt", "st-", "contour", "mintty",
+    ]) {
+        return Capabilities {
+            erase_to_background: true,
+            ..basic
+        };
     }
     if starts(&["dumb"]) || term.is_empty() {
         return Capabilities::least();
@@ -148,8 +174,11 @@ fn by_name(term: &str, tmux: bool, zellij: bool) -> Capabilities {
     basic
 }
 
+/// An optimisation's name, and what turns it off.
+type Optimisation = (&'static str, fn(&mut Capabilities));
+
 /// The optimisations that `OUTPACE_DRAW_OFF` can turn off.
-const OPTIMISATIONS: [(&str, fn(&mut Capabilities)); 7] = [
+const OPTIMISATIONS: [Optimisation; 7] = [
     ("sync", |c| c.synchronized = false),
     ("repeat", |c| c.repeat = Repeat::Nothing),
     ("scroll", |c| c.scroll = false),
@@ -168,7 +197,11 @@ pub(crate) fn without_disabled(capabilities: Capabilities) -> io::Result<Capabil
 }
 
 fn without(mut capabilities: Capabilities, list: &str) -> Result<Capabilities, String> {
-    for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+    for word in list
+        .split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+    {
         let known = OPTIMISATIONS.iter().find(|(name, _)| *name == word);
         let Some((_, turn_off)) = known else {
             let names: Vec<_> = OPTIMISATIONS.iter().map(|(name, _)| *name).collect();
@@ -197,12 +230,19 @@ impl Answers {
     fn parse(input: &[u8]) -> Self {
         let mut answers = Self::default();
         for piece in input.split(|byte| *byte == 0x1b).skip(1) {
-            let Some(body) = piece.strip_prefix(b"[") else { continue };
+            let Some(body) = piece.strip_prefix(b"[") else {
+                continue;
+            };
             let Some(end) = body.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
                 continue;
             };
-            let Ok(text) = std::str::from_utf8(&body[..end]) else { continue };
-            let mut numbers = text.trim_start_matches('?').trim_end_matches('$').split(';');
+            let Ok(text) = std::str::from_utf8(&body[..end]) else {
+                continue;
+            };
+            let mut numbers = text
+                .trim_start_matches('?')
+                .trim_end_matches('$')
+                .split(';');
             let mut next = || numbers.next().and_then(|number| number.parse::<u16>().ok());
             match (text.starts_with('?'), body[end]) {
                 (true, b'c') => answers.complete = true,
@@ -235,8 +275,16 @@ struct Conversation {
 impl Conversation {
     fn start(terminal: &File) -> io::Result<Self> {
         let input = sys::readable_twin(terminal)?;
-        let modes = if sys::is_raw(&input) { None } else { Some(sys::make_raw(&input)?) };
-        Ok(Self { output: terminal.try_clone()?, input, modes })
+        let modes = if sys::is_raw(&input) {
+            None
+        } else {
+            Some(sys::make_raw(&input)?)
+        };
+        Ok(Self {
+            output: terminal.try_clone()?,
+            input,
+            modes,
+        })
     }
 
     /// Asks for synchronized output, the screen in use and the cursor, and, last, for what every
@@ -248,7 +296,10 @@ impl Conversation {
         }
         let repeat = if test_repeat { "\r \x1b[3b" } else { "" };
         let undo = if test_repeat { "\r\x1b[K" } else { "" };
-        write!(self.output, "{repeat}\x1b[6n{undo}\x1b[?1049$p\x1b[?2026$p\x1b[c")?;
+        write!(
+            self.output,
+            "{repeat}\x1b[6n{undo}\x1b[?1049$p\x1b[?2026$p\x1b[c"
+        )?;
         self.listen(ANSWER_LIMIT, |answers| answers.complete)
     }
 
@@ -348,11 +399,17 @@ mod tests {
             complete: true,
         };
         assert_eq!(Answers::parse(input), expected);
-        assert_eq!(Answers::parse(b"\x1b[?2026;0$y\x1b[?1049;0$y").alternate_screen, None);
-        assert_eq!(Answers::parse(b"\x1b[\x1b\x1b[;;R\x1b[?c\xff"), Answers {
-            complete: true,
-            ..Answers::default()
-        });
+        assert_eq!(
+            Answers::parse(b"\x1b[?2026;0$y\x1b[?1049;0$y").alternate_screen,
+            None
+        );
+        assert_eq!(
+            Answers::parse(b"\x1b[\x1b\x1b[;;R\x1b[?c\xff"),
+            Answers {
+                complete: true,
+                ..Answers::default()
+            }
+        );
     }
 
     #[test]
@@ -360,7 +417,10 @@ mod tests {
         let off = without(Capabilities::full(), " shift, repeat,").unwrap();
         assert!(!off.shift && off.scroll && off.repeat == Repeat::Nothing);
         let error = without(Capabilities::full(), "shfit").unwrap_err();
-        assert!(error.contains("`shfit`") && error.contains("sync,repeat,scroll"), "{error}");
+        assert!(
+            error.contains("`shfit`") && error.contains("sync,repeat,scroll"),
+            "{error}"
+        );
     }
 
     #[test]

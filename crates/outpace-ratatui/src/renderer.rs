@@ -96,7 +96,9 @@ impl Renderer {
     /// Whether the last frame printed this cell, if that is recorded.
     pub fn was_written(&self, x: u16, y: u16) -> bool {
         let at = usize::from(y) * usize::from(self.shown.width()) + usize::from(x);
-        self.written.as_ref().is_some_and(|written| written.get(at) == Some(&true))
+        self.written
+            .as_ref()
+            .is_some_and(|written| written.get(at) == Some(&true))
     }
 
     /// The bytes that turn what the terminal shows into `wanted`; none if it shows that already.
@@ -197,7 +199,9 @@ impl Renderer {
         }
         for _ in 0..MAX_SCROLLS {
             let from_top = self.capabilities.alternate_screen;
-            let Some(scroll) = self.planner.find_scroll(&self.shown, wanted, from_top) else { break };
+            let Some(scroll) = self.planner.find_scroll(&self.shown, wanted, from_top) else {
+                break;
+            };
             self.scroll(scroll);
         }
     }
@@ -213,7 +217,8 @@ impl Renderer {
             self.set_margins(top, bottom);
         }
         self.encoder.move_to(0, top);
-        self.encoder.csi(by.unsigned_abs() as u16, if by > 0 { b'M' } else { b'L' });
+        self.encoder
+            .csi(by.unsigned_abs() as u16, if by > 0 { b'M' } else { b'L' });
         if margins {
             self.encoder.text("\x1b[r");
             self.encoder.at = At::Unknown;
@@ -248,7 +253,11 @@ impl Renderer {
         let by = by.clamp(-i32::from(bottom - top), i32::from(bottom - top));
         // Terminals ignore a region of one row. With the row below it does, and that is repaired by
         // the next frame.
-        let region = if bottom - top == 1 { (bottom + 1).min(height) } else { bottom };
+        let region = if bottom - top == 1 {
+            (bottom + 1).min(height)
+        } else {
+            bottom
+        };
         self.encoder.out.clear();
         self.encoder.set_erasing_pen(Color::DEFAULT);
         self.set_margins(top, region);
@@ -294,7 +303,9 @@ impl Renderer {
         if !self.capabilities.shift {
             return 0;
         }
-        let found = self.planner.find_shift(self.shown.row(y), wanted.row(y), hint);
+        let found = self
+            .planner
+            .find_shift(self.shown.row(y), wanted.row(y), hint);
         let Some(shift) = found else { return hint };
         let Shift { from, to, by } = shift;
         let distance = by.unsigned_abs() as usize;
@@ -363,7 +374,10 @@ impl Renderer {
     fn erase_tail(&mut self, blank: Cell, x: usize, y: u16) -> bool {
         let start = self.shown.index(0, y);
         let row = &self.shown.cells()[start + x..start + usize::from(self.shown.width())];
-        let to_print = row.iter().rposition(|cell| *cell != blank).map_or(0, |last| last + 1);
+        let to_print = row
+            .iter()
+            .rposition(|cell| *cell != blank)
+            .map_or(0, |last| last + 1);
         if to_print <= 3 || !self.may_erase_to(blank) {
             return false;
         }
@@ -426,7 +440,10 @@ impl Renderer {
         }
         let alike = target[x..].iter().take_while(|next| **next == cell).count();
         let shown = &self.shown.cells()[start + x..start + x + alike];
-        shown.iter().rposition(|old| *old != cell).map_or(1, |last| last + 1)
+        shown
+            .iter()
+            .rposition(|old| *old != cell)
+            .map_or(1, |last| last + 1)
     }
 
     /// Erases a run of blanks in the middle of a row (ECH), where repeating is not at hand or longer.
@@ -473,7 +490,10 @@ impl Renderer {
         let target = &wanted.cells()[start..start + width];
         if cell.is_continuation() {
             // Its head shows already, but this part of it is unknown: draw the whole again.
-            let head = (0..x).rev().find(|&at| !target[at].is_continuation()).unwrap_or(0);
+            let head = (0..x)
+                .rev()
+                .find(|&at| !target[at].is_continuation())
+                .unwrap_or(0);
             return if target[head].is_unknown() || target[head].is_continuation() {
                 x + 1
             } else {
@@ -571,14 +591,18 @@ impl Renderer {
 /// Where the run of equal blanks at the end of a row begins.
 fn blank_tail(row: &[Cell]) -> usize {
     match row.last() {
-        Some(&last) if last.is_blank() => {
-            row.iter().rposition(|cell| *cell != last).map_or(0, |x| x + 1)
-        }
+        Some(&last) if last.is_blank() => row
+            .iter()
+            .rposition(|cell| *cell != last)
+            .map_or(0, |x| x + 1),
         _ => row.len(),
     }
 }
 
 /// How many columns the symbol at `x` takes.
 fn columns_of(row: &[Cell], x: usize) -> usize {
-    1 + row[x + 1..].iter().take_while(|cell| cell.is_continuation()).count()
+    1 + row[x + 1..]
+        .iter()
+        .take_while(|cell| cell.is_continuation())
+        .count()
 }

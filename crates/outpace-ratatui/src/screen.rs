@@ -174,7 +174,10 @@ impl Cell {
         underline: Color::DEFAULT,
     };
     /// In what is wanted: leave what is there. In what is shown: nobody knows.
-    pub(crate) const UNKNOWN: Self = Self { glyph: UNKNOWN, ..Self::BLANK };
+    pub(crate) const UNKNOWN: Self = Self {
+        glyph: UNKNOWN,
+        ..Self::BLANK
+    };
 
     #[inline]
     fn new(symbol: u32, style: Style) -> Self {
@@ -204,7 +207,12 @@ impl Cell {
 
     #[inline]
     pub(crate) const fn style(self) -> Style {
-        Style { fg: self.fg, bg: self.bg, underline: self.underline, attributes: self.attributes() }
+        Style {
+            fg: self.fg,
+            bg: self.bg,
+            underline: self.underline,
+            attributes: self.attributes(),
+        }
     }
 
     #[inline]
@@ -263,9 +271,12 @@ impl Cell {
         match self.as_char() {
             Some(FULL_BLOCK) if self.fg.is_explicit() => Self::blank_on(self.fg),
             Some(UPPER_HALF | LOWER_HALF) if both && self.fg == self.bg => Self::blank_on(self.bg),
-            Some(LOWER_HALF) if both => {
-                Self { glyph: UPPER_HALF as u32, fg: self.bg, bg: self.fg, ..self }
-            }
+            Some(LOWER_HALF) if both => Self {
+                glyph: UPPER_HALF as u32,
+                fg: self.bg,
+                bg: self.fg,
+                ..self
+            },
             _ => self,
         }
     }
@@ -491,7 +502,11 @@ impl Screen {
             return;
         }
         let fits = width >= 1 && width <= self.width - x;
-        let id = if fits { self.symbol_id(symbol) } else { ' ' as u32 };
+        let id = if fits {
+            self.symbol_id(symbol)
+        } else {
+            ' ' as u32
+        };
         let width = if fits { usize::from(width) } else { 1 };
         let cell = Cell::new(id, style).canonical(self.half_blocks);
         let at = self.index(x, y);
@@ -501,7 +516,13 @@ impl Screen {
         self.break_wide_after(at + width, y);
         self.cells[at] = cell;
         if width > 1 {
-            let tail = Cell::new(CONTINUATION, Style { bg: style.bg, ..Style::default() });
+            let tail = Cell::new(
+                CONTINUATION,
+                Style {
+                    bg: style.bg,
+                    ..Style::default()
+                },
+            );
             self.cells[at + 1..at + width].fill(tail);
         }
     }
@@ -522,7 +543,11 @@ impl Screen {
     fn intern(&mut self, symbol: &str) -> u32 {
         if !symbol.contains('\x1b') && symbol.chars().any(char::is_control) {
             // A stray control character would move the cursor behind our back.
-            return match symbol.chars().filter(|c| !c.is_control()).collect::<String>() {
+            return match symbol
+                .chars()
+                .filter(|c| !c.is_control())
+                .collect::<String>()
+            {
                 clean if clean.is_empty() => ' ' as u32,
                 clean => self.symbol_id(&clean),
             };
@@ -613,11 +638,17 @@ impl Screen {
     /// row it is the highlight, which then goes on to the right; elsewhere nothing.
     #[cold]
     fn blank_continuations(&mut self, from: usize, row_end: usize) {
-        let columns = self.cells[from..row_end].iter().take_while(|cell| cell.is_continuation());
+        let columns = self.cells[from..row_end]
+            .iter()
+            .take_while(|cell| cell.is_continuation());
         let end = from + columns.count();
         let bg = self.cells[from].bg;
         let goes_on = end < row_end && self.cells[end].bg == bg;
-        self.cells[from..end].fill(if goes_on { Cell::blank_on(bg) } else { Cell::BLANK });
+        self.cells[from..end].fill(if goes_on {
+            Cell::blank_on(bg)
+        } else {
+            Cell::BLANK
+        });
     }
 
     /// Blanks cells from one position up to another, in reading order.
@@ -638,6 +669,13 @@ impl Screen {
     /// Blanks the whole screen.
     pub fn clear(&mut self) {
         self.cells.fill(Cell::BLANK);
+    }
+
+    /// Blanks the cells that were never touched.
+    pub(crate) fn claim(&mut self) {
+        for cell in self.cells.iter_mut().filter(|cell| cell.is_unknown()) {
+            *cell = Cell::BLANK;
+        }
     }
 
     /// Changes the size, keeping what lies in both; new cells are untouched.
@@ -678,14 +716,19 @@ impl Screen {
         if top >= bottom {
             return;
         }
-        let (start, end) = (self.index(0, top), usize::from(bottom) * usize::from(self.width));
+        let (start, end) = (
+            self.index(0, top),
+            usize::from(bottom) * usize::from(self.width),
+        );
         let rows = i32::from(bottom - top);
-        let distance = by.unsigned_abs().min(rows.unsigned_abs()) as usize * usize::from(self.width);
+        let distance =
+            by.unsigned_abs().min(rows.unsigned_abs()) as usize * usize::from(self.width);
         if by > 0 {
             self.cells.copy_within(start + distance..end, start);
             self.cells[end - distance..end].fill(blank);
         } else {
-            self.cells.copy_within(start..end - distance, start + distance);
+            self.cells
+                .copy_within(start..end - distance, start + distance);
             self.cells[start..start + distance].fill(blank);
         }
     }
@@ -696,7 +739,11 @@ mod tests {
     use super::*;
 
     fn style(fg: Color, bg: Color) -> Style {
-        Style { fg, bg, ..Style::default() }
+        Style {
+            fg,
+            bg,
+            ..Style::default()
+        }
     }
 
     #[test]
@@ -713,7 +760,11 @@ mod tests {
         assert_eq!(cells[0], cells[1]);
         assert_eq!(cells[2], cells[3]);
         assert_eq!(cells[3], cells[4]);
-        assert_eq!(screen.text(5, 0), "▄", "the default colours cannot change places");
+        assert_eq!(
+            screen.text(5, 0),
+            "▄",
+            "the default colours cannot change places"
+        );
     }
 
     #[test]
@@ -721,7 +772,10 @@ mod tests {
         let mut screen = Screen::new(2, 1);
         screen.exchange_half_blocks(false);
         screen.put(0, 0, "▄█", style(Color::indexed(1), Color::indexed(2)));
-        assert_eq!((screen.text(0, 0), screen.text(1, 0)), ("▄".into(), "█".into()));
+        assert_eq!(
+            (screen.text(0, 0), screen.text(1, 0)),
+            ("▄".into(), "█".into())
+        );
     }
 
     #[test]
@@ -749,7 +803,10 @@ mod tests {
         let mut screen = Screen::new(3, 1);
         screen.put_symbol(0, 0, "\n", 1, Style::default());
         screen.put_symbol(1, 0, "a\t", 1, Style::default());
-        assert_eq!((screen.text(0, 0), screen.text(1, 0)), (" ".into(), "a".into()));
+        assert_eq!(
+            (screen.text(0, 0), screen.text(1, 0)),
+            (" ".into(), "a".into())
+        );
     }
 
     #[test]
@@ -758,7 +815,13 @@ mod tests {
         for n in 0..Symbols::LIMIT + 10 {
             let letter = char::from_u32(0x4e00 + (n / 100) as u32).unwrap();
             let mark = char::from_u32(0x300 + (n % 100) as u32).unwrap();
-            screen.put_symbol((n % 2) as u16, 0, &format!("{letter}{mark}"), 1, Style::default());
+            screen.put_symbol(
+                (n % 2) as u16,
+                0,
+                &format!("{letter}{mark}"),
+                1,
+                Style::default(),
+            );
             screen.put_symbol(3, 0, "e\u{301}", 1, Style::default());
         }
         assert!(screen.symbols.entries.len() < 20);

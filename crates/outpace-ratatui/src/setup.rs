@@ -98,7 +98,9 @@ pub fn restore() {
 /// # Errors
 /// If the terminal is gone.
 pub fn try_restore() -> io::Result<()> {
-    let Some(session) = session().take() else { return Ok(()) };
+    let Some(session) = session().take() else {
+        return Ok(());
+    };
     session.end()
 }
 
@@ -131,7 +133,9 @@ where
 /// If there is no session.
 pub fn suspend() -> io::Result<()> {
     if session().is_none() {
-        return Err(io::Error::other("nothing to suspend: call outpace_ratatui::init first"));
+        return Err(io::Error::other(
+            "nothing to suspend: call outpace_ratatui::init first",
+        ));
     }
     sys::stop();
     Ok(())
@@ -140,14 +144,26 @@ pub fn suspend() -> io::Result<()> {
 impl Session {
     fn begin(terminal: File, alternate_screen: bool) -> io::Result<Self> {
         let input = sys::readable_twin(&terminal)?;
-        let leave = if alternate_screen { LEAVE } else { LEAVE_INLINE };
+        let leave = if alternate_screen {
+            LEAVE
+        } else {
+            LEAVE_INLINE
+        };
         let no_terminal = |error: io::Error| {
             let advice = "draw on Target::Tty to reach the one the program was started from";
-            io::Error::new(error.kind(), format!("this is no terminal ({error}); {advice}"))
+            io::Error::new(
+                error.kind(),
+                format!("this is no terminal ({error}); {advice}"),
+            )
         };
         sys::catch_stops(&terminal, leave).map_err(no_terminal)?;
         let modes = sys::make_raw(&input).map_err(no_terminal)?;
-        let session = Self { terminal, modes, alternate_screen, closer: None };
+        let session = Self {
+            terminal,
+            modes,
+            alternate_screen,
+            closer: None,
+        };
         session.enter()?;
         Ok(session)
     }
@@ -164,7 +180,11 @@ impl Session {
             closer.close(PATIENCE);
         }
         sys::ignore_stops();
-        let leave = if self.alternate_screen { LEAVE } else { LEAVE_INLINE };
+        let leave = if self.alternate_screen {
+            LEAVE
+        } else {
+            LEAVE_INLINE
+        };
         let mut written = Ok(());
         if sys::wait_writable(&self.terminal, Some(PATIENCE))? {
             written = (&self.terminal).write_all(leave.as_bytes());

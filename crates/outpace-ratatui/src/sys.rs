@@ -72,8 +72,11 @@ pub(crate) fn restore_modes(terminal: impl AsFd, modes: &Modes) -> io::Result<()
 
 /// Whether keys are delivered as they are pressed.
 pub(crate) fn is_raw(terminal: impl AsFd) -> bool {
-    tcgetattr(terminal)
-        .is_ok_and(|modes| !modes.local_modes.intersects(LocalModes::ICANON | LocalModes::ECHO))
+    tcgetattr(terminal).is_ok_and(|modes| {
+        !modes
+            .local_modes
+            .intersects(LocalModes::ICANON | LocalModes::ECHO)
+    })
 }
 
 /// The terminal of this process, for reading and writing.

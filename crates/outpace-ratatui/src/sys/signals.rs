@@ -99,7 +99,10 @@ fn replace(signal: libc::c_int, expected: usize, action: usize) -> bool {
 fn handlers() -> [(libc::c_int, usize); 2] {
     let stop: extern "C" fn(libc::c_int) = on_stop;
     let proceed: extern "C" fn(libc::c_int) = on_continue;
-    [(libc::SIGTSTP, stop as usize), (libc::SIGCONT, proceed as usize)]
+    [
+        (libc::SIGTSTP, stop as usize),
+        (libc::SIGCONT, proceed as usize),
+    ]
 }
 
 pub(super) fn catch_stops(terminal: File, farewell: &'static str) -> io::Result<()> {
@@ -111,7 +114,11 @@ pub(super) fn catch_stops(terminal: File, farewell: &'static str) -> io::Result<
         }
         modes.assume_init()
     };
-    let stops = Box::leak(Box::new(Stops { terminal, modes, farewell }));
+    let stops = Box::leak(Box::new(Stops {
+        terminal,
+        modes,
+        farewell,
+    }));
     STOPS.store(stops, Ordering::Release);
     STOPPED.store(false, Ordering::Release);
     for (signal, handler) in handlers() {

@@ -84,7 +84,10 @@ impl Dimensions for AlacrittySize {
 impl Alacritty {
     fn new(width: u16, height: u16) -> Self {
         let size = AlacrittySize(width, height);
-        let config = alacritty_terminal::term::Config { scrolling_history: 0, ..Default::default() };
+        let config = alacritty_terminal::term::Config {
+            scrolling_history: 0,
+            ..Default::default()
+        };
         let listener = alacritty_terminal::event::VoidListener;
         Self {
             term: alacritty_terminal::Term::new(config, &size, listener),
@@ -126,7 +129,11 @@ impl Emulator for Alacritty {
     fn look(&mut self, x: u16, y: u16) -> Look {
         let cell = &self.term.grid()[Line(y.into())][Column(x.into())];
         let spacer = cell.flags.contains(Flags::WIDE_CHAR_SPACER);
-        let mut text = if spacer { String::new() } else { String::from(cell.c) };
+        let mut text = if spacer {
+            String::new()
+        } else {
+            String::from(cell.c)
+        };
         text.extend(cell.zerowidth().into_iter().flatten());
         let has = |flags| cell.flags.contains(flags);
         Look {
@@ -149,7 +156,11 @@ impl Emulator for Alacritty {
     }
 
     fn cursor_visible(&mut self) -> Option<bool> {
-        Some(self.term.mode().contains(alacritty_terminal::term::TermMode::SHOW_CURSOR))
+        Some(
+            self.term
+                .mode()
+                .contains(alacritty_terminal::term::TermMode::SHOW_CURSOR),
+        )
     }
 }
 
@@ -179,7 +190,8 @@ impl Emulator for Avt {
     }
 
     fn feed(&mut self, bytes: &[u8]) {
-        self.0.feed(std::str::from_utf8(bytes).expect("whole characters"));
+        self.0
+            .feed(std::str::from_utf8(bytes).expect("whole characters"));
     }
 
     fn resize(&mut self, width: u16, height: u16) {
@@ -191,7 +203,11 @@ impl Emulator for Avt {
         let cell = &screen.line(y.into()).expect("in range").cells()[usize::from(x)];
         let pen = cell.pen();
         Look {
-            text: if cell.width() == 0 { String::new() } else { cell.char().into() },
+            text: if cell.width() == 0 {
+                String::new()
+            } else {
+                cell.char().into()
+            },
             fg: avt_color(pen.foreground()),
             bg: avt_color(pen.background()),
             modifier: flag(pen.is_bold(), Modifier::BOLD)
@@ -352,10 +368,14 @@ impl Emulator for Wezterm {
     fn look(&mut self, x: u16, y: u16) -> Look {
         use tattoy_wezterm_term::{Intensity, Underline};
         let previous_is_wide = x > 0
-            && self.0.screen_mut().get_cell((x - 1).into(), y.into()).is_some_and(|c| c.width() > 1);
+            && self
+                .0
+                .screen_mut()
+                .get_cell((x - 1).into(), y.into())
+                .is_some_and(|c| c.width() > 1);
         let Some(cell) = self.0.screen_mut().get_cell(x.into(), y.into()) else {
             return Look {
-                text: " ".into(),
+                text: if previous_is_wide { "" } else { " " }.into(),
                 fg: Color::Reset,
                 bg: Color::Reset,
                 modifier: Modifier::empty(),
@@ -363,13 +383,20 @@ impl Emulator for Wezterm {
         };
         let attributes = cell.attrs();
         Look {
-            text: if previous_is_wide { String::new() } else { cell.str().into() },
+            text: if previous_is_wide {
+                String::new()
+            } else {
+                cell.str().into()
+            },
             fg: wezterm_color(attributes.foreground()),
             bg: wezterm_color(attributes.background()),
             modifier: flag(attributes.intensity() == Intensity::Bold, Modifier::BOLD)
                 | flag(attributes.intensity() == Intensity::Half, Modifier::DIM)
                 | flag(attributes.italic(), Modifier::ITALIC)
-                | flag(attributes.underline() != Underline::None, Modifier::UNDERLINED)
+                | flag(
+                    attributes.underline() != Underline::None,
+                    Modifier::UNDERLINED,
+                )
                 | flag(attributes.reverse(), Modifier::REVERSED)
                 | flag(attributes.invisible(), Modifier::HIDDEN)
                 | flag(attributes.strikethrough(), Modifier::CROSSED_OUT),

@@ -32,7 +32,7 @@ impl Choices for Random {
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         let high = (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32;
-        (u64::from(high) * u64::from(n) >> 32) as u32
+        ((u64::from(high) * u64::from(n)) >> 32) as u32
     }
 }
 
@@ -58,9 +58,40 @@ impl Wire {
 }
 
 const SYMBOLS: [&str; 34] = [
-    "a", "b", "c", "x", " ", " ", "-", "─", "│", "▀", "▄", "█", "▀", "▄", "é", "日", "本", "語", "한",
-    "e\u{301}", "o\u{308}", "⠿", "→", "😀", "☀", "❤\u{fe0f}", "👨\u{200d}👩\u{200d}👧", "🇩🇪", "1\u{20e3}",
-    "👍🏽", "ﾊﾟ", "…", "\u{e0b0}", "ñ",
+    "a",
+    "b",
+    "c",
+    "x",
+    " ",
+    " ",
+    "-",
+    "─",
+    "│",
+    "▀",
+    "▄",
+    "█",
+    "▀",
+    "▄",
+    "é",
+    "日",
+    "本",
+    "語",
+    "한",
+    "e\u{301}",
+    "o\u{308}",
+    "⠿",
+    "→",
+    "😀",
+    "☀",
+    "❤\u{fe0f}",
+    "👨\u{200d}👩\u{200d}👧",
+    "🇩🇪",
+    "1\u{20e3}",
+    "👍🏽",
+    "ﾊﾟ",
+    "…",
+    "\u{e0b0}",
+    "ñ",
 ];
 
 fn symbol(choices: &mut impl Choices) -> &'static str {
@@ -90,7 +121,10 @@ fn style(choices: &mut impl Choices) -> Style {
         2 => Modifier::REVERSED,
         _ => Modifier::empty(),
     };
-    Style::new().fg(color(choices)).bg(color(choices)).add_modifier(modifier)
+    Style::new()
+        .fg(color(choices))
+        .bg(color(choices))
+        .add_modifier(modifier)
 }
 
 fn part(choices: &mut impl Choices, area: Rect) -> Rect {
@@ -100,7 +134,12 @@ fn part(choices: &mut impl Choices, area: Rect) -> Rect {
         0 => area.width - x,
         _ => 1 + choices.below((area.width - x).into()) as u16,
     };
-    Rect::new(x, y, width, 1 + choices.below((area.height - y).into()) as u16)
+    Rect::new(
+        x,
+        y,
+        width,
+        1 + choices.below((area.height - y).into()) as u16,
+    )
 }
 
 /// Puts a symbol as ratatui's own text functions do: what a wide one covers is reset.
@@ -207,9 +246,18 @@ pub fn change(choices: &mut impl Choices, buffer: &mut Buffer) {
             }
         }
         8 | 9 => {
-            let rows = Rect { x: 0, width: whole.width, ..area };
+            let rows = Rect {
+                x: 0,
+                width: whole.width,
+                ..area
+            };
             let distance = choices.below(5) as i32 - 2;
-            copy_part(buffer, if choices.below(3) == 0 { area } else { rows }, 0, distance);
+            copy_part(
+                buffer,
+                if choices.below(3) == 0 { area } else { rows },
+                0,
+                distance,
+            );
         }
         10 | 11 => copy_part(buffer, area, choices.below(7) as i32 - 3, 0),
         12 => {
@@ -232,7 +280,11 @@ fn keep_clear_of_edge(buffer: &mut Buffer) {
     let area = buffer.area;
     for y in area.top()..area.bottom() {
         for x in area.left()..area.right() {
-            let apart: u16 = buffer[(x, y)].symbol().chars().map(|c| c.to_string().cell_width().max(1)).sum();
+            let apart: u16 = buffer[(x, y)]
+                .symbol()
+                .chars()
+                .map(|c| c.to_string().cell_width().max(1))
+                .sum();
             if x + apart > area.right() {
                 buffer[(x, y)].reset();
             }
@@ -328,7 +380,11 @@ pub fn compare(emulator: &mut dyn Emulator, buffer: &Buffer) -> Result<(), Strin
             }
             if is_doubtful(cell.symbol()) {
                 // An emulator may draw only some of its characters, or each on its own.
-                if seen.text.chars().all(|c| c == ' ' || wanted.text.contains(c)) {
+                if seen
+                    .text
+                    .chars()
+                    .all(|c| c == ' ' || wanted.text.contains(c))
+                {
                     seen.text.clone_from(&wanted.text);
                 }
             }
@@ -381,9 +437,8 @@ pub fn play(
     frames: u32,
     make: impl Fn(u16, u16) -> Vec<Box<dyn Emulator>>,
 ) -> Result<Stats, String> {
-    let size = |choices: &mut dyn Choices| {
-        (4 + choices.below(40) as u16, 2 + choices.below(9) as u16)
-    };
+    let size =
+        |choices: &mut dyn Choices| (4 + choices.below(40) as u16, 2 + choices.below(9) as u16);
     let (mut width, mut height) = size(choices);
     let mut emulators = make(width, height);
     let wraps = choices.below(2) == 0;
@@ -395,7 +450,6 @@ pub fn play(
     let backend = OutpaceBackend::writer(wire.clone(), Size::new(width, height), options)
         .map_err(|error| error.to_string())?;
     let mut terminal = Terminal::new(backend).map_err(|error| error.to_string())?;
-    terminal.clear().map_err(|error| error.to_string())?;
     let mut picture = Buffer::empty(Rect::new(0, 0, width, height));
     let mut previous = picture.clone();
     let mut last = Vec::new();
@@ -405,7 +459,7 @@ pub fn play(
             for emulator in &mut emulators {
                 emulator.resize(width, height);
             }
-            terminal.backend_mut().resize(Size::new(width, height));
+            terminal.backend_mut().set_size(Size::new(width, height));
             picture.resize(Rect::new(0, 0, width, height));
             repair(&mut picture);
         }
@@ -422,7 +476,10 @@ pub fn play(
         send_uncovered(&previous, &mut sent);
         previous.clone_from(&picture);
         let cursor = (choices.below(3) == 0).then(|| {
-            Position::new(choices.below(width.into()) as u16, choices.below(height.into()) as u16)
+            Position::new(
+                choices.below(width.into()) as u16,
+                choices.below(height.into()) as u16,
+            )
         });
         terminal
             .draw(|frame| {
@@ -444,8 +501,14 @@ pub fn play(
                 )
             })?;
             let expected = cursor.map(|cursor| (cursor.x, cursor.y));
-            if emulator.cursor_visible().is_some_and(|visible| visible != expected.is_some()) {
-                return Err(format!("frame {frame}: {}: the cursor's visibility", emulator.name()));
+            if emulator
+                .cursor_visible()
+                .is_some_and(|visible| visible != expected.is_some())
+            {
+                return Err(format!(
+                    "frame {frame}: {}: the cursor's visibility",
+                    emulator.name()
+                ));
             }
             if expected.is_some_and(|expected| expected != emulator.cursor()) {
                 return Err(format!(

@@ -5,7 +5,10 @@
 //! OUTPACE_FRAMES=1000000 cargo test --release -p outpace-ratatui --test emulators -- --nocapture
 //! ```
 
-#![allow(unreachable_pub, reason = "the modules are shared with the fuzz target")]
+#![allow(
+    unreachable_pub,
+    reason = "the modules are shared with the fuzz target"
+)]
 
 mod emulator;
 mod frames;
@@ -16,7 +19,9 @@ const FRAMES_A_GAME: u32 = 200;
 
 fn number(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}: `{text}` is no number")),
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}: `{text}` is no number")),
         Err(_) => default,
     }
 }
@@ -32,5 +37,8 @@ fn every_emulator_shows_every_frame() {
             Err(problem) => panic!("OUTPACE_SEED={seed}: {problem}"),
         }
     }
-    println!("{} frames, {bytes} bytes, seeds from {first}", games * u64::from(FRAMES_A_GAME));
+    println!(
+        "{} frames, {bytes} bytes, seeds from {first}",
+        games * u64::from(FRAMES_A_GAME)
+    );
 }
