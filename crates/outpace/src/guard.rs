@@ -158,9 +158,31 @@ impl<'a> Guard<'a> {
         !answer.failed
     }
 
+    /// Has `put` write a message of at most `room` bytes in place and return its length, if there is so
+    /// much room without asking. Returns whether the stream has not failed, if so.
+    ///
+    /// # Safety
+    ///
+    /// `put` initialises as many bytes as it returns, and touches no more than `room`.
+    #[inline(always)]
+    pub(crate) unsafe fn put(
+        &mut self,
+        room: usize,
+        put: impl FnOnce(*mut u8) -> usize,
+    ) -> Option<bool> {
+        // The first condition is for sums that saturated.
+        if room > MAX_CAPACITY || !self.cursor.admits(room) {
+            return None;
+        }
+        // SAFETY: there is room behind the cursor, where nobody else writes while the guard is held.
+        let length = put(unsafe { self.cursor.start.add(self.cursor.at.offset()) });
+        debug_assert!(length <= room);
+        Some(self.publish(length))
+    }
+
     /// Appends a message; returns whether the stream has not failed.
     #[inline(always)]
-    fn append(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> bool {
         if !self.cursor.admits(bytes.len()) {
             return self.append_cold(bytes);
         }

@@ -237,7 +237,7 @@ macro_rules! standard {
 
         impl $handle {
             #[inline(always)]
-            fn engine(&self) -> &'static Engine {
+            pub(crate) fn engine(&self) -> &'static Engine {
                 &$engine
             }
 
@@ -313,7 +313,7 @@ impl<F: AsHandle> Stream<F> {
 
 impl<F> Stream<F> {
     #[inline(always)]
-    fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
 

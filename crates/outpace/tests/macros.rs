@@ -231,6 +231,14 @@ fn numbers_are_the_same_in_every_field() {
         1e-45_f32,
         1.5e-5_f32
     );
+    // Half way between two shortest texts.
+    in_all_ways!(
+        3415081.25_f32,
+        1125899906842624.25,
+        1125899906842624.75,
+        2f64.powi(-25),
+        562949953421312.25
+    );
     in_all_ways!(f32::NAN, f32::INFINITY, -0.0_f32, 3.3_f32, 0.3_f32);
 }
 

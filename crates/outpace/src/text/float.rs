@@ -1,7 +1,8 @@
 //! Floats to text: the shortest digits that read back as the same number, laid out as std does.
 //!
 //! The digits are [zmij]'s, which writes numbers of ordinary size almost as std does and others in
-//! scientific form; these are taken apart and laid out afresh. A fixed number of decimals is made by
+//! scientific form; these are taken apart and laid out afresh. Where a number is exactly half way between
+//! two shortest texts, std takes the upper one, which [zmij] does not: see [`tie`]. A fixed number of decimals is made by
 //! exact integer arithmetic where 128 bits hold it, and by std elsewhere.
 
 #![allow(unsafe_code)]
@@ -124,6 +125,12 @@ pub(super) unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> us
         // SAFETY: `room` is at least what zmij needs.
         unsafe {
             let length = put_shortest(value, dst);
+            if let Some(decimals) = tie(value)
+                && decimals + 1 < length
+                && *dst.add(length - 1 - decimals) == b'.'
+            {
+                *dst.add(length - 1) = upper(*dst.add(length - 1));
+            }
             // Whole numbers end in ".0", which `{}` does not show.
             let whole = layout == Layout::Display
                 && *dst.add(length - 1) == b'0'
@@ -134,6 +141,26 @@ pub(super) unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> us
         // SAFETY: the same is demanded.
         unsafe { put_any(value, layout, dst) }
     }
+}
+
+/// If the shortest text of a finite number has so many decimals, the number is exactly half way between
+/// two of them.
+///
+/// A number `n / 2^k` with odd `n` has exactly `k` decimals, and they end in 25 or 75 (if `k` is at least 2;
+/// otherwise there is nothing shorter). So it is half way between the two numbers of `k - 1` decimals
+/// next to it, which end in 2 and 3, or 7 and 8. With `k` beyond 25, `n / 2^k = n * 5^k / 10^k` has more
+/// than 18 digits, and no text of one digit less is a shortest one.
+#[inline(always)]
+fn tie<F: Float>(value: F) -> Option<usize> {
+    let (mantissa, exponent) = value.parts();
+    let k = -(exponent + mantissa.trailing_zeros() as i32);
+    (2..=25).contains(&k).then(|| k as usize - 1)
+}
+
+/// The last digit of the upper one of two shortest texts, given either's.
+#[inline(always)]
+fn upper(last: u8) -> u8 {
+    last + u8::from(matches!(last, b'2' | b'7'))
 }
 
 /// Writes the number as zmij does.
@@ -220,10 +247,15 @@ impl Decimal {
             .take_while(|&&digit| digit == b'0')
             .count();
         digits.copy_within(start..end, 0);
+        let length = end - start;
+        let point = exponent + whole.len() as i32 - start as i32;
+        if tie(value).is_some_and(|decimals| decimals as i32 == length as i32 - point) {
+            digits[length - 1] = upper(digits[length - 1]);
+        }
         Decimal {
             digits,
-            length: end - start,
-            point: exponent + whole.len() as i32 - start as i32,
+            length,
+            point,
         }
     }
 

@@ -1,8 +1,14 @@
 //! Messages on their way: where the macros' pieces are put together and handed over.
 
+#![allow(unsafe_code)]
+
 use super::piece::Piece;
 use super::scratch::Scratch;
+use crate::engine::Engine;
+use crate::guard::{Guard, with_text};
+use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
+use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -66,16 +72,165 @@ impl<T: ?Sized> AnyDestination<T> {
     }
 }
 
-/// `print!`, until there are streams.
-pub fn print<M: Piece>(message: M) {
-    let mut scratch = Scratch::new();
-    message.append(&mut scratch);
-    std::print!("{}", scratch.as_str());
+/// What `write_fmt` of outpace's own destinations takes: what std's macros make, and what outpace's do.
+pub trait Writable {
+    /// Writes it as one message.
+    fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()>;
+    /// Writes it as one message, when no guard is held.
+    #[allow(private_interfaces, reason = "called by this crate alone")]
+    fn write_unlocked(self, engine: &Engine) -> io::Result<()>;
 }
 
-/// `eprint!`, until there are streams.
-pub fn eprint<M: Piece>(message: M) {
+impl<M: Piece> Writable for &Parcel<M> {
+    #[inline(always)]
+    fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
+        if append(guard, &self.0) {
+            Ok(())
+        } else {
+            guard.engine.error()
+        }
+    }
+
+    #[inline(always)]
+    #[allow(private_interfaces)]
+    fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
+        if send(engine, &self.0) {
+            Ok(())
+        } else {
+            engine.error()
+        }
+    }
+}
+
+impl Writable for fmt::Arguments<'_> {
+    fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
+        io::Write::write_fmt(guard, self)
+    }
+
+    #[allow(private_interfaces)]
+    fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
+        // Formatted before the guard is taken: a `Display` may print, or wait for a thread that does.
+        with_text(self, |text| {
+            io::Write::write_all(&mut Guard::new(engine), text)
+        })
+    }
+}
+
+macro_rules! own_destinations {
+    ($([$($generics:tt)*] $destination:ty, |$self:ident, $message:ident| $write:expr;)*) => {$(
+        impl<$($generics)*> $destination {
+            /// Writes what `write!` has made: outpace's, which is fastest, or std's.
+            ///
+            /// # Errors
+            ///
+            /// The error that made the stream fail, if it has.
+            #[inline(always)]
+            pub fn write_fmt(&mut $self, $message: impl Writable) -> io::Result<()> {
+                $write
+            }
+        }
+
+        impl<$($generics)*> Destination<$destination> {
+            /// What is given to the destination's `write_fmt`.
+            #[inline(always)]
+            pub fn choose<'p, M: Piece>(
+                &self,
+                parcel: &'p Parcel<M>,
+                _: fmt::Arguments<'_>,
+                _: fmt::Arguments<'_>,
+            ) -> &'p Parcel<M> {
+                parcel
+            }
+        }
+
+        impl<$($generics)*> Destination<&mut $destination> {
+            /// What is given to the destination's `write_fmt`.
+            #[inline(always)]
+            pub fn choose<'p, M: Piece>(
+                &self,
+                parcel: &'p Parcel<M>,
+                _: fmt::Arguments<'_>,
+                _: fmt::Arguments<'_>,
+            ) -> &'p Parcel<M> {
+                parcel
+            }
+        }
+    )*};
+}
+own_destinations! {
+    ['a] Guard<'a>, |self, message| message.write_to(self);
+    [] Stdout, |self, message| message.write_unlocked(self.engine());
+    [] Stderr, |self, message| message.write_unlocked(self.engine());
+    [F] Stream<F>, |self, message| message.write_unlocked(self.engine());
+}
+
+/// Appends a message; returns whether the stream has not failed.
+#[inline(always)]
+fn append<M: Piece>(guard: &mut Guard<'_>, message: &M) -> bool {
+    if !M::FOREIGN {
+        // SAFETY: the room is what the message asks for.
+        let appended = unsafe { guard.put(message.room(), |dst| message.put(dst)) };
+        if let Some(intact) = appended {
+            return intact;
+        }
+    }
+    append_aside(guard, message)
+}
+
+/// Appends a message that cannot be put together in place.
+#[inline(never)]
+fn append_aside<M: Piece>(guard: &mut Guard<'_>, message: &M) -> bool {
     let mut scratch = Scratch::new();
     message.append(&mut scratch);
-    std::eprint!("{}", scratch.as_str());
+    guard.append(scratch.as_bytes())
+}
+
+/// Appends a message when no guard is held; returns whether the stream has not failed.
+#[inline(always)]
+fn send<M: Piece>(engine: &Engine, message: &M) -> bool {
+    if !M::FOREIGN {
+        let room = message.room();
+        // SAFETY: the room is what the message asks for.
+        let put = |guard: &mut Guard<'_>| unsafe { guard.put(room, |dst| message.put(dst)) };
+        if let Some(intact) = Guard::within(engine, put) {
+            return intact;
+        }
+    }
+    send_aside(engine, message)
+}
+
+/// Appends a message that cannot be put together in place. It is put together before the guard is taken.
+#[inline(never)]
+fn send_aside<M: Piece>(engine: &Engine, message: &M) -> bool {
+    let mut scratch = Scratch::new();
+    message.append(&mut scratch);
+    Guard::within(engine, |guard| guard.append(scratch.as_bytes()))
+}
+
+/// `print!`
+#[inline(always)]
+pub fn print<M: Piece>(message: M) {
+    let engine = crate::stdout().engine();
+    if !send(engine, &message) {
+        printing_failed(engine);
+    }
+}
+
+/// `eprint!`
+#[inline(always)]
+pub fn eprint<M: Piece>(message: M) {
+    let engine = crate::stderr().engine();
+    if !send(engine, &message) {
+        printing_failed(engine);
+    }
+}
+
+/// Ends the process if nobody reads its output any more and it wants that, else panics as std does.
+#[cold]
+#[inline(never)]
+fn printing_failed(engine: &Engine) {
+    engine.end_if_reader_gone();
+    if let Err(error) = engine.error() {
+        panic!("failed printing to {}: {error}", engine.role.name());
+    }
 }
