@@ -90,6 +90,7 @@ impl Action for Bench {
         interrupt::watch().map_err(|error| Failure::failed("signals", error))?;
         let mut session = Session {
             results: Results {
+                command: command(),
                 machine: Machine::this(),
                 rows: Vec::new(),
             },
@@ -275,6 +276,16 @@ impl Session<'_> {
         }
         Ok(())
     }
+}
+
+/// The command as it was typed, but for its path.
+fn command() -> String {
+    let words = std::env::args().skip(1);
+    ["outpace".to_owned()]
+        .into_iter()
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Finds out before the measuring rather than after it.

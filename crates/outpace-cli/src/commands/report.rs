@@ -42,9 +42,13 @@ impl Action for Report {
 }
 
 fn again(file: &Named, screen: Screen) -> String {
-    let Results { machine, rows } = &file.results;
-    let mut text = screen.faint(&format!("{}, {}", machine.summary(), machine.date));
-    text.push('\n');
+    let Results {
+        command,
+        machine,
+        rows,
+    } = &file.results;
+    let origin = format!("{}, {}, {command}", machine.summary(), machine.date);
+    let mut text = screen.faint(&screen.paragraph(&origin, 0));
     let mut places: Vec<(&str, &str)> = Vec::new();
     for row in rows {
         if !places.contains(&(&row.experiment, &row.to)) {

@@ -6,7 +6,7 @@ use super::lines::bare_stdout;
 use super::{Experiment, Method, Rung, Work};
 use crate::measure::clock::Span;
 use crate::measure::figures::Figures;
-use crate::present::quantity::times;
+use crate::present::quantity::{significant, times};
 
 pub(crate) const CHUNKS: Experiment = Experiment {
     name: "chunks",
@@ -142,17 +142,18 @@ fn verdict(figures: &Figures<'_>) -> String {
             .destinations()
             .into_iter()
             .find(|to| to.starts_with("pty"))?;
-        figures.row(rung, to)?.torn
+        figures.row(rung, to)?.torn_per_1000
     };
-    if let Some(share) = torn("100B") {
-        sentences.push(if share > 0.1 {
-            format!(
-                "With 100 bytes a terminal gets a torn line in {:.0} % of its reads, as published.",
-                share * 100.0
-            )
+    if let (Some(small), Some(usual)) = (torn("100B"), torn("8KiB")) {
+        let seen = format!(
+            "a terminal sees {} torn lines in 1,000 messages, with 8 KiB {}",
+            significant(small),
+            significant(usual)
+        );
+        sentences.push(if small > usual * 2.0 {
+            format!("With 100 bytes {seen}: it tears as published.")
         } else {
-            "With 100 bytes hardly a read of a terminal ends in a torn line, unlike published."
-                .to_owned()
+            format!("With 100 bytes {seen}: at full speed it tears no more than that.")
         });
     }
     sentences.join(" ")
@@ -180,10 +181,10 @@ mod tests {
 
     #[test]
     fn tearing_is_what_the_reads_show() {
-        let mut rows = rows_of("chunks", &[("100B", "pty", 100)]);
-        rows[0].torn = Some(0.8);
-        assert!(verdict(&Figures::new("chunks", &rows)).contains("80 % of its reads"));
-        rows[0].torn = Some(0.0);
+        let mut rows = rows_of("chunks", &[("100B", "pty", 100), ("8KiB", "pty", 100)]);
+        (rows[0].torn_per_1000, rows[1].torn_per_1000) = (Some(40.0), Some(1.5));
+        assert!(verdict(&Figures::new("chunks", &rows)).contains("tears as published"));
+        (rows[0].torn_per_1000, rows[1].torn_per_1000) = (Some(1.5), Some(1.5));
         assert!(verdict(&Figures::new("chunks", &rows)).contains("unlike published"));
     }
 }

@@ -12,6 +12,9 @@ use crate::failure::Failure;
 /// The object that `--export-json` writes and `report` reads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Results {
+    /// The command that made them.
+    #[serde(default)]
+    pub(crate) command: String,
     pub(crate) machine: Machine,
     pub(crate) rows: Vec<Row>,
 }
@@ -37,9 +40,10 @@ pub(crate) struct Row {
     pub(crate) delivered_ns: Option<Spread>,
     /// System calls that write, in the middle one of the runs.
     pub(crate) writes: Option<u64>,
-    /// The share of the reader's reads that ended within a line.
+    /// How often, in a thousand messages, the reader had to see one torn: reads that ended within
+    /// a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) torn: Option<f64>,
+    pub(crate) torn_per_1000: Option<f64>,
     /// Whether the bytes were compared with the expected ones before any time was reported.
     pub(crate) verified: bool,
     /// The wall time of each run in the order of the rounds, so that runs can be paired again.

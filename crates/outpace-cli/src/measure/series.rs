@@ -150,7 +150,7 @@ impl<'a> Entry<'a> {
             delivered_ns: Spread::of(self.samples.iter().filter_map(Sample::delivered_ns))
                 .filter(|_| clocked),
             writes: (!writes.is_empty()).then(|| stats::median(&writes)),
-            torn: self.torn().filter(|_| clocked),
+            torn_per_1000: self.torn(messages).filter(|_| clocked),
             verified: self.verified,
             samples: if clocked { self.walls() } else { Vec::new() },
             arrivals: arrivals(experiment.texts, to.is_terminal(), &self.samples),
@@ -165,10 +165,12 @@ impl<'a> Entry<'a> {
         })
     }
 
-    fn torn(&self) -> Option<f64> {
+    /// In a thousand messages; `None` where nobody saw the reads.
+    fn torn(&self, messages: u64) -> Option<f64> {
         let sum = |count: fn(&Sample) -> u64| self.samples.iter().map(count).sum::<u64>() as f64;
-        let reads = sum(|sample| sample.received.reads);
-        (reads > 0.0).then(|| sum(|sample| sample.received.torn) / reads)
+        let thousands = messages as f64 * self.samples.len() as f64 / 1_000.0;
+        let seen = sum(|sample| sample.received.reads) > 0.0 && thousands > 0.0;
+        seen.then(|| sum(|sample| sample.received.torn) / thousands)
     }
 
     fn walls(&self) -> Vec<u64> {

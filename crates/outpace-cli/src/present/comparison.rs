@@ -205,6 +205,7 @@ mod tests {
         rows[0].wall_ns = Spread::of(samples.iter().copied());
         rows[0].samples = samples.to_vec();
         let results = Results {
+            command: String::new(),
             machine: Machine::this(),
             rows,
         };

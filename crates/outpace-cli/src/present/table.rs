@@ -125,12 +125,21 @@ fn times_table(experiment: &Experiment, rows: &[&Row]) -> Table {
             cell: |row| row.ratio.map(|ratio| times(ratio.median)),
         },
         Figure {
-            heading: "unflushed".to_owned(),
-            expendable: 4,
+            heading: "caller".to_owned(),
+            expendable: 2,
             cell: |row| {
                 let (wall, caller) = (row.wall_ns?.median, row.caller_ns?.median);
                 // Only where it says something that the wall time does not.
-                (caller * 10 < wall * 9).then(|| row.per_message(row.caller_ns).map(duration))?
+                (caller < wall / 2).then(|| row.per_message(row.caller_ns).map(duration))?
+            },
+        },
+        Figure {
+            heading: "delivered".to_owned(),
+            expendable: 4,
+            cell: |row| {
+                let (wall, delivered) = (row.wall_ns?.median, row.delivered_ns?.median);
+                (delivered > wall + wall / 4)
+                    .then(|| row.per_message(row.delivered_ns).map(duration))?
             },
         },
         Figure {
