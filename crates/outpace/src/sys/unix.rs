@@ -5,7 +5,7 @@ use super::{Destination, Identity, poll_millis};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A descriptor that is written to. Does not own it: whoever made it keeps it open.
 #[derive(Debug)]
@@ -30,6 +30,10 @@ impl Output {
 
     /// One `writev(2)` of `first` and then `second`.
     pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+        if first.len() > MAX_WRITE / 2 {
+            // Nothing may follow before the end of it.
+            return self.write(first);
+        }
         let part = |bytes: &[u8]| libc::iovec {
             iov_base: bytes.as_ptr().cast_mut().cast(),
             iov_len: bytes.len().min(MAX_WRITE / 2),
@@ -47,10 +51,17 @@ impl Output {
             events: libc::POLLOUT,
             revents: 0,
         };
-        // SAFETY: `poll` is one valid entry.
-        let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(timeout)) };
-        // On an error (a signal, say) the caller's write finds out.
-        ready != 0
+        let begun = Instant::now();
+        let mut left = timeout;
+        loop {
+            // SAFETY: `poll` is one valid entry.
+            let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(left)) };
+            if ready >= 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                // Another error is found out by the caller's write.
+                return ready != 0;
+            }
+            left = timeout.map(|timeout| timeout.saturating_sub(begun.elapsed()));
+        }
     }
 
     /// What the descriptor is connected to, and its identity if it is open.
