@@ -5,6 +5,7 @@
 
 use crate::append::Answer;
 use crate::buffer;
+use crate::buffering::MAX_CAPACITY;
 use crate::engine::Engine;
 use crate::guard::Guard;
 use crate::lock::Entry;
@@ -137,8 +138,13 @@ impl<'g, 'a> Message<'g, 'a> {
     }
 
     /// Makes room for so many more bytes at once.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is more than 1 GiB.
     #[inline]
     pub fn reserve(&mut self, bytes: usize) -> &mut Self {
+        assert!(bytes <= MAX_CAPACITY, "room for {bytes} bytes in place");
         self.space(bytes);
         self
     }

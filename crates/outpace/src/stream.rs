@@ -288,8 +288,16 @@ use std::os::fd::AsFd as AsHandle;
 #[cfg(windows)]
 use std::os::windows::io::AsHandle;
 
-impl<F: AsHandle> Stream<F> {
-    /// Wraps a file, socket, pipe end or other descriptor, owned or borrowed for `'static`.
+impl<F: AsHandle + 'static> Stream<F> {
+    /// Wraps a file, socket, pipe end or other descriptor, owned or borrowed for `'static`: a stream that
+    /// is leaked still writes at exit, and must not find somebody else's file under its number then.
+    ///
+    /// ```compile_fail,E0597
+    /// # use outpace::{Buffering, Stream};
+    /// let file = std::fs::File::create("log")?;
+    /// let leaked = std::mem::ManuallyDrop::new(Stream::new(&file, Buffering::block())?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
