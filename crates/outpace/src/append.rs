@@ -35,6 +35,14 @@ pub(crate) struct Answer {
 }
 
 impl Cursor {
+    /// The cursor of a guard inside another one: it has to ask about everything, even about nothing,
+    /// because publishing is the outer one's.
+    pub(crate) const NOWHERE: Cursor = Cursor {
+        start: ptr::null_mut(),
+        at: Published::NOWHERE,
+        end: 0,
+    };
+
     /// Whether `bytes` bytes fit.
     #[inline(always)]
     pub(crate) fn admits(&self, bytes: usize) -> bool {
@@ -50,14 +58,6 @@ impl Engine {
             start: self.tail.load(Ordering::Relaxed),
             at: self.flow.published(),
             end: self.flow.limit(),
-        }
-    }
-
-    /// The cursor of a guard inside another one: it has to ask about everything.
-    pub(crate) fn nested_cursor(&self) -> Cursor {
-        Cursor {
-            end: 0,
-            ..self.cursor()
         }
     }
 
@@ -128,9 +128,15 @@ impl Engine {
                 state = self.make_progress(state);
             }
             state = self.dispatch(state);
+            // `Line` looks for newlines in the tail only.
+            if state.mode == Mode::Line
+                && let Some(newline) = bytes.iter().rposition(|&byte| byte == b'\n')
+            {
+                state = self.drain(state, start + newline as u64 + 1, Patience::Forever);
+            }
         }
         Answer {
-            end: 0,
+            start: ptr::null_mut(),
             ..self.answer(&state)
         }
     }
@@ -208,14 +214,11 @@ impl Engine {
     /// Makes room for `bytes` bytes at the end of the tail. Called by the guard's holder.
     fn room<'a>(&'a self, mut state: Locked<'a>, bytes: usize) -> Locked<'a> {
         loop {
-            let end = self.flow.published().offset();
-            let all = self.accepted(&state);
             if state.failure.is_some() {
                 // What is appended now goes nowhere, and needs no more room than this.
-                state.drained = all;
-                state.closed.clear();
-                state.tail.drained = end;
+                self.give_up(&mut state);
             }
+            let all = self.accepted(&state);
             let pending = (all - state.drained) as usize;
             let background = state.mode == Mode::Background;
             let in_budget = !background || pending + bytes <= state.capacity || pending == 0;

@@ -171,6 +171,9 @@ impl Engine {
                 }
             };
         }
+        if state.failure.is_some() {
+            self.give_up(&mut state);
+        }
         if state.drained >= until || state.failure.is_some() || state.closed_for_good {
             return Err(());
         }
@@ -281,15 +284,10 @@ impl Engine {
 
     /// Whether what cannot be written is to be taken as written.
     fn swallows(&self, error: &io::Error) -> bool {
-        match self.role {
-            Role::Other => false,
-            _ if sys::is_closed_descriptor(error) => true,
-            Role::Stdout => false,
-            Role::Stderr => {
-                error.kind() == io::ErrorKind::BrokenPipe
-                    && self.lock_state().on_broken_pipe == OnBrokenPipe::Ignore
-            }
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return self.lock_state().on_broken_pipe == OnBrokenPipe::Ignore;
         }
+        self.role != Role::Other && sys::is_closed_descriptor(error)
     }
 
     /// Nothing is written after an error; what is pending is given up.
@@ -300,6 +298,13 @@ impl Engine {
             told: false,
         });
         self.flow.close();
+        self.give_up(state);
+    }
+
+    /// Forgets what is pending on a stream that has failed.
+    pub(crate) fn give_up(&self, state: &mut State) {
+        // Nobody is writing from the memory: a failed stream has no drain but the one that failed.
+        debug_assert!(state.failure.is_some());
         state.closed.clear();
         state.tail.drained = self.flow.published().offset();
         state.drained = self.accepted(state);

@@ -72,6 +72,13 @@ pub(crate) enum Mode {
     Background,
 }
 
+impl Mode {
+    /// Whether a helper looks after what is pending.
+    pub(crate) fn has_helper(self) -> bool {
+        matches!(self, Mode::Prompt { .. } | Mode::Background)
+    }
+}
+
 /// What is decided about a stream, and what is to be drained.
 pub(crate) struct State {
     // The policy: what was asked for, in the order of precedence, and what is in force.
@@ -280,7 +287,11 @@ impl Engine {
 
     /// Forgets a failure: what is written from now on is written again.
     pub(crate) fn clear_error(&self) {
-        self.lock_state().failure = None;
+        let mut state = self.lock_state();
+        if state.failure.is_some() {
+            self.give_up(&mut state);
+            state.failure = None;
+        }
     }
 
     pub(crate) fn set_on_broken_pipe(&self, on_broken_pipe: OnBrokenPipe) {

@@ -22,6 +22,9 @@ pub(crate) struct Published(u64);
 impl Published {
     pub(crate) const START: Published = Published(0);
 
+    /// Behind every limit: not even an empty message fits there.
+    pub(crate) const NOWHERE: Published = Published(u32::MAX as u64);
+
     #[inline(always)]
     pub(crate) fn offset(self) -> usize {
         self.0 as u32 as usize

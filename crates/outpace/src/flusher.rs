@@ -33,6 +33,8 @@ pub(crate) struct Helper {
     pub(crate) stop: bool,
     /// When it looks next.
     deadline: Option<Instant>,
+    /// The stream offset up to which it drains even if the policy no longer asks for it.
+    pub(crate) promised: u64,
     pub(crate) spare: Vec<Buffer>,
 }
 
@@ -42,6 +44,7 @@ impl Helper {
         active: false,
         stop: false,
         deadline: None,
+        promised: 0,
         spare: Vec::new(),
     };
 
@@ -67,8 +70,7 @@ impl Engine {
         if state.helper.active {
             // In its interval, or busy with a drain.
             if state.mode == Mode::Background && state.helper.deadline.is_some() {
-                state.helper.deadline = None;
-                self.wake.notify_one();
+                self.hurry_helper(state);
             }
             return true;
         }
@@ -97,12 +99,19 @@ impl Engine {
         true
     }
 
-    /// Goes to sleep, unless a message came meanwhile.
+    /// Has an active helper look at the stream now.
+    pub(crate) fn hurry_helper(&self, state: &mut State) {
+        state.helper.deadline = None;
+        self.wake.notify_one();
+    }
+
+    /// Goes to sleep, unless a message came meanwhile that the policy wants looked after.
     fn end_burst(&self, state: &mut State) {
         state.helper.active = false;
         // Every author of a message that is published after this look has to ask.
         let published = self.flow.close_and_look();
-        if state.tail.start + published.offset() as u64 > state.drained {
+        let pending = state.tail.start + published.offset() as u64 > state.drained;
+        if pending && state.mode.has_helper() {
             state.helper.active = true;
         } else {
             state.forget_last();
@@ -132,12 +141,6 @@ fn run(engine: EngineRef) {
     // The stream's length when last looked at, and how often it has not grown since.
     let (mut seen, mut quiet) = (u64::MAX, 0);
     while !state.helper.stop {
-        let (interval, patience) = match state.mode {
-            Mode::Prompt { max_delay } => (max_delay, 1),
-            Mode::Background => (GATHER, QUIET_INTERVALS),
-            // The policy was switched: what was promised before is kept, and that is all.
-            _ => (Duration::ZERO, 0),
-        };
         if !state.helper.active {
             state = engine
                 .wake
@@ -157,7 +160,14 @@ fn run(engine: EngineRef) {
         }
         quiet = if all == seen { quiet + 1 } else { 0 };
         seen = all;
-        if quiet >= patience && engine.accepted(&state) == state.drained {
+        // Not before the drain, during which the policy may have been switched.
+        let (interval, over) = match state.mode {
+            Mode::Prompt { max_delay } => (max_delay, quiet >= 1),
+            Mode::Background => (GATHER, quiet >= QUIET_INTERVALS),
+            // What was promised before the switch is kept, and that is all.
+            _ => (Duration::ZERO, state.drained >= state.helper.promised),
+        };
+        if over && (!state.mode.has_helper() || engine.accepted(&state) == state.drained) {
             engine.end_burst(&mut state);
         }
         state.helper.deadline = Some(match state.mode {

@@ -64,7 +64,7 @@ impl<'a> Guard<'a> {
         let entry = engine.lock.enter(me);
         let cursor = match entry {
             Entry::Outermost => engine.cursor(),
-            Entry::Nested => engine.nested_cursor(),
+            Entry::Nested => Cursor::NOWHERE,
         };
         let inside = Inside {
             lock: &engine.lock,
@@ -141,7 +141,6 @@ impl<'a> Guard<'a> {
     /// If `bytes` is more than 1 GiB.
     #[inline]
     pub fn reserve(&mut self, bytes: usize) -> Reserved<'_, 'a> {
-        assert!(bytes <= MAX_CAPACITY, "a message of {bytes} bytes in place");
         let mut message = self.message();
         message.reserve(bytes);
         Reserved::new(message)
@@ -150,10 +149,14 @@ impl<'a> Guard<'a> {
     /// Goes on where the answer says; returns whether the stream has not failed.
     #[inline(always)]
     pub(crate) fn accept(&mut self, answer: Answer) -> bool {
-        self.cursor = Cursor {
-            start: answer.start,
-            at: self.engine.flow.published(),
-            end: answer.end as usize,
+        self.cursor = if answer.start.is_null() {
+            Cursor::NOWHERE
+        } else {
+            Cursor {
+                start: answer.start,
+                at: self.engine.flow.published(),
+                end: answer.end as usize,
+            }
         };
         !answer.failed
     }
@@ -229,19 +232,22 @@ impl Write for Guard<'_> {
         }
     }
 
-    /// All of the parts as one message.
+    /// All of the parts as one message. Only the first ones, if they are more than 1 GiB together.
     fn write_vectored(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
         if let [part] = parts {
             return self.write(part);
         }
-        let length = parts.iter().map(|part| part.len()).sum();
-        let mut message = self.message();
-        message.reserve(length);
-        for part in parts {
-            message.bytes(part);
+        let mut whole = Vec::new();
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            if whole.len() + part.len() > MAX_CAPACITY {
+                if whole.is_empty() {
+                    return self.write(part);
+                }
+                break;
+            }
+            whole.extend_from_slice(part);
         }
-        drop(message);
-        self.engine.error().map(|()| length)
+        self.write(&whole)
     }
 
     fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> io::Result<()> {

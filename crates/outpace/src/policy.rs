@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// a helper is started: a small program pays for neither.
 const EARLY_MESSAGES: u64 = 12;
 
+/// A longer delay counts as this, so that a deadline always exists.
+const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
+
 impl Engine {
     /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.
     pub(crate) fn settle<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
@@ -32,13 +35,21 @@ impl Engine {
             Buffering::Prompt {
                 capacity,
                 max_delay,
-            } => (Mode::Prompt { max_delay }, by_destination(capacity)),
+            } => {
+                let max_delay = max_delay.min(LONGEST_DELAY);
+                (Mode::Prompt { max_delay }, by_destination(capacity))
+            }
             Buffering::Background {
                 capacity,
                 overflow: Overflow::Block,
             } => (Mode::Background, by_destination(capacity)),
         };
         let all = self.accepted(&state);
+        if state.helper.active {
+            // What it promised it keeps, and about the rest it decides by the new policy.
+            state.helper.promised = all;
+            self.hurry_helper(&mut state);
+        }
         if state.drained < all && state.failure.is_none() {
             match state.mode {
                 Mode::Block => {}
@@ -97,7 +108,12 @@ impl Engine {
     /// Decides what happens to the messages that were just published. Called by the guard's holder.
     pub(crate) fn dispatch<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         let all = self.accepted(&state);
-        if state.drained >= all || state.failure.is_some() {
+        if state.failure.is_some() {
+            // Its author is told that it failed, so it must not appear after `clear_error`.
+            self.give_up(&mut state);
+            return state;
+        }
+        if state.drained >= all {
             return state;
         }
         if self.role == Role::Stderr {
