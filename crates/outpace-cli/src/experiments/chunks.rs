@@ -185,6 +185,6 @@ mod tests {
         (rows[0].torn_per_1000, rows[1].torn_per_1000) = (Some(40.0), Some(1.5));
         assert!(verdict(&Figures::new("chunks", &rows)).contains("tears as published"));
         (rows[0].torn_per_1000, rows[1].torn_per_1000) = (Some(1.5), Some(1.5));
-        assert!(verdict(&Figures::new("chunks", &rows)).contains("unlike published"));
+        assert!(verdict(&Figures::new("chunks", &rows)).contains("no more than that"));
     }
 }
