@@ -1,0 +1,491 @@
+//! What the kernel may answer to a write, for real: in each case what arrives is an exact prefix, the
+//! error is told once, the process neither spins nor hangs, and its exit status tells.
+
+use crate::support::{
+    Finished, Program, Reader, Running, Terminal, To, assert_same, list, pipe, set_nonblocking,
+    skip, wait_to_go_on, wait_until,
+};
+use outpace::BrokenPipe;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+list! {
+    portable: [
+        a_full_device_fails_the_process_and_says_so,
+        write_all_reports_a_full_device,
+        a_stream_that_failed_says_so_until_the_error_is_cleared,
+        write_all_reports_a_reader_that_has_gone,
+    ],
+    native: [
+        a_reader_that_has_gone_ends_the_process_quietly,
+        a_reader_that_has_gone_while_the_program_waits_ends_it_at_exit,
+        a_broken_pipe_may_be_an_error,
+        a_broken_pipe_may_be_ignored,
+        a_reader_of_stderr_that_has_gone_is_ignored,
+        other_streams_are_drained_before_a_quiet_end,
+        a_non_blocking_pipe_loses_nothing_and_does_not_spin,
+        a_non_blocking_terminal_loses_nothing_and_does_not_spin,
+        a_storm_of_signals_loses_nothing,
+        a_file_that_may_grow_no_further_is_an_error,
+        a_device_that_fills_up_midway_keeps_an_exact_prefix,
+        a_closed_descriptor_swallows_everything,
+        a_descriptor_closed_midway_swallows_the_rest,
+        a_terminal_that_hangs_up_is_an_error_and_no_hang,
+    ],
+    programs: [
+        print_and_end, report_errors, clear_errors, print_forever, print_then_wait,
+        broken_pipe_error, broken_pipe_ignored, last_words, fill, storm, fill_over_the_limit,
+        close_and_print, close_midway, report_broken_pipe, stderr_gone,
+    ],
+}
+
+const POLICIES: [&str; 5] = ["unbuffered", "line", "block", "prompt", "background:100000"];
+
+fn fill() {
+    let mut out = outpace::stdout().lock();
+    for i in 0..LINES {
+        out.str("line ").int(i).char('\n');
+    }
+}
+
+const LINES: usize = 50_000;
+
+/// What [`fill`] writes.
+fn filling() -> Vec<u8> {
+    let lines = (0..LINES).map(|i| format!("line {i}\n"));
+    lines.collect::<String>().into_bytes()
+}
+
+fn print_and_end() {
+    outpace::stdout().lock().str("nowhere to go\n");
+    wait_to_go_on();
+}
+
+/// The device that is always full.
+fn full() -> OwnedFd {
+    match File::options().write(true).open("/dev/full") {
+        Ok(file) => file.into(),
+        Err(error) => skip(format!("/dev/full: {error}")),
+    }
+}
+
+/// Where nothing arrives that anybody reads.
+fn nobody() -> Reader {
+    Reader::new(File::open("/dev/null").unwrap())
+}
+
+fn a_full_device_fails_the_process_and_says_so() {
+    for program in [|| Program::new(print_and_end), || Program::new(fill)] {
+        for buffering in POLICIES {
+            let program = program().buffering(buffering);
+            let finished = program.start_on(full(), nobody()).finish();
+            assert_eq!(finished.code(), 1, "under {buffering}");
+            assert_eq!(
+                finished.stderr,
+                "outpace: stdout: No space left on device (os error 28)\n"
+            );
+        }
+    }
+}
+
+fn report_errors() {
+    let mut out = outpace::stdout();
+    let mut errors = 0;
+    for _ in 0..100 {
+        errors += i32::from(out.write_all(b"nowhere to go\n").is_err());
+    }
+    errors += i32::from(out.flush().is_err());
+    let error = out.flush().unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    assert!(errors > 0);
+    // Told to the program, which goes on: nothing more to say at exit.
+}
+
+fn write_all_reports_a_full_device() {
+    for buffering in POLICIES {
+        let program = Program::new(report_errors).buffering(buffering);
+        program.start_on(full(), nobody()).finish().succeeded();
+    }
+}
+
+#[allow(unsafe_code)]
+fn clear_errors() {
+    let mut out = outpace::stdout();
+    for round in 0..2 {
+        let _ = out.write_all(b"lost");
+        assert!(out.flush().is_err());
+        assert!(out.write_all(b"lost too").is_err());
+        assert!(out.lock().write_all(b"and this").is_err());
+        assert!(write!(out, "and {}", "this").is_err());
+        if round == 0 {
+            out.clear_error();
+        }
+    }
+    // SAFETY: both are open.
+    unsafe { libc::dup2(2, 1) };
+    out.clear_error();
+    out.write_all(b"arrives").unwrap();
+    out.flush().unwrap();
+}
+
+fn a_stream_that_failed_says_so_until_the_error_is_cleared() {
+    for buffering in POLICIES {
+        let program = Program::new(clear_errors).buffering(buffering);
+        let finished = program.start_on(full(), nobody()).finish();
+        assert_eq!((finished.code(), &*finished.stderr), (0, "arrives"));
+    }
+}
+
+fn print_forever() {
+    let mut i = 0u64;
+    loop {
+        outpace::stdout().lock().int(i).char('\n');
+        i += 1;
+    }
+}
+
+/// Starts a program on a pipe whose reader leaves after a few bytes.
+fn until_the_reader_goes(program: Program) -> Finished {
+    use std::io::Read;
+    let (mut read, write) = pipe(0);
+    let running = program.start_on(write, nobody());
+    read.read_exact(&mut [0; 100]).unwrap();
+    drop(read);
+    running.finish()
+}
+
+/// The status of a process that SIGPIPE has ended.
+const SIGPIPE: i32 = 128 + libc::SIGPIPE;
+
+fn a_reader_that_has_gone_ends_the_process_quietly() {
+    for buffering in POLICIES {
+        let finished = until_the_reader_goes(Program::new(print_forever).buffering(buffering));
+        assert_eq!((finished.code(), &*finished.stderr), (SIGPIPE, ""));
+    }
+}
+
+fn print_then_wait() {
+    for i in 0..100 {
+        outpace::stdout().lock().int(i).char('\n');
+    }
+    outpace::stdout().flush().unwrap();
+    wait_to_go_on();
+    // One at the very end, which may be buffered: found out at exit.
+    outpace::stdout().lock().str("last\n");
+}
+
+fn a_reader_that_has_gone_while_the_program_waits_ends_it_at_exit() {
+    for buffering in POLICIES {
+        let (read, write) = pipe(0);
+        let program = Program::new(print_then_wait).buffering(buffering);
+        let mut running = program.start_on(write, nobody());
+        wait_until("everything is written", || {
+            fs::read_link(format!("/proc/{}/fd/1", running.id())).is_ok() && pending(&read) == 290
+        });
+        drop(read);
+        running.go_on();
+        let finished = running.finish();
+        assert_eq!((finished.code(), &*finished.stderr), (SIGPIPE, ""));
+    }
+}
+
+/// How many bytes wait in a pipe.
+#[allow(unsafe_code)]
+fn pending(pipe: &File) -> i32 {
+    use std::os::fd::AsRawFd;
+    let mut bytes = 0;
+    // SAFETY: FIONREAD stores one int.
+    unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
+    bytes
+}
+
+fn report_broken_pipe() {
+    let mut out = outpace::stdout();
+    loop {
+        if let Err(error) = out.write_all(b"a line\n") {
+            assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+            break;
+        }
+    }
+    assert!(out.flush().is_err());
+    std::process::exit(7);
+}
+
+fn write_all_reports_a_reader_that_has_gone() {
+    for buffering in POLICIES {
+        let program = Program::new(report_broken_pipe).buffering(buffering);
+        let finished = until_the_reader_goes(program);
+        assert_eq!((finished.code(), &*finished.stderr), (7, ""));
+    }
+}
+
+fn broken_pipe_error() {
+    outpace::stdout().broken_pipe(BrokenPipe::Error);
+    for i in 0..100_000 {
+        outpace::stdout().lock().int(i).char('\n');
+    }
+}
+
+fn a_broken_pipe_may_be_an_error() {
+    for buffering in POLICIES {
+        let program = Program::new(broken_pipe_error).buffering(buffering);
+        let finished = until_the_reader_goes(program);
+        assert_eq!(
+            (finished.code(), &*finished.stderr),
+            (1, "outpace: stdout: Broken pipe (os error 32)\n")
+        );
+    }
+}
+
+fn broken_pipe_ignored() {
+    outpace::stdout().broken_pipe(BrokenPipe::Ignore);
+    for _ in 0..100_000 {
+        outpace::stdout().write_all(b"a line\n").unwrap();
+    }
+    outpace::stdout().flush().unwrap();
+}
+
+fn a_broken_pipe_may_be_ignored() {
+    for buffering in POLICIES {
+        let program = Program::new(broken_pipe_ignored).buffering(buffering);
+        until_the_reader_goes(program).succeeded();
+    }
+}
+
+#[allow(unsafe_code)]
+fn stderr_gone() {
+    // SAFETY: both are open; the reader of the first has gone.
+    unsafe { libc::dup2(1, 2) };
+    for i in 0..1000 {
+        writeln!(outpace::stderr(), "{i}").unwrap();
+    }
+    outpace::stderr().flush().unwrap();
+}
+
+fn a_reader_of_stderr_that_has_gone_is_ignored() {
+    for buffering in POLICIES {
+        let (read, write) = pipe(0);
+        drop(read);
+        let program = Program::new(stderr_gone).env("OUTPACE_STDERR", buffering);
+        program.start_on(write, nobody()).finish().succeeded();
+    }
+}
+
+fn last_words() {
+    outpace::stderr().set_buffering(outpace::Buffering::block());
+    outpace::stderr().lock().str("last words\n");
+    print_forever();
+}
+
+fn other_streams_are_drained_before_a_quiet_end() {
+    for buffering in POLICIES {
+        let finished = until_the_reader_goes(Program::new(last_words).buffering(buffering));
+        let found = (finished.code(), &*finished.stderr);
+        assert_eq!(found, (SIGPIPE, "last words\n"));
+    }
+}
+
+/// That everything arrives although the descriptor is non-blocking and the reader slow, and that the
+/// program sleeps while it waits.
+fn waits_without_spinning(mut open: impl FnMut() -> (File, OwnedFd)) {
+    for buffering in POLICIES {
+        let (read, write) = open();
+        set_nonblocking(&write);
+        let reader = Reader::paused(read);
+        let program = Program::new(fill).buffering(buffering);
+        let running = program.start_on(write, reader.clone());
+        running.wait_until_asleep();
+        let before = running.processor_time();
+        std::thread::sleep(Duration::from_millis(300));
+        let spent = running.processor_time() - before;
+        assert!(spent < Duration::from_millis(150), "{spent:?} of 300 ms");
+        reader.resume();
+        let finished = running.finish().succeeded();
+        assert_same(&finished.stdout, &filling());
+    }
+}
+
+fn a_non_blocking_pipe_loses_nothing_and_does_not_spin() {
+    waits_without_spinning(|| pipe(0));
+    // A reader that takes a little now and then.
+    let (read, write) = pipe(0);
+    set_nonblocking(&write);
+    let reader = Reader::slow(read, Duration::from_millis(2));
+    let finished = Program::new(fill).start_on(write, reader).finish();
+    assert_same(&finished.succeeded().stdout, &filling());
+}
+
+fn a_non_blocking_terminal_loses_nothing_and_does_not_spin() {
+    waits_without_spinning(|| {
+        let Terminal { master, slave } = Terminal::open();
+        (master, slave)
+    });
+}
+
+#[allow(unsafe_code)]
+fn storm() {
+    extern "C" fn ignore(_: libc::c_int) {}
+    // SAFETY: a handler that does nothing, without SA_RESTART, so that system calls are interrupted.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = ignore as *const () as usize;
+        libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut());
+    }
+    eprint!("ready");
+    fill();
+}
+
+fn a_storm_of_signals_loses_nothing() {
+    for buffering in POLICIES {
+        let (read, write) = pipe(0);
+        let reader = Reader::paused(read);
+        let program = Program::new(storm).buffering(buffering);
+        let running = program.start_on(write, reader.clone());
+        running.stderr.wait_for("ready");
+        for round in 0..3000 {
+            running.signal(libc::SIGUSR1);
+            if round == 1000 {
+                reader.resume();
+            }
+            if round % 10 == 0 {
+                std::thread::yield_now();
+            }
+        }
+        let finished = running.finish();
+        assert_eq!(finished.code(), 0);
+        assert_same(&finished.stdout, &filling());
+    }
+}
+
+/// The largest file of [`fill_over_the_limit`].
+const FILE_LIMIT: u64 = 100_000;
+
+#[allow(unsafe_code)]
+fn fill_over_the_limit() {
+    let limit = libc::rlimit {
+        rlim_cur: FILE_LIMIT,
+        rlim_max: FILE_LIMIT,
+    };
+    // SAFETY: the limit is read only; SIGXFSZ is ignored so that the write fails instead.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+    }
+    fill();
+}
+
+#[track_caller]
+fn assert_prefix_and_failure(finished: &Finished, length: u64, error: &str) {
+    assert_eq!(finished.code(), 1);
+    assert_eq!(finished.stderr, format!("outpace: stdout: {error}\n"));
+    assert_same(&finished.stdout, &filling()[..length as usize]);
+}
+
+fn a_file_that_may_grow_no_further_is_an_error() {
+    for buffering in POLICIES {
+        let finished = Program::new(fill_over_the_limit)
+            .buffering(buffering)
+            .run(To::File);
+        assert_prefix_and_failure(&finished, FILE_LIMIT, "File too large (os error 27)");
+    }
+}
+
+/// A file system in memory, of a given size, that is unmounted in the end.
+struct SmallDisk(std::path::PathBuf);
+
+#[allow(unsafe_code)]
+impl SmallDisk {
+    fn mount(bytes: u64) -> Self {
+        let name = format!("outpace-disk-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).unwrap();
+        let target = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        let options = std::ffi::CString::new(format!("size={bytes}")).unwrap();
+        let kind = c"tmpfs".as_ptr();
+        // SAFETY: all of them are strings that end in NUL.
+        let mounted =
+            unsafe { libc::mount(kind, target.as_ptr(), kind, 0, options.as_ptr().cast()) };
+        if mounted != 0 {
+            let error = io::Error::last_os_error();
+            fs::remove_dir(&path).unwrap();
+            skip(format!("a tmpfs of its own cannot be mounted: {error}"));
+        }
+        SmallDisk(path)
+    }
+}
+
+#[allow(unsafe_code)]
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let target = std::ffi::CString::new(self.0.to_str().unwrap()).unwrap();
+        // SAFETY: a string that ends in NUL.
+        unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) };
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+fn a_device_that_fills_up_midway_keeps_an_exact_prefix() {
+    let disk = SmallDisk::mount(128 << 10);
+    for buffering in POLICIES {
+        let path = disk.0.join("output");
+        let file = File::create(&path).unwrap();
+        let program = Program::new(fill).buffering(buffering);
+        let mut finished = program.start_on(file.into(), nobody()).finish();
+        finished.stdout = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let error = "No space left on device (os error 28)";
+        assert_prefix_and_failure(&finished, 128 << 10, error);
+    }
+}
+
+#[allow(unsafe_code)]
+fn close_and_print() {
+    // SAFETY: nobody else uses it here.
+    unsafe { libc::close(1) };
+    fill();
+    write!(outpace::stdout(), "nowhere").unwrap();
+    outpace::stdout().flush().unwrap();
+}
+
+fn a_closed_descriptor_swallows_everything() {
+    for buffering in POLICIES {
+        let finished = Program::new(close_and_print)
+            .buffering(buffering)
+            .run(To::Pipe);
+        assert_eq!(finished.succeeded().stdout, b"");
+    }
+}
+
+#[allow(unsafe_code)]
+fn close_midway() {
+    write!(outpace::stdout(), "before").unwrap();
+    outpace::stdout().flush().unwrap();
+    close_and_print();
+}
+
+fn a_descriptor_closed_midway_swallows_the_rest() {
+    for buffering in POLICIES {
+        let finished = Program::new(close_midway)
+            .buffering(buffering)
+            .run(To::Pipe);
+        assert_eq!(finished.succeeded().stdout, b"before");
+    }
+}
+
+fn a_terminal_that_hangs_up_is_an_error_and_no_hang() {
+    for buffering in POLICIES {
+        let Terminal { master, slave } = Terminal::open();
+        let program = Program::new(fill).buffering(buffering);
+        let running: Running = program.start_on(slave, nobody());
+        running.wait_until_asleep();
+        drop(master);
+        let finished = running.finish();
+        assert_eq!(finished.code(), 1, "under {buffering}");
+        assert_eq!(
+            finished.stderr,
+            "outpace: stdout: Input/output error (os error 5)\n"
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! What programs that use outpace do, as seen from outside.
+//!
+//! A test starts this executable anew as the *program* it is about: a function of this crate, with a
+//! `main` of its own, its standard streams on a pipe, a terminal or a file, and nothing of a test
+//! harness in it. Each module [lists](support::list) its tests and its programs.
+
+// The programs write in every way there is.
+#![allow(clippy::write_literal, clippy::write_with_newline)]
+
+#[cfg(unix)]
+mod support;
+
+#[cfg(unix)]
+mod concurrency;
+#[cfg(unix)]
+mod faults;
+#[cfg(unix)]
+mod guards;
+#[cfg(unix)]
+mod order;
+#[cfg(unix)]
+mod promptness;
+#[cfg(unix)]
+mod settings;
+#[cfg(unix)]
+mod switching;
+
+#[cfg(unix)]
+fn main() {
+    let modules = [
+        promptness::list(),
+        switching::list(),
+        settings::list(),
+        concurrency::list(),
+        order::list(),
+        guards::list(),
+        faults::list(),
+    ];
+    if let Some(program) = support::program(&modules) {
+        return program();
+    }
+    support::run_tests(modules)
+}
+
+#[cfg(not(unix))]
+fn main() {}

@@ -1,0 +1,226 @@
+//! Who comes first, where several write to the same place.
+
+use crate::support::{Program, To, assert_same, list};
+use std::io::Write;
+use std::process::Command;
+
+list! {
+    portable: [
+        stdout_before_stderr_on_the_same_file_keeps_the_programs_order,
+        a_flush_keeps_the_order_with_std,
+        a_flush_keeps_the_order_with_children,
+    ],
+    native: [
+        stderr_elsewhere_leaves_stdout_alone,
+        stderr_does_not_wait_for_a_stuck_stdout,
+        a_flush_keeps_the_order_with_c,
+        raw_handles_write_at_once,
+        line_buffering_keeps_the_order_with_children,
+    ],
+    programs: [
+        alternate, alternate_with_std, alternate_with_children, alternate_with_c, stuck, raw,
+        lines_and_children, stdout_then_stderr,
+    ],
+}
+
+fn alternate() {
+    for i in 0..200 {
+        writeln!(outpace::stdout(), "out {i}").unwrap();
+        if i % 3 == 0 {
+            writeln!(outpace::stderr(), "err {i}").unwrap();
+        }
+        if i % 7 == 0 {
+            outpace::stderr().lock().str("err ").int(i).char('\n');
+        }
+    }
+}
+
+fn stdout_before_stderr_on_the_same_file_keeps_the_programs_order() {
+    let mut expected = String::new();
+    for i in 0..200 {
+        expected += &format!("out {i}\n");
+        for n in [3, 7] {
+            if i % n == 0 {
+                expected += &format!("err {i}\n");
+            }
+        }
+    }
+    for buffering in ["unbuffered", "line", "block", "prompt", "background"] {
+        for to in [To::Pipe, To::Terminal, To::File] {
+            if cfg!(outpace_portable) && to != To::Terminal {
+                // std cannot tell whether two pipes or files are the same.
+                continue;
+            }
+            let program = Program::new(alternate)
+                .buffering(buffering)
+                .stderr_to_stdout();
+            assert_same(&program.run(to).succeeded().stdout, expected.as_bytes());
+        }
+    }
+}
+
+fn stdout_then_stderr() {
+    outpace::stdout().lock().str("buffered");
+    outpace::stderr().lock().str("reported");
+    crate::support::wait_to_go_on();
+}
+
+fn stderr_elsewhere_leaves_stdout_alone() {
+    let mut running = Program::new(stdout_then_stderr)
+        .buffering("block")
+        .start(To::Pipe);
+    running.stderr.wait_for("reported");
+    assert_eq!(running.stdout().so_far(), b"");
+    running.go_on();
+    assert_eq!(running.finish().stdout, b"buffered");
+}
+
+fn stuck() {
+    // More than a pipe holds, to a reader that does not read.
+    std::thread::spawn(|| {
+        let mut out = outpace::stdout();
+        loop {
+            out.write_all(&[b'x'; 1000]).unwrap();
+        }
+    });
+    while outpace::stdout().stats().bytes_written < 50_000 {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    for i in 0..100 {
+        writeln!(outpace::stderr(), "{i}").unwrap();
+    }
+    std::process::abort();
+}
+
+fn stderr_does_not_wait_for_a_stuck_stdout() {
+    for buffering in ["unbuffered", "block", "prompt", "background:100000"] {
+        let (read, write) = crate::support::pipe(0);
+        let reader = crate::support::Reader::paused(read);
+        let running = Program::new(stuck)
+            .buffering(buffering)
+            .start_on(write, reader.clone());
+        running.stderr.wait_for("98\n99\n");
+        reader.resume();
+        reader.all();
+    }
+}
+
+fn alternate_with_std() {
+    for i in 0..100 {
+        writeln!(outpace::stdout(), "outpace {i}").unwrap();
+        outpace::stdout().flush().unwrap();
+        println!("std {i}");
+    }
+}
+
+fn lines_of(first: &str, second: &str) -> String {
+    (0..100)
+        .map(|i| format!("{first} {i}\n{second} {i}\n"))
+        .collect()
+}
+
+fn a_flush_keeps_the_order_with_std() {
+    for to in [To::Pipe, To::Terminal, To::File] {
+        let output = Program::new(alternate_with_std).run(to).succeeded().stdout;
+        assert_same(&output, lines_of("outpace", "std").as_bytes());
+    }
+}
+
+fn alternate_with_children() {
+    for i in 0..100 {
+        writeln!(outpace::stdout(), "outpace {i}").unwrap();
+        outpace::stdout().flush().unwrap();
+        echo(i);
+    }
+}
+
+fn echo(i: i32) {
+    let echoed = Command::new("echo").arg(format!("child {i}")).status();
+    assert!(echoed.unwrap().success());
+}
+
+fn a_flush_keeps_the_order_with_children() {
+    for to in [To::Pipe, To::Terminal, To::File] {
+        let output = Program::new(alternate_with_children)
+            .run(to)
+            .succeeded()
+            .stdout;
+        assert_same(&output, lines_of("outpace", "child").as_bytes());
+    }
+}
+
+fn lines_and_children() {
+    for i in 0..100 {
+        writeln!(outpace::stdout(), "outpace {i}").unwrap();
+        echo(i);
+    }
+}
+
+fn line_buffering_keeps_the_order_with_children() {
+    let program = Program::new(lines_and_children).buffering("line");
+    let output = program.run(To::Pipe).succeeded().stdout;
+    assert_same(&output, lines_of("outpace", "child").as_bytes());
+}
+
+#[allow(unsafe_code)]
+fn alternate_with_c() {
+    for i in 0..100 {
+        writeln!(outpace::stdout(), "outpace {i}").unwrap();
+        outpace::stdout().flush().unwrap();
+        // SAFETY: the format takes one int; a null stream means all of them.
+        unsafe {
+            libc::printf(c"c %d\n".as_ptr(), i);
+            libc::fflush(std::ptr::null_mut());
+        }
+    }
+    // What C has buffered at exit is C's to write, after ours.
+    writeln!(outpace::stdout(), "outpace at exit").unwrap();
+    // SAFETY: as above.
+    unsafe { libc::printf(c"c at exit\n".as_ptr()) };
+}
+
+fn a_flush_keeps_the_order_with_c() {
+    for to in [To::Pipe, To::Terminal, To::File] {
+        let output = Program::new(alternate_with_c).run(to).succeeded().stdout;
+        let expected = lines_of("outpace", "c") + "outpace at exit\nc at exit\n";
+        let swapped = lines_of("outpace", "c") + "c at exit\noutpace at exit\n";
+        // To a terminal C writes its line at once.
+        assert_same(
+            &output,
+            if to == To::Terminal && output == swapped.as_bytes() {
+                swapped.as_bytes()
+            } else {
+                expected.as_bytes()
+            },
+        );
+    }
+}
+
+fn raw() {
+    use std::os::fd::AsFd;
+    for i in 0..3 {
+        write!(outpace::raw::stdout(), "one").unwrap();
+        outpace::raw::stdout().write_all(b"two").unwrap();
+        let file = outpace::raw::stdout();
+        let copy = file.as_fd().try_clone_to_owned().unwrap();
+        std::fs::File::from(copy).write_all(b"three").unwrap();
+        write!(outpace::raw::stderr(), "{}", i).unwrap();
+    }
+    let mut line = [0; 100];
+    let read = std::io::Read::read(&mut outpace::raw::stdin(), &mut line).unwrap();
+    outpace::raw::stdout().write_all(&line[..read]).unwrap();
+    // Descriptor 1 is still open.
+    outpace::stdout().write_all(b"open").unwrap();
+}
+
+fn raw_handles_write_at_once() {
+    let mut running = Program::new(raw).start(To::Packets);
+    running.go_on();
+    let writes = running.stdout().reads();
+    let round: [&[u8]; 3] = [b"one", b"two", b"three"];
+    let mut expected = [round, round, round].concat();
+    expected.extend([&b"\n"[..], b"open"]);
+    assert_eq!(writes, expected);
+    assert_eq!(running.finish().stderr, "012");
+}

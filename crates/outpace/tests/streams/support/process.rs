@@ -1,0 +1,307 @@
+//! A program under test: how it is started, what it is doing, how it ended.
+#![allow(unsafe_code)]
+
+use super::terminal::{Terminal, pipe};
+use super::{LIMIT, PROGRAM, Reader, wait_until};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a program's standard output is connected to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum To {
+    Pipe,
+    /// A pipe that keeps writes apart (`O_DIRECT`), so that the reader sees each `write(2)` of up to a
+    /// page as one read.
+    Packets,
+    Terminal,
+    File,
+}
+
+/// A program that is yet to be started.
+pub(crate) struct Program {
+    command: Command,
+    /// Standard error goes where standard output goes.
+    together: bool,
+}
+
+impl Program {
+    /// The function, which is in its module's list, as a program.
+    pub(crate) fn new<F: Fn() + Copy + 'static>(program: F) -> Self {
+        let _ = program;
+        Self::named(std::any::type_name::<F>())
+    }
+
+    fn named(name: &str) -> Self {
+        let mut command = Command::new(std::env::current_exe().expect("the path of this test"));
+        for variable in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
+            command.env_remove(variable);
+        }
+        command.env(PROGRAM, name).stdin(Stdio::piped());
+        Program {
+            command,
+            together: false,
+        }
+    }
+
+    pub(crate) fn env(mut self, variable: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.command.env(variable, value);
+        self
+    }
+
+    pub(crate) fn buffering(self, buffering: &str) -> Self {
+        self.env("OUTPACE_STDOUT", buffering)
+    }
+
+    pub(crate) fn argument(mut self, argument: impl ToString) -> Self {
+        self.command.arg(argument.to_string());
+        self
+    }
+
+    /// Starts it by another program.
+    pub(crate) fn under(mut self, launcher: &[&str]) -> Self {
+        let mut command = Command::new(launcher[0]);
+        command
+            .args(&launcher[1..])
+            .arg(self.command.get_program())
+            .args(self.command.get_args());
+        for (variable, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(variable, value),
+                None => command.env_remove(variable),
+            };
+        }
+        command.stdin(Stdio::piped());
+        self.command = command;
+        self
+    }
+
+    /// Connects standard error to what standard output is connected to.
+    pub(crate) fn stderr_to_stdout(mut self) -> Self {
+        self.together = true;
+        self
+    }
+
+    pub(crate) fn start(self, to: To) -> Running {
+        match to {
+            To::Pipe => self.start_on_pipe(0),
+            To::Packets => self.start_on_pipe(libc::O_DIRECT),
+            To::Terminal => {
+                let terminal = Terminal::open();
+                self.start_with(terminal.slave, Output::Reader(Reader::new(terminal.master)))
+            }
+            To::File => {
+                let file = temporary_file();
+                let copy = file.try_clone().expect("a second descriptor");
+                self.start_with(copy.into(), Output::File(file))
+            }
+        }
+    }
+
+    fn start_on_pipe(self, flags: libc::c_int) -> Running {
+        let (read, write) = pipe(flags);
+        self.start_with(write, Output::Reader(Reader::new(read)))
+    }
+
+    /// Starts it with a descriptor as its standard output, which `reader` reads.
+    pub(crate) fn start_on(self, stdout: OwnedFd, reader: Reader) -> Running {
+        self.start_with(stdout, Output::Reader(reader))
+    }
+
+    fn start_with(mut self, stdout: OwnedFd, output: Output) -> Running {
+        let (stderr_reader, stderr_writer) = pipe(0);
+        let stderr = if self.together {
+            stdout.try_clone().expect("a second descriptor")
+        } else {
+            stderr_writer
+        };
+        let mut child = self
+            .command
+            .stdout(stdout)
+            .stderr(stderr)
+            .spawn()
+            .expect("this executable starts");
+        Running {
+            stdin: child.stdin.take(),
+            child,
+            output,
+            stderr: Reader::new(stderr_reader),
+        }
+    }
+
+    /// Starts it and waits for its end.
+    pub(crate) fn run(self, to: To) -> Finished {
+        self.start(to).finish()
+    }
+}
+
+enum Output {
+    Reader(Reader),
+    File(File),
+}
+
+/// A program that has been started. It is killed when this is dropped.
+pub(crate) struct Running {
+    child: Child,
+    stdin: Option<std::process::ChildStdin>,
+    output: Output,
+    pub(crate) stderr: Reader,
+}
+
+/// A program that has ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Finished {
+    /// That it succeeded, and said nothing on standard error.
+    #[track_caller]
+    pub(crate) fn succeeded(self) -> Self {
+        assert!(self.status.success(), "{}: {}", self.status, self.stderr);
+        assert_eq!(self.stderr, "");
+        self
+    }
+
+    /// The status as a shell shows it.
+    pub(crate) fn code(&self) -> i32 {
+        self.status
+            .code()
+            .or_else(|| self.status.signal().map(|signal| 128 + signal))
+            .expect("it has ended")
+    }
+}
+
+impl Running {
+    pub(crate) fn stdout(&self) -> &Reader {
+        match &self.output {
+            Output::Reader(reader) => reader,
+            Output::File(_) => panic!("a file is read at the end"),
+        }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Lets a program go on that [waits](wait_to_go_on).
+    pub(crate) fn go_on(&mut self) {
+        let stdin = self.stdin.as_mut().expect("its input is open");
+        stdin.write_all(b"\n").expect("it waits for this");
+    }
+
+    pub(crate) fn signal(&self, signal: libc::c_int) {
+        // SAFETY: the child has not been waited for, so the number is its.
+        unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
+    }
+
+    #[track_caller]
+    fn wait(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it is our child") {
+                return status;
+            }
+            let doing = || fs::read_to_string(format!("/proc/{}/stack", self.id()));
+            assert!(begun.elapsed() < LIMIT, "it does not end: {:?}", doing());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Closes its input, waits for its end and for the end of its output.
+    #[track_caller]
+    pub(crate) fn finish(mut self) -> Finished {
+        self.stdin = None;
+        let status = self.wait();
+        let stdout = match &mut self.output {
+            Output::Reader(reader) => reader.all(),
+            Output::File(file) => {
+                let mut bytes = Vec::new();
+                file.seek(SeekFrom::Start(0)).expect("a regular file");
+                file.read_to_end(&mut bytes).expect("a regular file");
+                bytes
+            }
+        };
+        Finished {
+            status,
+            stdout,
+            stderr: String::from_utf8_lossy(&self.stderr.all()).into_owned(),
+        }
+    }
+
+    /// The processor time it has used.
+    pub(crate) fn processor_time(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id())).expect("it runs");
+        // After the name, which may contain anything: utime and stime are fields 14 and 15.
+        let fields: Vec<&str> = stat[stat.rfind(')').expect("a name") + 2..]
+            .split(' ')
+            .collect();
+        let ticks: u64 = fields[11..=12]
+            .iter()
+            .map(|ticks| ticks.parse::<u64>().expect("a number"))
+            .sum();
+        // SAFETY: only asks.
+        let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as u64;
+        Duration::from_millis(ticks * 1000 / a_second)
+    }
+
+    /// Waits until every thread of it sleeps.
+    #[track_caller]
+    pub(crate) fn wait_until_asleep(&self) {
+        wait_until("all of its threads sleep", || {
+            let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).expect("it runs");
+            tasks.flatten().all(|task| {
+                let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+                stat.rsplit(") ")
+                    .next()
+                    .is_some_and(|rest| rest.starts_with('S'))
+            })
+        });
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How many system calls that write (`write`, `writev` and others) this process has made.
+pub(crate) fn write_calls() -> u64 {
+    let io = fs::read_to_string("/proc/self/io").expect("Linux accounts for them");
+    io.lines()
+        .find_map(|line| line.strip_prefix("syscw: "))
+        .and_then(|count| count.parse().ok())
+        .expect("a count")
+}
+
+/// Called by a program: waits for [`Running::go_on`].
+pub(crate) fn wait_to_go_on() {
+    let mut line = String::new();
+    std::io::stdin()
+        .read_line(&mut line)
+        .expect("standard input");
+}
+
+/// A file without a name.
+pub(crate) fn temporary_file() -> File {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("outpace-test-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .expect("a temporary file");
+    fs::remove_file(path).expect("it was just made");
+    file
+}
