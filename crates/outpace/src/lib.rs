@@ -82,6 +82,8 @@
 //! | capacity by the pipe's | yes | no | no |
 //! | care around `fork` | yes | yes | – |
 //! | standard output and error known to be the same file | yes | yes | if both are terminals |
+//! | a descriptor that somebody made non-blocking | yes | yes | no |
+//! | what a failed write gave up stays lost | yes | yes | std may still write it |
 //! | a helper thread that receives no signals | yes | yes | – |
 //! | exit status 1 for an unreported error keeps C's own flushing | with glibc | no | no |
 

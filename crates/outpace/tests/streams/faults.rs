@@ -15,10 +15,10 @@ list! {
     portable: [
         a_full_device_fails_the_process_and_says_so,
         write_all_reports_a_full_device,
-        a_stream_that_failed_says_so_until_the_error_is_cleared,
         write_all_reports_a_reader_that_has_gone,
     ],
     native: [
+        a_stream_that_failed_says_so_until_the_error_is_cleared,
         a_reader_that_has_gone_ends_the_process_quietly,
         a_reader_that_has_gone_while_the_program_waits_ends_it_at_exit,
         a_broken_pipe_may_be_an_error,

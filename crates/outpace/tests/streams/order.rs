@@ -202,7 +202,10 @@ fn raw() {
     for i in 0..3 {
         write!(outpace::raw::stdout(), "one").unwrap();
         outpace::raw::stdout().write_all(b"two").unwrap();
+        #[cfg(not(outpace_portable))]
         let file = outpace::raw::stdout();
+        #[cfg(outpace_portable)]
+        let file = std::io::stdout();
         let copy = file.as_fd().try_clone_to_owned().unwrap();
         std::fs::File::from(copy).write_all(b"three").unwrap();
         write!(outpace::raw::stderr(), "{}", i).unwrap();
