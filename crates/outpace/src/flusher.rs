@@ -156,6 +156,7 @@ fn run(engine: EngineRef) {
         }
         let all = engine.accepted(&state);
         if state.drained < all {
+            state = engine.stdout_first(state);
             state = engine.drain(state, all, Patience::Forever);
         }
         quiet = if all == seen { quiet + 1 } else { 0 };

@@ -14,6 +14,8 @@ const EARLY_MESSAGES: u64 = 12;
 
 /// A longer delay counts as this, so that a deadline always exists.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
+/// How long a drain may take that has begun and does not wait for the reader.
+const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
 
 impl Engine {
     /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.
@@ -116,10 +118,8 @@ impl Engine {
         if state.drained >= all {
             return state;
         }
-        if self.role == Role::Stderr {
-            drop(state);
-            self.drain_stdout_first();
-            state = self.lock_state();
+        if state.mode != Mode::Background {
+            state = self.stdout_first(state);
         }
         if state.exiting {
             return self.drain(state, all, Patience::Forever);
@@ -138,19 +138,33 @@ impl Engine {
     }
 
     /// On the same terminal, pipe or file, what was printed to stdout comes before what is now printed
-    /// to stderr. Never waits for another thread's drain of stdout.
-    fn drain_stdout_first(&self) {
+    /// to stderr. Never waits for the reader, and for another thread's drain of stdout no longer than
+    /// one takes that is not waiting for the reader either.
+    pub(crate) fn stdout_first<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        if self.role != Role::Stderr {
+            return state;
+        }
+        drop(state);
         let stdout = &crate::stream::STDOUT;
         let mut theirs = stdout.lock_state();
-        if stdout.accepted(&theirs) == theirs.drained || theirs.destination.is_none() {
-            return;
+        let all = stdout.accepted(&theirs);
+        if all == theirs.drained || theirs.destination.is_none() {
+            drop(theirs);
+            return self.lock_state();
         }
         let identity = stdout.destination(&mut theirs).1;
         let mine = self.destination(&mut self.lock_state()).1;
         if identity.is_some() && identity == mine {
-            let all = stdout.accepted(&theirs);
+            let begun = Instant::now();
+            while theirs.drainer != 0 && theirs.drained < all && begun.elapsed() < DRAIN_IN_PROGRESS
+            {
+                theirs = stdout.wait(theirs, Some(DRAIN_IN_PROGRESS));
+            }
             drop(stdout.drain(theirs, all, Patience::None));
+        } else {
+            drop(theirs);
         }
+        self.lock_state()
     }
 
     /// An isolated message is written at once; one soon after another begins a burst.

@@ -172,6 +172,7 @@ fn print_then_wait() {
     }
     outpace::stdout().flush().unwrap();
     wait_to_go_on();
+    wait_until("nobody reads", reader_has_gone);
     // One at the very end, which may be buffered: found out at exit.
     outpace::stdout().lock().str("last\n");
 }
@@ -189,6 +190,20 @@ fn a_reader_that_has_gone_while_the_program_waits_ends_it_at_exit() {
         let finished = running.finish();
         assert_eq!((finished.code(), &*finished.stderr), (SIGPIPE, ""));
     }
+}
+
+/// Whether nobody has the other end of standard output any more: a process that another test is just
+/// starting may have a copy of it for a moment.
+#[allow(unsafe_code)]
+fn reader_has_gone() -> bool {
+    let mut stdout = libc::pollfd {
+        fd: 1,
+        events: 0,
+        revents: 0,
+    };
+    // SAFETY: one valid entry.
+    unsafe { libc::poll(&mut stdout, 1, 0) };
+    stdout.revents & libc::POLLERR != 0
 }
 
 /// How many bytes wait in a pipe.
