@@ -196,9 +196,8 @@ fn verdict(rows: &[Row]) -> String {
             )
         });
     }
-    let costs = |rung| figures.wall(rung, terminal);
-    if let (Some(outpace), Some(bufwriter)) = (costs("outpace"), costs("bufwriter")) {
-        sentences.push(match outpace / bufwriter {
+    if let Some(ratio) = figures.ratio("outpace", "bufwriter", terminal) {
+        sentences.push(match ratio {
             ratio if ratio < 0.9 => "There outpace beats even a BufWriter.".to_owned(),
             ratio if ratio <= 1.1 => {
                 "outpace is as fast there as a BufWriter, and unlike it shows \

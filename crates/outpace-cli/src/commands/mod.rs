@@ -67,13 +67,20 @@ pub(crate) fn command_line() -> Command {
         .subcommands(subcommands)
 }
 
-/// Prints a text to stdout, at once.
+/// Prints a text to stdout, at once. When its reader is gone, the program ends as one that knows
+/// nothing of it would: by SIGPIPE, silently.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = outpace::stdout();
     let written = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::failed("stdout", error))
+    written.map_err(|error| {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            // It does not return for a signal whose default is to end the program.
+            let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+        }
+        Failure::failed("stdout", error)
+    })
 }
 
 /// Parses the arguments and does what they ask.

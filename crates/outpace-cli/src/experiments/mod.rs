@@ -11,11 +11,12 @@ mod lines;
 mod mapped;
 mod raw;
 mod startup;
+mod threads;
 mod when;
 
 use std::io;
 
-use crate::measure::check::Generator;
+use crate::measure::check::{Generator, Order};
 use crate::measure::clock::Span;
 use crate::measure::figures::Figures;
 use crate::measure::toolchain::Source;
@@ -30,6 +31,7 @@ pub(crate) const ALL: &[&Experiment] = &[
     &raw::RAW,
     &endl::ENDL,
     &mapped::MAPPED,
+    &threads::THREADS,
     &startup::STARTUP,
 ];
 
@@ -87,6 +89,8 @@ pub(crate) struct Rung {
     pub(crate) about: &'static str,
     pub(crate) origin: Origin,
     pub(crate) work: Work,
+    /// In which order its messages have to arrive.
+    pub(crate) order: Order,
     /// Why it is expected to fail: the published forms that do not work are shown not to.
     pub(crate) fails: Option<&'static str>,
 }
@@ -119,6 +123,7 @@ impl Rung {
             about,
             origin,
             work,
+            order: Order::Exact,
             fails: None,
         }
     }
@@ -146,6 +151,14 @@ impl Rung {
     /// A rung that nobody published and that makes something clearer.
     pub(crate) const fn added(name: &'static str, about: &'static str, work: Work) -> Self {
         Self::new(name, about, Origin::Added, work)
+    }
+
+    /// The same, written by so many threads.
+    pub(crate) const fn threads(self, threads: u64) -> Self {
+        Self {
+            order: Order::PerThread(threads),
+            ..self
+        }
     }
 
     /// The same, expected to fail.

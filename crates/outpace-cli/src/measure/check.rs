@@ -1,10 +1,60 @@
 //! Verification: what a rung wrote, compared as it arrives with what a naive generator expects.
+//! What several threads wrote is verified as lines in any order that keeps each thread's own.
 
 /// Appends message number `index` of an experiment to a buffer, in the plainest way there is.
 pub(crate) type Generator = fn(index: u64, into: &mut Vec<u8>);
 
-/// Compares a stream of bytes with the messages of a generator.
-pub(crate) struct Check {
+/// In which order the messages have to arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// As the generator gives them.
+    Exact,
+    /// Message `n` comes from thread `n % threads`; each thread's are in order, and whole.
+    PerThread(u64),
+}
+
+/// Compares a stream of bytes with the expected ones.
+pub(crate) enum Check {
+    Exact(Exact),
+    PerThread(Lanes),
+}
+
+impl Check {
+    /// A check of so many messages. At some destinations `\n` arrives as `\r\n`, as a terminal's
+    /// line discipline makes it.
+    pub(crate) fn new(
+        generator: Generator,
+        messages: u64,
+        order: Order,
+        carriage_returns: bool,
+    ) -> Self {
+        match order {
+            Order::Exact => Self::Exact(Exact::new(generator, messages, carriage_returns)),
+            Order::PerThread(threads) => {
+                Self::PerThread(Lanes::new(generator, messages, threads, carriage_returns))
+            }
+        }
+    }
+
+    /// The next bytes that arrived.
+    pub(crate) fn feed(&mut self, arrived: &[u8]) {
+        match self {
+            Self::Exact(check) => check.feed(arrived),
+            Self::PerThread(check) => check.feed(arrived),
+        }
+    }
+
+    /// The number of bytes that arrived, or what was wrong with them.
+    pub(crate) fn finish(self) -> Result<u64, String> {
+        match self {
+            Self::Exact(check) => check.finish(),
+            Self::PerThread(check) => check.finish(),
+        }
+    }
+}
+
+/// Compares with the messages of a generator, one after the other.
+pub(crate) struct Exact {
     generator: Generator,
     next: u64,
     messages: u64,
@@ -17,8 +67,8 @@ pub(crate) struct Check {
     wrong: Option<String>,
 }
 
-impl Check {
-    pub(crate) fn new(generator: Generator, messages: u64, carriage_returns: bool) -> Self {
+impl Exact {
+    fn new(generator: Generator, messages: u64, carriage_returns: bool) -> Self {
         Self {
             generator,
             next: 0,
@@ -31,8 +81,7 @@ impl Check {
         }
     }
 
-    /// The next bytes that arrived.
-    pub(crate) fn feed(&mut self, mut arrived: &[u8]) {
+    fn feed(&mut self, mut arrived: &[u8]) {
         while self.wrong.is_none() && !arrived.is_empty() {
             if self.seen == self.expected.len() && !self.refill() {
                 self.wrong = Some(format!(
@@ -63,8 +112,7 @@ impl Check {
         }
     }
 
-    /// The number of bytes that arrived, or what was wrong with them.
-    pub(crate) fn finish(mut self) -> Result<u64, String> {
+    fn finish(mut self) -> Result<u64, String> {
         if let Some(wrong) = self.wrong.take() {
             return Err(wrong);
         }
@@ -98,6 +146,89 @@ impl Check {
     }
 }
 
+/// Compares lines with the next one of each thread.
+pub(crate) struct Lanes {
+    generator: Generator,
+    messages: u64,
+    carriage_returns: bool,
+    /// Of each thread: the number of its next message, and the message.
+    next: Vec<(u64, Vec<u8>)>,
+    /// The beginning of a line whose end has not arrived.
+    line: Vec<u8>,
+    bytes: u64,
+    wrong: Option<String>,
+}
+
+impl Lanes {
+    fn new(generator: Generator, messages: u64, threads: u64, carriage_returns: bool) -> Self {
+        let mut lanes = Self {
+            generator,
+            messages,
+            carriage_returns,
+            next: (0..threads).map(|thread| (thread, Vec::new())).collect(),
+            line: Vec::new(),
+            bytes: 0,
+            wrong: None,
+        };
+        (0..lanes.next.len()).for_each(|thread| lanes.prepare(thread));
+        lanes
+    }
+
+    /// The bytes of a thread's next message; none when it has written all.
+    fn prepare(&mut self, thread: usize) {
+        let (number, message) = &mut self.next[thread];
+        message.clear();
+        if *number < self.messages {
+            (self.generator)(*number, message);
+            if self.carriage_returns {
+                message.insert(message.len() - 1, b'\r');
+            }
+        }
+    }
+
+    fn feed(&mut self, arrived: &[u8]) {
+        for piece in arrived.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") && self.wrong.is_none() {
+                self.line();
+            }
+        }
+        self.bytes += arrived.len() as u64;
+    }
+
+    fn line(&mut self) {
+        match self
+            .next
+            .iter()
+            .position(|(_, message)| *message == self.line)
+        {
+            Some(thread) => {
+                self.next[thread].0 += self.next.len() as u64;
+                self.prepare(thread);
+                self.line.clear();
+            }
+            None => {
+                self.wrong = Some(format!(
+                    "{:?} is no thread's next message",
+                    excerpt(&self.line)
+                ));
+            }
+        }
+    }
+
+    fn finish(self) -> Result<u64, String> {
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
+        let missing = self.next.iter().find(|(_, message)| !message.is_empty());
+        match missing {
+            Some((_, message)) => Err(format!("{:?} never arrived", excerpt(message))),
+            None if !self.line.is_empty() => Err(format!("it ends with {:?}", excerpt(&self.line))),
+            None => Ok(self.bytes),
+        }
+    }
+}
+
 /// The bytes that `messages` messages have, without keeping them.
 pub(crate) fn length(generator: Generator, messages: u64) -> u64 {
     let mut message = Vec::new();
@@ -123,7 +254,7 @@ mod tests {
     }
 
     fn check(messages: u64, carriage_returns: bool, pieces: &[&str]) -> Result<u64, String> {
-        let mut check = Check::new(lines, messages, carriage_returns);
+        let mut check = Check::new(lines, messages, Order::Exact, carriage_returns);
         for piece in pieces {
             check.feed(piece.as_bytes());
         }
@@ -162,6 +293,39 @@ mod tests {
             check(1, false, &[])
                 .unwrap_err()
                 .contains("ends after byte 0")
+        );
+    }
+
+    fn check_of_two_threads(arrived: &str) -> Result<u64, String> {
+        let mut check = Check::new(lines, 5, Order::PerThread(2), false);
+        check.feed(arrived.as_bytes());
+        check.finish()
+    }
+
+    #[test]
+    fn lines_of_several_threads_may_come_in_any_order_that_keeps_each_threads_own() {
+        assert_eq!(check_of_two_threads("0\n1\n2\n3\n4\n"), Ok(10));
+        assert_eq!(check_of_two_threads("1\n3\n0\n2\n4\n"), Ok(10));
+        assert!(
+            check_of_two_threads("2\n0\n1\n3\n4\n")
+                .unwrap_err()
+                .contains("no thread's next")
+        );
+    }
+
+    #[test]
+    fn torn_missing_and_surplus_lines_of_threads_are_found() {
+        assert!(check_of_two_threads("01\n\n2\n3\n4\n").is_err());
+        assert!(
+            check_of_two_threads("0\n1\n2\n4\n")
+                .unwrap_err()
+                .contains("never arrived")
+        );
+        assert!(check_of_two_threads("0\n1\n2\n3\n4\n5\n").is_err());
+        assert!(
+            check_of_two_threads("0\n1\n2\n3\n4\n5")
+                .unwrap_err()
+                .contains("ends with")
         );
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -109,6 +110,10 @@ fn to_the_end_at(command: &mut Command, sink: Sink<'_>) -> Result<(Received, u64
     let ended_ns = monotonic_ns();
     let received = end.finish();
     let said = said?;
+    // Ctrl-C goes to the child too, and it may have ended before we were told.
+    if status.signal() == Some(signal_hook::consts::SIGINT) {
+        interrupt::note();
+    }
     if interrupt::came() {
         return Err(Stopped::Interrupted);
     }

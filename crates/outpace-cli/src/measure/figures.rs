@@ -1,6 +1,7 @@
 //! The figures a verdict is computed from, and nothing else.
 
 use super::rows::Row;
+use super::stats::Ratio;
 
 /// The rows of one experiment.
 pub(crate) struct Figures<'a> {
@@ -56,9 +57,15 @@ impl<'a> Figures<'a> {
         Some(row.writes? as f64 * 1_000.0 / row.messages.max(1) as f64)
     }
 
-    /// How many times as long one rung takes as another.
+    /// How many times as long one rung takes as another: by pairs of the same round where there
+    /// are such, so that what slowed the machine in one round does not count.
     pub(crate) fn ratio(&self, rung: &str, against: &str, to: &str) -> Option<f64> {
-        Some(self.wall(rung, to)? / self.wall(against, to)?)
+        let (row, against) = (self.row(rung, to)?, self.row(against, to)?);
+        let paired = Ratio::paired(&row.samples, &against.samples);
+        match paired {
+            Some(ratio) if row.messages == against.messages => Some(ratio.median),
+            _ => Some(row.wall_per_message()? / against.wall_per_message()?),
+        }
     }
 }
 

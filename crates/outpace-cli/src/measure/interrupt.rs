@@ -18,6 +18,11 @@ pub(crate) fn watch() -> std::io::Result<()> {
     Ok(())
 }
 
+/// Notes that one has come, when a child was quicker to notice.
+pub(crate) fn note() {
+    flag().store(true, Ordering::Relaxed);
+}
+
 /// Whether such a signal has come.
 pub(crate) fn came() -> bool {
     flag().load(Ordering::Relaxed)

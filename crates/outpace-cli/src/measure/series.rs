@@ -296,7 +296,8 @@ impl Series<'_> {
             Some(proof) => (Venue::proof(self.to), proof),
             None => (self.to.clone(), &self.venue),
         };
-        let check = Check::new(self.experiment.message, messages, to.is_terminal());
+        let order = entry.contestant.rung.order;
+        let check = Check::new(self.experiment.message, messages, order, to.is_terminal());
         let wanted = Wanted {
             check: Some(check),
             arrivals: false,
