@@ -304,6 +304,8 @@ fn list(chosen: &[&Experiment]) -> String {
     let mut text = String::new();
     for experiment in chosen {
         text += &format!("{}  {}\n", experiment.name, experiment.question);
+        let names = experiment.rungs.iter().map(|rung| rung.name.len());
+        let width = names.max().unwrap_or(0) + experiment.name.len() + 1;
         for rung in experiment.rungs {
             let origin = match rung.origin {
                 Origin::Published(Some(seconds)) => format!("published, {seconds} s"),
@@ -311,10 +313,8 @@ fn list(chosen: &[&Experiment]) -> String {
                 Origin::Outpace => "outpace".to_owned(),
                 Origin::Added => "for comparison".to_owned(),
             };
-            text += &format!(
-                "  {}/{:<18} {} ({origin})\n",
-                experiment.name, rung.name, rung.about
-            );
+            let name = format!("{}/{}", experiment.name, rung.name);
+            text += &format!("  {name:width$}  {} ({origin})\n", rung.about);
         }
     }
     text
