@@ -1,8 +1,9 @@
 //! The `outpace` program: measures, explains and fixes slow output of programs in any language.
 //!
 //! `commands` holds one module per subcommand, `experiments` what the bench measures, `measure` how,
-//! `destination` where the bytes go, `present` how the figures are shown. Exit status: 0 done, 1 it ran and something failed,
-//! 2 bad usage.
+//! `destination` where the bytes go, `present` how the figures are shown; `run` and
+//! `trace` are about other programs, and `process` is what those share. Exit status: 0 done, 1 it
+//! ran and something failed, 2 bad usage.
 
 mod commands;
 mod destination;
@@ -11,6 +12,9 @@ mod failure;
 mod measure;
 mod names;
 mod present;
+mod process;
+mod run;
+mod trace;
 
 use std::process::ExitCode;
 

@@ -30,6 +30,8 @@ const ALL: &[Subcommand] = &[
     Subcommand::of::<bench::Bench>(),
     Subcommand::of::<report::Report>(),
     Subcommand::of::<rung::Rung>(),
+    Subcommand::of::<crate::run::Run>(),
+    Subcommand::of::<crate::trace::Trace>(),
     Subcommand::of::<completions::Completions>(),
     Subcommand::of::<man::Man>(),
 ];

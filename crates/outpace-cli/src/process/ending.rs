@@ -1,0 +1,111 @@
+//! How a child ended, and ending in the same way.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::process::ExitCode;
+
+/// The end of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It exited with this status.
+    Exited(u8),
+    /// This signal killed it.
+    Killed(i32),
+}
+
+impl Ending {
+    /// Decodes a wait status, when it is that of a process that has ended.
+    pub(crate) fn from_status(status: i32) -> Option<Self> {
+        if libc::WIFEXITED(status) {
+            Some(Self::Exited(libc::WEXITSTATUS(status) as u8))
+        } else if libc::WIFSIGNALED(status) {
+            Some(Self::Killed(libc::WTERMSIG(status)))
+        } else {
+            None
+        }
+    }
+
+    /// Reaps this child when it has ended.
+    pub(crate) fn of(child: i32) -> io::Result<Option<Self>> {
+        let mut status = 0;
+        // SAFETY: `status` is a valid place for the result.
+        match unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => Ok(None),
+            _ => Ok(Self::from_status(status)),
+        }
+    }
+
+    /// Reaps every child that has ended; the ending of `child` when it is among them.
+    pub(crate) fn reap(child: i32) -> io::Result<Option<Self>> {
+        let mut found = None;
+        loop {
+            let mut status = 0;
+            // SAFETY: `status` is a valid place for the result.
+            match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG | libc::__WALL) } {
+                0 => return Ok(found),
+                -1 => {
+                    let error = io::Error::last_os_error();
+                    return match error.raw_os_error() {
+                        Some(libc::ECHILD) => Ok(found),
+                        Some(libc::EINTR) => continue,
+                        _ => Err(error),
+                    };
+                }
+                ended if ended == child => found = Self::from_status(status).or(found),
+                _ => {}
+            }
+        }
+    }
+
+    /// Ends this process as the child ended: with its status, or by its signal (without a core dump
+    /// of our own).
+    pub(crate) fn repeat(self) -> ExitCode {
+        match self {
+            Self::Exited(status) => ExitCode::from(status),
+            Self::Killed(signal) => {
+                let no_core = libc::rlimit {
+                    rlim_cur: 0,
+                    rlim_max: 0,
+                };
+                // SAFETY: the structures are valid for the calls; nothing of this process is
+                // expected to work after the signal.
+                unsafe {
+                    libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
+                    libc::signal(signal, libc::SIG_DFL);
+                    let mut just_it = std::mem::zeroed();
+                    libc::sigemptyset(&raw mut just_it);
+                    libc::sigaddset(&raw mut just_it, signal);
+                    libc::pthread_sigmask(
+                        libc::SIG_UNBLOCK,
+                        &raw const just_it,
+                        std::ptr::null_mut(),
+                    );
+                    libc::raise(signal);
+                }
+                // Still here: a signal that does not kill us (as process 1, say).
+                ExitCode::from(128_u8.wrapping_add(signal as u8))
+            }
+        }
+    }
+
+    /// The words for reports.
+    pub(crate) fn describe(self) -> String {
+        match self {
+            Self::Exited(status) => format!("exit status {status}"),
+            Self::Killed(signal) => match NAMES.iter().find(|(number, _)| *number == signal) {
+                Some((_, name)) => format!("signal {name}"),
+                None => format!("signal {signal}"),
+            },
+        }
+    }
+}
+
+macro_rules! named {
+    ($($name:ident)*) => { &[$((libc::$name, stringify!($name))),*] };
+}
+
+const NAMES: &[(i32, &str)] = named!(
+    SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 SIGSEGV SIGUSR2 SIGPIPE
+    SIGALRM SIGTERM SIGXCPU SIGXFSZ SIGVTALRM SIGPROF SIGSYS
+);

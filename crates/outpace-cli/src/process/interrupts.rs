@@ -1,0 +1,78 @@
+//! Signals to this program while a child runs: remembered, so that it outlives them and can report.
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicI32, Ordering};
+
+static PENDING: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn remember(signal: libc::c_int) {
+    PENDING.store(signal, Ordering::Relaxed);
+}
+
+/// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP interrupt a waiting call and are remembered.
+/// Those that are ignored (by `nohup`, say) stay ignored, and a child gets the default back at its
+/// `exec`.
+pub(crate) fn install() {
+    // SAFETY: the set is valid for the calls. A blocked SIGCHLD is what `sleep` waits for; a child
+    // starts with nothing blocked.
+    unsafe {
+        let mut child_ended = std::mem::zeroed();
+        libc::sigemptyset(&raw mut child_ended);
+        libc::sigaddset(&raw mut child_ended, libc::SIGCHLD);
+        libc::pthread_sigmask(
+            libc::SIG_BLOCK,
+            &raw const child_ended,
+            std::ptr::null_mut(),
+        );
+        // Where a parent has it ignored, children would vanish without a status.
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+    }
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler only stores to an atomic; the structures are plain numbers for which
+        // zeroes are valid, and no SA_RESTART lets a blocked call return.
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut before);
+            if before.sa_sigaction != libc::SIG_IGN {
+                let mut ours: libc::sigaction = std::mem::zeroed();
+                ours.sa_sigaction = remember as *const () as usize;
+                libc::sigaction(signal, &raw const ours, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// The signal that has arrived since the last call, if any.
+pub(crate) fn take() -> Option<i32> {
+    match PENDING.swap(0, Ordering::Relaxed) {
+        0 => None,
+        signal => Some(signal),
+    }
+}
+
+/// Passes a signal on to a child, unless the terminal has sent it to the child as well.
+pub(crate) fn pass_on(signal: i32, child: i32) {
+    if matches!(signal, libc::SIGTERM | libc::SIGHUP) {
+        // SAFETY: no memory is involved. It may have ended already, which is what was wanted.
+        unsafe { libc::kill(child, signal) };
+    }
+}
+
+/// Sleeps for a while, or until a child ends or a signal arrives.
+pub(crate) fn sleep(pause: std::time::Duration) {
+    let pause = libc::timespec {
+        tv_sec: pause.as_secs() as libc::time_t,
+        tv_nsec: pause.subsec_nanos().into(),
+    };
+    // SAFETY: the structures are valid for the call.
+    unsafe {
+        let mut child_ended = std::mem::zeroed();
+        libc::sigemptyset(&raw mut child_ended);
+        libc::sigaddset(&raw mut child_ended, libc::SIGCHLD);
+        libc::sigtimedwait(
+            &raw const child_ended,
+            std::ptr::null_mut(),
+            &raw const pause,
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! What `run` and `trace` share: how a child ended, signals to this program, the clock.
+
+pub(crate) mod clock;
+pub(crate) mod ending;
+pub(crate) mod interrupts;

@@ -1,0 +1,170 @@
+//! What writing costs on this machine: a few milliseconds of writes to a destination of the same
+//! kind, with a reader that never makes the writer wait longer than it must.
+
+use super::target::Kind;
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a write costs its caller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    /// A call of the size asked about.
+    pub(crate) call_ns: f64,
+    /// A byte, when many are written at a time.
+    pub(crate) byte_ns: f64,
+}
+
+/// Time for each of the two measurements, and how often they are taken in turn.
+const STRETCH: Duration = Duration::from_millis(6);
+const TURNS: usize = 3;
+/// A large write: what a good buffer drains at a time.
+const LARGE: usize = 64 << 10;
+/// A quarter of a pipe: a larger write makes writer and reader take turns.
+const LARGE_IN_PIPE: usize = 16 << 10;
+
+/// A pseudoterminal: the side of the terminal, the side of the program.
+pub(crate) fn open_pty() -> io::Result<(OwnedFd, OwnedFd)> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let slave = ioctl_tiocgptpeer(
+        &master,
+        OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC,
+    )?;
+    Ok((master, slave))
+}
+
+/// Measures writes of `size` bytes to a destination of this kind; a file beside `path`.
+pub(crate) fn costs(kind: Kind, path: &Path, size: usize) -> io::Result<Costs> {
+    let large = if kind == Kind::Pipe {
+        LARGE_IN_PIPE
+    } else {
+        LARGE
+    };
+    let size = size.clamp(1, large);
+    match kind {
+        Kind::Null | Kind::Device | Kind::Other | Kind::Unknown => measure(
+            OpenOptions::new().write(true).open("/dev/null")?,
+            size,
+            large,
+            None,
+        ),
+        Kind::File => measure(unnamed_file(path)?, size, large, Some(MOST_IN_FILE)),
+        Kind::Pipe => {
+            let (reader, writer) = io::pipe()?;
+            with_reader(reader, writer, size, large)
+        }
+        Kind::Socket => {
+            let (reader, writer) = UnixStream::pair()?;
+            with_reader(reader, writer, size, large)
+        }
+        Kind::Terminal => {
+            let (master, slave) = open_pty()?;
+            with_reader(File::from(master), File::from(slave), size, large)
+        }
+    }
+}
+
+/// How much of a file system's memory a measurement may fill.
+const MOST_IN_FILE: usize = 16 << 20;
+
+/// A file without a name in the directory of `path`, or where temporary files go.
+fn unnamed_file(path: &Path) -> io::Result<File> {
+    let unnamed = |directory: &Path| {
+        OpenOptions::new()
+            .write(true)
+            .custom_flags(libc::O_TMPFILE)
+            .mode(0o600)
+            .open(directory)
+    };
+    let beside = path
+        .parent()
+        .filter(|parent| parent.is_absolute())
+        .map(unnamed);
+    beside
+        .unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+        .or_else(|_| unnamed(&std::env::temp_dir()))
+}
+
+fn with_reader(
+    mut reader: impl Read + Send + 'static,
+    writer: impl Write,
+    size: usize,
+    large: usize,
+) -> io::Result<Costs> {
+    let reading = std::thread::spawn(move || {
+        let mut buffer = vec![0; LARGE];
+        // The terminal side of a closed pseudoterminal ends with an error, a pipe with 0.
+        while reader.read(&mut buffer).is_ok_and(|read| read > 0) {}
+    });
+    let costs = measure(writer, size, large, None);
+    reading
+        .join()
+        .map_err(|_| io::Error::other("the reader failed"))?;
+    costs
+}
+
+fn measure(
+    mut writer: impl Write,
+    size: usize,
+    large: usize,
+    most: Option<usize>,
+) -> io::Result<Costs> {
+    let mut line = vec![b'x'; size];
+    line[size - 1] = b'\n';
+    let block: Vec<u8> = line.iter().copied().cycle().take(large).collect();
+    let (mut call_ns, mut byte_ns) = (f64::INFINITY, f64::INFINITY);
+    let most = most.map_or(usize::MAX, |most| most / (2 * TURNS));
+    for _ in 0..TURNS {
+        call_ns = call_ns.min(time_of(&mut writer, &line, most)?);
+        byte_ns = byte_ns.min(time_of(&mut writer, &block, most)? / large as f64);
+    }
+    Ok(Costs { call_ns, byte_ns })
+}
+
+/// The mean time of one write of these bytes.
+fn time_of(writer: &mut impl Write, bytes: &[u8], most: usize) -> io::Result<f64> {
+    let began = Instant::now();
+    let mut writes = 0_u32;
+    while began.elapsed() < STRETCH
+        && (writes as usize + 8) * bytes.len() <= most.max(8 * bytes.len())
+    {
+        for _ in 0..8 {
+            writer.write_all(bytes)?;
+        }
+        writes += 8;
+    }
+    Ok(began.elapsed().as_nanos() as f64 / f64::from(writes.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_destination_has_a_cost() {
+        for kind in [
+            Kind::Null,
+            Kind::File,
+            Kind::Pipe,
+            Kind::Socket,
+            Kind::Terminal,
+        ] {
+            let costs = costs(kind, Path::new("/nowhere/file"), 7).unwrap();
+            assert!(
+                costs.call_ns.is_finite() && costs.call_ns > 0.0,
+                "{kind:?}: {costs:?}"
+            );
+            assert!(
+                costs.byte_ns.is_finite() && costs.byte_ns > 0.0,
+                "{kind:?}: {costs:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The system calls that write to a descriptor: one table, which the sampler, the seccomp filter and
+//! the tracepoint filter all read.
+
+/// Where a call keeps the bytes it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Payload {
+    /// Address in the second argument, length in the third.
+    Buffer,
+    /// An array of `iovec`, address in the second argument, count in the third.
+    Vector,
+    /// Not in the caller's memory, or behind more than one pointer.
+    Elsewhere,
+}
+
+/// One system call of the write family.
+#[derive(Debug)]
+pub(crate) struct WriteCall {
+    /// Its name in the manual.
+    pub(crate) name: &'static str,
+    /// Its number on this architecture.
+    pub(crate) number: i64,
+    /// Which argument is the descriptor written to.
+    pub(crate) descriptor: usize,
+    /// Where the bytes are.
+    pub(crate) payload: Payload,
+}
+
+macro_rules! family {
+    ($($name:ident $constant:ident $descriptor:literal $payload:ident;)*) => {
+        &[$(WriteCall {
+            name: stringify!($name),
+            number: libc::$constant as i64,
+            descriptor: $descriptor,
+            payload: Payload::$payload,
+        }),*]
+    };
+}
+
+/// Every call that can put bytes on a stream. Writes through `io_uring` make no call and are not seen.
+pub(crate) static WRITE_FAMILY: &[WriteCall] = family! {
+    write SYS_write 0 Buffer;
+    writev SYS_writev 0 Vector;
+    pwrite64 SYS_pwrite64 0 Buffer;
+    pwritev SYS_pwritev 0 Vector;
+    pwritev2 SYS_pwritev2 0 Vector;
+    sendto SYS_sendto 0 Buffer;
+    sendmsg SYS_sendmsg 0 Elsewhere;
+    sendmmsg SYS_sendmmsg 0 Elsewhere;
+    sendfile SYS_sendfile 0 Elsewhere;
+    splice SYS_splice 2 Elsewhere;
+    tee SYS_tee 1 Elsewhere;
+    vmsplice SYS_vmsplice 0 Elsewhere;
+    copy_file_range SYS_copy_file_range 2 Elsewhere;
+};
+
+impl WriteCall {
+    /// The call with this number, when it is one of the family.
+    pub(crate) fn with_number(number: i64) -> Option<&'static WriteCall> {
+        WRITE_FAMILY.iter().find(|call| call.number == number)
+    }
+
+    /// The descriptor that the arguments name.
+    pub(crate) fn target(&self, arguments: &[u64; 6]) -> i32 {
+        arguments[self.descriptor] as i32
+    }
+
+    /// How many bytes the caller asked to write, where the registers say so.
+    pub(crate) fn asked(&self, arguments: &[u64; 6]) -> Option<u64> {
+        (self.payload == Payload::Buffer).then_some(arguments[2])
+    }
+}
+
+/// A write call that has returned, as either exact mechanism saw it.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// Process (thread group) that made it.
+    pub(crate) process: i32,
+    /// Thread that made it.
+    pub(crate) thread: i32,
+    /// When it began, on the monotonic clock.
+    pub(crate) began_ns: u64,
+    /// From entering the kernel to leaving it.
+    pub(crate) took_ns: u64,
+    /// Which call.
+    pub(crate) kind: &'static WriteCall,
+    /// The descriptor written to.
+    pub(crate) descriptor: i32,
+    /// Bytes asked for, where known.
+    pub(crate) asked: Option<u64>,
+    /// What the call returned: bytes, or a negative error number.
+    pub(crate) result: i64,
+    /// Whether the bytes ended in a newline, where the mechanism shows it.
+    pub(crate) ends_line: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_of_the_family_is_found_by_its_number_once() {
+        for call in WRITE_FAMILY {
+            let same = WRITE_FAMILY
+                .iter()
+                .filter(|other| other.number == call.number);
+            assert_eq!(same.count(), 1, "{}", call.name);
+            assert_eq!(WriteCall::with_number(call.number).unwrap().name, call.name);
+        }
+        assert!(WriteCall::with_number(libc::SYS_read as i64).is_none());
+    }
+
+    #[test]
+    fn the_descriptor_of_a_splice_is_the_one_written_to() {
+        let splice = WriteCall::with_number(libc::SYS_splice as i64).unwrap();
+        assert_eq!(splice.target(&[3, 0, 1, 0, 65536, 0]), 1);
+        assert_eq!(splice.asked(&[3, 0, 1, 0, 65536, 0]), None);
+    }
+}

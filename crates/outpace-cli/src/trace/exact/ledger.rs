@@ -1,0 +1,178 @@
+//! Finished write calls, summed by program and stream.
+
+use crate::trace::calls::Call;
+use crate::trace::language::Language;
+use crate::trace::procfs;
+use crate::trace::tally::CallTally;
+use crate::trace::target::Target;
+use crate::trace::timeline::Timeline;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// What a process is, as far as the ledger needs it.
+#[derive(Clone)]
+struct Process {
+    program: Rc<str>,
+    language: Language,
+    descriptors: HashMap<i32, Rc<Target>>,
+}
+
+/// A stream as it is reported: the same descriptor of the same program, on the same destination.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    program: Rc<str>,
+    descriptor: i32,
+    identity: (u64, u64),
+}
+
+/// The calls of one stream.
+pub(crate) struct Entry {
+    pub(crate) program: Rc<str>,
+    pub(crate) language: Language,
+    pub(crate) descriptor: i32,
+    pub(crate) target: Rc<Target>,
+    pub(crate) processes: BTreeSet<i32>,
+    pub(crate) tally: CallTally,
+}
+
+/// All write calls so far.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    processes: HashMap<i32, Process>,
+    entries: BTreeMap<Key, Entry>,
+    pub(crate) timeline: Timeline,
+}
+
+impl Ledger {
+    /// A ledger that also keeps each call, for a profile.
+    pub(crate) fn with_timeline(timeline: Timeline) -> Self {
+        Self {
+            timeline,
+            ..Self::default()
+        }
+    }
+
+    fn process(&mut self, process: i32) -> &mut Process {
+        self.processes.entry(process).or_insert_with(|| {
+            let executable = procfs::executable(process);
+            let language = executable
+                .as_deref()
+                .map_or(Language::Unrecognised, Language::of);
+            let program = executable
+                .as_deref()
+                .and_then(|path| path.file_name())
+                .map_or_else(
+                    || procfs::name(process).unwrap_or_else(|| "?".to_owned()),
+                    |name| name.to_string_lossy().into_owned(),
+                );
+            Process {
+                program: program.into(),
+                language,
+                descriptors: HashMap::new(),
+            }
+        })
+    }
+
+    /// A process was forked: until it is looked at, its descriptors are its parent's.
+    pub(crate) fn forked(&mut self, parent: i32, child: i32) {
+        if parent != child {
+            let copy = self.process(parent).clone();
+            self.processes.insert(child, copy);
+        }
+    }
+
+    /// A process runs another program now.
+    pub(crate) fn executed(&mut self, process: i32, name: &str) {
+        let before = self.processes.remove(&process);
+        let now = self.process(process);
+        if &*now.program == "?" {
+            // It is gone already: its short name and its descriptors as they were are all there is.
+            now.program = name.into();
+            if let Some(before) = before {
+                now.descriptors = before.descriptors;
+            }
+        }
+    }
+
+    /// Forgets what a descriptor was connected to when that has changed.
+    pub(crate) fn verify(&mut self, process: i32, descriptor: i32) {
+        let Some(known) = self.processes.get_mut(&process) else {
+            return;
+        };
+        if let Some(target) = known.descriptors.get(&descriptor) {
+            if Target::identity_of(process, descriptor).is_some_and(|now| now != target.identity) {
+                known.descriptors.remove(&descriptor);
+            }
+        }
+    }
+
+    /// A process closed a descriptor or opened another one under its number.
+    pub(crate) fn closed(&mut self, process: i32, descriptor: i32) {
+        if let Some(process) = self.processes.get_mut(&process) {
+            process.descriptors.remove(&descriptor);
+        }
+    }
+
+    /// A process made `copy` another name of `descriptor`.
+    pub(crate) fn duplicated(&mut self, process: i32, descriptor: i32, copy: i32) {
+        let target = self.target(process, descriptor);
+        self.process(process).descriptors.insert(copy, target);
+    }
+
+    /// What a descriptor is connected to: looked up once, until the process is known to change it.
+    fn target(&mut self, process: i32, descriptor: i32) -> Rc<Target> {
+        let known = self.process(process);
+        if let Some(target) = known.descriptors.get(&descriptor) {
+            return Rc::clone(target);
+        }
+        let target = Rc::new(Target::of(process, descriptor).unwrap_or_else(Target::unknown));
+        known.descriptors.insert(descriptor, Rc::clone(&target));
+        target
+    }
+
+    /// Looks a process's streams up now, while it is certainly alive.
+    pub(crate) fn look_at(&mut self, process: i32) {
+        for descriptor in 0..=2 {
+            self.target(process, descriptor);
+        }
+    }
+
+    /// Adds a finished call.
+    pub(crate) fn add(&mut self, call: &Call) {
+        let target = self.target(call.process, call.descriptor);
+        let process = &self.processes[&call.process];
+        let key = Key {
+            program: Rc::clone(&process.program),
+            descriptor: call.descriptor,
+            identity: target.identity,
+        };
+        let entry = self.entries.entry(key).or_insert_with(|| Entry {
+            program: Rc::clone(&process.program),
+            language: process.language,
+            descriptor: call.descriptor,
+            target,
+            processes: BTreeSet::new(),
+            tally: CallTally::default(),
+        });
+        entry.processes.insert(call.process);
+        entry.tally.add(call);
+        self.timeline.call(call, &entry.program);
+    }
+
+    /// Adds, for every process of every stream, writes whose last byte was seen and those that
+    /// ended a line.
+    pub(crate) fn add_line_ends(&mut self, of: impl Fn(i32, i32) -> Option<(u64, u64)>) {
+        for entry in self.entries.values_mut() {
+            for process in &entry.processes {
+                let (seen, line_ends) = of(*process, entry.descriptor).unwrap_or_default();
+                entry.tally.tails_seen += seen;
+                entry.tally.line_ends += line_ends;
+            }
+        }
+    }
+
+    /// The streams, by program and descriptor.
+    pub(crate) fn into_entries(self) -> (Vec<Entry>, Timeline) {
+        (self.entries.into_values().collect(), self.timeline)
+    }
+}

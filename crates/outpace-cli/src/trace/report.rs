@@ -1,0 +1,168 @@
+//! The report on a terminal: the verdict in plain words, the figures below it.
+
+use super::findings::{Findings, Mode, Stream};
+use super::tally::{Bucket, Histogram};
+use super::verdict::Verdict;
+use crate::present::quantity::{duration, grouped};
+use crate::process::ending::Ending;
+use std::fmt::Write;
+
+/// Widest bar of a histogram, in characters.
+const BAR: u64 = 32;
+
+/// The whole report.
+pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
+    let mut text = String::new();
+    for sentence in &verdict.sentences {
+        line(&mut text, 0, sentence);
+    }
+    if !verdict.remedies.is_empty() {
+        line(&mut text, 0, "What to do:");
+        for remedy in &verdict.remedies {
+            line(&mut text, 2, remedy);
+        }
+    }
+    text.push('\n');
+    for stream in &findings.streams {
+        stream_figures(&mut text, stream, findings);
+    }
+    if findings.elsewhere.calls > 0 {
+        let elsewhere = findings.elsewhere;
+        line(
+            &mut text,
+            0,
+            &format!(
+                "other files: {} write calls, {} bytes, {}",
+                grouped(elsewhere.calls),
+                grouped(elsewhere.bytes),
+                duration(elsewhere.writing_ns as f64)
+            ),
+        );
+    }
+    let processor = format!(
+        "{} wall, {} user, {} system",
+        duration(findings.wall_ns as f64),
+        duration(findings.user_ns as f64),
+        duration(findings.system_ns as f64)
+    );
+    line(
+        &mut text,
+        0,
+        &format!("{processor}; {}", mode_line(findings)),
+    );
+    if let Some(ending) = findings
+        .ending
+        .filter(|ending| *ending != Ending::Exited(0))
+    {
+        line(
+            &mut text,
+            0,
+            &format!("the program ended with {}", ending.describe()),
+        );
+    }
+    for note in &findings.notes {
+        line(&mut text, 0, &format!("note: {note}"));
+    }
+    text
+}
+
+fn line(text: &mut String, indent: usize, content: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{:indent$}{content}", "");
+}
+
+fn mode_line(findings: &Findings) -> String {
+    match findings.mode {
+        Mode::Sampled { looks } => format!("{} looks, counts by the kernel", grouped(looks)),
+        Mode::Tracepoints { lost: 0 } => {
+            format!(
+                "every call, by tracepoints (they cost it about {})",
+                duration(findings.overhead_ns as f64)
+            )
+        }
+        Mode::Tracepoints { lost } => {
+            format!(
+                "calls by tracepoints, {} records lost for want of locked memory",
+                grouped(lost)
+            )
+        }
+        Mode::Ptrace => format!(
+            "every call, by ptrace (which cost it about {})",
+            duration(findings.overhead_ns as f64)
+        ),
+    }
+}
+
+fn stream_figures(text: &mut String, stream: &Stream, findings: &Findings) {
+    let of = if stream.processes > 1 {
+        format!(" ({} processes)", stream.processes)
+    } else {
+        String::new()
+    };
+    let name = stream.descriptors.name();
+    line(
+        text,
+        0,
+        &format!(
+            "{}{of}: {name} -> {}",
+            stream.program,
+            stream.target.describe()
+        ),
+    );
+    for (process, reader) in &stream.readers {
+        line(text, 2, &format!("read by {reader} (process {process})"));
+    }
+    if stream.calls > 0 {
+        line(
+            text,
+            2,
+            &format!(
+                "{} write calls, {} bytes, {} bytes a call; {}",
+                grouped(stream.calls),
+                grouped(stream.bytes),
+                grouped(stream.mean_size()),
+                stream.buffering.describe()
+            ),
+        );
+    }
+    if stream.tally.errors + stream.tally.partial > 0 {
+        let (errors, partial) = (grouped(stream.tally.errors), grouped(stream.tally.partial));
+        line(
+            text,
+            2,
+            &format!("{errors} calls failed, {partial} wrote less than they were given"),
+        );
+    }
+    line(
+        text,
+        2,
+        &format!(
+            "{} in the kernel, {} waiting for the reader",
+            duration(stream.in_kernel_ns as f64),
+            duration(stream.waiting_ns as f64)
+        ),
+    );
+    if !matches!(findings.mode, Mode::Sampled { .. }) {
+        histogram(text, "size of a call", &stream.tally.sizes, grouped);
+        histogram(text, "time of a call", &stream.tally.durations_ns, |ns| {
+            duration(ns as f64)
+        });
+    }
+}
+
+fn histogram(text: &mut String, title: &str, histogram: &Histogram, unit: impl Fn(u64) -> String) {
+    let buckets: Vec<Bucket> = histogram.buckets().collect();
+    let Some(most) = buckets.iter().map(|bucket| bucket.count).max() else {
+        return;
+    };
+    line(text, 2, title);
+    for bucket in buckets {
+        let bar = "#".repeat((bucket.count * BAR).div_ceil(most) as usize);
+        let range = format!("{} to {}", unit(bucket.least), unit(bucket.most));
+        line(
+            text,
+            4,
+            &format!("{range:<24} {:>12}  {bar}", grouped(bucket.count)),
+        );
+    }
+}

@@ -1,0 +1,443 @@
+//! The default mode: no privileges, no slowdown. The kernel's own counters say how many calls and
+//! bytes; looking at `/proc/PID/task/TID/syscall` now and then says who waits in which write.
+
+use super::calls::WriteCall;
+use super::language::Language;
+use super::memory;
+use super::procfs::{self, Doing, IoCounters, Usage};
+use super::tally::CallTally;
+use super::target::Target;
+use super::timeline::{Span, Timeline};
+use crate::process::clock;
+use crate::process::ending::Ending;
+use crate::process::interrupts;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Pause between two looks: short at first, so that short programs are seen, then longer.
+const PAUSE_AT_FIRST: Duration = Duration::from_millis(1);
+const PAUSE_LATER: Duration = Duration::from_millis(4);
+const AT_FIRST_NS: u64 = 500_000_000;
+/// New threads, children and programs are looked for this often once the start is over.
+const SEARCH_EVERY_NS: u64 = 20_000_000;
+/// A program that starts this many threads is sampled in part.
+const MOST_THREADS: usize = 256;
+
+/// The call a thread was last seen asleep in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Asleep {
+    arguments: [u64; 6],
+    /// The process's count of finished writes then: unchanged, it is still the same call.
+    write_calls: u64,
+}
+
+struct Thread {
+    call: File,
+    asleep: Option<Asleep>,
+}
+
+/// What was seen of one descriptor: only writes somebody slept in.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) waiting_ns: u64,
+    pub(crate) looks: u64,
+    pub(crate) tally: CallTally,
+}
+
+/// One process, as far as it was seen.
+pub(crate) struct Watched {
+    pub(crate) process: i32,
+    pub(crate) program: Rc<str>,
+    pub(crate) language: Language,
+    /// Its own reads and writes, as far as they can be told from its children's.
+    pub(crate) own: IoCounters,
+    /// Descriptors 0 to 2, and others that were written to.
+    pub(crate) targets: BTreeMap<i32, Target>,
+    /// Whether it has other descriptors open that writes could have gone to.
+    pub(crate) writes_elsewhere: bool,
+    pub(crate) seen: BTreeMap<i32, Seen>,
+    first_ns: u64,
+    counters: Option<File>,
+    /// The kernel's counters, which include the children it has waited for.
+    io: IoCounters,
+    /// What was added to the counters since the search before while it reaped a child.
+    mixed: IoCounters,
+    usage: Usage,
+    usage_before: Usage,
+    threads: HashMap<i32, Thread>,
+}
+
+impl Watched {
+    fn new(process: i32, program: Rc<str>, executable: Option<&Path>, now_ns: u64) -> Self {
+        Self {
+            process,
+            program,
+            language: executable.map_or(Language::Unrecognised, Language::of),
+            own: IoCounters::default(),
+            targets: BTreeMap::new(),
+            writes_elsewhere: false,
+            seen: BTreeMap::new(),
+            first_ns: now_ns,
+            counters: File::open(format!("/proc/{process}/io")).ok(),
+            io: IoCounters::default(),
+            mixed: IoCounters::default(),
+            usage: Usage::default(),
+            usage_before: Usage::default(),
+            threads: HashMap::new(),
+        }
+    }
+
+    /// Its own processor time while it was watched.
+    pub(crate) fn own_usage(&self) -> Usage {
+        let since = |now: u64, before: u64| now.saturating_sub(before);
+        Usage {
+            user_ns: since(self.usage.user_ns, self.usage_before.user_ns),
+            system_ns: since(self.usage.system_ns, self.usage_before.system_ns),
+            minor_faults: since(self.usage.minor_faults, self.usage_before.minor_faults),
+            ..self.usage
+        }
+    }
+
+    fn read_counters(&self) -> Option<IoCounters> {
+        IoCounters::read(self.counters.as_ref()?).ok()
+    }
+
+    /// Reads the counters. When it reaps a child, the kernel adds the child's to them; what is added
+    /// in a stretch in which that happened is kept apart.
+    fn count(&mut self) {
+        let before = Usage::of(self.process);
+        let Some(io) = self.read_counters() else {
+            return;
+        };
+        let after = Usage::of(self.process);
+        let added = io.since(self.io);
+        self.io = io;
+        let reaped = after.is_some_and(|after| after.children_faults != self.usage.children_faults);
+        if reaped {
+            self.mixed = self.mixed.plus(added);
+        } else {
+            self.own = self.own.plus(added);
+        }
+        if let Some(before) = before {
+            self.usage = before;
+        }
+    }
+}
+
+/// Everything the default mode found.
+pub(crate) struct Found {
+    pub(crate) root: i32,
+    pub(crate) ending: Option<Ending>,
+    pub(crate) processes: Vec<Watched>,
+    pub(crate) wall_ns: u64,
+    pub(crate) looks: u64,
+    /// Calls and bytes of the whole tree, including processes too short-lived to be seen; only for a
+    /// program started by us.
+    pub(crate) tree: Option<IoCounters>,
+    pub(crate) timeline: Timeline,
+}
+
+struct Watcher {
+    root: i32,
+    launched: bool,
+    alive: HashMap<i32, Watched>,
+    ended: Vec<Watched>,
+    timeline: Timeline,
+    /// How many of `ended` the current search has added.
+    ended_now: usize,
+    looks: u64,
+    last_look_ns: u64,
+}
+
+/// Watches a child of ours until it ends.
+pub(crate) fn child(root: i32, timeline: Timeline) -> io::Result<Found> {
+    let ours_before = IoCounters::of("self").unwrap_or_default();
+    let mut found = Watcher::new(root, true, timeline).watch()?;
+    found.tree = IoCounters::of("self")
+        .ok()
+        .map(|ours| ours.since(ours_before));
+    Ok(found)
+}
+
+/// Watches a process that was running already, until it ends or the user interrupts.
+pub(crate) fn other(root: i32, timeline: Timeline) -> io::Result<Found> {
+    Watcher::new(root, false, timeline).watch()
+}
+
+impl Watcher {
+    fn new(root: i32, launched: bool, timeline: Timeline) -> Self {
+        let now_ns = clock::now_ns();
+        Self {
+            root,
+            launched,
+            alive: HashMap::new(),
+            ended: Vec::new(),
+            timeline,
+            ended_now: 0,
+            looks: 0,
+            last_look_ns: now_ns,
+        }
+    }
+
+    fn watch(mut self) -> io::Result<Found> {
+        let began_ns = self.last_look_ns;
+        let mut searched_ns = 0;
+        let mut ending = None;
+        loop {
+            let now_ns = clock::now_ns();
+            let at_first = now_ns - began_ns < AT_FIRST_NS;
+            if at_first || now_ns - searched_ns >= SEARCH_EVERY_NS {
+                self.search(now_ns);
+                searched_ns = now_ns;
+            }
+            self.look(now_ns);
+            if self.launched {
+                ending = self.reap()?;
+            }
+            let over = if self.launched {
+                ending.is_some()
+            } else {
+                !self.alive.contains_key(&self.root)
+            };
+            if over {
+                break;
+            }
+            if let Some(signal) = interrupts::take() {
+                if !self.launched {
+                    break;
+                }
+                interrupts::pass_on(signal, self.root);
+            }
+            self.pause(if at_first {
+                PAUSE_AT_FIRST
+            } else {
+                PAUSE_LATER
+            });
+        }
+        let wall_ns = clock::now_ns() - began_ns;
+        self.ended.extend(self.alive.into_values());
+        self.ended.sort_by_key(|process| process.first_ns);
+        Ok(Found {
+            root: self.root,
+            ending,
+            processes: self.ended,
+            wall_ns,
+            looks: self.looks,
+            tree: None,
+            timeline: self.timeline,
+        })
+    }
+
+    /// Sleeps until the next look is due, or a signal (a child's end among them) arrives.
+    fn pause(&self, pause: Duration) {
+        interrupts::sleep(pause);
+    }
+
+    /// Looks for new processes and threads, and reads the counters.
+    fn search(&mut self, now_ns: u64) {
+        let mut known = HashSet::new();
+        let mut queue = vec![self.root];
+        if self.launched {
+            // Orphans of the tree have become our own children.
+            let ours = std::process::id() as i32;
+            queue.extend(
+                procfs::threads(ours)
+                    .into_iter()
+                    .flat_map(|thread| procfs::children(ours, thread)),
+            );
+        }
+        while let Some(process) = queue.pop() {
+            if !known.insert(process) {
+                continue;
+            }
+            let threads = procfs::threads(process);
+            for &thread in &threads {
+                queue.extend(procfs::children(process, thread));
+            }
+            self.refresh(process, threads, now_ns);
+        }
+        let gone: Vec<i32> = self
+            .alive
+            .keys()
+            .copied()
+            .filter(|process| !known.contains(process))
+            .collect();
+        for process in gone {
+            self.ended.extend(self.alive.remove(&process));
+            self.ended_now += 1;
+        }
+        self.settle();
+    }
+
+    /// Where a process has reaped exactly one child since the search before, what was added to its
+    /// counters beyond what the child was last seen with is the child's, too: its last moments.
+    fn settle(&mut self) {
+        let first = self.ended.len() - std::mem::take(&mut self.ended_now);
+        for parent in self.alive.values_mut() {
+            let mixed = std::mem::take(&mut parent.mixed);
+            let mut children = self.ended[first..]
+                .iter_mut()
+                .filter(|child| child.usage.parent == parent.process);
+            if let (Some(child), None) = (children.next(), children.next()) {
+                child.own = child.own.plus(mixed.since(child.io));
+            }
+        }
+    }
+
+    fn refresh(&mut self, process: i32, threads: Vec<i32>, now_ns: u64) {
+        let executable = procfs::executable(process);
+        let program: Option<Rc<str>> = executable
+            .as_deref()
+            .and_then(Path::file_name)
+            .map(|name| name.to_string_lossy().into());
+        let known = self
+            .alive
+            .get(&process)
+            .map(|known| Rc::clone(&known.program));
+        if known.is_none()
+            || program
+                .as_ref()
+                .is_some_and(|program| known.as_ref() != Some(program))
+        {
+            let name = program.unwrap_or_else(|| {
+                procfs::name(process)
+                    .unwrap_or_else(|| "?".to_owned())
+                    .into()
+            });
+            let mut next = Watched::new(process, name, executable.as_deref(), now_ns);
+            if let Some(former) = self.alive.remove(&process) {
+                // It runs another program now, and the counters go on.
+                (next.io, next.usage, next.usage_before) = (former.io, former.usage, former.usage);
+                self.ended.push(former);
+                self.ended_now += 1;
+            } else if !self.launched {
+                next.io = next.read_counters().unwrap_or_default();
+                next.usage = Usage::of(process).unwrap_or_default();
+                next.usage_before = next.usage;
+            }
+            self.alive.insert(process, next);
+        }
+        let Some(watched) = self.alive.get_mut(&process) else {
+            return;
+        };
+        watched.count();
+        watched.threads.retain(|thread, _| threads.contains(thread));
+        for thread in threads {
+            if watched.threads.len() < MOST_THREADS && !watched.threads.contains_key(&thread) {
+                if let Ok(call) = File::open(format!("/proc/{process}/task/{thread}/syscall")) {
+                    watched
+                        .threads
+                        .insert(thread, Thread { call, asleep: None });
+                }
+            }
+        }
+        let descriptors = procfs::descriptors(process);
+        for descriptor in (0..=2).filter(|descriptor| descriptors.contains(descriptor)) {
+            let known = watched
+                .targets
+                .get(&descriptor)
+                .map(|target| target.identity);
+            if known.is_none() || Target::identity_of(process, descriptor) != known {
+                if let Some(target) = Target::of(process, descriptor) {
+                    watched.targets.insert(descriptor, target);
+                }
+            }
+        }
+        watched.writes_elsewhere |= descriptors
+            .iter()
+            .filter(|descriptor| **descriptor > 2 && !is_inherited(process, **descriptor))
+            .any(|descriptor| procfs::is_written(process, *descriptor));
+    }
+
+    /// Asks every thread what it is doing.
+    fn look(&mut self, now_ns: u64) {
+        let since_ns = now_ns - self.last_look_ns;
+        let from_ns = self.last_look_ns;
+        self.last_look_ns = now_ns;
+        self.looks += 1;
+        for watched in self.alive.values_mut() {
+            let Some(counters) = &watched.counters else {
+                continue;
+            };
+            let mut threads = std::mem::take(&mut watched.threads);
+            for (&id, thread) in &mut threads {
+                let Doing::InCall { number, arguments } = thread.doing() else {
+                    thread.asleep = None;
+                    continue;
+                };
+                let Some(call) = WriteCall::with_number(number) else {
+                    thread.asleep = None;
+                    continue;
+                };
+                let descriptor = call.target(&arguments);
+                let ends_line = memory::ends_line(watched.process, call, &arguments);
+                let write_calls = IoCounters::read(counters).map_or(0, |io| io.write_calls);
+                let asleep = Asleep {
+                    arguments,
+                    write_calls,
+                };
+                let same_call = thread.asleep == Some(asleep);
+                thread.asleep = Some(asleep);
+                if descriptor > 2 && !watched.targets.contains_key(&descriptor) {
+                    if let Some(target) = Target::of(watched.process, descriptor) {
+                        watched.targets.insert(descriptor, target);
+                    }
+                }
+                let seen = watched.seen.entry(descriptor).or_default();
+                seen.waiting_ns += since_ns;
+                seen.looks += 1;
+                // What was read from its memory is what it writes only if it is still in that call.
+                let unchanged = thread.doing() == Doing::InCall { number, arguments };
+                if let (false, true, Some(size)) = (same_call, unchanged, call.asked(&arguments)) {
+                    seen.tally.sample(size, ends_line);
+                }
+                let span = Span {
+                    began_ns: from_ns,
+                    ended_ns: now_ns,
+                    call: call.name,
+                    descriptor,
+                    bytes: None,
+                    calls: u64::from(!same_call),
+                };
+                self.timeline
+                    .seen(watched.process, id, &watched.program, span);
+            }
+            watched.threads = threads;
+        }
+    }
+
+    /// Reads the final counters of children that have ended, then reaps them.
+    fn reap(&mut self) -> io::Result<Option<Ending>> {
+        let mut root = None;
+        for process in procfs::ended_children() {
+            if let Some(watched) = self.alive.get_mut(&process) {
+                watched.count();
+            }
+            let ending = Ending::of(process)?;
+            if process == self.root {
+                root = ending;
+            }
+            self.ended.extend(self.alive.remove(&process));
+        }
+        Ok(root)
+    }
+}
+
+/// Whether a descriptor is one that we were given ourselves, and have passed on without knowing.
+fn is_inherited(process: i32, descriptor: i32) -> bool {
+    let ours = Target::identity_of(std::process::id() as i32, descriptor);
+    ours.is_some() && ours == Target::identity_of(process, descriptor)
+}
+
+impl Thread {
+    fn doing(&self) -> Doing {
+        let mut text = [0; 256];
+        let length = self.call.read_at(&mut text, 0).unwrap_or(0);
+        std::str::from_utf8(&text[..length]).map_or(Doing::Hidden, Doing::parse)
+    }
+}
