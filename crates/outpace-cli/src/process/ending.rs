@@ -89,6 +89,19 @@ impl Ending {
         }
     }
 
+    /// Ends this process at once, as the child ended, whatever its other threads are in.
+    pub(crate) fn leave(self) -> ! {
+        let status = match self {
+            Self::Exited(status) => i32::from(status),
+            Self::Killed(signal) => {
+                self.repeat();
+                128 + signal
+            }
+        };
+        // SAFETY: nothing of this process is used any more.
+        unsafe { libc::_exit(status) }
+    }
+
     /// The words for reports.
     pub(crate) fn describe(self) -> String {
         match self {

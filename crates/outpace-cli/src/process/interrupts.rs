@@ -1,6 +1,7 @@
 //! Signals to this program while a child runs: remembered, so that it outlives them and can report.
 #![allow(unsafe_code)]
 
+use super::signals;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 static PENDING: AtomicI32 = AtomicI32::new(0);
@@ -13,20 +14,10 @@ extern "C" fn remember(signal: libc::c_int) {
 /// Those that are ignored (by `nohup`, say) stay ignored, and a child gets the default back at its
 /// `exec`.
 pub(crate) fn install() {
-    // SAFETY: the set is valid for the calls. A blocked SIGCHLD is what `sleep` waits for; a child
-    // starts with nothing blocked.
-    unsafe {
-        let mut child_ended = std::mem::zeroed();
-        libc::sigemptyset(&raw mut child_ended);
-        libc::sigaddset(&raw mut child_ended, libc::SIGCHLD);
-        libc::pthread_sigmask(
-            libc::SIG_BLOCK,
-            &raw const child_ended,
-            std::ptr::null_mut(),
-        );
-        // Where a parent has it ignored, children would vanish without a status.
-        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-    }
+    // A blocked SIGCHLD is what `sleep` waits for. Where a parent has it ignored, children would vanish
+    // without a status.
+    signals::block(&[libc::SIGCHLD]);
+    signals::set_default(libc::SIGCHLD);
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler only stores to an atomic; the structures are plain numbers for which
         // zeroes are valid, and no SA_RESTART lets a blocked call return.
@@ -53,8 +44,7 @@ pub(crate) fn take() -> Option<i32> {
 /// Passes a signal on to a child, unless the terminal has sent it to the child as well.
 pub(crate) fn pass_on(signal: i32, child: i32) {
     if matches!(signal, libc::SIGTERM | libc::SIGHUP) {
-        // SAFETY: no memory is involved. It may have ended already, which is what was wanted.
-        unsafe { libc::kill(child, signal) };
+        signals::send(child, signal);
     }
 }
 

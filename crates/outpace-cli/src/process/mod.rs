@@ -3,3 +3,5 @@
 pub(crate) mod clock;
 pub(crate) mod ending;
 pub(crate) mod interrupts;
+pub(crate) mod pty;
+pub(crate) mod signals;

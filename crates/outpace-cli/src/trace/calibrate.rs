@@ -2,10 +2,9 @@
 //! kind, with a reader that never makes the writer wait longer than it must.
 
 use super::target::Kind;
-use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use crate::process::pty;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -27,18 +26,6 @@ const TURNS: usize = 3;
 const LARGE: usize = 64 << 10;
 /// A quarter of a pipe: a larger write makes writer and reader take turns.
 const LARGE_IN_PIPE: usize = 16 << 10;
-
-/// A pseudoterminal: the side of the terminal, the side of the program.
-pub(crate) fn open_pty() -> io::Result<(OwnedFd, OwnedFd)> {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-    grantpt(&master)?;
-    unlockpt(&master)?;
-    let slave = ioctl_tiocgptpeer(
-        &master,
-        OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC,
-    )?;
-    Ok((master, slave))
-}
 
 /// Measures writes of `size` bytes to a destination of this kind; a file beside `path`.
 pub(crate) fn costs(kind: Kind, path: &Path, size: usize) -> io::Result<Costs> {
@@ -65,8 +52,8 @@ pub(crate) fn costs(kind: Kind, path: &Path, size: usize) -> io::Result<Costs> {
             with_reader(reader, writer, size, large)
         }
         Kind::Terminal => {
-            let (master, slave) = open_pty()?;
-            with_reader(File::from(master), File::from(slave), size, large)
+            let (terminal, program) = pty::open()?;
+            with_reader(File::from(terminal), File::from(program), size, large)
         }
     }
 }

@@ -106,12 +106,12 @@ mod tests {
             assert_eq!(same.count(), 1, "{}", call.name);
             assert_eq!(WriteCall::with_number(call.number).unwrap().name, call.name);
         }
-        assert!(WriteCall::with_number(libc::SYS_read as i64).is_none());
+        assert!(WriteCall::with_number(libc::SYS_read).is_none());
     }
 
     #[test]
     fn the_descriptor_of_a_splice_is_the_one_written_to() {
-        let splice = WriteCall::with_number(libc::SYS_splice as i64).unwrap();
+        let splice = WriteCall::with_number(libc::SYS_splice).unwrap();
         assert_eq!(splice.target(&[3, 0, 1, 0, 65536, 0]), 1);
         assert_eq!(splice.asked(&[3, 0, 1, 0, 65536, 0]), None);
     }

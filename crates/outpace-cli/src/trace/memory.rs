@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn the_last_byte_of_a_buffer_and_of_a_vector_are_seen() {
         let ours = std::process::id() as i32;
-        let call = |number: libc::c_long| WriteCall::with_number(number as i64).unwrap();
+        let call = |number: libc::c_long| WriteCall::with_number(number).unwrap();
         for (text, expected) in [("a line\n", true), ("no line", false)] {
             let arguments = [1, text.as_ptr() as u64, text.len() as u64, 0, 0, 0];
             assert_eq!(
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn memory_that_is_not_there_shows_nothing() {
-        let call = WriteCall::with_number(libc::SYS_write as i64).unwrap();
+        let call = WriteCall::with_number(libc::SYS_write).unwrap();
         assert_eq!(
             ends_line(std::process::id() as i32, call, &[1, 0, 10, 0, 0, 0]),
             None

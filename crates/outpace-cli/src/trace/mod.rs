@@ -23,7 +23,7 @@ mod watch;
 use crate::commands::Action;
 use crate::failure::{Failure, Outcome};
 use crate::process::ending::Ending;
-use crate::process::{clock, interrupts};
+use crate::process::{clock, interrupts, signals};
 use clap::Args;
 use exact::{Ledger, ptrace, tracepoints};
 use findings::{Calibrations, Elsewhere, Findings, Mode};
@@ -188,6 +188,7 @@ impl Trace {
     fn child(&self) -> Command {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
+        signals::pass_mask_on(&mut command);
         command
     }
 

@@ -114,8 +114,8 @@ impl Doing {
     pub(crate) fn parse(text: &str) -> Self {
         let mut fields = text.split_ascii_whitespace();
         match fields.next() {
-            Some("running") => return Self::Running,
-            Some("-1") => return Self::Asleep,
+            Some("running") => Self::Running,
+            Some("-1") => Self::Asleep,
             Some(number) => {
                 let Ok(number) = number.parse() else {
                     return Self::Hidden;

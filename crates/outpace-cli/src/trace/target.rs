@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn a_pseudoterminal_is_a_terminal_and_its_reader_is_who_holds_the_other_side() {
-        let (_master, slave) = crate::trace::calibrate::open_pty().unwrap();
-        let target = of(&slave);
+        let (_terminal, program) = crate::process::pty::open().unwrap();
+        let target = of(&program);
         assert_eq!(target.kind, Kind::Terminal);
         assert!(target.path.starts_with("/dev/pts/"), "{target:?}");
         assert!(target.driver.is_some());

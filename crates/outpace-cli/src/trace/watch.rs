@@ -328,12 +328,13 @@ impl Watcher {
         watched.count();
         watched.threads.retain(|thread, _| threads.contains(thread));
         for thread in threads {
-            if watched.threads.len() < MOST_THREADS && !watched.threads.contains_key(&thread) {
-                if let Ok(call) = File::open(format!("/proc/{process}/task/{thread}/syscall")) {
-                    watched
-                        .threads
-                        .insert(thread, Thread { call, asleep: None });
-                }
+            if watched.threads.len() < MOST_THREADS
+                && !watched.threads.contains_key(&thread)
+                && let Ok(call) = File::open(format!("/proc/{process}/task/{thread}/syscall"))
+            {
+                watched
+                    .threads
+                    .insert(thread, Thread { call, asleep: None });
             }
         }
         let descriptors = procfs::descriptors(process);
@@ -342,10 +343,10 @@ impl Watcher {
                 .targets
                 .get(&descriptor)
                 .map(|target| target.identity);
-            if known.is_none() || Target::identity_of(process, descriptor) != known {
-                if let Some(target) = Target::of(process, descriptor) {
-                    watched.targets.insert(descriptor, target);
-                }
+            if (known.is_none() || Target::identity_of(process, descriptor) != known)
+                && let Some(target) = Target::of(process, descriptor)
+            {
+                watched.targets.insert(descriptor, target);
             }
         }
         watched.writes_elsewhere |= descriptors
@@ -383,10 +384,11 @@ impl Watcher {
                 };
                 let same_call = thread.asleep == Some(asleep);
                 thread.asleep = Some(asleep);
-                if descriptor > 2 && !watched.targets.contains_key(&descriptor) {
-                    if let Some(target) = Target::of(watched.process, descriptor) {
-                        watched.targets.insert(descriptor, target);
-                    }
+                if descriptor > 2
+                    && !watched.targets.contains_key(&descriptor)
+                    && let Some(target) = Target::of(watched.process, descriptor)
+                {
+                    watched.targets.insert(descriptor, target);
                 }
                 let seen = watched.seen.entry(descriptor).or_default();
                 seen.waiting_ns += since_ns;

@@ -99,10 +99,10 @@ impl Ledger {
         let Some(known) = self.processes.get_mut(&process) else {
             return;
         };
-        if let Some(target) = known.descriptors.get(&descriptor) {
-            if Target::identity_of(process, descriptor).is_some_and(|now| now != target.identity) {
-                known.descriptors.remove(&descriptor);
-            }
+        if let Some(target) = known.descriptors.get(&descriptor)
+            && Target::identity_of(process, descriptor).is_some_and(|now| now != target.identity)
+        {
+            known.descriptors.remove(&descriptor);
         }
     }
 

@@ -410,7 +410,7 @@ impl Reader {
             }
             Event::Enter { number, arguments } => {
                 self.inside.insert(thread, (time_ns, number, arguments));
-                if number == libc::SYS_close as i64 {
+                if number == libc::SYS_close {
                     ledger.closed(process, arguments[0] as i32);
                 }
             }
@@ -434,7 +434,7 @@ impl Reader {
                         result,
                         ends_line: None,
                     });
-                } else if number != libc::SYS_close as i64 && result >= 0 {
+                } else if number != libc::SYS_close && result >= 0 {
                     ledger.closed(process, arguments[1] as i32);
                     ledger.duplicated(process, arguments[0] as i32, arguments[1] as i32);
                 }

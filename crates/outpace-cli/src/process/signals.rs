@@ -1,0 +1,148 @@
+//! Signals as events: blocked in every thread and read from a descriptor (`signalfd(2)`).
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// A signal that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrived {
+    pub(crate) number: i32,
+    /// Sent by a process, to us alone; else by the kernel, for the terminal's whole process group.
+    pub(crate) by_process: bool,
+}
+
+/// Signals of interest, which no longer do anything by themselves. Threads started later inherit the
+/// block; make this before any is.
+pub(crate) struct Signals {
+    descriptor: OwnedFd,
+}
+
+fn set_of(signals: &[i32]) -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: `sigemptyset` initialises the set.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), *signal);
+        }
+        set.assume_init()
+    }
+}
+
+/// The signals that were blocked when this program was started.
+static BEFORE: OnceLock<libc::sigset_t> = OnceLock::new();
+
+fn change_mask(how: i32, signals: &[i32]) {
+    let set = set_of(signals);
+    let mut before = set_of(&[]);
+    // SAFETY: the sets are valid; with a valid `how` this cannot fail.
+    unsafe { libc::pthread_sigmask(how, &raw const set, &raw mut before) };
+    BEFORE.get_or_init(|| before);
+}
+
+/// Blocks signals in this thread and those it starts.
+pub(crate) fn block(signals: &[i32]) {
+    change_mask(libc::SIG_BLOCK, signals);
+}
+
+/// Lets a program start with the signals blocked that were when this program was started.
+pub(crate) fn pass_mask_on(command: &mut Command) {
+    let before = *BEFORE.get_or_init(|| {
+        let mut now = set_of(&[]);
+        // SAFETY: without a new set the mask is only read.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut now) };
+        now
+    });
+    let restore = move || {
+        // SAFETY: the set is valid; this may be called between fork and exec.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut())
+        };
+        Ok(())
+    };
+    // SAFETY: the closure allocates nothing.
+    unsafe { command.pre_exec(restore) };
+}
+
+/// Gives a signal its default action.
+pub(crate) fn set_default(signal: i32) {
+    // SAFETY: no handler is involved.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+/// Whether a signal is ignored, as `nohup` and shells' background jobs have it.
+fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: the call initialises the structure, or fails, which is checked.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
+impl Signals {
+    /// Collects these signals from now on; those that are ignored stay ignored.
+    pub(crate) fn collect(signals: &[i32]) -> io::Result<Self> {
+        let wanted: Vec<i32> = signals
+            .iter()
+            .copied()
+            .filter(|signal| !is_ignored(*signal))
+            .collect();
+        let set = set_of(&wanted);
+        block(&wanted);
+        // SAFETY: the set is valid, and the descriptor is ours when it is there.
+        unsafe {
+            let descriptor =
+                libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+            if descriptor == -1 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(Self {
+                descriptor: OwnedFd::from_raw_fd(descriptor),
+            })
+        }
+    }
+
+    /// The next one that has arrived.
+    pub(crate) fn next(&self) -> Option<Arrived> {
+        let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the buffer is as large as the size says; zeroes are valid for it, and the kernel
+        // fills in all of it or nothing.
+        let info = unsafe {
+            let read = libc::read(self.descriptor.as_raw_fd(), info.as_mut_ptr().cast(), size);
+            (read == size as isize).then(|| info.assume_init())?
+        };
+        Some(Arrived {
+            number: info.ssi_signo as i32,
+            by_process: info.ssi_code <= 0,
+        })
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Lets a stop signal act on this process; returns when it has been continued.
+pub(crate) fn stop_here(signal: i32) {
+    set_default(signal);
+    change_mask(libc::SIG_UNBLOCK, &[signal]);
+    // SAFETY: no memory is involved.
+    unsafe { libc::raise(signal) };
+    block(&[signal]);
+}
+
+/// Sends a signal to a process, or with a negative number to a process group. That it has ended
+/// meanwhile is no error.
+pub(crate) fn send(process: i32, signal: i32) {
+    // SAFETY: no memory is involved.
+    unsafe { libc::kill(process, signal) };
+}

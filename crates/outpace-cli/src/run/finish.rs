@@ -1,0 +1,227 @@
+//! The relays as a set, and the end: the program has ended, and what it wrote is still to be shown.
+
+use super::outlet::Outlet;
+use super::relay::{End, Relay};
+use super::tee::Tee;
+use super::terminal::Terminal;
+use crate::failure::Outcome;
+use crate::present::quantity::grouped;
+use crate::process::ending::Ending;
+use crate::process::signals::Signals;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// The relays of a run.
+pub(super) struct Relays {
+    waiting: Vec<Relay>,
+    outlets: Vec<Arc<Outlet>>,
+    running: usize,
+    ends: (Sender<End>, Receiver<End>),
+    /// Tells the relays that the program has ended.
+    ended: OwnedFd,
+    /// Readable when a relay is done.
+    done: Arc<OwnedFd>,
+}
+
+fn event() -> io::Result<OwnedFd> {
+    Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
+}
+
+fn signal(event: &OwnedFd) {
+    // It can only fail when it is signalled already.
+    let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
+}
+
+impl Relays {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            waiting: Vec::new(),
+            outlets: Vec::new(),
+            running: 0,
+            ends: channel(),
+            ended: event()?,
+            done: Arc::new(event()?),
+        })
+    }
+
+    pub(super) fn ended(&self) -> &OwnedFd {
+        &self.ended
+    }
+
+    pub(super) fn done_event(&self) -> &OwnedFd {
+        &self.done
+    }
+
+    pub(super) fn add(&mut self, relay: Relay) {
+        self.outlets.push(Arc::clone(&relay.outlet));
+        self.waiting.push(relay);
+    }
+
+    /// Starts their threads; before this no other may run.
+    pub(super) fn start(&mut self) -> io::Result<()> {
+        for relay in std::mem::take(&mut self.waiting) {
+            let (ends, done) = (self.ends.0.clone(), Arc::clone(&self.done));
+            thread::Builder::new()
+                .name("outpace-relay".to_owned())
+                .spawn(move || {
+                    let end = relay.run();
+                    // A source that nobody reads any more gives the program its SIGPIPE.
+                    drop(relay);
+                    let _ = ends.send(end);
+                    signal(&done);
+                })?;
+            self.running += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes note of relays that are done.
+    pub(super) fn collect(&mut self) {
+        let _ = rustix::io::read(&*self.done, &mut [0; 8]);
+        while let Ok(end) = self.ends.1.try_recv() {
+            self.running -= 1;
+            if let End::Refused(error) = end {
+                // A reader that has gone is nothing to talk about, as it is not without us.
+                if error.kind() != io::ErrorKind::BrokenPipe {
+                    let _ = writeln!(io::stderr(), "outpace: output: {error}\r");
+                }
+            }
+        }
+    }
+
+    pub(super) fn are_done(&self) -> bool {
+        self.running == 0
+    }
+
+    /// The program has ended: read what is there, wait for no more.
+    pub(super) fn program_ended(&self) {
+        signal(&self.ended);
+    }
+
+    fn pending(&self) -> u64 {
+        self.outlets.iter().map(|outlet| outlet.pending()).sum()
+    }
+}
+
+/// How often progress is shown.
+const INTERVAL: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+/// Nobody waits for progress within this many intervals.
+const PATIENCE: u32 = 10;
+
+/// Shows what is still queued, then ends as the program ended. Ctrl-C skips to the end.
+pub(super) fn finish(
+    relays: Relays,
+    ending: Ending,
+    mut terminal: Option<&mut Terminal>,
+    signals: &Signals,
+    tee: Option<&Tee>,
+) -> Outcome {
+    let flushed =
+        Arc::new(event().map_err(|error| crate::failure::Failure::failed("relay", error))?);
+    for outlet in &relays.outlets {
+        let (outlet, flushed) = (Arc::clone(outlet), Arc::clone(&flushed));
+        thread::spawn(move || {
+            // What cannot be delivered counts as shown.
+            let _ = outlet.flush();
+            signal(&flushed);
+        });
+    }
+    let total = relays.pending();
+    // Progress on the terminal that is being flooded would be part of the flood.
+    let shows_progress = terminal.is_none() && io::stderr().is_terminal();
+    let (mut left, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, false);
+    let mut skipped = None;
+    while left > 0 && skipped.is_none() {
+        let keys = terminal
+            .as_deref()
+            .filter(|terminal| terminal.is_raw())
+            .map(Terminal::as_fd);
+        let mut waiting = vec![
+            PollFd::new(signals, PollFlags::IN),
+            PollFd::from_borrowed_fd(flushed.as_fd(), PollFlags::IN),
+        ];
+        waiting.extend(keys.map(|keys| PollFd::from_borrowed_fd(keys, PollFlags::IN)));
+        let _ = poll(&mut waiting, Some(&INTERVAL));
+        let has_keys = waiting
+            .get(2)
+            .is_some_and(|keys| !keys.revents().is_empty());
+        let mut count = [0; 8];
+        if rustix::io::read(&*flushed, &mut count).is_ok() {
+            left = left.saturating_sub(u64::from_ne_bytes(count));
+        }
+        while let Some(arrived) = signals.next() {
+            if matches!(
+                arrived.number,
+                libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT
+            ) {
+                skipped = Some(relays.pending());
+            }
+        }
+        if let (true, Some(keys)) = (has_keys, keys) {
+            let mut typed = [0; 64];
+            let read = rustix::io::read(keys, &mut typed).unwrap_or(0);
+            if read == 0 || typed[..read].contains(&CTRL_C) {
+                skipped = Some(relays.pending());
+            }
+        }
+        rounds += 1;
+        if shows_progress && rounds >= PATIENCE && left > 0 && skipped.is_none() {
+            let pending = relays.pending();
+            let done = 100 * (total - pending.min(total)) / total.max(1);
+            // CR, the text, EL: erase what is left of the line before (ECMA-48).
+            let _ = write!(
+                io::stderr(),
+                "\routpace: the program has ended; {done} % of what was left is passed on, {} bytes to go (Ctrl-C skips)\x1b[K",
+                grouped(pending)
+            );
+            shown = true;
+        }
+    }
+    if shown {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
+    if skipped.is_some() {
+        for outlet in &relays.outlets {
+            // If that fails, what follows comes after what was to be skipped.
+            let _ = outlet.divert();
+        }
+    }
+    if let Some(terminal) = &mut terminal {
+        if skipped.is_some() {
+            terminal.discard_output(|| relays.pending() == 0);
+        }
+        terminal.restore();
+    }
+    let status = ending_status(ending, skipped, tee);
+    // Nothing may wait for the streams any more, not even their end.
+    for outlet in relays.outlets {
+        std::mem::forget(outlet);
+    }
+    Ok(status)
+}
+
+/// The key, on a raw terminal.
+const CTRL_C: u8 = 3;
+
+fn ending_status(ending: Ending, skipped: Option<u64>, tee: Option<&Tee>) -> ExitCode {
+    if let Some(bytes) = skipped {
+        let whole = tee.map_or_else(String::new, |tee| {
+            format!("; all of it is in {}", tee.path().display())
+        });
+        let _ = writeln!(
+            io::stderr(),
+            "\noutpace: skipped {} bytes of output{whole}",
+            grouped(bytes)
+        );
+        ending.leave();
+    }
+    ending.repeat()
+}

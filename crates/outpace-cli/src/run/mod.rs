@@ -1,0 +1,152 @@
+//! `outpace run`: the program no longer waits for the terminal.
+//!
+//! The program writes to a pseudoterminal ([`session`]) when our stdout is a terminal, else to pipes
+//! ([`pipes`]); a [`relay`] for each takes what comes at once into a queue of the library's
+//! ([`outlet`]), which is written at the destination's pace.
+
+mod finish;
+mod monitor;
+mod outlet;
+mod pipes;
+mod relay;
+mod session;
+mod tee;
+mod terminal;
+
+use crate::commands::Action;
+use crate::failure::{Failure, Outcome};
+use crate::present::quantity;
+use clap::Args;
+use outlet::Outlet;
+use outpace::Buffering;
+use relay::Relay;
+use rustix::fs::FileType;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tee::Tee;
+
+/// Run a program so that it does not wait for its output to be read
+///
+/// What the program writes is taken at once and passed on at the pace of the terminal, pipe or
+/// socket that reads it. The program sees a terminal where there is one: colours, window size, keys,
+/// Ctrl-C and Ctrl-Z work as without. It ends with the program's exit status, or by its signal, when
+/// all of its output has been passed on.
+///
+/// Regular files and the null device are given to the program directly: nobody waits for those.
+/// When stdout is not a terminal, a stderr that is one is given directly, too.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// Keep at most this much unread output in memory; beyond that the program waits
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size)]
+    memory: u64,
+
+    /// Write the complete output to this file, too, whatever the terminal keeps up with
+    #[arg(long, value_name = "FILE")]
+    tee: Option<PathBuf>,
+
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    match quantity::parse_bytes(text)? {
+        0 => Err("the queue needs room for at least one byte".to_owned()),
+        bytes if bytes > MOST_MEMORY => Err(format!("{text} is more than 1GiB")),
+        bytes => Ok(bytes),
+    }
+}
+
+/// The library's largest queue.
+const MOST_MEMORY: u64 = 1 << 30;
+
+impl Action for Run {
+    const NAME: &'static str = "run";
+
+    fn run(self) -> Outcome {
+        let tee = self
+            .tee
+            .as_deref()
+            .map(Tee::create)
+            .transpose()?
+            .map(Arc::new);
+        if rustix::termios::isatty(rustix::stdio::stdout()) {
+            session::run(&self, tee)
+        } else {
+            pipes::run(&self, tee)
+        }
+    }
+}
+
+impl Run {
+    fn buffering(&self) -> Buffering {
+        Buffering::background(self.memory as usize)
+    }
+
+    fn outlet(&self, destination: BorrowedFd<'_>) -> io::Result<Arc<Outlet>> {
+        Ok(Arc::new(Outlet::new(
+            destination.try_clone_to_owned()?,
+            self.buffering(),
+        )?))
+    }
+
+    fn cannot_start(&self, error: &io::Error) -> Failure {
+        Failure::failed(self.command[0].display(), error).remedy(match error.kind() {
+            io::ErrorKind::NotFound => "check the name, or give the program's path",
+            io::ErrorKind::PermissionDenied => "make it executable",
+            _ => "run the command by itself to see whether it starts",
+        })
+    }
+
+    /// A pipe for the program to write to, and the relay from it to one of our own descriptors.
+    fn pipe_to(
+        &self,
+        destination: BorrowedFd<'_>,
+        tee: Option<&Arc<Tee>>,
+        ended: &OwnedFd,
+    ) -> io::Result<(OwnedFd, Relay)> {
+        let (source, program) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        // The system's limit holds for users without privileges; a smaller pipe works as well.
+        let _ = rustix::pipe::fcntl_setpipe_size(&source, LARGEST_PIPE);
+        let relay = Relay {
+            may_splice: tee.is_none() && relay::is_pipe(destination),
+            source,
+            outlet: self.outlet(destination)?,
+            tee: tee.cloned(),
+            ended: ended.try_clone()?,
+        };
+        Ok((program, relay))
+    }
+}
+
+/// `/proc/sys/fs/pipe-max-size` by default.
+const LARGEST_PIPE: usize = 1 << 20;
+
+/// Whether somebody reads what is written there, who may be slow.
+fn has_reader(descriptor: impl AsFd) -> bool {
+    rustix::fs::fstat(descriptor).is_ok_and(|stat| match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile | FileType::Directory | FileType::BlockDevice => false,
+        FileType::CharacterDevice => stat.st_rdev != NULL_DEVICE,
+        _ => true,
+    })
+}
+
+/// Major 1, minor 3.
+const NULL_DEVICE: u64 = 1 << 8 | 3;
+
+/// Whether two descriptors lead to the same file or device.
+fn are_same(one: impl AsFd, other: impl AsFd) -> bool {
+    let identity = |descriptor: BorrowedFd<'_>| {
+        let stat = rustix::fs::fstat(descriptor).ok()?;
+        let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
+        Some(if is_device {
+            (u64::MAX, stat.st_rdev)
+        } else {
+            (stat.st_dev, stat.st_ino)
+        })
+    };
+    identity(one.as_fd()).is_some_and(|one| Some(one) == identity(other.as_fd()))
+}

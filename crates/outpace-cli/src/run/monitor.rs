@@ -1,0 +1,219 @@
+//! The session of a program that runs on a pseudoterminal, and its leader.
+//!
+//! The leader is a process of ours between `outpace` and the program: it has the pseudoterminal as its
+//! controlling terminal and starts the program in a process group of its own, in the foreground. So
+//! the program can be stopped and continued as a shell's job can (the kernel ignores stop signals in
+//! a group whose parent is in another session), and Ctrl-C reaches the program alone. The leader
+//! tells what becomes of the program over a socket, and ends when that is closed.
+#![allow(unsafe_code)]
+
+use crate::process::ending::Ending;
+use crate::process::signals;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// What the leader tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// The program runs, in a process group of this number.
+    Started(i32),
+    /// It could not be started: the error number.
+    Failed(i32),
+    /// This signal stopped it.
+    Stopped(i32),
+    /// It has ended: the wait status.
+    Ended(i32),
+}
+
+impl News {
+    fn to_bytes(self) -> [u8; 8] {
+        let (kind, value) = match self {
+            Self::Started(value) => (0, value),
+            Self::Failed(value) => (1, value),
+            Self::Stopped(value) => (2, value),
+            Self::Ended(value) => (3, value),
+        };
+        let mut bytes = [kind; 8];
+        bytes[4..].copy_from_slice(&value.to_ne_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: [u8; 8]) -> Option<Self> {
+        let [kind, _, _, _, value @ ..] = bytes;
+        let value = i32::from_ne_bytes(value);
+        Some(match kind {
+            0 => Self::Started(value),
+            1 => Self::Failed(value),
+            2 => Self::Stopped(value),
+            3 => Self::Ended(value),
+            _ => return None,
+        })
+    }
+}
+
+/// Where the program's descriptors 0 to 2 lead; `None` keeps ours.
+pub(super) struct Standard {
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: Option<OwnedFd>,
+    pub(super) stderr: Option<OwnedFd>,
+}
+
+/// The program as a command.
+pub(super) fn command(words: &[OsString], standard: Standard) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    let stdio = |descriptor: Option<OwnedFd>| descriptor.map_or_else(Stdio::inherit, Stdio::from);
+    command
+        .stdin(stdio(standard.stdin))
+        .stdout(stdio(standard.stdout))
+        .stderr(stdio(standard.stderr));
+    signals::pass_mask_on(&mut command);
+    command
+}
+
+/// The leader, seen from `outpace`.
+pub(super) struct Monitor {
+    news: UnixStream,
+    process: i32,
+}
+
+impl Monitor {
+    /// Forks the leader, which starts the program on the pseudoterminal `terminal`. No other thread
+    /// may have been started yet.
+    pub(super) fn start(
+        words: &[OsString],
+        terminal: OwnedFd,
+        standard: Standard,
+    ) -> io::Result<Self> {
+        let (news, telling) = UnixStream::pair()?;
+        // SAFETY: this process has one thread, so the child may do anything.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                drop(news);
+                lead(words, terminal, standard, telling);
+            }
+            process => {
+                news.set_nonblocking(true)?;
+                Ok(Self { news, process })
+            }
+        }
+    }
+
+    /// The next piece of news; `None` when there is none yet, an error when the leader has gone.
+    pub(super) fn next(&mut self) -> io::Result<Option<News>> {
+        let mut bytes = [0; 8];
+        // Each piece is written at once and is small enough to come at once.
+        match self.news.read(&mut bytes) {
+            Ok(8) => Ok(News::from_bytes(bytes)),
+            Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.news.as_fd()
+    }
+
+    /// Lets the leader end, and with it the session: what still runs on the terminal is hung up.
+    pub(super) fn dismiss(self) {
+        let _ = self.news.shutdown(std::net::Shutdown::Both);
+        let mut status = 0;
+        // SAFETY: `status` is a valid place for the result.
+        unsafe { libc::waitpid(self.process, &raw mut status, 0) };
+    }
+}
+
+/// The life of the leader.
+fn lead(words: &[OsString], terminal: OwnedFd, standard: Standard, mut telling: UnixStream) -> ! {
+    let mut tell = |news: News| telling.write_all(&news.to_bytes());
+    match start_in_session(words, terminal, standard) {
+        Err(error) => {
+            // If `outpace` has gone, too, there is nobody to tell.
+            let _ = tell(News::Failed(error.raw_os_error().unwrap_or(libc::EIO)));
+        }
+        Ok(program) => {
+            let _ = tell(News::Started(program));
+            loop {
+                let mut status = 0;
+                // SAFETY: `status` is a valid place for the result.
+                let waited = unsafe { libc::waitpid(program, &raw mut status, libc::WUNTRACED) };
+                if waited == -1 {
+                    if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
+                        continue;
+                    }
+                    break;
+                }
+                let stopped = libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status));
+                let told = tell(stopped.map_or(News::Ended(status), News::Stopped));
+                if told.is_err() || Ending::from_status(status).is_some() {
+                    break;
+                }
+            }
+            // The session ends with its leader; until `outpace` has read everything, it must not.
+            let _ = telling.read(&mut [0]);
+        }
+    }
+    // SAFETY: nothing of this process is used any more; `outpace`'s own exit work is not the leader's.
+    unsafe { libc::_exit(0) }
+}
+
+fn start_in_session(words: &[OsString], terminal: OwnedFd, standard: Standard) -> io::Result<i32> {
+    rustix::process::setsid()?;
+    rustix::process::ioctl_tiocsctty(&terminal)?;
+    let mut command = command(words, standard);
+    command.process_group(0);
+    let descriptor = terminal.as_raw_fd();
+    let to_foreground = move || {
+        // SAFETY: all of these may be called between fork and exec, and no memory is involved. Before
+        // it is in the foreground, asking for it would stop the process, unless it ignores that.
+        unsafe {
+            libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+            let moved = libc::tcsetpgrp(descriptor, libc::getpid());
+            libc::signal(libc::SIGTTOU, libc::SIG_DFL);
+            if moved == -1 {
+                Err(io::Error::last_os_error())
+            } else {
+                Ok(())
+            }
+        }
+    };
+    // SAFETY: see the closure; it allocates nothing.
+    unsafe { command.pre_exec(to_foreground) };
+    let program = command.spawn()?.id() as i32;
+    drop(command);
+    drop(terminal);
+    // Nobody must wait for the leader to close what the program has closed.
+    let nowhere = rustix::fs::open(
+        "/dev/null",
+        rustix::fs::OFlags::RDWR,
+        rustix::fs::Mode::empty(),
+    )?;
+    rustix::stdio::dup2_stdin(&nowhere)?;
+    rustix::stdio::dup2_stdout(&nowhere)?;
+    rustix::stdio::dup2_stderr(&nowhere)?;
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_survive_the_socket() {
+        for news in [
+            News::Started(4711),
+            News::Failed(2),
+            News::Stopped(20),
+            News::Ended(139),
+        ] {
+            assert_eq!(News::from_bytes(news.to_bytes()), Some(news));
+        }
+        assert_eq!(News::from_bytes([9; 8]), None);
+    }
+}

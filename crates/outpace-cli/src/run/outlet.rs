@@ -1,0 +1,60 @@
+//! The way out: a stream of the library whose drain runs in the background.
+
+use outpace::{Buffering, Stream};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// A queue of bytes in front of a destination.
+pub(super) struct Outlet {
+    stream: Stream<OwnedFd>,
+}
+
+impl Outlet {
+    /// Takes whatever comes, as far as the policy allows, and writes it at the destination's pace.
+    pub(super) fn new(destination: OwnedFd, buffering: Buffering) -> io::Result<Self> {
+        Ok(Self {
+            stream: Stream::new(destination, buffering)?,
+        })
+    }
+
+    /// Queues bytes.
+    pub(super) fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        (&self.stream).write_all(bytes)
+    }
+
+    /// Bytes queued and not yet accepted by the destination.
+    pub(super) fn pending(&self) -> u64 {
+        let stats = self.stream.stats();
+        stats.bytes_accepted - stats.bytes_written
+    }
+
+    /// Returns when everything queued has been accepted by the destination.
+    pub(super) fn flush(&self) -> io::Result<()> {
+        self.stream.flush()
+    }
+
+    /// Lets what is still queued, and whatever may come, go nowhere.
+    #[allow(unsafe_code)]
+    pub(super) fn divert(&self) -> io::Result<()> {
+        let nowhere = File::options().write(true).open("/dev/null")?;
+        // SAFETY: both descriptors are open for the whole call; the stream's stays its own, and leads
+        // elsewhere from its next write on.
+        match unsafe {
+            libc::dup3(
+                nowhere.as_raw_fd(),
+                self.as_fd().as_raw_fd(),
+                libc::O_CLOEXEC,
+            )
+        } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl AsFd for Outlet {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

@@ -1,0 +1,102 @@
+//! When stdout is not a terminal: the program runs in our own session and process group, on pipes, so
+//! that the shell's job control and the terminal's signals reach it as they reach us.
+
+use super::finish::{self, Relays};
+use super::tee::Tee;
+use super::{Run, are_same, has_reader, monitor};
+use crate::failure::{Failure, Outcome};
+use crate::process::ending::Ending;
+use crate::process::signals::{self, Signals};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::sync::Arc;
+
+/// Passed on to the program when a process sent them; the terminal sends its own to both of us.
+const PASSED_ON: [i32; 7] = [
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+];
+
+pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
+    let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
+    let wants =
+        |descriptor, is_terminal: bool| (has_reader(descriptor) || tee.is_some()) && !is_terminal;
+    let relay_out = wants(stdout, false);
+    let relay_err = wants(stderr, rustix::termios::isatty(stderr));
+    let nothing = monitor::Standard {
+        stdin: None,
+        stdout: None,
+        stderr: None,
+    };
+    if !relay_out && !relay_err {
+        // Nobody waits for anything: the program takes our place.
+        let error = monitor::command(&run.command, nothing).exec();
+        return Err(run.cannot_start(&error));
+    }
+    let failed = |error: io::Error| Failure::failed("relay", error);
+    let signals = Signals::collect(&[&PASSED_ON[..], &[libc::SIGCHLD]].concat()).map_err(failed)?;
+    signals::set_default(libc::SIGCHLD);
+    let mut relays = Relays::new().map_err(failed)?;
+    let mut standard = nothing;
+    (|| -> io::Result<()> {
+        if relay_out {
+            let (program, relay) = run.pipe_to(stdout, tee.as_ref(), relays.ended())?;
+            if relay_err && are_same(stdout, stderr) {
+                // One pipe for both, so that their order stays.
+                standard.stderr = Some(program.try_clone()?);
+            }
+            standard.stdout = Some(program);
+            relays.add(relay);
+        }
+        if relay_err && standard.stderr.is_none() {
+            let (program, relay) = run.pipe_to(stderr, tee.as_ref(), relays.ended())?;
+            standard.stderr = Some(program);
+            relays.add(relay);
+        }
+        Ok(())
+    })()
+    .map_err(failed)?;
+    // The command is dropped at once: our copies of the pipes' ends would keep them open.
+    let program = monitor::command(&run.command, standard)
+        .spawn()
+        .map_err(|error| run.cannot_start(&error))?
+        .id() as i32;
+    relays.start().map_err(failed)?;
+    let ending = supervise(program, &signals, &mut relays).map_err(failed)?;
+    finish::finish(relays, ending, None, &signals, tee.as_deref())
+}
+
+/// Passes signals on until the program has ended and everything it wrote has been read. A process it
+/// leaves behind may go on writing for longer: the pipes are then read until that has closed them.
+fn supervise(program: i32, signals: &Signals, relays: &mut Relays) -> io::Result<Ending> {
+    let mut ending = None;
+    loop {
+        if let (Some(ending), true) = (ending, relays.are_done()) {
+            return Ok(ending);
+        }
+        let done: &OwnedFd = relays.done_event();
+        let mut waiting = [
+            PollFd::new(signals, PollFlags::IN),
+            PollFd::from_borrowed_fd(done.as_fd(), PollFlags::IN),
+        ];
+        match poll(&mut waiting, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        relays.collect();
+        while let Some(arrived) = signals.next() {
+            if arrived.number == libc::SIGCHLD {
+                ending = Ending::reap(program)?.or(ending);
+            } else if arrived.by_process && ending.is_none() {
+                signals::send(program, arrived.number);
+            }
+        }
+    }
+}

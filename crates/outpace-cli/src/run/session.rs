@@ -1,0 +1,281 @@
+//! When stdout is a terminal: the program runs on a pseudoterminal, in a session of its own.
+
+use super::finish::{self, Relays};
+use super::monitor::{Monitor, News, Standard};
+use super::relay::Relay;
+use super::tee::Tee;
+use super::terminal::Terminal;
+use super::{Run, are_same, has_reader};
+use crate::failure::{Failure, Outcome};
+use crate::process::ending::Ending;
+use crate::process::signals::{self, Signals};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::termios::{self, OptionalActions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+const COLLECTED: [i32; 10] = [
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGWINCH,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+];
+
+/// Keys that the program has not taken yet; beyond this none are read from the terminal.
+const MOST_KEYS: usize = 64 << 10;
+
+pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
+    let failed = |error: io::Error| Failure::failed("terminal", error);
+    let signals = Signals::collect(&COLLECTED).map_err(failed)?;
+    let stdout = rustix::stdio::stdout();
+    let (ours, theirs) = crate::process::pty::open().map_err(failed)?;
+    copy_settings(&theirs).map_err(failed)?;
+    copy_size(&ours);
+    let mut relays = Relays::new().map_err(failed)?;
+    let standard = connect(run, &theirs, &mut relays, tee.as_ref()).map_err(failed)?;
+    let monitor = Monitor::start(&run.command, theirs, standard).map_err(failed)?;
+    relays.add(Relay {
+        source: ours.try_clone().map_err(failed)?,
+        outlet: run.outlet(stdout).map_err(failed)?,
+        tee: tee.clone(),
+        ended: relays.ended().try_clone().map_err(failed)?,
+        may_splice: false,
+    });
+    // Without a terminal to read keys from (another user's, say) the program still runs.
+    let mut terminal = Terminal::open().ok();
+    let mut session = Session {
+        run,
+        signals: &signals,
+        pty: ours,
+        monitor,
+        terminal: terminal.as_mut(),
+        relays,
+        program: None,
+        keys: Vec::new(),
+        hung_up: false,
+    };
+    let ending = session.supervise()?;
+    let Session {
+        monitor,
+        relays,
+        pty,
+        ..
+    } = session;
+    monitor.dismiss();
+    drop(pty);
+    finish::finish(relays, ending, terminal.as_mut(), &signals, tee.as_deref())
+}
+
+/// What the program's descriptors lead to: the pseudoterminal for what is our terminal, a pipe for
+/// what somebody else reads, ours for the rest.
+fn connect(
+    run: &Run,
+    theirs: &OwnedFd,
+    relays: &mut Relays,
+    tee: Option<&Arc<Tee>>,
+) -> io::Result<Standard> {
+    let stdout = rustix::stdio::stdout();
+    let stderr = rustix::stdio::stderr();
+    let stdin = rustix::stdio::stdin();
+    let mut standard = Standard {
+        stdin: None,
+        stdout: Some(theirs.try_clone()?),
+        stderr: None,
+    };
+    if termios::isatty(stdin) {
+        standard.stdin = Some(theirs.try_clone()?);
+    }
+    if are_same(stdout, stderr) {
+        standard.stderr = Some(theirs.try_clone()?);
+    } else if has_reader(stderr) && !termios::isatty(stderr) {
+        let (program, relay) = run.pipe_to(stderr, tee, relays.ended())?;
+        standard.stderr = Some(program);
+        relays.add(relay);
+    }
+    Ok(standard)
+}
+
+/// Gives the pseudoterminal the settings of the terminal.
+fn copy_settings(theirs: &OwnedFd) -> io::Result<()> {
+    let settings = termios::tcgetattr(rustix::stdio::stdout())?;
+    Ok(termios::tcsetattr(theirs, OptionalActions::Now, &settings)?)
+}
+
+/// Gives the pseudoterminal the size of the terminal; the kernel tells the program when it changes.
+fn copy_size(ours: &OwnedFd) {
+    if let Ok(size) = termios::tcgetwinsize(rustix::stdio::stdout()) {
+        let _ = termios::tcsetwinsize(ours, size);
+    }
+}
+
+struct Session<'a> {
+    run: &'a Run,
+    signals: &'a Signals,
+    pty: OwnedFd,
+    monitor: Monitor,
+    terminal: Option<&'a mut Terminal>,
+    relays: Relays,
+    /// The process group, once it runs.
+    program: Option<i32>,
+    /// Typed, and not yet taken by the pseudoterminal.
+    keys: Vec<u8>,
+    /// The terminal has gone.
+    hung_up: bool,
+}
+
+impl Session<'_> {
+    /// Passes keys and signals on until the program has ended and everything it wrote is read.
+    fn supervise(&mut self) -> Result<Ending, Failure> {
+        let mut ending = None;
+        loop {
+            if let (Some(ending), true) = (ending, self.relays.are_done()) {
+                return Ok(ending);
+            }
+            self.wait()
+                .map_err(|error| Failure::failed("terminal", error))?;
+            self.relays.collect();
+            self.signals()?;
+            self.keys();
+            loop {
+                match self.monitor.next() {
+                    Ok(Some(News::Started(program))) => {
+                        self.program = Some(program);
+                        self.relays
+                            .start()
+                            .map_err(|error| Failure::failed("relay", error))?;
+                        self.take_terminal();
+                    }
+                    Ok(Some(News::Failed(code))) => {
+                        return Err(self.run.cannot_start(&io::Error::from_raw_os_error(code)));
+                    }
+                    Ok(Some(News::Stopped(signal))) => self.stop(signal),
+                    Ok(Some(News::Ended(status))) => {
+                        ending = Ending::from_status(status);
+                        self.program = None;
+                        self.relays.program_ended();
+                    }
+                    Ok(None) => break,
+                    Err(_) if ending.is_some() => break,
+                    Err(error) => {
+                        return Err(Failure::failed("monitor process", error)
+                            .remedy("it was killed; run the command again"));
+                    }
+                }
+            }
+        }
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let mut waiting = vec![
+            PollFd::new(self.signals, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.monitor.as_fd(), PollFlags::IN),
+            PollFd::new(self.relays.done_event(), PollFlags::IN),
+        ];
+        if let Some(terminal) = self
+            .terminal
+            .as_deref()
+            .filter(|terminal| terminal.is_raw())
+            && self.keys.len() < MOST_KEYS
+            && !self.hung_up
+        {
+            waiting.push(PollFd::from_borrowed_fd(terminal.as_fd(), PollFlags::IN));
+        }
+        if !self.keys.is_empty() {
+            waiting.push(PollFd::new(&self.pty, PollFlags::OUT));
+        }
+        match poll(&mut waiting, None) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn signals(&mut self) -> Result<(), Failure> {
+        while let Some(arrived) = self.signals.next() {
+            match arrived.number {
+                libc::SIGWINCH => copy_size(&self.pty),
+                libc::SIGCONT => self.go_on(),
+                libc::SIGHUP => self.hang_up(),
+                // Stops the program; that it has stopped then stops us.
+                number => {
+                    if let Some(program) = self.program {
+                        signals::send(program, number);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The terminal has gone, or somebody says so: the program is told as a terminal would.
+    fn hang_up(&mut self) {
+        self.hung_up = true;
+        if let Some(program) = self.program {
+            signals::send(-program, libc::SIGHUP);
+            signals::send(-program, libc::SIGCONT);
+        }
+    }
+
+    fn keys(&mut self) {
+        if let Some(terminal) = self
+            .terminal
+            .as_deref()
+            .filter(|terminal| terminal.is_raw())
+        {
+            let mut ready = [PollFd::from_borrowed_fd(terminal.as_fd(), PollFlags::IN)];
+            let is_ready = poll(&mut ready, Some(&Default::default())).is_ok_and(|count| count > 0);
+            if is_ready && self.keys.len() < MOST_KEYS && !self.hung_up {
+                let mut typed = [0; 4096];
+                match rustix::io::read(terminal.as_fd(), &mut typed) {
+                    Ok(0) | Err(Errno::IO) => self.hang_up(),
+                    Ok(read) => self.keys.extend_from_slice(&typed[..read]),
+                    Err(_) => {}
+                }
+            }
+        }
+        if self.keys.is_empty() {
+            return;
+        }
+        let mut ready = [PollFd::new(&self.pty, PollFlags::OUT)];
+        if poll(&mut ready, Some(&Default::default())).is_ok_and(|count| count > 0) {
+            match rustix::io::write(&self.pty, &self.keys) {
+                Ok(written) => drop(self.keys.drain(..written)),
+                // Nobody has the pseudoterminal open: there is nobody to type to.
+                Err(Errno::IO) => self.keys.clear(),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn take_terminal(&mut self) {
+        if let Some(terminal) = &mut self.terminal {
+            // A terminal that refuses shows keys twice, which is no reason to stop.
+            let _ = terminal.make_raw();
+        }
+    }
+
+    /// The program was stopped: so are we, with the terminal as it was before.
+    fn stop(&mut self, signal: i32) {
+        if let Some(terminal) = &mut self.terminal {
+            terminal.restore();
+        }
+        signals::stop_here(signal);
+        self.go_on();
+    }
+
+    /// We were continued: the program goes on, and takes the terminal again if that is ours.
+    fn go_on(&mut self) {
+        self.take_terminal();
+        copy_size(&self.pty);
+        if let Some(program) = self.program {
+            signals::send(-program, libc::SIGCONT);
+        }
+    }
+}

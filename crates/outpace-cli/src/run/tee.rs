@@ -1,0 +1,43 @@
+//! `--tee`: the complete output in a file, whatever the terminal keeps up with.
+
+use crate::failure::Failure;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The file, until writing to it has failed.
+pub(super) struct Tee {
+    path: PathBuf,
+    file: Mutex<Option<File>>,
+}
+
+impl Tee {
+    pub(super) fn create(path: &Path) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(|error| {
+            Failure::failed(path.display(), error).remedy("give --tee a file that can be written")
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: Mutex::new(Some(file)),
+        })
+    }
+
+    /// Appends; the first failure is reported, and ends it. The program's output goes on.
+    pub(super) fn write(&self, bytes: &[u8]) {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = file.as_mut() else { return };
+        if let Err(error) = open.write_all(bytes) {
+            *file = None;
+            let path = self.path.display();
+            let failure = Failure::failed(path, error)
+                .remedy("the file ends here; the output itself goes on");
+            // On a raw terminal a newline does not return to the first column.
+            let _ = io::stderr().write_all(format!("{failure}\n").replace('\n', "\r\n").as_bytes());
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}

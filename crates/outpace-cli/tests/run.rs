@@ -1,0 +1,465 @@
+//! `outpace run`, through pipes and on scripted terminals.
+
+mod scripted;
+
+use scripted::{Terminal, installed};
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn outpace(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_outpace"));
+    command
+        .arg("run")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped());
+    command
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let directory = std::env::temp_dir().join(format!("outpace-run-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    directory.join(name)
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "{what} never came"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Bytes without a pattern, the same every time.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let words = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    });
+    words.flat_map(u64::to_ne_bytes).take(length).collect()
+}
+
+#[test]
+fn the_status_of_the_program_is_ours() {
+    assert_eq!(
+        outpace(&["--", "sh", "-c", "exit 7"])
+            .status()
+            .unwrap()
+            .code(),
+        Some(7)
+    );
+    assert_eq!(
+        outpace(&["--", "sh", "-c", "kill -9 $$"])
+            .status()
+            .unwrap()
+            .signal(),
+        Some(9)
+    );
+    assert_eq!(
+        outpace(&["--", "sh", "-c", "kill -TERM $$"])
+            .status()
+            .unwrap()
+            .signal(),
+        Some(15)
+    );
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named_with_the_reason() {
+    let output = outpace(&["--", "no-such-program"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        message.starts_with("outpace: no-such-program: No such file"),
+        "{message}"
+    );
+    let mut terminal = Terminal::run(&["--", "no-such-program"]);
+    terminal.wait_for("outpace: no-such-program: No such file");
+    assert_eq!(terminal.wait().code(), Some(1));
+}
+
+#[test]
+fn arguments_environment_and_stdin_reach_the_program_untouched() {
+    let mut command = outpace(&[
+        "--",
+        "sh",
+        "-c",
+        "printf '[%s]' \"$@\" \"$ODD\"; cat",
+        "sh",
+        "a b",
+        "--",
+        "-x",
+        "",
+    ]);
+    let mut child = command
+        .env("ODD", "ü\n=")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"from stdin")
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "[a b][--][-x][][ü\n=]from stdin"
+    );
+}
+
+#[test]
+fn binary_data_passes_byte_for_byte_through_a_reader_that_stalls() {
+    let data = noise(96 << 20);
+    let file = scratch("noise");
+    std::fs::write(&file, &data).unwrap();
+    for memory in ["1MiB", "64MiB"] {
+        let arguments = ["--memory", memory, "--", "cat", file.to_str().unwrap()];
+        let mut child = outpace(&arguments).spawn().unwrap();
+        let mut reader = child.stdout.take().unwrap();
+        let mut received = Vec::new();
+        while received.len() < data.len() {
+            if received.len() % (16 << 20) < 4096 {
+                // Long enough for pipe and queue to fill.
+                std::thread::sleep(Duration::from_millis(30));
+            }
+            let mut part = [0; 4096];
+            let read = reader.read(&mut part).unwrap();
+            assert!(read > 0, "it ends after {} bytes", received.len());
+            received.extend_from_slice(&part[..read]);
+        }
+        assert!(received == data, "other bytes arrived");
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn stdout_and_stderr_on_one_pipe_keep_their_order() {
+    let script = format!(
+        "{} run -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do echo $i; echo $i >&2; done' 2>&1",
+        env!("CARGO_BIN_EXE_outpace")
+    );
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let expected: String = (1..=9)
+        .flat_map(|n| [format!("{n}\n"), format!("{n}\n")])
+        .collect();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+}
+
+#[test]
+fn all_that_a_killed_program_has_written_arrives() {
+    let script = "head -c 500000 /dev/zero; echo end; kill -9 $$";
+    let mut child = outpace(&["--", "sh", "-c", script]).spawn().unwrap();
+    // The program is dead before anything is read.
+    std::thread::sleep(Duration::from_millis(200));
+    let mut received = Vec::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_end(&mut received)
+        .unwrap();
+    assert_eq!(received.len(), 500_004);
+    assert!(received.ends_with(b"end\n"));
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_program_as_without_us() {
+    let mut child = outpace(&["--", "yes"]).spawn().unwrap();
+    let mut line = [0; 2];
+    child.stdout.take().unwrap().read_exact(&mut line).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(13));
+}
+
+#[test]
+fn sigterm_is_passed_on_and_what_was_written_still_arrives() {
+    let script = "trap 'echo terminated; exit 5' TERM; echo ready; while :; do sleep 0.01; done";
+    let mut child = outpace(&["--", "sh", "-c", script]).spawn().unwrap();
+    let mut reader = child.stdout.take().unwrap();
+    let mut ready = [0; 6];
+    reader.read_exact(&mut ready).unwrap();
+    let kill = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "terminated\n");
+    assert_eq!(child.wait().unwrap().code(), Some(5));
+}
+
+#[test]
+fn memory_stays_within_its_bound_when_nothing_is_read() {
+    let mut child = outpace(&[
+        "--memory",
+        "4MiB",
+        "--",
+        "head",
+        "-c",
+        "200000000",
+        "/dev/zero",
+    ])
+    .spawn()
+    .unwrap();
+    let resident = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:"))
+            .unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+    };
+    let mut before = 0;
+    wait_until("a full queue", || {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = resident();
+        std::mem::replace(&mut before, now) == now
+    });
+    let resident_kib = resident();
+    let mut received = 0;
+    let mut reader = child.stdout.take().unwrap();
+    let mut buffer = vec![0; 1 << 20];
+    while let Ok(read @ 1..) = reader.read(&mut buffer) {
+        received += read;
+    }
+    assert_eq!(received, 200_000_000);
+    assert!(resident_kib < (4 + 8) << 10, "{resident_kib} KiB");
+}
+
+#[test]
+fn a_program_on_a_terminal_sees_one_with_its_size_and_its_changes() {
+    let script = "test -t 0 -a -t 1 -a -t 2 && stty size; trap 'stty size; exit' WINCH; echo ready; \
+                  while :; do sleep 0.01; done";
+    let mut terminal = Terminal::run(&["--", "sh", "-c", script]);
+    terminal.wait_for("24 80");
+    terminal.wait_for("ready");
+    terminal.resize(132, 50);
+    terminal.wait_for("50 132");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn the_terminal_is_left_as_it_was() {
+    let mut terminal = Terminal::run(&[
+        "--",
+        "sh",
+        "-c",
+        "stty raw -echo; echo ready; sleep 0.1; exit 3",
+    ]);
+    let before = terminal.settings();
+    terminal.wait_for("ready");
+    assert_eq!(terminal.wait().code(), Some(3));
+    assert_eq!(terminal.settings(), before);
+}
+
+#[test]
+fn ctrl_c_interrupts_the_program_and_its_death_is_ours() {
+    let mut terminal = Terminal::run(&["--", "sh", "-c", "echo ready; exec sleep 1000"]);
+    terminal.wait_for("ready");
+    terminal.type_keys("\x03");
+    // `setsid` reports the death by signal as a shell does.
+    let status = terminal.wait();
+    assert!(
+        status.signal() == Some(2) || status.code() == Some(130),
+        "{status:?}"
+    );
+}
+
+#[test]
+fn keys_reach_the_program_and_their_echo_comes_back() {
+    let mut terminal = Terminal::run(&[
+        "--",
+        "sh",
+        "-c",
+        "echo ready; read line; echo \"<$line>\"; cat",
+    ]);
+    terminal.wait_for("ready");
+    terminal.type_keys("some keys\r");
+    terminal.wait_for("<some keys>");
+    terminal.type_keys("\x04");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn a_program_does_not_wait_for_a_terminal_that_reads_nothing() {
+    let done = scratch("done");
+    let script = format!(
+        "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo the end; : > {}",
+        done.display()
+    );
+    let arguments = ["run", "--", "sh", "-c", &script];
+    let terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &arguments, true);
+    wait_until("the end of the program", || done.exists());
+    terminal.unstall();
+    let shown = terminal.whole();
+    assert_eq!(
+        shown.iter().filter(|byte| **byte == b'x').count(),
+        3_000_000
+    );
+    assert!(shown.ends_with(b"x\r\nthe end\r\n"));
+}
+
+#[test]
+fn ctrl_c_after_the_end_skips_what_is_left_and_says_where_all_of_it_is() {
+    let (done, tee) = (scratch("done-too"), scratch("tee"));
+    let script = format!(
+        "head -c 3000000 /dev/zero | tr '\\0' x; : > {}",
+        done.display()
+    );
+    let arguments = [
+        "run",
+        "--tee",
+        tee.to_str().unwrap(),
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &arguments, true);
+    let before = terminal.settings();
+    wait_until("the end of the program", || {
+        done.exists() && std::fs::metadata(&tee).is_ok_and(|tee| tee.len() == 3_000_000)
+    });
+    // It is for the program until we know that that has ended, and then for us.
+    wait_until("the skip", || {
+        terminal.type_keys("\x03");
+        std::thread::sleep(Duration::from_millis(50));
+        terminal.has_ended() || terminal.settings() == before
+    });
+    terminal.unstall();
+    terminal.wait_for("outpace: skipped ");
+    terminal.wait_for("tee");
+    assert_eq!(terminal.wait().code(), Some(0));
+    assert_eq!(std::fs::read(&tee).unwrap(), vec![b'x'; 3_000_000]);
+}
+
+#[test]
+fn closing_the_terminal_ends_the_program_with_sighup() {
+    let told = scratch("told");
+    let script = format!(
+        "trap 'echo hup > {}; exit' HUP; echo ready; while :; do sleep 0.01; done",
+        told.display()
+    );
+    let mut terminal = Terminal::run(&["--", "sh", "-c", &script]);
+    terminal.wait_for("ready");
+    terminal.close();
+    wait_until("the signal", || {
+        std::fs::read_to_string(&told).is_ok_and(|text| text == "hup\n")
+    });
+}
+
+#[test]
+fn ctrl_z_stops_it_and_fg_goes_on() {
+    if !installed("bash") {
+        return;
+    }
+    let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
+    terminal.wait_for("$ ");
+    let outpace = env!("CARGO_BIN_EXE_outpace");
+    terminal.type_keys(&format!(
+        "{outpace} run -- sh -c 'echo rea\"\"dy; read x; echo \"<$x>\"'\r"
+    ));
+    terminal.wait_for("ready");
+    terminal.type_keys("\x1a");
+    terminal.wait_for("Stopped");
+    terminal.wait_for("$ ");
+    terminal.type_keys("echo 'a shell'\" again\"\r");
+    terminal.wait_for("a shell again");
+    terminal.type_keys("fg\r");
+    terminal.wait_for("run --");
+    terminal.type_keys("answer\r");
+    terminal.wait_for("<answer>");
+    terminal.wait_for("$ ");
+    terminal.type_keys("exit 4\r");
+    assert_eq!(terminal.wait().code(), Some(4));
+}
+
+/// Programs that take the whole screen, or every key.
+#[test]
+fn interactive_programs_work() {
+    let text = scratch("text");
+    let file = text.to_str().unwrap();
+    std::fs::write(&text, "the first line\n").unwrap();
+    // What is typed, and what must appear after it; `None` is the start.
+    let scripts: &[(&str, &[&str], &[(Option<&str>, &str)])] = &[
+        (
+            "vim",
+            &["-u", "NONE", "-N", file],
+            &[
+                (None, "the first line"),
+                (Some("onew"), "new"),
+                (Some("\x1b:wq\r"), ""),
+            ],
+        ),
+        (
+            "less",
+            &[file],
+            &[(None, "the first line"), (Some("q"), "")],
+        ),
+        ("htop", &[], &[(None, "CPU"), (Some("q"), "")]),
+        (
+            "python3",
+            &[],
+            &[
+                (None, ">>> "),
+                (Some("print(6*7)\r"), "42"),
+                (Some("\x04"), ""),
+            ],
+        ),
+        (
+            "bash",
+            &["--norc", "-i"],
+            &[
+                (None, "$ "),
+                (Some("echo $((6*7))\r"), "42"),
+                (Some("exit\r"), ""),
+            ],
+        ),
+        (
+            "tmux",
+            &[
+                "-L",
+                "outpace-test",
+                "-f",
+                "/dev/null",
+                "new-session",
+                "sh",
+                "-c",
+                "echo in tmux; read x",
+            ],
+            &[(None, "in tmux"), (Some("\r"), "[exited]")],
+        ),
+    ];
+    for (program, arguments, steps) in scripts {
+        if !installed(program) {
+            continue;
+        }
+        let mut terminal = Terminal::run(&[&["--", program], *arguments].concat());
+        for (keys, expected) in *steps {
+            if let Some(keys) = keys {
+                terminal.type_keys(keys);
+            }
+            terminal.wait_for(expected);
+        }
+        assert_eq!(terminal.wait().code(), Some(0), "{program}");
+    }
+    if installed("vim") {
+        assert_eq!(
+            std::fs::read_to_string(&text).unwrap(),
+            "the first line\nnew\n"
+        );
+    }
+}

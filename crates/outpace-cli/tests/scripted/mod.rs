@@ -1,0 +1,241 @@
+#![allow(missing_docs, unreachable_pub)]
+//! A terminal that a test types on and reads from: a pseudoterminal with `outpace` on it.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// Nothing that a test waits for takes this long.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What the terminal has shown so far, and whether more may come.
+#[derive(Default)]
+struct Shown {
+    bytes: Vec<u8>,
+    closed: bool,
+    stalled: bool,
+    unplugged: bool,
+}
+
+/// The terminal, and the program started on it in a session of its own.
+pub struct Terminal {
+    keyboard: Option<File>,
+    program_side: OwnedFd,
+    shown: Arc<(Mutex<Shown>, Condvar)>,
+    seen: usize,
+    pub child: Child,
+}
+
+impl Terminal {
+    /// Starts a command, 80 columns by 24 rows; a stalled terminal reads nothing until told to.
+    pub fn start(program: &str, arguments: &[&str], stalled: bool) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let ours = openpt(flags).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let theirs = ioctl_tiocgptpeer(&ours, flags).unwrap();
+        tcsetwinsize(
+            &ours,
+            Winsize {
+                ws_row: 24,
+                ws_col: 80,
+                ws_xpixel: 0,
+                ws_ypixel: 0,
+            },
+        )
+        .unwrap();
+        let side = || Stdio::from(theirs.try_clone().unwrap());
+        // `setsid --ctty` makes its stdin the controlling terminal of a new session.
+        let child = Command::new("setsid")
+            .args(["--ctty", "--wait", program])
+            .args(arguments)
+            .env("TERM", "xterm")
+            .env("PS1", "$ ")
+            .stdin(side())
+            .stdout(side())
+            .stderr(side())
+            .spawn()
+            .unwrap();
+        let keyboard = File::from(ours);
+        let shown = Arc::new((
+            Mutex::new(Shown {
+                stalled,
+                ..Shown::default()
+            }),
+            Condvar::new(),
+        ));
+        let (mut screen, theirs_too) = (keyboard.try_clone().unwrap(), Arc::clone(&shown));
+        std::thread::spawn(move || {
+            let (shown, changed) = &*theirs_too;
+            let mut buffer = vec![0; 64 << 10];
+            loop {
+                let state = shown.lock().unwrap();
+                if changed
+                    .wait_while(state, |shown| shown.stalled)
+                    .unwrap()
+                    .unplugged
+                {
+                    return;
+                }
+                let mut ready = [PollFd::new(&screen, PollFlags::IN)];
+                let patience = Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 20_000_000,
+                };
+                if poll(&mut ready, Some(&patience)).unwrap_or(0) == 0 {
+                    continue;
+                }
+                let read = screen.read(&mut buffer).unwrap_or(0);
+                let mut shown = shown.lock().unwrap();
+                shown.bytes.extend_from_slice(&buffer[..read]);
+                shown.closed = read == 0;
+                changed.notify_all();
+                if read == 0 {
+                    return;
+                }
+            }
+        });
+        Self {
+            keyboard: Some(keyboard),
+            program_side: theirs,
+            shown,
+            seen: 0,
+            child,
+        }
+    }
+
+    /// `outpace run` with these arguments.
+    pub fn run(arguments: &[&str]) -> Self {
+        Self::start(
+            env!("CARGO_BIN_EXE_outpace"),
+            &[&["run"], arguments].concat(),
+            false,
+        )
+    }
+
+    pub fn type_keys(&mut self, keys: &str) {
+        self.keyboard
+            .as_mut()
+            .unwrap()
+            .write_all(keys.as_bytes())
+            .unwrap();
+    }
+
+    /// Waits until a text has appeared after the one waited for before.
+    pub fn wait_for(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let (shown, changed) = &*self.shown;
+        let find = |shown: &Shown| {
+            let from = self.seen.min(shown.bytes.len());
+            let place = shown.bytes[from..]
+                .windows(text.len())
+                .position(|part| part == text.as_bytes());
+            place.map(|place| from + place + text.len())
+        };
+        let began = Instant::now();
+        let mut now = shown.lock().unwrap();
+        loop {
+            if let Some(seen) = find(&now) {
+                self.seen = seen;
+                return;
+            }
+            let seen =
+                String::from_utf8_lossy(&now.bytes[self.seen.min(now.bytes.len())..]).into_owned();
+            assert!(
+                !now.closed && began.elapsed() < LIMIT,
+                "no {text:?} in {seen:?}"
+            );
+            now = changed
+                .wait_timeout(now, Duration::from_millis(100))
+                .unwrap()
+                .0;
+        }
+    }
+
+    /// The terminal begins to read.
+    pub fn unstall(&self) {
+        self.shown.0.lock().unwrap().stalled = false;
+        self.shown.1.notify_all();
+    }
+
+    pub fn resize(&self, columns: u16, rows: u16) {
+        let size = Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&self.program_side, size).unwrap();
+    }
+
+    /// The terminal's settings, in words.
+    pub fn settings(&self) -> String {
+        format!(
+            "{:?}",
+            rustix::termios::tcgetattr(&self.program_side).unwrap()
+        )
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    pub fn wait(&mut self) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(began.elapsed() < LIMIT, "it does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Everything shown until the program has ended and nothing more comes.
+    pub fn whole(mut self) -> Vec<u8> {
+        self.wait();
+        drop(std::mem::replace(
+            &mut self.program_side,
+            File::open("/dev/null").unwrap().into(),
+        ));
+        let (shown, changed) = &*self.shown;
+        let (mut shown, end) = changed
+            .wait_timeout_while(shown.lock().unwrap(), LIMIT, |shown| !shown.closed)
+            .unwrap();
+        assert!(!end.timed_out(), "the terminal stays open");
+        std::mem::take(&mut shown.bytes)
+    }
+
+    /// Closes the terminal, as when its window is closed.
+    pub fn close(&mut self) {
+        self.shown.0.lock().unwrap().unplugged = true;
+        self.unstall();
+        self.keyboard = None;
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether a program is installed; tests that need one say so when they are skipped.
+pub fn installed(program: &str) -> bool {
+    let found = std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+    });
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
