@@ -236,6 +236,7 @@ fn memory_stays_within_its_bound_when_nothing_is_read() {
         received += read;
     }
     assert_eq!(received, 200_000_000);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(resident_kib < (4 + 8) << 10, "{resident_kib} KiB");
 }
 
@@ -394,7 +395,8 @@ fn interactive_programs_work() {
     let file = text.to_str().unwrap();
     std::fs::write(&text, "the first line\n").unwrap();
     // What is typed, and what must appear after it; `None` is the start.
-    let scripts: &[(&str, &[&str], &[(Option<&str>, &str)])] = &[
+    type Step = (Option<&'static str>, &'static str);
+    let scripts: &[(&str, &[&str], &[Step])] = &[
         (
             "vim",
             &["-u", "NONE", "-N", file],

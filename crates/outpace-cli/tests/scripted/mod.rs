@@ -1,4 +1,3 @@
-#![allow(missing_docs, unreachable_pub)]
 //! A terminal that a test types on and reads from: a pseudoterminal with `outpace` on it.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,17 +23,17 @@ struct Shown {
 }
 
 /// The terminal, and the program started on it in a session of its own.
-pub struct Terminal {
+pub(crate) struct Terminal {
     keyboard: Option<File>,
     program_side: OwnedFd,
     shown: Arc<(Mutex<Shown>, Condvar)>,
     seen: usize,
-    pub child: Child,
+    child: Child,
 }
 
 impl Terminal {
     /// Starts a command, 80 columns by 24 rows; a stalled terminal reads nothing until told to.
-    pub fn start(program: &str, arguments: &[&str], stalled: bool) -> Self {
+    pub(crate) fn start(program: &str, arguments: &[&str], stalled: bool) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let ours = openpt(flags).unwrap();
         grantpt(&ours).unwrap();
@@ -111,7 +110,7 @@ impl Terminal {
     }
 
     /// `outpace run` with these arguments.
-    pub fn run(arguments: &[&str]) -> Self {
+    pub(crate) fn run(arguments: &[&str]) -> Self {
         Self::start(
             env!("CARGO_BIN_EXE_outpace"),
             &[&["run"], arguments].concat(),
@@ -119,7 +118,7 @@ impl Terminal {
         )
     }
 
-    pub fn type_keys(&mut self, keys: &str) {
+    pub(crate) fn type_keys(&mut self, keys: &str) {
         self.keyboard
             .as_mut()
             .unwrap()
@@ -128,7 +127,7 @@ impl Terminal {
     }
 
     /// Waits until a text has appeared after the one waited for before.
-    pub fn wait_for(&mut self, text: &str) {
+    pub(crate) fn wait_for(&mut self, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -161,12 +160,12 @@ impl Terminal {
     }
 
     /// The terminal begins to read.
-    pub fn unstall(&self) {
+    pub(crate) fn unstall(&self) {
         self.shown.0.lock().unwrap().stalled = false;
         self.shown.1.notify_all();
     }
 
-    pub fn resize(&self, columns: u16, rows: u16) {
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
         let size = Winsize {
             ws_row: rows,
             ws_col: columns,
@@ -177,18 +176,18 @@ impl Terminal {
     }
 
     /// The terminal's settings, in words.
-    pub fn settings(&self) -> String {
+    pub(crate) fn settings(&self) -> String {
         format!(
             "{:?}",
             rustix::termios::tcgetattr(&self.program_side).unwrap()
         )
     }
 
-    pub fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
-    pub fn wait(&mut self) -> ExitStatus {
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         let began = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -200,7 +199,7 @@ impl Terminal {
     }
 
     /// Everything shown until the program has ended and nothing more comes.
-    pub fn whole(mut self) -> Vec<u8> {
+    pub(crate) fn whole(mut self) -> Vec<u8> {
         self.wait();
         drop(std::mem::replace(
             &mut self.program_side,
@@ -215,7 +214,7 @@ impl Terminal {
     }
 
     /// Closes the terminal, as when its window is closed.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.shown.0.lock().unwrap().unplugged = true;
         self.unstall();
         self.keyboard = None;
@@ -230,7 +229,7 @@ impl Drop for Terminal {
 }
 
 /// Whether a program is installed; tests that need one say so when they are skipped.
-pub fn installed(program: &str) -> bool {
+pub(crate) fn installed(program: &str) -> bool {
     let found = std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
     });
