@@ -81,10 +81,8 @@ fn misspelt_names_get_near_matches_and_status_2() {
         (vec!["bench", "laddr"], "did you mean ladder?"),
         (vec!["bench", "lines", "--to", "pip"], "did you mean pipe?"),
         (vec!["rung", "ladder/turbo-x"], "did you mean ladder/turbo"),
-        (
-            vec!["rung", "lader/turbo-c"],
-            "did you mean ladder/turbo-c?",
-        ),
+        (vec!["rung", "lader/turbo-c"], "did you mean ladder?"),
+        (vec!["bench", "ladder/turboc"], "did you mean ladder/turbo"),
         (vec!["bnech"], "did you mean bench?"),
         (vec!["bench", "--quik"], "did you mean --quick?"),
     ] {
@@ -180,6 +178,32 @@ fn a_bench_verifies_measures_and_exports() {
     assert!(
         text(&compared.stdout).contains("Nothing changed beyond the noise"),
         "{compared:?}"
+    );
+}
+
+#[test]
+fn single_rungs_are_measured_beside_what_they_are_compared_with() {
+    let scratch = Scratch::new("rungs");
+    let json = scratch.path("a.json");
+    let output = outpace(&["bench", "lines/println", "lines/outpace", "--to", "pipe"])
+        .args(["--runs", "1", "--messages", "100"])
+        .args([Path::new("--export-json"), &json])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let rungs: Vec<&str> = results["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["rung"].as_str().unwrap())
+        .collect();
+    assert_eq!(rungs, ["println", "bufwriter", "outpace"]);
+    assert!(
+        results["command"]
+            .as_str()
+            .unwrap()
+            .starts_with("outpace bench lines/println")
     );
 }
 

@@ -11,7 +11,7 @@ use clap::Args;
 use super::{Action, print};
 use crate::destination::Destination;
 use crate::destination::venue::Size;
-use crate::experiments::{self, ALL, Experiment, Method, Origin};
+use crate::experiments::{self, ALL, Experiment, Method, Origin, Rung};
 use crate::failure::{Failure, Outcome};
 use crate::measure::contestant::Contestant;
 use crate::measure::figures::Figures;
@@ -27,8 +27,8 @@ use crate::present::table;
 /// Measures what output costs, by published experiments and outpace's own
 #[derive(Args)]
 pub(crate) struct Bench {
-    /// Which experiments [default: all]; --list shows them
-    #[arg(value_name = "EXPERIMENT")]
+    /// Which experiments, or which of their rungs [default: all]; --list shows them
+    #[arg(value_name = "EXPERIMENT[/RUNG]")]
     experiments: Vec<String>,
     /// Where to write, comma-separated [default: the experiment's own]: null, pipe[:CAPACITY],
     /// file, tmpfs, pty (reads at once), pty:1MB/s, pty:stalled (reads nothing for a second),
@@ -103,21 +103,34 @@ impl Action for Bench {
 }
 
 impl Bench {
-    fn chosen(&self) -> Result<Vec<&'static Experiment>, Failure> {
+    /// What the user asked for, each experiment once.
+    fn chosen(&self) -> Result<Vec<Choice>, Failure> {
         if self.experiments.is_empty() {
-            return Ok(ALL.to_vec());
+            return Ok(ALL
+                .iter()
+                .map(|experiment| Choice::all_of(experiment))
+                .collect());
         }
-        self.experiments
-            .iter()
-            .map(|name| {
-                experiments::find(name).map_err(|near| {
-                    Failure::usage(name, "no such experiment").remedy(match near {
-                        Some(near) => format!("did you mean {near}?"),
-                        None => "see: outpace bench --list".to_owned(),
-                    })
-                })
-            })
-            .collect()
+        let mut chosen: Vec<Choice> = Vec::new();
+        for name in &self.experiments {
+            let choice = if name.contains('/') {
+                let (experiment, rung) = experiments::find_rung(name)?;
+                Choice {
+                    experiment,
+                    rungs: vec![rung.name],
+                }
+            } else {
+                Choice::all_of(experiments::find(name)?)
+            };
+            match chosen
+                .iter_mut()
+                .find(|other| other.experiment.name == choice.experiment.name)
+            {
+                Some(other) => other.rungs.extend(choice.rungs),
+                None => chosen.push(choice),
+            }
+        }
+        Ok(chosen)
     }
 
     /// How much to measure of one experiment.
@@ -152,6 +165,28 @@ impl Bench {
     }
 }
 
+/// An experiment with those of its rungs that are wanted.
+struct Choice {
+    experiment: &'static Experiment,
+    rungs: Vec<&'static str>,
+}
+
+impl Choice {
+    fn all_of(experiment: &'static Experiment) -> Self {
+        Self {
+            experiment,
+            rungs: experiment.rungs.iter().map(|rung| rung.name).collect(),
+        }
+    }
+
+    fn rungs(&self) -> impl Iterator<Item = &'static Rung> {
+        self.experiment
+            .rungs
+            .iter()
+            .filter(|rung| self.rungs.contains(&rung.name))
+    }
+}
+
 /// A bench while it runs.
 struct Session<'a> {
     bench: &'a Bench,
@@ -161,7 +196,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn run(&mut self, chosen: &[&'static Experiment]) -> Outcome {
+    fn run(&mut self, chosen: &[Choice]) -> Outcome {
         let machine = self.results.machine.summary();
         self.say(
             &format!("{}\n", self.screen.faint(&machine)),
@@ -171,8 +206,8 @@ impl Session<'_> {
             self.warn(&warning)?;
         }
         let mut progress = Progress::new();
-        for experiment in chosen {
-            self.experiment(experiment, &mut progress)?;
+        for choice in chosen {
+            self.experiment(choice, &mut progress)?;
             if interrupt::came() {
                 break;
             }
@@ -197,13 +232,13 @@ impl Session<'_> {
         })
     }
 
-    fn experiment(
-        &mut self,
-        experiment: &'static Experiment,
-        progress: &mut Progress,
-    ) -> Result<(), Failure> {
+    fn experiment(&mut self, choice: &Choice, progress: &mut Progress) -> Result<(), Failure> {
+        let experiment = choice.experiment;
         progress.show(&format!("{}: compiling", experiment.name), 0.0);
-        let contestants = Contestant::all(experiment);
+        // What the others are compared with is always there.
+        let contestants = Contestant::all(experiment, |rung| {
+            choice.rungs.contains(&rung.name) || rung.name == experiment.baseline
+        });
         progress.erase();
         let heading = format!("{}: {}", experiment.name, experiment.question);
         let published = self.screen.paragraph(experiment.published, 2);
@@ -300,13 +335,14 @@ fn writable(path: &Path) -> Result<(), Failure> {
         })
 }
 
-fn list(chosen: &[&Experiment]) -> String {
+fn list(chosen: &[Choice]) -> String {
     let mut text = String::new();
-    for experiment in chosen {
+    for choice in chosen {
+        let experiment = choice.experiment;
         text += &format!("{}  {}\n", experiment.name, experiment.question);
-        let names = experiment.rungs.iter().map(|rung| rung.name.len());
+        let names = choice.rungs().map(|rung| rung.name.len());
         let width = names.max().unwrap_or(0) + experiment.name.len() + 1;
-        for rung in experiment.rungs {
+        for rung in choice.rungs() {
             let origin = match rung.origin {
                 Origin::Published(Some(seconds)) => format!("published, {seconds} s"),
                 Origin::Published(None) => "published".to_owned(),
@@ -320,16 +356,16 @@ fn list(chosen: &[&Experiment]) -> String {
     text
 }
 
-fn hyperfine(chosen: &[&Experiment], messages: Option<u64>) -> String {
+fn hyperfine(chosen: &[Choice], messages: Option<u64>) -> String {
     let mut text = String::new();
-    for experiment in chosen
+    for choice in chosen
         .iter()
-        .filter(|experiment| experiment.method == Method::Work)
+        .filter(|choice| choice.experiment.method == Method::Work)
     {
+        let experiment = choice.experiment;
         let messages = messages.unwrap_or(experiment.messages);
-        let rungs: Vec<&str> = experiment
-            .rungs
-            .iter()
+        let rungs: Vec<&str> = choice
+            .rungs()
             .filter(|rung| rung.fails.is_none())
             .map(|rung| rung.name)
             .collect();

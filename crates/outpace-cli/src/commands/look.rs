@@ -67,12 +67,10 @@ const CELL: usize = 12;
 /// Measures and prints, a line as soon as it is known.
 pub(crate) fn look() -> Outcome {
     interrupt::watch().map_err(|error| Failure::failed("signals", error))?;
-    let experiment = experiments::find(EXPERIMENT)
-        .map_err(|_| Failure::failed(EXPERIMENT, "the experiment is missing"))?;
-    let contestants: Vec<Contestant> = COLUMNS
-        .iter()
-        .filter_map(|(rung, _)| Contestant::named(experiment, rung))
-        .collect();
+    let experiment = experiments::find(EXPERIMENT)?;
+    let contestants = Contestant::all(experiment, |rung| {
+        COLUMNS.iter().any(|&(name, _)| name == rung.name)
+    });
     let screen = Screen::of_stdout();
     let machine = screen.paragraph(&Machine::at_a_glance().summary(), 0);
     let title = screen.strong("What a line of output costs the program that writes it");

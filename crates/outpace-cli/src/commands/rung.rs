@@ -9,12 +9,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Action;
-use crate::experiments::{self, Experiment, Work};
+use crate::experiments::{self, Work};
 use crate::failure::{Failure, Outcome};
 use crate::measure::clock::{REPORT, Span};
 use crate::measure::contestant::Contestant;
-use crate::measure::figures::base_name;
-use crate::names::closest;
 
 /// Writes one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
 #[derive(Args)]
@@ -34,18 +32,16 @@ impl Action for Rung {
     const NAME: &'static str = "rung";
 
     fn run(self) -> Outcome {
-        let (experiment, name) = find(&self.rung)?;
+        let (experiment, rung) = experiments::find_rung(&self.rung)?;
         let messages = self.messages.unwrap_or(experiment.messages);
         let pause = Duration::from_millis(self.pause);
-        let rung = experiment
-            .rung(base_name(name))
-            .ok_or_else(|| unknown(experiment, name))?;
         match rung.work {
             Work::Here(work) => here(&self.rung, Span::new(messages, pause), work),
             Work::Source(_) => {
-                let contestant =
-                    Contestant::named(experiment, name).ok_or_else(|| unknown(experiment, name))?;
-                let error = match contestant.command(messages, pause) {
+                let name = self.rung.split_once('/').map_or("", |(_, name)| name);
+                let error = match Contestant::named(experiment, rung, name)
+                    .and_then(|contestant| contestant.command(messages, pause))
+                {
                     Ok(mut command) => command.exec().to_string(),
                     Err(reason) => reason,
                 };
@@ -92,30 +88,4 @@ fn here(name: &str, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcom
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn find(name: &str) -> Result<(&'static Experiment, &str), Failure> {
-    let Some((experiment, rung)) = name.split_once('/') else {
-        return Err(Failure::usage(name, "not of the form EXPERIMENT/RUNG")
-            .remedy("see: outpace bench --list"));
-    };
-    let experiment = experiments::find(experiment).map_err(|near| {
-        Failure::usage(experiment, "no such experiment").remedy(match near {
-            Some(near) => format!("did you mean {near}/{rung}?"),
-            None => "see: outpace bench --list".to_owned(),
-        })
-    })?;
-    Ok((experiment, rung))
-}
-
-fn unknown(experiment: &Experiment, name: &str) -> Failure {
-    let near = closest(
-        base_name(name),
-        experiment.rungs.iter().map(|rung| rung.name),
-    );
-    let object = format!("{}/{name}", experiment.name);
-    Failure::usage(object, "no such rung").remedy(match near {
-        Some(near) => format!("did you mean {}/{near}?", experiment.name),
-        None => format!("see: outpace bench {} --list", experiment.name),
-    })
 }

@@ -16,9 +16,10 @@ mod when;
 
 use std::io;
 
+use crate::failure::Failure;
 use crate::measure::check::{Generator, Order};
 use crate::measure::clock::Span;
-use crate::measure::figures::Figures;
+use crate::measure::figures::{Figures, base_name};
 use crate::measure::toolchain::Source;
 use crate::names::closest;
 
@@ -178,9 +179,35 @@ impl Experiment {
 }
 
 /// The experiment of that name, or what the user may have meant.
-pub(crate) fn find(name: &str) -> Result<&'static Experiment, Option<&'static str>> {
-    ALL.iter()
-        .copied()
+pub(crate) fn find(name: &str) -> Result<&'static Experiment, Failure> {
+    let known = ALL.iter().copied();
+    known
+        .clone()
         .find(|experiment| experiment.name == name)
-        .ok_or_else(|| closest(name, ALL.iter().map(|experiment| experiment.name)))
+        .ok_or_else(|| {
+            let near = closest(name, known.map(|experiment| experiment.name));
+            Failure::usage(name, "no such experiment").remedy(match near {
+                Some(near) => format!("did you mean {near}?"),
+                None => "see: outpace bench --list".to_owned(),
+            })
+        })
+}
+
+/// The experiment and the rung of `EXPERIMENT/RUNG`, where the rung may name its compiler too.
+pub(crate) fn find_rung(name: &str) -> Result<(&'static Experiment, &'static Rung), Failure> {
+    let (experiment, rung) = name.split_once('/').ok_or_else(|| {
+        Failure::usage(name, "not of the form EXPERIMENT/RUNG").remedy("see: outpace bench --list")
+    })?;
+    let experiment = find(experiment)?;
+    let found = experiment.rung(base_name(rung)).ok_or_else(|| {
+        let near = closest(
+            base_name(rung),
+            experiment.rungs.iter().map(|rung| rung.name),
+        );
+        Failure::usage(name, "no such rung").remedy(match near {
+            Some(near) => format!("did you mean {}/{near}?", experiment.name),
+            None => format!("see: outpace bench {} --list", experiment.name),
+        })
+    })?;
+    Ok((experiment, found))
 }

@@ -28,13 +28,15 @@ enum Launch {
 }
 
 impl Contestant {
-    /// Every contestant of an experiment, compiled; those that cannot run say why.
-    pub(crate) fn all(experiment: &'static Experiment) -> Vec<Self> {
-        let mut contestants: Vec<Self> = experiment
-            .rungs
-            .iter()
-            .flat_map(|rung| Self::of(experiment, rung))
-            .collect();
+    /// The contestants that some of an experiment's rungs have, compiled; those that cannot run say
+    /// why.
+    pub(crate) fn all(
+        experiment: &'static Experiment,
+        wanted: impl Fn(&Rung) -> bool,
+    ) -> Vec<Self> {
+        let rungs = experiment.rungs.iter().filter(|rung| wanted(rung));
+        let mut contestants: Vec<Self> =
+            rungs.flat_map(|rung| Self::of(experiment, rung)).collect();
         // Compilers are slow and independent: as many at once as there are processors.
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let queue = Mutex::new(contestants.iter_mut());
@@ -84,17 +86,26 @@ impl Contestant {
         }
     }
 
-    /// The contestant of that name, ready to run.
-    pub(crate) fn named(experiment: &'static Experiment, name: &str) -> Option<Self> {
-        let rung = experiment.rung(super::figures::base_name(name))?;
-        let mut contestants = Self::of(experiment, rung);
-        let index = contestants
+    /// One contestant of a rung, ready to run: the one of that name, or the first for the rung's
+    /// own name. The error says what there is instead.
+    pub(crate) fn named(
+        experiment: &'static Experiment,
+        rung: &'static Rung,
+        name: &str,
+    ) -> Result<Self, String> {
+        let contestants = Self::of(experiment, rung);
+        let names: Vec<&str> = contestants
             .iter()
-            .position(|contestant| contestant.name == name)
-            .or_else(|| (rung.name == name).then_some(0))?;
-        let mut contestant = contestants.swap_remove(index);
+            .map(|contestant| contestant.name.as_str())
+            .collect();
+        let index = match names.iter().position(|&other| other == name) {
+            Some(index) => index,
+            None if name == rung.name => 0,
+            None => return Err(format!("there is only {}", names.join(", "))),
+        };
+        let mut contestant = contestants.into_iter().nth(index).expect("found above");
         contestant.prepare();
-        Some(contestant)
+        Ok(contestant)
     }
 
     fn prepare(&mut self) {
