@@ -1,0 +1,454 @@
+//! The lock and the two words through which authors and drains meet, in every order that the memory model
+//! allows.
+//!
+//! ```sh
+//! RUSTFLAGS="--cfg loom" cargo test -p outpace --test loom --release
+//! ```
+//!
+//! The modules under test are the library's own files; what they take from `crate::` stands here. A model
+//! proves something only if it fails when the protocol is broken, so those that rest on the asymmetric fence
+//! have a twin that leaves one side of it out and is expected to panic.
+//!
+//! MUTATIONS
+
+#![cfg(loom)]
+
+// The files are the library's; not all of each is needed here.
+#[allow(dead_code, unused_imports)]
+#[path = "../src/flow.rs"]
+mod flow;
+#[allow(dead_code)]
+#[path = "../src/lock.rs"]
+mod lock;
+#[allow(unused_imports)]
+#[path = "../src/sync.rs"]
+mod sync;
+
+#[path = "../src/barrier.rs"]
+mod fences;
+
+/// The asymmetric fence, either side of which a model can take away.
+mod barrier {
+    use super::fences;
+    use std::cell::Cell;
+
+    thread_local! {
+        // The checker runs all threads of a model on one thread of the system, the test's own.
+        static WITHOUT_LIGHT: Cell<bool> = const { Cell::new(false) };
+        static WITHOUT_HEAVY: Cell<bool> = const { Cell::new(false) };
+    }
+
+    pub(crate) fn take_away_light() {
+        WITHOUT_LIGHT.set(true);
+    }
+
+    pub(crate) fn take_away_heavy() {
+        WITHOUT_HEAVY.set(true);
+    }
+
+    pub(crate) fn light() {
+        if !WITHOUT_LIGHT.get() {
+            fences::light();
+        }
+    }
+
+    pub(crate) fn heavy() {
+        if !WITHOUT_HEAVY.get() {
+            fences::heavy();
+        }
+    }
+
+    pub(crate) fn ready() -> bool {
+        fences::ready()
+    }
+}
+
+mod sys {
+    /// A clock that stands still, long after the start: the first take-over is not "soon", later ones are.
+    pub(crate) fn coarse_millis() -> u64 {
+        1_000_000
+    }
+}
+
+use flow::{Flow, Published};
+use lock::{Entry, Lock, ThreadId};
+use loom::cell::UnsafeCell;
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+const OWNER: ThreadId = 1;
+const OTHER: ThreadId = 2;
+const THIRD: ThreadId = 3;
+
+/// Checks all orders with at most so many switches of threads that the program did not ask for.
+fn model(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(model);
+}
+
+/// Something that only one thread may touch at a time, and that each has to see as the last one left it.
+struct Guarded {
+    lock: Lock,
+    entries: UnsafeCell<u32>,
+}
+
+impl Guarded {
+    fn new() -> Self {
+        Guarded {
+            lock: Lock::new(),
+            entries: UnsafeCell::new(0),
+        }
+    }
+
+    /// With the lock biased towards [`OWNER`], who has entered three times.
+    fn owned() -> Self {
+        let this = Self::new();
+        for _ in 0..3 {
+            this.enter(OWNER);
+        }
+        this
+    }
+
+    #[allow(unsafe_code)]
+    fn touch(&self) {
+        self.entries.with_mut(|entries| {
+            // SAFETY: the checker ends a model at any access that could be concurrent.
+            unsafe { *entries += 1 };
+        });
+    }
+
+    fn enter(&self, me: ThreadId) {
+        assert_eq!(self.lock.enter(me), Entry::Outermost);
+        self.touch();
+        self.lock.leave(me);
+    }
+
+    fn enter_twice(&self, me: ThreadId) {
+        assert_eq!(self.lock.enter(me), Entry::Outermost);
+        self.touch();
+        assert_eq!(self.lock.enter(me), Entry::Nested);
+        self.touch();
+        self.lock.leave(me);
+        self.touch();
+        self.lock.leave(me);
+    }
+
+    /// Returns whether it got in.
+    fn try_enter(&self, me: ThreadId) -> bool {
+        let entry = self.lock.try_enter(me);
+        if entry.is_some() {
+            assert_eq!(entry, Some(Entry::Outermost));
+            self.touch();
+            self.lock.leave(me);
+        }
+        entry.is_some()
+    }
+
+    /// How often it was touched.
+    #[allow(unsafe_code)]
+    fn entries(&self) -> u32 {
+        self.enter(OWNER);
+        // SAFETY: as in `touch`.
+        self.entries.with(|entries| unsafe { *entries }) - 1
+    }
+}
+
+fn one_takes_the_lock_from_its_owner() {
+    let guarded = Arc::new(Guarded::owned());
+    let other = thread::spawn({
+        let guarded = guarded.clone();
+        move || guarded.enter(OTHER)
+    });
+    guarded.enter(OWNER);
+    guarded.enter(OWNER);
+    other.join().unwrap();
+    assert_eq!(guarded.entries(), 3 + 3);
+}
+
+#[test]
+fn a_biased_lock_excludes_and_is_handed_over() {
+    model(3, one_takes_the_lock_from_its_owner);
+}
+
+#[test]
+#[should_panic]
+fn without_the_owners_fence_it_does_not() {
+    barrier::take_away_light();
+    model(3, one_takes_the_lock_from_its_owner);
+}
+
+#[test]
+#[should_panic]
+fn without_the_takers_fence_it_does_not() {
+    barrier::take_away_heavy();
+    model(3, one_takes_the_lock_from_its_owner);
+}
+
+#[test]
+fn an_owner_inside_twice_is_waited_for() {
+    model(3, || {
+        let guarded = Arc::new(Guarded::owned());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || guarded.enter(OTHER)
+        });
+        guarded.enter_twice(OWNER);
+        other.join().unwrap();
+        assert_eq!(guarded.entries(), 3 + 4);
+    });
+}
+
+#[test]
+fn two_who_want_the_owners_lock_get_it_one_after_the_other() {
+    model(2, || {
+        let guarded = Arc::new(Guarded::owned());
+        let others = [OTHER, THIRD].map(|me| {
+            let guarded = guarded.clone();
+            thread::spawn(move || guarded.enter(me))
+        });
+        guarded.enter(OWNER);
+        guarded.enter(OWNER);
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(guarded.entries(), 3 + 4);
+    });
+}
+
+#[test]
+fn the_bias_moves_to_who_enters_in_a_row_while_the_last_owner_retreats() {
+    model(2, || {
+        let guarded = Arc::new(Guarded::owned());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || {
+                // Earns the bias with the third, enters by it with the fourth.
+                for _ in 0..4 {
+                    guarded.enter(OTHER);
+                }
+            }
+        });
+        guarded.enter(OWNER);
+        guarded.enter(OWNER);
+        other.join().unwrap();
+        assert_eq!(guarded.entries(), 3 + 6);
+    });
+}
+
+#[test]
+fn who_only_tries_gives_the_bias_back() {
+    model(3, || {
+        let guarded = Arc::new(Guarded::owned());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || u32::from(guarded.try_enter(OTHER))
+        });
+        guarded.enter(OWNER);
+        guarded.enter(OWNER);
+        let tried = other.join().unwrap();
+        assert_eq!(guarded.entries(), 3 + 2 + tried);
+    });
+}
+
+#[test]
+fn a_try_and_a_wait_for_the_same_lock_do_not_disturb_each_other() {
+    model(2, || {
+        let guarded = Arc::new(Guarded::owned());
+        let tries = thread::spawn({
+            let guarded = guarded.clone();
+            move || u32::from(guarded.try_enter(OTHER))
+        });
+        let waits = thread::spawn({
+            let guarded = guarded.clone();
+            move || guarded.enter(THIRD)
+        });
+        guarded.enter_twice(OWNER);
+        let tried = tries.join().unwrap();
+        waits.join().unwrap();
+        assert_eq!(guarded.entries(), 3 + 3 + 1 + tried);
+    });
+}
+
+#[test]
+fn a_try_succeeds_when_nobody_is_inside() {
+    model(3, || {
+        let guarded = Arc::new(Guarded::owned());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || guarded.try_enter(OTHER)
+        });
+        assert!(other.join().unwrap());
+    });
+}
+
+/// A stream as far as its promises go: what is published, and what was decided about it.
+struct Stream {
+    guarded: Guarded,
+    flow: Flow,
+    state: Mutex<State>,
+}
+
+struct State {
+    drained: usize,
+    /// A helper looks at the stream until it has found it quiet.
+    active: bool,
+    /// The policy has been switched, and the switch is not in force yet.
+    stale: bool,
+}
+
+impl Stream {
+    /// In a burst: a helper is active, and its author need not ask.
+    fn in_a_burst() -> Self {
+        let stream = Stream {
+            guarded: Guarded::owned(),
+            flow: Flow::new(),
+            state: Mutex::new(State {
+                drained: 0,
+                active: true,
+                stale: false,
+            }),
+        };
+        stream.flow.open(100);
+        stream
+    }
+
+    /// What `Guard::append` and `after_message` do: a message of ten bytes. Returns whether it asked.
+    fn message(&self, me: ThreadId) -> bool {
+        self.guarded.lock.enter(me);
+        let at = self.flow.published();
+        let fits = at.offset() + 10 <= self.flow.limit();
+        self.guarded.touch();
+        let to = at.message(10);
+        let free = self.flow.publish(to) && fits;
+        if !free {
+            let mut state = self.state.lock().unwrap();
+            state.active = true;
+            self.settle(&mut state);
+        }
+        self.guarded.lock.leave(me);
+        !free
+    }
+
+    /// What a helper does that has found the stream quiet: `end_burst`.
+    fn end_burst(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.active = false;
+        let published = self.flow.close_and_look();
+        if published.offset() > state.drained {
+            state.active = true;
+        }
+    }
+
+    /// What `set_buffering` does. Returns whether it has put the switch into force itself.
+    fn switch(&self, me: ThreadId) -> bool {
+        let mut state = self.state.lock().unwrap();
+        state.stale = true;
+        self.flow.close_and_look();
+        drop(state);
+        let entry = self.guarded.lock.try_enter(me);
+        if entry.is_some() {
+            // Changes the tail, which only the guard's holder may.
+            self.guarded.touch();
+            self.settle(&mut self.state.lock().unwrap());
+            self.guarded.lock.leave(me);
+        }
+        entry.is_some()
+    }
+
+    /// What `settle` and `reopen` do: nobody need ask while a helper looks.
+    fn settle(&self, state: &mut State) {
+        state.stale = false;
+        if self.flow.published().offset() > state.drained {
+            state.active = true;
+        }
+        if state.active {
+            self.flow.open(100);
+        } else {
+            self.flow.close();
+        }
+    }
+}
+
+fn a_helper_goes_idle_while_messages_come() {
+    let stream = Arc::new(Stream::in_a_burst());
+    let helper = thread::spawn({
+        let stream = stream.clone();
+        move || stream.end_burst()
+    });
+    stream.message(OWNER);
+    stream.message(OWNER);
+    helper.join().unwrap();
+    let state = stream.state.lock().unwrap();
+    assert_eq!(stream.flow.published().offset(), 20);
+    assert!(state.active, "messages were left behind");
+}
+
+#[test]
+fn no_message_is_left_behind_when_the_helper_goes_idle() {
+    model(4, a_helper_goes_idle_while_messages_come);
+}
+
+#[test]
+#[should_panic = "messages were left behind"]
+fn without_the_authors_fence_one_is() {
+    barrier::take_away_light();
+    model(4, a_helper_goes_idle_while_messages_come);
+}
+
+#[test]
+#[should_panic = "messages were left behind"]
+fn without_the_helpers_fence_one_is() {
+    barrier::take_away_heavy();
+    model(4, a_helper_goes_idle_while_messages_come);
+}
+
+/// Two messages, and a switch at any moment. Returns whether the author asked after the second one.
+fn a_switch_in_the_middle_of_messages() {
+    let stream = Arc::new(Stream::in_a_burst());
+    let switcher = thread::spawn({
+        let stream = stream.clone();
+        move || stream.switch(OTHER)
+    });
+    stream.message(OWNER);
+    let second = stream.message(OWNER);
+    let at_once = switcher.join().unwrap();
+    let stale = stream.state.lock().unwrap().stale;
+    if stale {
+        // Then the second message was published before the switch, and the next one has to ask.
+        assert!(!at_once);
+        assert!(!second || stream.flow.limit() == 0);
+        assert!(stream.message(OWNER), "the switch was forgotten");
+        assert!(!stream.state.lock().unwrap().stale);
+    }
+}
+
+#[test]
+fn a_switch_is_in_force_at_once_or_at_the_next_message() {
+    model(3, a_switch_in_the_middle_of_messages);
+}
+
+#[test]
+fn a_switch_a_helper_that_goes_idle_and_an_author_agree() {
+    model(2, || {
+        let stream = Arc::new(Stream::in_a_burst());
+        let helper = thread::spawn({
+            let stream = stream.clone();
+            move || stream.end_burst()
+        });
+        let switcher = thread::spawn({
+            let stream = stream.clone();
+            move || stream.switch(OTHER)
+        });
+        stream.message(OWNER);
+        helper.join().unwrap();
+        switcher.join().unwrap();
+        let state = stream.state.lock().unwrap();
+        assert_eq!(stream.flow.published(), Published::START.message(10));
+        assert!(state.active, "a message was left behind");
+        assert!(
+            !state.stale || stream.flow.limit() == 0,
+            "the switch was forgotten"
+        );
+    });
+}
