@@ -118,12 +118,14 @@ impl Engine {
     pub(crate) extern "C" fn append_nested(&self, bytes: &[u8]) -> Answer {
         exit::install();
         let mut state = self.lock_state();
+        if state.failure.is_none() {
+            state.counts.messages += 1;
+        }
         if state.failure.is_none() && !bytes.is_empty() {
             self.queue_tail(&mut state);
             let start = state.tail.start + self.flow.published().offset() as u64;
             state.queue(start, bytes);
             state.tail.start += bytes.len() as u64;
-            state.counts.messages += 1;
             while (self.accepted(&state) - state.drained) as usize > self.nested_capacity(&state) {
                 state = self.make_progress(state);
             }

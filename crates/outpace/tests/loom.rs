@@ -9,7 +9,10 @@
 //! proves something only if it fails when the protocol is broken, so those that rest on the asymmetric fence
 //! have a twin that leaves one side of it out and is expected to panic.
 //!
-//! MUTATIONS
+//! Tried by hand besides, each of which fails a model: `take_bias` that does not look at `depth`, or whose load
+//! of it is relaxed; `leave` whose store to `depth` is relaxed; one slot for all owners; `enter` that does not
+//! retreat; a try that gives the bias back and enters; `close_and_look` that looks first; `publish` that looks
+//! at the limit first. What is not modelled is the futex: a waiter looks again until it sees what it waits for.
 
 #![cfg(loom)]
 
