@@ -41,6 +41,10 @@ impl Choices<'_> {
         wide % end
     }
 
+    fn one_in(&mut self, n: u8) -> bool {
+        self.next().is_multiple_of(n)
+    }
+
     /// How long a text is: mostly short, sometimes around the sizes where something changes.
     fn length(&mut self) -> usize {
         match self.next() % 16 {
@@ -128,13 +132,13 @@ fn open(choices: &mut Choices<'_>, gone: &Arc<AtomicBool>) -> (OwnedFd, Destinat
     let kind = choices.next();
     let pause = choices.next();
     let gone = Arc::clone(gone);
-    if kind % 4 == 0 {
+    if kind & 3 == 0 {
         let (read, write) = UnixStream::pair().unwrap();
         write.set_nonblocking(kind & 4 != 0).unwrap();
         let reader = thread::spawn(move || read_slowly(read, pause, &gone));
         return (write.into(), Destination::Read(reader));
     }
-    if kind % 4 == 1 {
+    if kind & 3 == 1 {
         let file = unnamed_file();
         return (file.try_clone().unwrap().into(), Destination::File(file));
     }
@@ -217,7 +221,7 @@ impl Model<'_, '_> {
             26 => thread::sleep(Duration::from_micros(u64::from(self.choices.next()) * 16)),
             27..=28 => self.wait_for_delivery(),
             29 => self.fail(),
-            30 if self.choices.below(20) == 0 => self.reader_gone.store(true, Ordering::Relaxed),
+            30 if self.choices.one_in(20) => self.reader_gone.store(true, Ordering::Relaxed),
             _ => self.check_counts(),
         }
     }
@@ -285,7 +289,7 @@ impl Model<'_, '_> {
         let stream = Rc::clone(&self.stream);
         let mut guard = stream.lock();
         for _ in 0..self.choices.next() % 8 {
-            if self.choices.next() % 4 == 0 {
+            if self.choices.one_in(4) {
                 self.step(depth + 1);
                 continue;
             }
@@ -304,7 +308,7 @@ impl Model<'_, '_> {
 
     fn plain(&mut self, guard: &mut Guard<'_>) {
         let text = self.text();
-        let result = if self.choices.next() % 2 == 0 {
+        let result = if self.choices.one_in(2) {
             guard.write_all(&text)
         } else {
             write!(guard, "{}", str::from_utf8(&text).unwrap())
@@ -364,13 +368,13 @@ impl Model<'_, '_> {
         let mut message = guard.reserve(self.choices.length());
         let mut text = self.text();
         message.bytes(&text);
-        if self.choices.next() % 4 == 0 {
+        if self.choices.one_in(4) {
             self.step(depth + 1);
         }
         let more = self.text();
         message.bytes(&more);
         text.extend(more);
-        if self.choices.next() % 2 == 0 {
+        if self.choices.one_in(2) {
             message.commit();
             self.ended(&text);
         } else {
