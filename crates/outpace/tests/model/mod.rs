@@ -201,7 +201,7 @@ impl Model<'_, '_> {
         match self.choices.next() % 32 {
             0..=9 => {
                 self.message(depth);
-                self.check(depth == 0);
+                self.check();
             }
             10..=15 if depth < MAX_DEPTH => self.with_guard(depth),
             16..=19 => {
@@ -211,7 +211,7 @@ impl Model<'_, '_> {
                 if depth == 0 {
                     self.settled();
                 }
-                self.check(false);
+                self.check();
             }
             20 => self.stream.set_default_buffering(self.choices.buffering()),
             21 => self.stream.redetect(),
@@ -293,20 +293,20 @@ impl Model<'_, '_> {
                 self.step(depth + 1);
                 continue;
             }
-            let before = self.expected.len();
-            match self.choices.next() % 3 {
+            let length = match self.choices.next() % 3 {
                 0 => self.plain(&mut guard),
                 1 => self.typed(&mut guard, depth),
                 _ => self.reserved(&mut guard, depth),
-            }
-            if depth == 0 && self.expected.len() > before {
+            };
+            if depth == 0 && length > 0 {
                 self.settled();
             }
-            self.check(depth == 0);
+            self.check();
         }
     }
 
-    fn plain(&mut self, guard: &mut Guard<'_>) {
+    /// Returns the length of the message.
+    fn plain(&mut self, guard: &mut Guard<'_>) -> usize {
         let text = self.text();
         let result = if self.choices.one_in(2) {
             guard.write_all(&text)
@@ -317,9 +317,11 @@ impl Model<'_, '_> {
         if self.intact() {
             result.unwrap();
         }
+        text.len()
     }
 
-    fn typed(&mut self, guard: &mut Guard<'_>, depth: u32) {
+    /// Returns the length of the message.
+    fn typed(&mut self, guard: &mut Guard<'_>, depth: u32) -> usize {
         let mut text = self.text();
         let mut message = guard.bytes(&text);
         for _ in 0..self.choices.next() % 6 {
@@ -362,9 +364,11 @@ impl Model<'_, '_> {
         }
         drop(message);
         self.ended(&text);
+        text.len()
     }
 
-    fn reserved(&mut self, guard: &mut Guard<'_>, depth: u32) {
+    /// Returns the length of the message, if it became one.
+    fn reserved(&mut self, guard: &mut Guard<'_>, depth: u32) -> usize {
         let mut message = guard.reserve(self.choices.length());
         let mut text = self.text();
         message.bytes(&text);
@@ -377,20 +381,22 @@ impl Model<'_, '_> {
         if self.choices.one_in(2) {
             message.commit();
             self.ended(&text);
+            text.len()
         } else {
             drop(message);
+            0
         }
     }
 
     /// What the policy in force says about what is still pending, where that is not a matter of time.
-    fn check(&self, outermost: bool) {
-        if !self.intact() {
+    fn check(&self) {
+        // A switch comes into force with an empty message, too, if that has to ask.
+        if !self.intact() || self.chosen.is_some() {
             return;
         }
         let written = self.stream.stats().bytes_written - self.lost;
         assert!(written <= self.expected.len() as u64);
         match self.in_force {
-            _ if self.chosen.is_some() && outermost => {}
             Buffering::Unbuffered => assert_eq!(written, self.expected.len() as u64),
             Buffering::Line => {
                 let lines = self.expected.iter().rposition(|&byte| byte == b'\n');
