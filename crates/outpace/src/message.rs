@@ -42,7 +42,9 @@ impl<'g, 'a> Message<'g, 'a> {
                     failed: false,
                 },
             };
-            if answer.start.is_null() {
+            // In any case: a switch of policy may have taken the tail away from under the cursor.
+            guard.accept(answer);
+            if guard.cursor.start.is_null() {
                 let Own { start, room } = own_memory(HEADROOM);
                 return Message {
                     guard,
@@ -51,7 +53,6 @@ impl<'g, 'a> Message<'g, 'a> {
                     own_room: room,
                 };
             }
-            guard.accept(answer);
         }
         // SAFETY: the offset is within the tail's capacity.
         let start = unsafe { guard.cursor.start.add(guard.cursor.at.offset()) };

@@ -83,6 +83,28 @@ fn an_empty_message_of_an_inner_guard_changes_nothing() {
 }
 
 #[test]
+fn a_switch_before_a_message_that_is_discarded_leaves_nothing_behind() {
+    for next in [Buffering::Block { capacity: 40 }, Buffering::background(40)] {
+        let (stream, mut reader) = piped(Buffering::Block { capacity: 4096 });
+        // Past the first messages, about which a block asks.
+        for _ in 0..20 {
+            (&stream).write_all(b".").unwrap();
+        }
+        let mut guard = stream.lock();
+        // So that there is room for a small message, and none to build one.
+        guard.write_all(&[b'x'; 4066]).unwrap();
+        stream.set_buffering(next.clone());
+        drop(guard.reserve(1));
+        guard.write_all(b"after").unwrap();
+        drop(guard);
+        assert_eq!(stream.stats().bytes_accepted, 20 + 4066 + 5, "{next}");
+        drop(stream);
+        let expected = format!("{}{}after", ".".repeat(20), "x".repeat(4066));
+        assert_eq!(arrived(&mut reader), expected, "{next}");
+    }
+}
+
+#[test]
 fn a_line_of_an_inner_guard_appears_at_its_newline() {
     let (stream, mut reader) = piped(Buffering::Line);
     let mut outer = stream.lock();
