@@ -85,8 +85,15 @@ impl<'a> Guard<'a> {
     pub(crate) fn within<T>(engine: &Engine, message: impl FnOnce(&mut Guard<'_>) -> T) -> T {
         let mut guard = ManuallyDrop::new(Guard::new(engine));
         let result = message(&mut guard);
-        guard.inside.lock.leave(guard.inside.me);
+        ManuallyDrop::into_inner(guard).leave();
         result
+    }
+
+    /// Leaves, all of it inlined.
+    #[inline(always)]
+    pub(crate) fn leave(self) {
+        let guard = ManuallyDrop::new(self);
+        guard.inside.lock.leave(guard.inside.me);
     }
 
     /// Begins a message with text. The chain's calls add to it, and the end of the statement makes it

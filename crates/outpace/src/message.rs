@@ -66,7 +66,7 @@ impl<'g, 'a> Message<'g, 'a> {
 
     /// Where the next `bytes` bytes go, after making room for them.
     #[inline(always)]
-    fn space(&mut self, bytes: usize) -> *mut u8 {
+    pub(crate) fn space(&mut self, bytes: usize) -> *mut u8 {
         if self.filled + bytes > HEADROOM && bytes > self.room() - self.filled {
             let own = outgrow(self.start, self.filled, self.own_room, bytes);
             (self.start, self.own_room) = (own.start, own.room);
@@ -85,7 +85,7 @@ impl<'g, 'a> Message<'g, 'a> {
 
     /// Counts the next `bytes` bytes, which have been written, as part of the message.
     #[inline(always)]
-    fn filled(&mut self, bytes: usize) {
+    pub(crate) fn filled(&mut self, bytes: usize) {
         self.filled += bytes;
         debug_assert!(self.filled <= self.room());
     }

@@ -164,6 +164,7 @@ pub struct ForeignDisplay<'a, T: ?Sized>(&'a T);
 /// A value of a foreign type, for `{:?}`.
 pub struct ForeignDebug<'a, T: ?Sized>(&'a T);
 /// Anything that `format_args!` can express.
+#[derive(Clone, Copy)]
 pub struct Formatted<'a>(pub fmt::Arguments<'a>);
 
 foreign! {
@@ -171,6 +172,20 @@ foreign! {
     [T: fmt::Debug + ?Sized] ForeignDebug<'_, T>, |self| format_args!("{:?}", self.0);
     [] Formatted<'_>, |self| self.0;
 }
+
+impl<T: ?Sized> Clone for ForeignDisplay<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T: ?Sized> Copy for ForeignDisplay<'_, T> {}
+
+impl<T: ?Sized> Clone for ForeignDebug<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T: ?Sized> Copy for ForeignDebug<'_, T> {}
 
 /// Types that outpace can write with a specification for `Display`.
 pub trait Displayed {

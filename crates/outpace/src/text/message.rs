@@ -4,8 +4,10 @@
 
 use super::piece::Piece;
 use super::scratch::Scratch;
+use crate::append::Answer;
 use crate::engine::Engine;
 use crate::guard::{Guard, with_text};
+use crate::lock::Entry;
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
 use std::io;
@@ -84,7 +86,7 @@ pub trait Writable {
 impl<M: Piece> Writable for &Parcel<M> {
     #[inline(always)]
     fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
-        if append(guard, &self.0) {
+        if append(guard, self.0) {
             Ok(())
         } else {
             guard.engine.error()
@@ -94,7 +96,7 @@ impl<M: Piece> Writable for &Parcel<M> {
     #[inline(always)]
     #[allow(private_interfaces)]
     fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
-        if send(engine, &self.0) {
+        if send(engine, self.0) {
             Ok(())
         } else {
             engine.error()
@@ -166,42 +168,50 @@ own_destinations! {
 
 /// Appends a message; returns whether the stream has not failed.
 #[inline(always)]
-fn append<M: Piece>(guard: &mut Guard<'_>, message: &M) -> bool {
-    if !M::FOREIGN {
-        // SAFETY: the room is what the message asks for.
-        let appended = unsafe { guard.put(message.room(), |dst| message.put(dst)) };
-        if let Some(intact) = appended {
-            return intact;
-        }
+fn append<M: Piece>(guard: &mut Guard<'_>, message: M) -> bool {
+    if M::FOREIGN {
+        let mut scratch = Scratch::new();
+        message.append(&mut scratch);
+        return guard.append(scratch.as_bytes());
     }
-    append_aside(guard, message)
+    if let Some(space) = guard.space(message.room()) {
+        // SAFETY: there is as much room as the message asks for.
+        let length = unsafe { message.put(space) };
+        guard.publish(length)
+    } else {
+        guard.accept(append_aside(guard.engine, guard.entry, message))
+    }
 }
 
-/// Appends a message that cannot be put together in place.
+/// Appends a message for which there is no room in place. Takes and returns parts by value, so that in
+/// the common case they stay in registers; and is `extern "C"` for the same reason: it does not unwind.
+#[cold]
 #[inline(never)]
-fn append_aside<M: Piece>(guard: &mut Guard<'_>, message: &M) -> bool {
+#[allow(improper_ctypes_definitions)]
+extern "C" fn append_aside<M: Piece>(engine: &Engine, entry: Entry, message: M) -> Answer {
     let mut scratch = Scratch::new();
     message.append(&mut scratch);
-    guard.append(scratch.as_bytes())
+    match entry {
+        Entry::Outermost => engine.append_cold(scratch.as_bytes()),
+        Entry::Nested => engine.append_nested(scratch.as_bytes()),
+    }
 }
 
 /// Appends a message when no guard is held; returns whether the stream has not failed.
 #[inline(always)]
-fn send<M: Piece>(engine: &Engine, message: &M) -> bool {
-    if !M::FOREIGN {
-        let room = message.room();
-        // SAFETY: the room is what the message asks for.
-        let put = |guard: &mut Guard<'_>| unsafe { guard.put(room, |dst| message.put(dst)) };
-        if let Some(intact) = Guard::within(engine, put) {
-            return intact;
-        }
+fn send<M: Piece>(engine: &Engine, message: M) -> bool {
+    if M::FOREIGN {
+        return send_foreign(engine, message);
     }
-    send_aside(engine, message)
+    let mut guard = Guard::new(engine);
+    let intact = append(&mut guard, message);
+    guard.leave();
+    intact
 }
 
-/// Appends a message that cannot be put together in place. It is put together before the guard is taken.
-#[inline(never)]
-fn send_aside<M: Piece>(engine: &Engine, message: &M) -> bool {
+/// Appends a message that is put together before the guard is taken.
+#[inline]
+fn send_foreign<M: Piece>(engine: &Engine, message: M) -> bool {
     let mut scratch = Scratch::new();
     message.append(&mut scratch);
     Guard::within(engine, |guard| guard.append(scratch.as_bytes()))
@@ -211,7 +221,7 @@ fn send_aside<M: Piece>(engine: &Engine, message: &M) -> bool {
 #[inline(always)]
 pub fn print<M: Piece>(message: M) {
     let engine = crate::stdout().engine();
-    if !send(engine, &message) {
+    if !send(engine, message) {
         printing_failed(engine);
     }
 }
@@ -220,7 +230,7 @@ pub fn print<M: Piece>(message: M) {
 #[inline(always)]
 pub fn eprint<M: Piece>(message: M) {
     let engine = crate::stderr().engine();
-    if !send(engine, &message) {
+    if !send(engine, message) {
         printing_failed(engine);
     }
 }

@@ -28,7 +28,7 @@ use sealed::Sealed;
             `Option`s of pieces",
     note = "of a value whose type implements `outpace::text::Text`, take `.pieces()`"
 )]
-pub trait Piece: Sealed {
+pub trait Piece: Sealed + Copy {
     /// Whether [`append`](Self::append) must be used, because it runs code that is not outpace's.
     #[doc(hidden)]
     const FOREIGN: bool = false;
@@ -50,7 +50,10 @@ pub trait Piece: Sealed {
     fn append(&self, scratch: &mut Scratch) {
         const { assert!(!Self::FOREIGN) };
         // SAFETY: the piece is not foreign, and the room is what it asks for.
-        unsafe { scratch.append_with(self.room(), |dst| self.put(dst)) };
+        unsafe {
+            let length = self.put(scratch.space(self.room()));
+            scratch.advance(length);
+        }
     }
 }
 
@@ -155,8 +158,8 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
-impl Sealed for str {}
-impl Piece for str {
+impl Sealed for &str {}
+impl Piece for &str {
     #[inline(always)]
     fn room(&self) -> usize {
         self.len()
@@ -290,8 +293,8 @@ macro_rules! pointers {
 }
 pointers!(&T, &mut T, Box<T>, Rc<T>, Arc<T>);
 
-impl<P: Piece + ?Sized> Sealed for &P {}
-impl<P: Piece + ?Sized> Piece for &P {
+impl<P: Piece> Sealed for &P {}
+impl<P: Piece> Piece for &P {
     const FOREIGN: bool = P::FOREIGN;
 
     #[inline(always)]
@@ -334,8 +337,8 @@ impl<P: Piece> Piece for Option<P> {
     }
 }
 
-impl<P: Piece> Sealed for [P] {}
-impl<P: Piece> Piece for [P] {
+impl<P: Piece> Sealed for &[P] {}
+impl<P: Piece> Piece for &[P] {
     const FOREIGN: bool = P::FOREIGN;
 
     #[inline]
@@ -347,7 +350,7 @@ impl<P: Piece> Piece for [P] {
     #[inline]
     unsafe fn put(&self, dst: *mut u8) -> usize {
         let mut length = 0;
-        for piece in self {
+        for piece in *self {
             // SAFETY: the room is for all of them.
             length += unsafe { piece.put(dst.add(length)) };
         }

@@ -63,21 +63,31 @@ impl Scratch {
         unsafe { String::from_utf8_unchecked(bytes) }
     }
 
-    /// Has `put` write at most `room` bytes at the place that it is given, and return how many.
+    /// Where the next `room` bytes may be put, for [`advance`](Self::advance).
+    #[inline]
+    pub(crate) fn space(&mut self, room: usize) -> *mut u8 {
+        if self.heap.capacity() == 0 && room <= INLINE - self.length {
+            return self
+                .inline
+                .as_mut_ptr()
+                .cast::<u8>()
+                .wrapping_add(self.length);
+        }
+        self.grow(room);
+        self.heap.spare_capacity_mut().as_mut_ptr().cast()
+    }
+
+    /// Makes the next `length` bytes part of the text.
     ///
     /// # Safety
-    /// It does so, and the bytes are UTF-8.
+    /// They have been written where the last call of [`space`](Self::space) said, whose room was enough,
+    /// and they are UTF-8.
     #[inline]
-    pub(crate) unsafe fn append_with(&mut self, room: usize, put: impl FnOnce(*mut u8) -> usize) {
-        if self.heap.capacity() == 0 && room <= INLINE - self.length {
-            // SAFETY: `length` is at most INLINE, and `room` bytes follow.
-            let length = put(unsafe { self.inline.as_mut_ptr().add(self.length).cast() });
+    pub(crate) unsafe fn advance(&mut self, length: usize) {
+        if self.heap.capacity() == 0 {
             self.length += length;
         } else {
-            self.grow(room);
-            let length = put(self.heap.spare_capacity_mut().as_mut_ptr().cast());
-            debug_assert!(length <= room);
-            // SAFETY: the capacity is there, and so many bytes have just been written.
+            // SAFETY: the capacity is there, and the bytes have been written.
             unsafe { self.heap.set_len(self.heap.len() + length) };
         }
     }
@@ -117,10 +127,9 @@ impl fmt::Write for Scratch {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // SAFETY: the room is the length.
         unsafe {
-            self.append_with(text.len(), |dst| {
-                dst.copy_from_nonoverlapping(text.as_ptr(), text.len());
-                text.len()
-            });
+            let space = self.space(text.len());
+            space.copy_from_nonoverlapping(text.as_ptr(), text.len());
+            self.advance(text.len());
         }
         Ok(())
     }

@@ -201,6 +201,7 @@ impl<F: Float> Number for InLayout<F> {
 }
 
 /// A number in a field.
+#[derive(Clone, Copy)]
 pub(crate) struct Padded<N> {
     pub(super) number: N,
     pub(super) spec: Spec,
@@ -209,7 +210,7 @@ pub(crate) struct Padded<N> {
 /// Numbers up to this length are moved in one go, whatever their length.
 const MOVED: usize = 32;
 
-impl<N> Sealed for Padded<N> {}
+impl<N: Number> Sealed for Padded<N> {}
 impl<N: Number> Piece for Padded<N> {
     #[inline(always)]
     fn room(&self) -> usize {
@@ -297,7 +298,7 @@ unsafe fn put_fill(fill: char, count: usize, dst: *mut u8) {
         return;
     }
     let mut bytes = [0; 4];
-    let fill = fill.encode_utf8(&mut bytes);
+    let fill: &str = fill.encode_utf8(&mut bytes);
     for i in 0..count {
         // SAFETY: there is room for the count of them.
         unsafe { fill.put(dst.add(i * fill.len())) };
@@ -305,6 +306,7 @@ unsafe fn put_fill(fill: char, count: usize, dst: *mut u8) {
 }
 
 /// Text in a field, cut after `precision` characters.
+#[derive(Clone, Copy)]
 pub(crate) struct PaddedStr<'a> {
     text: &'a str,
     spec: Spec,
@@ -369,6 +371,7 @@ impl Piece for PaddedStr<'_> {
 }
 
 /// A character in a field.
+#[derive(Clone, Copy)]
 pub(crate) struct PaddedChar {
     bytes: [u8; 4],
     length: usize,
@@ -409,6 +412,7 @@ impl Piece for PaddedChar {
 }
 
 /// A text or a character as `{:?}` shows it: quoted, and escaped where need be.
+#[derive(Clone, Copy)]
 pub(crate) struct Quoted<'a> {
     text: &'a str,
     plain: bool,
@@ -448,6 +452,7 @@ impl Piece for Quoted<'_> {
 }
 
 /// A character as `{:?}` shows it.
+#[derive(Clone, Copy)]
 pub(crate) struct QuotedChar(pub(super) char);
 
 impl Sealed for QuotedChar {}
