@@ -71,7 +71,7 @@ impl Expansion {
             None => {
                 let mut pieces = vec![out.call("Formatted", out.format_args(input))];
                 if self.newline {
-                    pieces.push(out.string("\n", Span::mixed_site()));
+                    pieces.push(out.call("Literal", out.string("\n", Span::mixed_site())));
                 }
                 call(out.tuple(pieces)).into()
             }
@@ -263,7 +263,7 @@ impl Message {
     /// What the message is made of, as one expression.
     fn pieces(&self, out: &Out) -> TokenTree {
         let pieces = self.parts.iter().map(|part| match part {
-            Part::Text(text) => out.string(text, self.literal),
+            Part::Text(text) => out.call("Literal", out.string(text, self.literal)),
             Part::Field(field) => self.piece(out, field),
         });
         out.tuple(pieces.collect())

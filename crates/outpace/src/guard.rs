@@ -168,28 +168,6 @@ impl<'a> Guard<'a> {
         !answer.failed
     }
 
-    /// Has `put` write a message of at most `room` bytes in place and return its length, if there is so
-    /// much room without asking. Returns whether the stream has not failed, if so.
-    ///
-    /// # Safety
-    ///
-    /// `put` initialises as many bytes as it returns, and touches no more than `room`.
-    #[inline(always)]
-    pub(crate) unsafe fn put(
-        &mut self,
-        room: usize,
-        put: impl FnOnce(*mut u8) -> usize,
-    ) -> Option<bool> {
-        // The first condition is for sums that saturated.
-        if room > MAX_CAPACITY || !self.cursor.admits(room) {
-            return None;
-        }
-        // SAFETY: there is room behind the cursor, where nobody else writes while the guard is held.
-        let length = put(unsafe { self.cursor.start.add(self.cursor.at.offset()) });
-        debug_assert!(length <= room);
-        Some(self.publish(length))
-    }
-
     /// Appends a message; returns whether the stream has not failed.
     #[inline(always)]
     pub(crate) fn append(&mut self, bytes: &[u8]) -> bool {
@@ -213,7 +191,7 @@ impl<'a> Guard<'a> {
     /// Publishes the `bytes` bytes that were just put behind the cursor; returns whether the stream has
     /// not failed.
     #[inline(always)]
-    fn publish(&mut self, bytes: usize) -> bool {
+    pub(crate) fn publish(&mut self, bytes: usize) -> bool {
         self.cursor.at = self.cursor.at.message(bytes);
         if self.engine.flow.publish(self.cursor.at) {
             return true;

@@ -121,6 +121,7 @@ pub use stream::{BrokenPipe, Stats, Stderr, Stdout, Stream, stderr, stdout};
 pub mod __private {
     pub use crate::text::dispatch::{Formatted, arg};
     pub use crate::text::message::{Parcel, destination, eprint, format, print};
+    pub use crate::text::piece::Literal;
     pub use crate::text::spec::{Align, Spec};
     pub use core::format_args;
     pub use core::option::Option::{None, Some};

@@ -110,6 +110,7 @@ unsafe fn write_u64(n: u64, dst: *mut u8) -> usize {
 ///
 /// # Safety
 /// As [`write_u64`].
+#[cold]
 #[inline(never)]
 unsafe extern "C" fn write_u64_long(n: u64, dst: *mut u8) -> usize {
     if table::reach() == 0 {

@@ -4,10 +4,8 @@
 
 use super::piece::Piece;
 use super::scratch::Scratch;
-use crate::append::Answer;
 use crate::engine::Engine;
 use crate::guard::{Guard, with_text};
-use crate::lock::Entry;
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
 use std::io;
@@ -174,27 +172,11 @@ fn append<M: Piece>(guard: &mut Guard<'_>, message: M) -> bool {
         message.append(&mut scratch);
         return guard.append(scratch.as_bytes());
     }
-    if let Some(space) = guard.space(message.room()) {
-        // SAFETY: there is as much room as the message asks for.
-        let length = unsafe { message.put(space) };
-        guard.publish(length)
-    } else {
-        guard.accept(append_aside(guard.engine, guard.entry, message))
-    }
-}
-
-/// Appends a message for which there is no room in place. Takes and returns parts by value, so that in
-/// the common case they stay in registers; and is `extern "C"` for the same reason: it does not unwind.
-#[cold]
-#[inline(never)]
-#[allow(improper_ctypes_definitions)]
-extern "C" fn append_aside<M: Piece>(engine: &Engine, entry: Entry, message: M) -> Answer {
-    let mut scratch = Scratch::new();
-    message.append(&mut scratch);
-    match entry {
-        Entry::Outermost => engine.append_cold(scratch.as_bytes()),
-        Entry::Nested => engine.append_nested(scratch.as_bytes()),
-    }
+    let mut own = guard.message();
+    let space = own.space(message.room());
+    // SAFETY: there is as much room as the message asks for.
+    own.filled(unsafe { message.put(space) });
+    own.finish()
 }
 
 /// Appends a message when no guard is held; returns whether the stream has not failed.

@@ -8,7 +8,7 @@ pub(crate) mod dispatch;
 mod float;
 mod integer;
 pub(crate) mod message;
-mod piece;
+pub(crate) mod piece;
 mod radix;
 mod scratch;
 pub(crate) mod spec;

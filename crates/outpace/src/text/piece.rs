@@ -5,6 +5,7 @@
 use super::float::{self, Layout};
 use super::integer::Integer;
 use super::scratch::Scratch;
+use crate::buffer;
 use std::borrow::Cow;
 use std::num::NonZero;
 use std::rc::Rc;
@@ -168,7 +169,7 @@ impl Piece for &str {
     #[inline(always)]
     unsafe fn put(&self, dst: *mut u8) -> usize {
         // SAFETY: the room is the length.
-        unsafe { put_str(self, dst) };
+        unsafe { buffer::copy(self.as_bytes(), dst) };
         self.len()
     }
 }
@@ -180,38 +181,28 @@ impl Text for str {
     }
 }
 
-/// Copies a string. A call of `memcpy` costs more than a short text does, so up to 32 bytes are
-/// copied in two words that may overlap.
-///
-/// # Safety
-/// There is room for the string at `dst`, and it is elsewhere.
-#[inline(always)]
-unsafe fn put_str(text: &str, dst: *mut u8) {
-    /// # Safety
-    /// `size_of::<Word>() <= length <= 2 * size_of::<Word>()`, the lengths of both places.
+/// Text that is known when the program is compiled.
+#[derive(Clone, Copy)]
+pub struct Literal(pub &'static str);
+
+impl Sealed for Literal {}
+impl Piece for Literal {
     #[inline(always)]
-    unsafe fn two<Word>(src: *const u8, dst: *mut u8, length: usize) {
-        let last = length - size_of::<Word>();
-        // SAFETY: both words lie within the length.
-        unsafe {
-            let first_word = src.cast::<Word>().read_unaligned();
-            let last_word = src.add(last).cast::<Word>().read_unaligned();
-            dst.cast::<Word>().write_unaligned(first_word);
-            dst.add(last).cast::<Word>().write_unaligned(last_word);
-        }
+    fn room(&self) -> usize {
+        self.0.len().max(8)
     }
-    let (src, length) = (text.as_ptr(), text.len());
-    // SAFETY: the ranges are those that `two` demands; one byte is one byte.
-    unsafe {
-        match length {
-            0 => {}
-            1 => *dst = *src,
-            2..4 => two::<u16>(src, dst, length),
-            4..8 => two::<u32>(src, dst, length),
-            8..16 => two::<u64>(src, dst, length),
-            16..=32 => two::<u128>(src, dst, length),
-            _ => dst.copy_from_nonoverlapping(src, length),
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        let bytes = self.0.as_bytes();
+        // SAFETY: the room is the length, and at least 8 bytes.
+        unsafe {
+            match bytes.len() {
+                ..=8 => buffer::copy_word(bytes, dst),
+                _ => buffer::copy(bytes, dst),
+            }
         }
+        bytes.len()
     }
 }
 
