@@ -281,6 +281,7 @@ impl Message {
             ("X", _) => "upper_hex_as",
             ("o", _) => "octal_as",
             ("b", _) => "binary_as",
+            ("e", _) if field.precision.is_none() => "lower_exp_as",
             _ => return out.call("Formatted", self.formatted(out, field)),
         };
         let argument = out.call("arg", out.argument(index));

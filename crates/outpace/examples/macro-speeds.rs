@@ -82,7 +82,7 @@ fn main() {
             ratio: floats[i],
             code: (random(&mut state) % 100_000) as u32,
             tag: ["red", "green", "blue", "ultraviolet"][random(&mut state) as usize % 4],
-            done: random(&mut state) % 2 == 0,
+            done: random(&mut state).is_multiple_of(2),
         })
         .collect();
     let stream = Stream::new(null(), Buffering::block()).expect("/dev/null makes a stream");
@@ -97,6 +97,7 @@ fn main() {
     );
     let ladder = 2_000_000;
     let some = 400_000;
+    let name = black_box("name");
 
     let mut rungs: Vec<Rung<'_>> = vec![
         rung!("ladder: typed calls on the guard", ladder, |n: usize| {
@@ -215,12 +216,12 @@ fn main() {
         ),
         rung!("format!: outpace's", some, |n: usize| {
             for i in 0..n {
-                black_box(outpace::format!("{i}: {} of {}", "name", i / 2));
+                black_box(outpace::format!("{i}: {name} of {}", i / 2));
             }
         }),
         rung!("format!: std's", some, |n: usize| {
             for i in 0..n {
-                black_box(format!("{i}: {} of {}", "name", i / 2));
+                black_box(format!("{i}: {name} of {}", i / 2));
             }
         }),
         rung!("write! to a String: outpace's", some, |n: usize| {
@@ -230,7 +231,7 @@ fn main() {
                 if i % 100 == 0 {
                     text.clear();
                 }
-                outpace::write!(text, "{i}: {} of {}\n", "name", i / 2)
+                outpace::writeln!(text, "{i}: {name} of {}", i / 2)
                     .expect("strings take everything");
             }
         }),
@@ -241,7 +242,7 @@ fn main() {
                 if i % 100 == 0 {
                     text.clear();
                 }
-                write!(text, "{i}: {} of {}\n", "name", i / 2).expect("strings take everything");
+                writeln!(text, "{i}: {name} of {}", i / 2).expect("strings take everything");
             }
         }),
     ];

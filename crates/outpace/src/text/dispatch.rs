@@ -73,6 +73,15 @@ impl<'a, T: Displayed + ?Sized> Arg<'a, T> {
     }
 }
 
+impl<'a, T: InExponent + ?Sized> Arg<'a, T> {
+    /// `{:e}`, without precision
+    #[inline(always)]
+    pub fn lower_exp_as(&self, spec: Spec, _: fmt::Arguments<'_>) -> impl Piece + use<'a, T> {
+        let value: &'a T = self.0.0;
+        value.in_exponent(spec)
+    }
+}
+
 macro_rules! radixes {
     ($($method:ident $radix:ident $braces:literal;)*) => {
         impl<'a, T: InRadixes + ?Sized> Arg<'a, T> {
@@ -126,6 +135,12 @@ impl<'a, T: ?Sized> Foreign<'a, T> {
     /// `{:…}`
     #[inline(always)]
     pub fn display_as<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
+        Formatted(arguments)
+    }
+
+    /// `{:e}`, without precision
+    #[inline(always)]
+    pub fn lower_exp_as<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
         Formatted(arguments)
     }
 
@@ -205,6 +220,12 @@ pub trait InRadixes {
     fn in_radix(&self, radix: Radix, spec: Spec) -> impl Piece;
 }
 
+/// Types that outpace can write with an exponent.
+pub trait InExponent {
+    #[doc(hidden)]
+    fn in_exponent(&self, spec: Spec) -> impl Piece;
+}
+
 macro_rules! displayed {
     ($([$($generics:tt)*] $type:ty, |$self:ident, $spec:ident| $piece:expr;)*) => {$(
         impl<$($generics)*> Displayed for $type {
@@ -251,6 +272,12 @@ macro_rules! numbers {
             }
             debugged! {
                 [] $float, |self, spec| in_layout(*self, Layout::Debug, spec);
+            }
+            impl InExponent for $float {
+                #[inline(always)]
+                fn in_exponent(&self, spec: Spec) -> impl Piece {
+                    in_layout(*self, Layout::Exponent, spec)
+                }
             }
         )*
     };
@@ -305,5 +332,12 @@ impl<T: InRadixes + ?Sized> InRadixes for &mut T {
     #[inline(always)]
     fn in_radix(&self, radix: Radix, spec: Spec) -> impl Piece {
         (**self).in_radix(radix, spec)
+    }
+}
+
+impl<T: InExponent + ?Sized> InExponent for &T {
+    #[inline(always)]
+    fn in_exponent(&self, spec: Spec) -> impl Piece {
+        (**self).in_exponent(spec)
     }
 }

@@ -105,13 +105,24 @@ macro_rules! float {
 float!(f32, u32, (1e-5, 1e13));
 float!(f64, u64, (1e-5, 1e16));
 
+/// Whether the number's text in this layout is zmij's, but for little things.
+#[inline(always)]
+fn as_zmij<F: Float>(value: F, layout: Layout) -> bool {
+    match layout {
+        Layout::Display => value.within(F::FIXED),
+        Layout::Debug => value.within(F::FIXED) && value.within(F::DEBUG_FIXED),
+        Layout::Exponent => false,
+    }
+}
+
 /// The room that [`put`] needs for this number.
 #[inline(always)]
-pub(super) fn room<F: Float>(value: F) -> usize {
-    if value.within(F::FIXED) {
-        ZMIJ_LEN
-    } else {
-        MAX_LEN
+pub(super) fn room<F: Float>(value: F, layout: Layout) -> usize {
+    match layout {
+        Layout::Display if as_zmij(value, layout) => ZMIJ_LEN,
+        Layout::Display => MAX_LEN,
+        // At most 17 digits, which zmij's buffer has room for, and what stands around them.
+        Layout::Debug | Layout::Exponent => 2 * ZMIJ_LEN,
     }
 }
 
@@ -121,25 +132,25 @@ pub(super) fn room<F: Float>(value: F) -> usize {
 /// There is room for [`room`] bytes at `dst`.
 #[inline]
 pub(super) unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
-    if layout != Layout::Exponent && value.within(F::FIXED) && value.within(F::DEBUG_FIXED) {
-        // SAFETY: `room` is at least what zmij needs.
-        unsafe {
-            let length = put_shortest(value, dst);
-            if let Some(decimals) = tie(value)
-                && decimals + 1 < length
-                && *dst.add(length - 1 - decimals) == b'.'
-            {
-                *dst.add(length - 1) = upper(*dst.add(length - 1));
-            }
-            // Whole numbers end in ".0", which `{}` does not show.
-            let whole = layout == Layout::Display
-                && *dst.add(length - 1) == b'0'
-                && *dst.add(length - 2) == b'.';
-            length - 2 * usize::from(whole)
-        }
-    } else {
+    if !as_zmij(value, layout) {
         // SAFETY: the same is demanded.
-        unsafe { put_any(value, layout, dst) }
+        return unsafe { put_any(value, layout, dst) };
+    }
+    // SAFETY: `room` is at least what zmij needs, and no text is shorter than 3 bytes.
+    unsafe {
+        let length = put_shortest(value, dst);
+        if let Some(decimals) = tie(value)
+            && decimals + 1 < length
+            && *dst.add(length - 1 - decimals) == b'.'
+        {
+            *dst.add(length - 1) = upper(*dst.add(length - 1));
+        }
+        // Whole numbers end in ".0", which `{}` does not show.
+        let end = dst.add(length - 2).cast::<[u8; 2]>().read();
+        match layout {
+            Layout::Display => length - 2 * usize::from(end == *b".0"),
+            _ => length,
+        }
     }
 }
 
@@ -222,71 +233,111 @@ fn not_finite<F: Float>(value: F) -> &'static [u8] {
 
 /// The shortest digits of a finite number: `0.d1d2d3… * 10^point`.
 struct Decimal {
-    digits: [u8; 24],
+    /// As characters, followed by zeros.
+    digits: [u8; ZMIJ_LEN],
+    /// How many of them count; none is a zero at either end, but for that of 0 itself.
     length: usize,
     point: i32,
 }
 
 impl Decimal {
-    /// Takes apart what zmij wrote: `123.4`, `0.00012`, `1.234e-30`, `1e+20`.
     fn of<F: Float>(value: F) -> Decimal {
         let mut buffer = zmij::Buffer::new();
-        let text = buffer.format_finite(value).trim_start_matches('-');
-        let (number, exponent) = text.split_once('e').unwrap_or((text, "0"));
-        let exponent: i32 = exponent.parse().expect("zmij's exponent is an integer");
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let mut digits = [b'0'; 24];
-        digits[..whole.len()].copy_from_slice(whole.as_bytes());
-        digits[whole.len()..whole.len() + fraction.len()].copy_from_slice(fraction.as_bytes());
-        let end = digits
+        let text = buffer.format_finite(value).as_bytes();
+        let number = Self::read(&text[usize::from(text[0] == b'-')..]);
+        let mut digits = number.digits;
+        if tie(value).is_some_and(|decimals| decimals as i32 == number.length as i32 - number.point)
+        {
+            digits[number.length - 1] = upper(digits[number.length - 1]);
+        }
+        Decimal { digits, ..number }
+    }
+
+    /// Takes apart what zmij wrote: `1.234e-30`, `1e+20`, `123.4`, `0.00012`.
+    #[inline]
+    fn read(text: &[u8]) -> Decimal {
+        // The longest exponent is `e-324`.
+        let tail = text.len().saturating_sub(5);
+        let e = text[tail..]
             .iter()
-            .rposition(|&digit| digit != b'0')
-            .map_or(1, |last| last + 1);
+            .position(|&byte| byte == b'e')
+            .map(|at| tail + at);
+        let number = &text[..e.unwrap_or(text.len())];
+        let exponent = e.map_or(0, |e| {
+            let (negative, digits) = match text[e + 1] {
+                b'-' => (true, &text[e + 2..]),
+                b'+' => (false, &text[e + 2..]),
+                _ => (false, &text[e + 1..]),
+            };
+            let value = digits
+                .iter()
+                .fold(0, |value, digit| value * 10 + i32::from(digit - b'0'));
+            if negative { -value } else { value }
+        });
+        // In scientific form there is one digit before the point, which is looked for first.
+        let whole = match number.get(1) {
+            None | Some(b'.') => 1,
+            _ => number
+                .iter()
+                .position(|&byte| byte == b'.')
+                .unwrap_or(number.len()),
+        };
+        let fraction = number.get(whole + 1..).unwrap_or_default();
+        let mut digits = [b'0'; ZMIJ_LEN];
+        digits[..whole].copy_from_slice(&number[..whole]);
+        digits[whole..whole + fraction.len()].copy_from_slice(fraction);
+        let mut end = whole + fraction.len();
+        while end > 1 && digits[end - 1] == b'0' {
+            end -= 1;
+        }
         let start = digits[..end - 1]
             .iter()
             .take_while(|&&digit| digit == b'0')
             .count();
-        digits.copy_within(start..end, 0);
-        let length = end - start;
-        let point = exponent + whole.len() as i32 - start as i32;
-        if tie(value).is_some_and(|decimals| decimals as i32 == length as i32 - point) {
-            digits[length - 1] = upper(digits[length - 1]);
+        if start > 0 {
+            digits.copy_within(start.., 0);
         }
         Decimal {
             digits,
-            length,
-            point,
+            length: end - start,
+            point: exponent + whole as i32 - start as i32,
         }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.digits[0] == b'0'
     }
 
     /// Without exponent, with at least `decimals` (0 or 1) decimals.
     ///
     /// # Safety
-    /// There is room for `MAX_LEN - 1` bytes at `dst`.
+    /// There is room for `MAX_LEN - 1` bytes at `dst`, or for `2 * ZMIJ_LEN - 1` if the number is at least
+    /// 1e-4 and less than 1e16.
     unsafe fn put_fixed(&self, decimals: usize, dst: *mut u8) -> usize {
-        let digits = &self.digits[..self.length];
-        // SAFETY: at most 309 digits before the point, or 323 zeros and 17 digits after it.
+        // SAFETY: at most 309 digits, or 323 zeros and 17 digits after the point, and in either case
+        // whole words for the digits; 17 and 4 in the smaller case.
         unsafe {
-            if self.point <= 0 && digits != b"0" {
+            if self.point <= 0 && !self.is_zero() {
                 let zeros = self.point.unsigned_abs() as usize;
                 put_bytes(b"0.", dst);
                 dst.add(2).write_bytes(b'0', zeros);
-                return 2 + zeros + put_bytes(digits, dst.add(2 + zeros));
+                self.put_digits(dst.add(2 + zeros));
+                return 2 + zeros + self.length;
             }
             let whole = self.point.max(1) as usize;
-            if whole < digits.len() {
-                let (before, after) = digits.split_at(whole);
-                put_bytes(before, dst);
+            self.put_digits(dst);
+            if whole < self.length {
+                let fraction = &self.digits[whole..self.length];
                 *dst.add(whole) = b'.';
-                return whole + 1 + put_bytes(after, dst.add(whole + 1));
+                return whole + 1 + put_bytes(fraction, dst.add(whole + 1));
             }
-            put_bytes(digits, dst);
-            dst.add(digits.len())
-                .write_bytes(b'0', whole - digits.len());
-            if decimals > 0 {
-                whole + put_bytes(b".0", dst.add(whole))
-            } else {
+            if whole > ZMIJ_LEN {
+                dst.add(ZMIJ_LEN).write_bytes(b'0', whole - ZMIJ_LEN);
+            }
+            if decimals == 0 {
                 whole
+            } else {
+                whole + put_bytes(b".0", dst.add(whole))
             }
         }
     }
@@ -294,22 +345,32 @@ impl Decimal {
     /// With exponent.
     ///
     /// # Safety
-    /// There is room for `ZMIJ_LEN + 8` bytes at `dst`.
+    /// There is room for `2 * ZMIJ_LEN - 1` bytes at `dst`.
     unsafe fn put_exponent(&self, dst: *mut u8) -> usize {
-        let digits = &self.digits[..self.length];
-        let exponent = if digits == b"0" { 0 } else { self.point - 1 };
-        // SAFETY: 17 digits, a point, an `e`, and an exponent of at most four characters, which is
-        // an i16 with room for whole words.
+        let exponent = if self.is_zero() { 0 } else { self.point - 1 };
+        // SAFETY: a digit and a point, whole words for 17 digits, an `e` after the digits, and an i16's
+        // room after that.
         unsafe {
-            *dst = digits[0];
             let mut length = 1;
-            if digits.len() > 1 {
+            if self.length > 1 {
+                self.put_digits(dst.add(1));
                 *dst.add(1) = b'.';
-                length = 2 + put_bytes(&digits[1..], dst.add(2));
+                length = 1 + self.length;
             }
+            *dst = self.digits[0];
             *dst.add(length) = b'e';
             length + 1 + (exponent as i16).write_to(dst.add(length + 1))
         }
+    }
+
+    /// The digits, and zeros after them.
+    ///
+    /// # Safety
+    /// There is room for `ZMIJ_LEN` bytes at `dst`.
+    #[inline(always)]
+    unsafe fn put_digits(&self, dst: *mut u8) {
+        // SAFETY: the room is demanded.
+        unsafe { dst.cast::<[u8; ZMIJ_LEN]>().write(self.digits) };
     }
 }
 

@@ -139,7 +139,7 @@ macro_rules! floats {
         impl Piece for $float {
             #[inline(always)]
             fn room(&self) -> usize {
-                float::room(*self)
+                float::room(*self, Layout::Display)
             }
 
             #[inline(always)]

@@ -183,7 +183,7 @@ impl<F: Float> Number for InLayout<F> {
     fn digits_room(self, spec: &Spec) -> usize {
         match spec.precision {
             Some(decimals) => float::decimals_room(self.value, decimals),
-            None => float::room(self.value),
+            None => float::room(self.value, self.layout),
         }
     }
 
