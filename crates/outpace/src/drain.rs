@@ -9,10 +9,14 @@
 //! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
 #![allow(unsafe_code)]
 
+use crate::buffer::Buffer;
 use crate::engine::{Engine, Locked, OnBrokenPipe, Role, State};
+use crate::flusher::Helper;
 use crate::lock::thread_id;
 use crate::sys;
 use std::io;
+#[cfg(all(unix, not(outpace_portable)))]
+use std::sync::TryLockError;
 use std::time::{Duration, Instant};
 
 /// How long a drain may take.
@@ -39,6 +43,15 @@ pub(crate) struct Failure {
     pub(crate) told: bool,
 }
 
+/// Whether the write is to be tried again.
+#[cfg(all(unix, not(outpace_portable)))]
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+    )
+}
+
 impl Failure {
     /// Another copy of the error.
     pub(crate) fn error(&self) -> io::Error {
@@ -62,8 +75,8 @@ impl State {
         Some(failure.error())
     }
 
-    /// Counts `bytes` at the front of the queue as drained.
-    fn advance(&mut self, bytes: usize) {
+    /// Counts `bytes` at the front of the queue as drained, and hands over the memory that is then free.
+    fn advance(&mut self, bytes: usize, mut finish: impl FnMut(&mut Helper, Buffer)) {
         self.drained += bytes as u64;
         let Some(front) = self.closed.front_mut() else {
             self.tail.drained += bytes;
@@ -76,7 +89,7 @@ impl State {
             .is_some_and(|front| front.drained == front.end)
         {
             let done = self.closed.pop_front().expect("the front is there");
-            self.helper.keep_spare(done.buffer);
+            finish(&mut self.helper, done.buffer);
         }
     }
 }
@@ -101,12 +114,64 @@ impl Engine {
             };
             state = next;
             match result {
-                Ok(written) => state.advance(written),
+                Ok(written) => state.advance(written, Helper::keep_spare),
                 Err(error) => self.fail(&mut state, error),
             }
             self.tell_progress(&state);
         }
         self.end_drain(state)
+    }
+
+    /// Drains everything that has been accepted by now.
+    pub(crate) fn drain_all(&self, patience: Patience) {
+        let state = self.lock_state();
+        let all = self.accepted(&state);
+        drop(self.drain(state, all, patience));
+    }
+
+    /// Drains from a signal handler: only when nobody is in the middle of anything, for which it waits
+    /// no longer than for the reader. Takes and frees no memory.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(crate) fn drain_in_handler(&self, limit: Duration) {
+        const PAUSE: Duration = Duration::from_millis(1);
+        let mut moved = Instant::now();
+        let mut drained = 0;
+        let mut state = loop {
+            let state = match self.state.try_lock() {
+                Ok(state) => Some(state),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            };
+            match state {
+                Some(state) if state.drainer == 0 => break state,
+                // The handler interrupted it: how much it has written is not known.
+                Some(state) if state.drainer == thread_id() => return,
+                Some(state) if state.drained != drained => {
+                    (drained, moved) = (state.drained, Instant::now());
+                }
+                _ => {}
+            }
+            if moved.elapsed() >= limit {
+                return;
+            }
+            std::thread::sleep(PAUSE);
+        };
+        let all = self.accepted(&state);
+        moved = Instant::now();
+        while state.drained < all && state.failure.is_none() && !state.closed_for_good {
+            let front = self.front(&state, all);
+            if moved.elapsed() >= limit || !self.output.wait_writable(Some(limit)) {
+                return;
+            }
+            match self.output.write(&front[..front.len().min(POLLED_WRITE)]) {
+                Ok(written) => {
+                    state.advance(written, |_, buffer| std::mem::forget(buffer));
+                    moved = Instant::now();
+                }
+                Err(error) if is_temporary(&error) => std::thread::sleep(PAUSE),
+                Err(_) => return,
+            }
+        }
     }
 
     /// Drains everything and then writes `bytes`, which are not copied, as the next message.
@@ -132,7 +197,7 @@ impl Engine {
             match result {
                 Ok(written) => {
                     let buffered = written.min(pending);
-                    state.advance(buffered);
+                    state.advance(buffered, Helper::keep_spare);
                     let direct = written - buffered;
                     rest = &rest[direct..];
                     state.drained += direct as u64;

@@ -4,18 +4,15 @@
 
 use crate::drain::{Failure, Patience};
 use crate::engine::{Engine, EngineRef, Role};
+use crate::init::LAST_WORDS;
 use crate::settings::report;
 use crate::stream::{STDERR, STDOUT};
 use crate::sys;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::Duration;
 
 /// Streams other than the standard ones. Locked before any stream's state.
 static STREAMS: Mutex<Vec<Weak<Engine>>> = Mutex::new(Vec::new());
-
-/// How long the other streams may stand still when the process ends because of a closed pipe.
-const LAST_WORDS: Duration = Duration::from_millis(200);
 
 fn streams() -> MutexGuard<'static, Vec<Weak<Engine>>> {
     STREAMS
@@ -33,15 +30,22 @@ pub(crate) fn register(engine: &Arc<Engine>) {
     streams.push(Arc::downgrade(engine));
 }
 
-fn all_streams() -> Vec<EngineRef> {
-    let mut all = vec![EngineRef::Static(&STDOUT), EngineRef::Static(&STDERR)];
-    all.extend(
-        streams()
-            .iter()
-            .filter_map(Weak::upgrade)
-            .map(EngineRef::Shared),
-    );
-    all
+/// In lock order.
+pub(crate) fn standard_streams() -> [&'static Engine; 2] {
+    [&STDOUT, &STDERR]
+}
+
+pub(crate) fn all_streams() -> Vec<EngineRef> {
+    with_standard_streams(&streams())
+}
+
+fn with_standard_streams(others: &[Weak<Engine>]) -> Vec<EngineRef> {
+    let others = others.iter().filter_map(Weak::upgrade);
+    standard_streams()
+        .map(EngineRef::Static)
+        .into_iter()
+        .chain(others.map(EngineRef::Shared))
+        .collect()
 }
 
 /// Arranges for the exit drain and the care around `fork`, once, at the first use of a stream.
@@ -96,9 +100,7 @@ fn is_broken_pipe(failure: &Failure) -> bool {
 pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
     for engine in all_streams() {
         if !std::ptr::eq(&*engine, broken) {
-            let state = engine.lock_state();
-            let all = engine.accepted(&state);
-            drop(engine.drain(state, all, Patience::Stalled(LAST_WORDS)));
+            engine.drain_all(Patience::Stalled(LAST_WORDS));
         }
     }
     sys::end_by_sigpipe()
@@ -106,7 +108,7 @@ pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
 
 #[cfg(all(unix, not(outpace_portable)))]
 mod fork {
-    use super::{EngineRef, STREAMS, all_streams, streams};
+    use super::{EngineRef, STREAMS, all_streams, streams, with_standard_streams};
     use crate::barrier;
     use crate::drain::Patience;
     use crate::engine::{Engine, Locked};
@@ -137,23 +139,11 @@ mod fork {
         // Bytes that can be written without waiting are written now: they then precede what the
         // child prints.
         for engine in &all {
-            let state = engine.lock_state();
-            let end = engine.accepted(&state);
-            drop(engine.drain(state, end, Patience::None));
+            engine.drain_all(Patience::None);
         }
         drop(all);
         let streams = streams();
-        let mut engines = vec![
-            EngineRef::Static(&crate::stream::STDOUT),
-            EngineRef::Static(&crate::stream::STDERR),
-        ];
-        engines.extend(
-            streams
-                .iter()
-                .filter_map(Weak::upgrade)
-                .map(EngineRef::Shared),
-        );
-        let states = engines
+        let states = with_standard_streams(&streams)
             .into_iter()
             .map(|engine| {
                 let state = engine.lock_state();

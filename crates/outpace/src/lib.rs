@@ -54,7 +54,8 @@
 //! Standard error first drains what standard output has pending when both are the same file, so that they
 //! appear in program order. Output that bypasses outpace does not wait for it: before you print through
 //! std's handles or C's stdio, or start a child that inherits the descriptor, call
-//! [`flush`](Stdout::flush), or choose `Line`.
+//! [`flush`](Stdout::flush), or choose `Line`. For children there is
+//! [`flush_first`](CommandExt::flush_first).
 //!
 //! A thread that holds a guard may print through other handles. Such a message is queued behind what the
 //! guard has published; it does not wait for the guard's current message.
@@ -65,7 +66,8 @@
 //! held or leaked is not waited for. A write error that nobody was told of is reported on standard error, and
 //! the exit status becomes 1 if it was 0. If standard output's reader has gone, the process ends as SIGPIPE
 //! would end it, quietly. Around `fork`, what is pending is the parent's to write; `_Fork` and raw `clone` are
-//! not supported, nor is printing from signal handlers.
+//! not supported, nor is printing from signal handlers. [`init()`] adds what a program has to ask for: panics
+//! and signals that lose nothing. [`endings`] tells what arrives, however the process ends.
 //!
 //! What cannot be written because of an error other than a full pipe or an interrupted call makes the stream
 //! fail: what arrived is an exact prefix, nothing more is written, and every call returns the error until
@@ -81,6 +83,8 @@
 //! | a guard without an atomic read-modify-write | yes | no | no |
 //! | capacity by the pipe's | yes | no | no |
 //! | care around `fork` | yes | yes | – |
+//! | a panic or a closed pipe does not wait for a stuck reader | yes | yes | no |
+//! | signals, closed pipes and faults in [`init`](mod@init) | yes | yes | – |
 //! | standard output and error known to be the same file | yes | yes | if both are terminals |
 //! | a descriptor that somebody made non-blocking | yes | yes | no |
 //! | what a failed write gave up stays lost | yes | yes | std may still write it |
@@ -94,12 +98,19 @@ mod append;
 mod barrier;
 mod buffer;
 mod buffering;
+mod command;
 mod drain;
+pub mod endings {
+    #![doc = "What arrives, however the process ends."]
+    #![doc = ""]
+    #![doc = include_str!("../docs/endings.md")]
+}
 mod engine;
 mod exit;
 mod flow;
 mod flusher;
 mod guard;
+pub mod init;
 mod lock;
 mod macros;
 mod message;
@@ -112,7 +123,9 @@ mod sys;
 pub mod text;
 
 pub use buffering::{Buffering, Overflow, ParseBufferingError};
+pub use command::CommandExt;
 pub use guard::Guard;
+pub use init::init;
 pub use message::{Message, Reserved};
 pub use stream::{BrokenPipe, Stats, Stderr, Stdout, Stream, stderr, stdout};
 

@@ -11,6 +11,8 @@ mod linux;
 #[cfg(any(not(unix), outpace_portable))]
 mod portable;
 #[cfg(all(unix, not(outpace_portable)))]
+pub(crate) mod signal;
+#[cfg(all(unix, not(outpace_portable)))]
 mod unix;
 
 #[cfg(all(target_os = "linux", not(outpace_portable)))]

@@ -137,17 +137,7 @@ pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: 
 
 /// Ends the process as an unhandled SIGPIPE would.
 pub(crate) fn end_by_sigpipe() -> ! {
-    // SAFETY: plain POSIX calls; the mask is initialised by `sigemptyset`.
-    unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        let mut only = MaybeUninit::<libc::sigset_t>::uninit();
-        libc::sigemptyset(only.as_mut_ptr());
-        libc::sigaddset(only.as_mut_ptr(), libc::SIGPIPE);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, only.as_ptr(), std::ptr::null_mut());
-        libc::raise(libc::SIGPIPE);
-        // Process 1 ignores its own default signals.
-        libc::_exit(128 + libc::SIGPIPE)
-    }
+    super::signal::end_by(libc::SIGPIPE)
 }
 
 #[cfg(not(target_os = "linux"))]

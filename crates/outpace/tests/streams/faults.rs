@@ -354,10 +354,7 @@ fn storm() {
 
 fn a_storm_of_signals_loses_nothing() {
     for buffering in POLICIES {
-        let (read, write) = pipe(0);
-        let reader = Reader::paused(read);
-        let program = Program::new(storm).buffering(buffering);
-        let running = program.start_on(write, reader.clone());
+        let (running, reader) = Program::new(storm).buffering(buffering).start_unread();
         running.stderr.wait_for("ready");
         for round in 0..3000 {
             running.signal(libc::SIGUSR1);

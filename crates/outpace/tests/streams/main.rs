@@ -12,6 +12,8 @@ mod support;
 
 #[cfg(unix)]
 mod concurrency;
+#[cfg(all(unix, not(outpace_portable)))]
+mod endings;
 #[cfg(unix)]
 mod faults;
 #[cfg(unix)]
@@ -19,9 +21,13 @@ mod guards;
 #[cfg(unix)]
 mod order;
 #[cfg(unix)]
+mod panics;
+#[cfg(unix)]
 mod promptness;
 #[cfg(unix)]
 mod settings;
+#[cfg(all(unix, not(outpace_portable)))]
+mod signals;
 #[cfg(unix)]
 mod switching;
 
@@ -35,11 +41,19 @@ fn main() {
         order::list(),
         guards::list(),
         faults::list(),
+        panics::list(),
+        #[cfg(not(outpace_portable))]
+        signals::list(),
+        #[cfg(not(outpace_portable))]
+        endings::list(),
     ];
     if let Some(program) = support::program(&modules) {
         return program();
     }
-    support::run_tests(modules)
+    let mut trials = support::trials(modules);
+    #[cfg(not(outpace_portable))]
+    trials.extend(endings::trials());
+    libtest_mimic::run(&libtest_mimic::Arguments::from_args(), trials).exit();
 }
 
 #[cfg(not(unix))]

@@ -97,11 +97,7 @@ fn stuck() {
 
 fn stderr_does_not_wait_for_a_stuck_stdout() {
     for buffering in ["unbuffered", "block", "prompt", "background:100000"] {
-        let (read, write) = crate::support::pipe(0);
-        let reader = crate::support::Reader::paused(read);
-        let running = Program::new(stuck)
-            .buffering(buffering)
-            .start_on(write, reader.clone());
+        let (running, reader) = Program::new(stuck).buffering(buffering).start_unread();
         running.stderr.wait_for("98\n99\n");
         reader.resume();
         reader.all();

@@ -11,7 +11,7 @@ pub(crate) use process::{
 pub(crate) use reader::Reader;
 pub(crate) use terminal::{Terminal, pipe, set_nonblocking};
 
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use std::env;
 use std::panic;
 use std::time::{Duration, Instant};
@@ -78,7 +78,8 @@ pub(crate) fn program(modules: &[List]) -> Option<fn()> {
     )
 }
 
-pub(crate) fn run_tests(modules: impl IntoIterator<Item = List>) {
+/// The tests of the modules.
+pub(crate) fn trials(modules: impl IntoIterator<Item = List>) -> Vec<Trial> {
     let mut trials = Vec::new();
     for module in modules {
         trials.extend(module.portable.into_iter().map(trial));
@@ -93,7 +94,7 @@ pub(crate) fn run_tests(modules: impl IntoIterator<Item = List>) {
             }
         }));
     }
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    trials
 }
 
 /// Why a test cannot be run here.

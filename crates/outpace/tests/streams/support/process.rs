@@ -112,6 +112,13 @@ impl Program {
         self.start_with(stdout, Output::Reader(reader))
     }
 
+    /// Starts it on a pipe whose reader reads nothing until it is told to.
+    pub(crate) fn start_unread(self) -> (Running, Reader) {
+        let (read, write) = pipe(0);
+        let reader = Reader::paused(read);
+        (self.start_on(write, reader.clone()), reader)
+    }
+
     fn start_with(mut self, stdout: OwnedFd, output: Output) -> Running {
         let (stderr_reader, stderr_writer) = pipe(0);
         let stderr = if self.together {
@@ -171,11 +178,13 @@ impl Finished {
 
     /// The status as a shell shows it.
     pub(crate) fn code(&self) -> i32 {
-        self.status
-            .code()
-            .or_else(|| self.status.signal().map(|signal| 128 + signal))
-            .expect("it has ended")
+        code(self.status)
     }
+}
+
+fn code(status: ExitStatus) -> i32 {
+    let signal = || status.signal().map(|signal| 128 + signal);
+    status.code().or_else(signal).expect("it has ended")
 }
 
 impl Running {
@@ -212,6 +221,12 @@ impl Running {
             assert!(begun.elapsed() < LIMIT, "it does not end: {:?}", doing());
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// Waits for its end, and returns the status as a shell shows it.
+    #[track_caller]
+    pub(crate) fn ended(mut self) -> i32 {
+        code(self.wait())
     }
 
     /// Closes its input, waits for its end and for the end of its output.

@@ -1,0 +1,325 @@
+//! The parts of `init()` that are about signals: requests to end, closed pipes, faults.
+
+use crate::panics::{POLICIES, fill_the_pipe};
+use crate::support::{Program, Reader, To, list, pipe, skip, wait_to_go_on};
+use outpace::Buffering;
+use std::fs::File;
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+list! {
+    portable: [],
+    native: [
+        a_signal_does_not_wait_for_a_stuck_reader,
+        a_second_signal_ends_the_process_at_once,
+        an_ignored_signal_stays_ignored,
+        a_handler_of_the_program_is_left_alone,
+        a_signal_ends_a_forked_child_and_drains_it,
+        a_signal_does_not_disturb_the_program_before_it_ends,
+        process_1_exits_with_the_signals_status,
+        a_closed_pipe_is_noticed_although_sigpipe_would_kill,
+        children_get_sigpipe_back,
+        a_fault_does_not_wait_for_a_stuck_reader,
+        a_fault_in_a_drain_ends_the_process,
+        a_stack_overflow_is_still_reported,
+        an_abort_reaches_the_programs_own_handler,
+    ],
+    programs: [
+        wait_forever, terminate_myself, wait_when_stuck, with_a_handler, fork_and_wait,
+        wait_and_write, sigpipe, sigpipe_of_children, abort_when_stuck, abort_in_a_drain, overflow,
+        abort_with_a_handler,
+    ],
+}
+
+fn wait_forever() {
+    outpace::init();
+    eprint!("ready");
+    loop {
+        std::thread::park();
+    }
+}
+
+fn wait_when_stuck() {
+    outpace::init();
+    fill_the_pipe();
+    eprint!("ready");
+    loop {
+        std::thread::park();
+    }
+}
+
+fn a_signal_does_not_wait_for_a_stuck_reader() {
+    for buffering in POLICIES {
+        let (running, reader) = Program::new(wait_when_stuck)
+            .buffering(buffering)
+            .start_unread();
+        running.stderr.wait_for("ready");
+        running.signal(libc::SIGTERM);
+        assert_eq!(running.ended(), 128 + libc::SIGTERM);
+        reader.resume();
+        assert!(reader.all().starts_with(b"fill the pipe\nfill"));
+    }
+}
+
+fn a_second_signal_ends_the_process_at_once() {
+    // The reader takes a little now and then, so that the drain goes on for minutes.
+    let (read, write) = pipe(0);
+    let reader = Reader::slow(read, Duration::from_millis(50));
+    let program = Program::new(wait_when_stuck).buffering("background:100MiB");
+    let running = program.start_on(write, reader);
+    running.stderr.wait_for("ready");
+    running.signal(libc::SIGTERM);
+    running.signal(libc::SIGINT);
+    let code = running.ended();
+    assert!(
+        [128 + libc::SIGTERM, 128 + libc::SIGINT].contains(&code),
+        "{code}"
+    );
+}
+
+fn an_ignored_signal_stays_ignored() {
+    let program = Program::new(wait_forever).under(&["nohup"]);
+    let running = program.start(To::Pipe);
+    running.stderr.wait_for("ready");
+    running.signal(libc::SIGHUP);
+    std::thread::sleep(Duration::from_millis(20));
+    running.signal(libc::SIGTERM);
+    assert_eq!(running.ended(), 128 + libc::SIGTERM);
+}
+
+#[allow(unsafe_code)]
+fn on(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
+    // SAFETY: the handlers here make one system call.
+    unsafe { libc::signal(signal, handler as *const () as usize) };
+}
+
+#[allow(unsafe_code)]
+extern "C" fn say_and_exit(_: libc::c_int) {
+    // SAFETY: both are allowed in a handler.
+    unsafe {
+        libc::write(2, c", handled".as_ptr().cast(), 9);
+        libc::_exit(9);
+    }
+}
+
+fn with_a_handler() {
+    on(libc::SIGINT, say_and_exit);
+    wait_forever();
+}
+
+fn a_handler_of_the_program_is_left_alone() {
+    let running = Program::new(with_a_handler).start(To::Pipe);
+    running.stderr.wait_for("ready");
+    running.signal(libc::SIGINT);
+    running.stderr.wait_for("ready, handled");
+    assert_eq!(running.ended(), 9);
+}
+
+#[allow(unsafe_code)]
+fn fork_and_wait() {
+    outpace::init();
+    outpace::stdout().set_buffering(Buffering::block());
+    // SAFETY: the child uses outpace, which takes care of itself.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        write!(outpace::stdout(), "of the child").unwrap();
+        // SAFETY: always sound.
+        unsafe { libc::kill(libc::getpid(), libc::SIGINT) };
+        unreachable!("the signal ends it");
+    }
+    let mut status = 0;
+    // SAFETY: fills `status`.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!(libc::WTERMSIG(status), libc::SIGINT);
+    write!(outpace::stdout(), ", of the parent").unwrap();
+}
+
+fn a_signal_ends_a_forked_child_and_drains_it() {
+    let finished = Program::new(fork_and_wait).run(To::Pipe).succeeded();
+    assert_eq!(finished.stdout, b"of the child, of the parent");
+}
+
+#[allow(unsafe_code)]
+fn wait_and_write() {
+    outpace::init();
+    // SAFETY: blocked, the signal waits until the program is ready for it.
+    unsafe {
+        let mut only = std::mem::zeroed();
+        libc::sigemptyset(&mut only);
+        libc::sigaddset(&mut only, libc::SIGTERM);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &only, std::ptr::null_mut());
+        libc::kill(libc::getpid(), libc::SIGTERM);
+        write!(outpace::stdout(), "still here").unwrap();
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &only, std::ptr::null_mut());
+    }
+    wait_forever();
+}
+
+fn a_signal_does_not_disturb_the_program_before_it_ends() {
+    let running = Program::new(wait_and_write)
+        .buffering("block")
+        .start(To::Pipe);
+    running.stdout().wait_for("still here");
+    assert_eq!(running.ended(), 128 + libc::SIGTERM);
+}
+
+fn process_1_exits_with_the_signals_status() {
+    let unshare = ["unshare", "--pid", "--fork", "--kill-child"];
+    let works = Command::new(unshare[0])
+        .args(&unshare[1..])
+        .arg("true")
+        .output();
+    if !works.is_ok_and(|output| output.status.success()) {
+        skip("a process namespace needs unshare and root");
+    }
+    // unshare passes the status of its child on.
+    let finished = Program::new(terminate_myself)
+        .under(&unshare)
+        .buffering("block")
+        .run(To::Pipe);
+    assert_eq!(finished.code(), 128 + libc::SIGTERM);
+    assert_eq!(finished.stdout, b"last words of process 1");
+}
+
+#[allow(unsafe_code)]
+fn terminate_myself() {
+    outpace::init();
+    write!(
+        outpace::stdout(),
+        "last words of process {}",
+        std::process::id()
+    )
+    .unwrap();
+    // SAFETY: always sound.
+    unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
+    loop {
+        std::thread::park();
+    }
+}
+
+#[allow(unsafe_code)]
+fn reset_sigpipe() {
+    // SAFETY: always sound.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
+fn sigpipe() {
+    reset_sigpipe();
+    outpace::init();
+    outpace::stderr().set_buffering(Buffering::block());
+    outpace::stderr().lock().str("last words");
+    wait_to_go_on();
+    loop {
+        outpace::stdout().lock().str("nobody reads this\n");
+    }
+}
+
+fn a_closed_pipe_is_noticed_although_sigpipe_would_kill() {
+    let (read, write) = pipe(0);
+    drop(read);
+    let nobody = Reader::new(File::open("/dev/null").unwrap());
+    let finished = Program::new(sigpipe).start_on(write, nobody).finish();
+    assert_eq!(finished.code(), 128 + libc::SIGPIPE);
+    assert_eq!(finished.stderr, "last words");
+}
+
+fn sigpipe_of_children() {
+    reset_sigpipe();
+    outpace::init();
+    // The shell would say that it cannot write.
+    let status = Command::new("sh")
+        .args(["-c", "kill -PIPE $$; echo alive"])
+        .status();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status.unwrap()),
+        Some(libc::SIGPIPE)
+    );
+}
+
+fn children_get_sigpipe_back() {
+    assert_eq!(
+        Program::new(sigpipe_of_children)
+            .run(To::Pipe)
+            .succeeded()
+            .stdout,
+        b""
+    );
+}
+
+fn abort_when_stuck() {
+    outpace::init::fatal_faults().unwrap();
+    fill_the_pipe();
+    std::process::abort();
+}
+
+fn a_fault_does_not_wait_for_a_stuck_reader() {
+    for buffering in POLICIES {
+        let (running, reader) = Program::new(abort_when_stuck)
+            .buffering(buffering)
+            .start_unread();
+        assert_eq!(running.ended(), 128 + libc::SIGABRT);
+        reader.resume();
+        assert!(reader.all().starts_with(b"fill the pipe\nfill"));
+    }
+}
+
+fn abort_in_a_drain() {
+    outpace::init::fatal_faults().unwrap();
+    eprint!("ready");
+    for _ in 0..20_000 {
+        outpace::stdout().write_all(b"fill the pipe\n").unwrap();
+    }
+}
+
+fn a_fault_in_a_drain_ends_the_process() {
+    for buffering in ["unbuffered", "line", "block", "prompt"] {
+        let (running, reader) = Program::new(abort_in_a_drain)
+            .buffering(buffering)
+            .start_unread();
+        running.stderr.wait_for("ready");
+        running.wait_until_asleep();
+        running.signal(libc::SIGABRT);
+        assert_eq!(running.ended(), 128 + libc::SIGABRT);
+        reader.resume();
+        let found = reader.all();
+        assert!(b"fill the pipe\n".repeat(20_000).starts_with(&found));
+    }
+}
+
+fn overflow() {
+    #[allow(unconditional_recursion)]
+    fn deeper(n: u64) -> u64 {
+        std::hint::black_box(n) + deeper(n + 1)
+    }
+    outpace::init::fatal_faults().unwrap();
+    outpace::stdout().set_buffering(Buffering::block());
+    write!(outpace::stdout(), "before").unwrap();
+    println!("{}", deeper(0));
+}
+
+fn a_stack_overflow_is_still_reported() {
+    let finished = Program::new(overflow).run(To::Pipe);
+    assert_eq!(finished.code(), 128 + libc::SIGABRT);
+    assert_eq!(finished.stdout, b"before");
+    assert!(
+        finished.stderr.contains("has overflowed its stack"),
+        "{}",
+        finished.stderr
+    );
+}
+
+fn abort_with_a_handler() {
+    on(libc::SIGABRT, say_and_exit);
+    outpace::init::fatal_faults().unwrap();
+    outpace::stdout().set_buffering(Buffering::block());
+    write!(outpace::stdout(), "before").unwrap();
+    std::process::abort();
+}
+
+fn an_abort_reaches_the_programs_own_handler() {
+    let finished = Program::new(abort_with_a_handler).run(To::Pipe);
+    assert_eq!(finished.code(), 9);
+    assert_eq!(finished.stdout, b"before");
+    assert_eq!(finished.stderr, ", handled");
+}
