@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
-/// A stream that is locked by this thread: see [`Stdout::lock`].
+/// A stream that is locked by this thread: see [`Stdout::lock`](crate::Stdout::lock).
 ///
 /// Besides [`io::Write`] it has typed calls. A chain of them is one message, which becomes part of the
 /// stream at the end of the statement. They cannot fail where they are made: what goes wrong is reported

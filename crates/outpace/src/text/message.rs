@@ -38,7 +38,7 @@ pub struct Destination<T: ?Sized>(AnyDestination<T>);
 /// A destination that is not outpace's.
 pub struct AnyDestination<T: ?Sized>(PhantomData<fn(*const T)>);
 
-/// The type is found out by [`is`](Destination::is).
+/// The type is found out by `is`.
 #[inline(always)]
 pub fn destination<T: ?Sized>() -> Destination<T> {
     Destination(AnyDestination(PhantomData))
