@@ -169,7 +169,13 @@ fn a_bench_verifies_measures_and_exports() {
     );
 
     let json = json.to_str().unwrap();
-    let again = run(&["report", json]);
+    let page = scratch.path("a.html");
+    let again = run(&["report", json, "--export-html", page.to_str().unwrap()]);
+    assert!(
+        fs::read_to_string(&page)
+            .unwrap()
+            .contains("<td>outpace-guard</td>")
+    );
     assert!(
         text(&again.stdout).contains("lines to pipe, 1,000 lines"),
         "{again:?}"

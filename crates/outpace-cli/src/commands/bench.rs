@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Action, print};
+use super::{Action, print, write};
 use crate::destination::Destination;
 use crate::destination::venue::Size;
 use crate::experiments::{self, ALL, Experiment, Method, Origin, Rung};
@@ -19,6 +19,8 @@ use crate::measure::interrupt;
 use crate::measure::machine::{Machine, disturbance};
 use crate::measure::rows::Results;
 use crate::measure::series::{self, Plan};
+use crate::present::block::Block;
+use crate::present::html;
 use crate::present::markdown;
 use crate::present::progress::Progress;
 use crate::present::screen::Screen;
@@ -66,6 +68,9 @@ pub(crate) struct Bench {
     /// Writes the tables and verdicts to a file
     #[arg(long, value_name = "FILE")]
     export_markdown: Option<PathBuf>,
+    /// Writes the same as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    export_html: Option<PathBuf>,
 }
 
 impl Action for Bench {
@@ -81,7 +86,7 @@ impl Action for Bench {
             print(&hyperfine(&chosen, self.messages))?;
             return Ok(ExitCode::SUCCESS);
         }
-        for path in [&self.export_json, &self.export_markdown]
+        for path in [&self.export_json, &self.export_markdown, &self.export_html]
             .into_iter()
             .flatten()
         {
@@ -94,7 +99,7 @@ impl Action for Bench {
                 machine: Machine::this(),
                 rows: Vec::new(),
             },
-            markdown: String::new(),
+            blocks: Vec::new(),
             screen: Screen::of_stdout(),
             bench: &self,
         };
@@ -191,19 +196,16 @@ impl Choice {
 struct Session<'a> {
     bench: &'a Bench,
     results: Results,
-    markdown: String,
+    /// All that was said so far.
+    blocks: Vec<Block>,
     screen: Screen,
 }
 
 impl Session<'_> {
     fn run(&mut self, chosen: &[Choice]) -> Outcome {
-        let machine = self.results.machine.summary();
-        self.say(
-            &format!("{}\n", self.screen.faint(&machine)),
-            &format!("{machine}\n\n"),
-        )?;
+        self.say(Block::Origin(self.results.origin()))?;
         if let Some(warning) = disturbance(Duration::from_millis(300)) {
-            self.warn(&warning)?;
+            self.say(Block::Warning(warning))?;
         }
         let mut progress = Progress::new();
         for choice in chosen {
@@ -240,16 +242,10 @@ impl Session<'_> {
             choice.rungs.contains(&rung.name) || rung.name == experiment.baseline
         });
         progress.erase();
-        let heading = format!("{}: {}", experiment.name, experiment.question);
-        let published = self.screen.paragraph(experiment.published, 2);
-        self.say(
-            &format!(
-                "\n{}\n{}",
-                self.screen.strong(&heading),
-                self.screen.faint(&published)
-            ),
-            &format!("## {heading}\n\n{}\n\n", experiment.published),
-        )?;
+        self.say(Block::Heading {
+            title: format!("{}: {}", experiment.name, experiment.question),
+            published: experiment.published.to_owned(),
+        })?;
         let plan = self.bench.plan(experiment);
         let first = self.results.rows.len();
         for to in self.bench.destinations(experiment) {
@@ -267,38 +263,27 @@ impl Session<'_> {
             if outcome.rows.is_empty() {
                 continue;
             }
-            let table = table::table(experiment, &to.to_string(), &outcome.rows);
-            self.say(
-                &format!("\n{}", table.to_screen(self.screen)),
-                &markdown::table(&table),
-            )?;
-            for warning in &outcome.warnings {
-                self.warn(warning)?;
+            self.say(Block::Table(table::table(
+                experiment,
+                &to.to_string(),
+                &outcome.rows,
+            )))?;
+            for warning in outcome.warnings {
+                self.say(Block::Warning(warning))?;
             }
             self.results.rows.extend(outcome.rows);
             self.save()?;
         }
         let verdict =
             (experiment.verdict)(&Figures::new(experiment.name, &self.results.rows[first..]));
-        if !verdict.is_empty() {
-            let text = format!("\n{}", self.screen.paragraph(&verdict, 0));
-            self.say(&text, &format!("{verdict}\n\n"))?;
-        }
+        self.say(Block::Verdict(verdict))
+    }
+
+    /// To the screen, and kept for the exports.
+    fn say(&mut self, block: Block) -> Result<(), Failure> {
+        print(&block.to_screen(self.screen))?;
+        self.blocks.push(block);
         Ok(())
-    }
-
-    /// To the screen and to the Markdown.
-    fn say(&mut self, screen: &str, markdown: &str) -> Result<(), Failure> {
-        self.markdown.push_str(markdown);
-        print(screen)
-    }
-
-    fn warn(&mut self, warning: &str) -> Result<(), Failure> {
-        let text = self.screen.paragraph(&format!("warning: {warning}"), 0);
-        self.say(
-            &self.screen.wrong(&text),
-            &format!("> warning: {warning}\n\n"),
-        )
     }
 
     fn save(&self) -> Result<(), Failure> {
@@ -306,8 +291,10 @@ impl Session<'_> {
             self.results.write(path)?;
         }
         if let Some(path) = &self.bench.export_markdown {
-            std::fs::write(path, &self.markdown)
-                .map_err(|error| Failure::failed(path.display(), error))?;
+            write(path, &markdown::document(&self.blocks))?;
+        }
+        if let Some(path) = &self.bench.export_html {
+            write(path, &html::document(&self.blocks))?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod rung;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, Command};
@@ -83,6 +84,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         }
         Failure::failed("stdout", error)
     })
+}
+
+/// Writes a file that the user asked for.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| Failure::failed(path.display(), error))
 }
 
 /// Parses the arguments and does what they ask.

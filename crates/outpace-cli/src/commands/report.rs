@@ -5,12 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Action, print};
+use super::{Action, print, write};
 use crate::experiments;
 use crate::failure::Outcome;
 use crate::measure::figures::Figures;
 use crate::measure::rows::Results;
+use crate::present::block::Block;
 use crate::present::comparison::{self, Named, Yardstick};
+use crate::present::html;
 use crate::present::screen::Screen;
 use crate::present::table;
 
@@ -20,6 +22,9 @@ pub(crate) struct Report {
     /// Files that `outpace bench --export-json` wrote; the others are compared with the first
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    /// Writes the same as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    export_html: Option<PathBuf>,
 }
 
 impl Action for Report {
@@ -31,24 +36,28 @@ impl Action for Report {
             .iter()
             .map(|path| Ok(Named::new(path, Results::read(path)?)))
             .collect::<Result<Vec<_>, _>>()?;
-        let screen = Screen::of_stdout();
-        let text = match &files[..] {
-            [only] => again(only, screen),
-            _ => compared(&files, screen),
+        let blocks = match &files[..] {
+            [only] => again(only),
+            _ => compared(&files),
         };
-        print(&text)?;
+        let screen = Screen::of_stdout();
+        print(
+            &blocks
+                .iter()
+                .map(|block| block.to_screen(screen))
+                .collect::<String>(),
+        )?;
+        if let Some(path) = &self.export_html {
+            write(path, &html::document(&blocks))?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn again(file: &Named, screen: Screen) -> String {
-    let Results {
-        command,
-        machine,
-        rows,
-    } = &file.results;
-    let origin = format!("{}, {}, {command}", machine.summary(), machine.date);
-    let mut text = screen.faint(&screen.paragraph(&origin, 0));
+/// What the bench said.
+fn again(file: &Named) -> Vec<Block> {
+    let rows = &file.results.rows;
+    let mut blocks = vec![Block::Origin(file.results.origin())];
     let mut places: Vec<(&str, &str)> = Vec::new();
     for row in rows {
         if !places.contains(&(&row.experiment, &row.to)) {
@@ -57,45 +66,43 @@ fn again(file: &Named, screen: Screen) -> String {
     }
     for (index, &(name, to)) in places.iter().enumerate() {
         let Ok(experiment) = experiments::find(name) else {
-            text += &format!("\n{name} to {to}: an experiment of another version of outpace\n");
+            let reason = format!("{name} to {to}: an experiment of another version of outpace");
+            blocks.push(Block::Warning(reason));
             continue;
         };
-        text += &format!("\n{}", table::table(experiment, to, rows).to_screen(screen));
+        let first = index == 0 || places[index - 1].0 != name;
+        if first {
+            blocks.push(Block::Heading {
+                title: format!("{name}: {}", experiment.question),
+                published: experiment.published.to_owned(),
+            });
+        }
+        blocks.push(Block::Table(table::table(experiment, to, rows)));
         let last = places.get(index + 1).is_none_or(|(next, _)| *next != name);
         if last {
-            let verdict = (experiment.verdict)(&Figures::new(name, rows));
-            text += &format!("\n{}", screen.paragraph(&verdict, 0));
+            blocks.push(Block::Verdict((experiment.verdict)(&Figures::new(
+                name, rows,
+            ))));
         }
     }
-    text
+    blocks
 }
 
-fn compared(files: &[Named], screen: Screen) -> String {
-    let mut text = String::new();
-    for file in files {
-        let machine = &file.results.machine;
-        let line = format!(
-            "{}: {}, {}, outpace {}",
-            file.name,
-            machine.summary(),
-            machine.date,
-            machine.outpace
-        );
-        text += &screen.faint(&screen.paragraph(&line, 0));
-    }
+fn compared(files: &[Named]) -> Vec<Block> {
+    let origin = |file: &Named| Block::Origin(format!("{}: {}", file.name, file.results.origin()));
+    let mut blocks: Vec<Block> = files.iter().map(origin).collect();
     let yardstick = Yardstick::of(files);
     if yardstick == Yardstick::Ratios {
-        text += &screen.paragraph(
-            "The machines differ: compared are the ratios to the baseline of the same run.",
-            0,
-        );
+        blocks.push(Block::Verdict(
+            "The machines differ: compared are the ratios to the baseline of the same run."
+                .to_owned(),
+        ));
     }
-    for table in comparison::tables(files, yardstick) {
-        text += &format!("\n{}", table.to_screen(screen));
-    }
-    text += &format!(
-        "\n{}",
-        screen.paragraph(&comparison::verdict(files, yardstick), 0)
+    blocks.extend(
+        comparison::tables(files, yardstick)
+            .into_iter()
+            .map(Block::Table),
     );
-    text
+    blocks.push(Block::Verdict(comparison::verdict(files, yardstick)));
+    blocks
 }

@@ -114,6 +114,16 @@ impl Row {
 }
 
 impl Results {
+    /// Where they come from, in a line.
+    pub(crate) fn origin(&self) -> String {
+        let Machine { date, outpace, .. } = &self.machine;
+        format!(
+            "{}, {date}, outpace {outpace}: {}",
+            self.machine.summary(),
+            self.command
+        )
+    }
+
     /// Writes the results so that the file is complete whenever it is looked at.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
         let said = |error: std::io::Error| Failure::failed(path.display(), error);

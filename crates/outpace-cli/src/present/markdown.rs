@@ -1,10 +1,29 @@
-//! The same tables in Markdown.
+//! A report in Markdown.
 
+use super::block::Block;
 use super::table::Table;
 
+/// The whole report.
+pub(crate) fn document(blocks: &[Block]) -> String {
+    blocks.iter().map(block).collect()
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Origin(text) => format!("{}\n\n", escaped(text)),
+        Block::Heading { title, published } => {
+            format!("## {}\n\n{}\n\n", escaped(title), escaped(published))
+        }
+        Block::Table(of) => table(of),
+        Block::Warning(text) => format!("> warning: {}\n\n", escaped(text)),
+        Block::Verdict(text) if text.is_empty() => String::new(),
+        Block::Verdict(text) => format!("{}\n\n", escaped(text)),
+    }
+}
+
 /// A table with its title and its notes.
-pub(crate) fn table(table: &Table) -> String {
-    let mut text = format!("### {}\n\n", table.title);
+fn table(table: &Table) -> String {
+    let mut text = format!("### {}\n\n", escaped(&table.title));
     if !table.lines.is_empty() {
         let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         text += &row(table
@@ -38,6 +57,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::experiments::find;
     use crate::measure::figures::rows_of;
 
@@ -48,7 +68,7 @@ mod tests {
             &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
         );
         let table = crate::present::table::table(find("lines").unwrap(), "pipe", &rows);
-        let text = super::table(&table);
+        let text = document(&[Block::Table(table)]);
         let bars: Vec<usize> = text
             .lines()
             .filter(|line| line.starts_with('|'))

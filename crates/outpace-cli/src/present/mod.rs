@@ -1,6 +1,8 @@
-//! What people see: tables, bars, progress, and the same in Markdown.
+//! What people see: tables, bars, progress, and the same in Markdown and HTML.
 
+pub(crate) mod block;
 pub(crate) mod comparison;
+pub(crate) mod html;
 pub(crate) mod markdown;
 pub(crate) mod progress;
 pub(crate) mod quantity;

@@ -36,8 +36,8 @@ impl Heading {
 pub(crate) struct Line {
     pub(crate) cells: Vec<String>,
     /// The length of its bar against the longest.
-    share: Option<f64>,
-    ours: bool,
+    pub(super) share: Option<f64>,
+    pub(super) ours: bool,
 }
 
 impl Line {
@@ -54,7 +54,7 @@ impl Line {
 /// A line below a table.
 pub(crate) struct Note {
     pub(crate) text: String,
-    wrong: bool,
+    pub(super) wrong: bool,
 }
 
 /// The table of an experiment's rows at one destination.
