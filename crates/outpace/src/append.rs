@@ -3,16 +3,15 @@
 // Where a function is `extern "C"`, that says to the compiler that it does not unwind.
 #![allow(improper_ctypes_definitions)]
 
+use crate::background::{Gap, SEGMENT};
 use crate::buffer::Buffer;
 use crate::drain::Patience;
 use crate::engine::{Engine, Locked, Mode, Segment, State};
 use crate::exit;
 use crate::flow::Published;
+use crate::flusher::Helper;
 use crate::sync::Ordering;
 use std::ptr;
-
-/// The capacity of a segment of a background queue.
-const SEGMENT: usize = 64 << 10;
 
 /// Where the guard's holder appends: it may keep this in registers between messages.
 #[derive(Clone, Copy)]
@@ -78,7 +77,8 @@ impl Engine {
         exit::install();
         let mut state = self.settle(self.lock_state());
         let small = state.capacity < 64 * bytes;
-        if small && !self.fits(&state, bytes) {
+        let over = state.mode == Mode::Background && self.pending(&state) + bytes > state.capacity;
+        if (small && !self.fits(&state, bytes)) || (over && state.drops()) {
             return Answer {
                 start: ptr::null_mut(),
                 ..self.answer(&state)
@@ -98,14 +98,19 @@ impl Engine {
         if state.failure.is_some() {
             return self.finish(state);
         }
-        state = if state.mode == Mode::Background {
+        state = if state.drops() {
+            let (state, admitted) = self.admit(state, bytes.len());
+            if admitted {
+                self.append_whole(state, bytes)
+            } else {
+                state
+            }
+        } else if state.mode == Mode::Background {
             self.append_pieces(state, bytes)
         } else if bytes.len() > state.tail.buffer.capacity().max(state.capacity) {
             self.write_through(state, bytes)
         } else {
-            let state = self.room(state, bytes.len());
-            self.put(&state, bytes, Published::message);
-            state
+            self.append_whole(state, bytes)
         };
         self.finish(state)
     }
@@ -122,12 +127,23 @@ impl Engine {
             state.counts.messages += 1;
         }
         if state.failure.is_none() && !bytes.is_empty() {
+            if !state.drops() {
+                while self.pending(&state) + bytes.len() > self.nested_capacity(&state)
+                    && self.pending(&state) > 0
+                {
+                    self.queue_tail(&mut state);
+                    self.spill_incoming(&mut state);
+                    state = self.make_progress(state);
+                }
+            }
             self.queue_tail(&mut state);
-            let start = state.tail.start + self.flow.published().offset() as u64;
-            state.queue(start, bytes);
-            state.tail.start += bytes.len() as u64;
-            while (self.accepted(&state) - state.drained) as usize > self.nested_capacity(&state) {
-                state = self.make_progress(state);
+            let start = self.accepted(&state);
+            if state.drops() && self.pending(&state) + bytes.len() > state.capacity {
+                state.counts.messages -= 1;
+                state.drop_newest(bytes.len());
+            } else {
+                state.queue(bytes);
+                state.tail_start += bytes.len() as u64;
             }
             state = self.dispatch(state);
             // `Line` looks for newlines in the tail only.
@@ -179,6 +195,13 @@ impl Engine {
         self.flow.set_published(count(at, bytes.len()));
     }
 
+    /// Makes room for a message and appends it.
+    fn append_whole<'a>(&'a self, state: Locked<'a>, bytes: &[u8]) -> Locked<'a> {
+        let state = self.room(state, bytes.len());
+        self.put(&state, bytes, Published::message);
+        state
+    }
+
     /// Appends to the queue, in pieces if need be; they stay together, because the guard is held.
     fn append_pieces<'a>(&'a self, mut state: Locked<'a>, bytes: &[u8]) -> Locked<'a> {
         let mut rest = bytes;
@@ -202,13 +225,15 @@ impl Engine {
         if state.tail.drained < end {
             let published = Segment {
                 buffer: state.tail.buffer.alias(),
-                start: state.tail.start,
                 drained: state.tail.drained,
                 end,
-                appendable: false,
+                whole: false,
+                ..Segment::EMPTY
             };
-            state.closed.push_back(published);
+            let pending = self.pending(state);
+            state.close_segment(published, pending);
             state.tail.drained = end;
+            state.tail.whole = false;
             state.looked = end;
         }
     }
@@ -221,13 +246,17 @@ impl Engine {
                 self.give_up(&mut state);
             }
             let all = self.accepted(&state);
-            let pending = (all - state.drained) as usize;
-            let background = state.mode == Mode::Background;
-            let in_budget = !background || pending + bytes <= state.capacity || pending == 0;
-            if in_budget && self.fits(&state, bytes) {
+            if state.mode == Mode::Background && state.failure.is_none() {
+                state = self.admit(state, bytes).0;
+                if !self.fits(&state, bytes) {
+                    self.begin_tail(&mut state, bytes);
+                }
                 return state;
             }
-            if in_budget && (pending == 0 || background) {
+            if self.fits(&state, bytes) {
+                return state;
+            }
+            if state.drained == all {
                 self.begin_tail(&mut state, bytes);
             } else {
                 state = self.make_progress(state);
@@ -242,7 +271,7 @@ impl Engine {
         // SAFETY: published, and the guard's holder, who asks, alone begins the tail anew.
         let new = unsafe { state.tail.buffer.published(from, to) };
         let newline = new.iter().rposition(|&byte| byte == b'\n')?;
-        Some(state.tail.start + (from + newline) as u64)
+        Some(state.tail_start + (from + newline) as u64)
     }
 
     /// Has some of what is pending drained, by whoever does that.
@@ -258,7 +287,7 @@ impl Engine {
     /// and it is of the right size, else in another one, behind it. Called by the guard's holder.
     pub(crate) fn begin_tail(&self, state: &mut State, bytes: usize) {
         let capacity = match state.mode {
-            Mode::Background => state.capacity.min(SEGMENT),
+            Mode::Background => state.segment_capacity(),
             _ => state.capacity,
         };
         let capacity = capacity.max(bytes);
@@ -269,21 +298,34 @@ impl Engine {
     }
 
     /// Moves what is in the tail to the closed segments and leaves it empty.
-    fn close_tail(&self, state: &mut State) {
+    pub(crate) fn close_tail(&self, state: &mut State) {
         let at = self.flow.published();
         state.counts.messages += at.messages();
         state.looked = 0;
-        let next = state.tail.start + at.offset() as u64;
-        // Closed segments may be aliases of this memory: then it is kept until they are drained.
-        if state.tail.drained < at.offset() || !state.closed.is_empty() {
+        let pending = self.pending(state);
+        state.tail_start += at.offset() as u64;
+        if state.tail.drained < at.offset() {
             state.tail.end = at.offset();
+            state.tail.messages = at.messages();
             let full = std::mem::replace(&mut state.tail, Segment::EMPTY);
-            state.closed.push_back(full);
+            state.close_segment(full, pending);
+            state.pop_drained();
             let spare = state.helper.spare.pop().unwrap_or(Buffer::EMPTY);
             self.replace_tail(state, spare);
+            if state.mode == Mode::Background {
+                self.spill_incoming(state);
+                if pending > state.capacity / 4 {
+                    // The helper need not wait for its interval to end.
+                    self.wake_helper(state);
+                }
+            }
         }
-        state.tail.start = next;
+        if state.tail.drained > 0 && !state.tail.buffer.is_alone() {
+            // An alias of it is still to be drained.
+            self.replace_tail(state, Buffer::EMPTY);
+        }
         state.tail.drained = 0;
+        state.tail.whole = true;
         self.flow.set_published(Published::START);
     }
 
@@ -297,35 +339,75 @@ impl Engine {
         if state.mode != Mode::Background {
             return usize::MAX;
         }
-        let pending = (self.accepted(state) - state.drained) as usize;
-        self.flow.published().offset() + state.capacity.saturating_sub(pending)
+        let left = state.capacity.saturating_sub(self.pending(state));
+        self.flow.published().offset() + left
     }
 }
 
 impl State {
     /// Appends bytes behind the closed segments: to the last of them, if it is its own and has room.
-    fn queue(&mut self, start: u64, bytes: &[u8]) {
-        if let Some(last) = self.closed.back_mut()
+    fn queue(&mut self, bytes: &[u8]) {
+        if let Some(last) = self.last_segment()
             && last.appendable
-            && last.start + last.end as u64 == start
             && bytes.len() <= last.buffer.capacity() - last.end
         {
             // SAFETY: with the state locked nobody else appends to it, and what is published of a
             // closed segment ends at `end`.
             unsafe { last.buffer.put(last.end, bytes) };
             last.end += bytes.len();
+            last.messages += 1;
             return;
         }
+        let segment = Segment {
+            appendable: true,
+            messages: 1,
+            ..Segment::of(bytes)
+        };
+        self.close_segment(segment, 0);
+    }
+
+    /// Lets go of the segments at the front that are drained.
+    pub(crate) fn pop_drained(&mut self) {
+        self.pop_drained_with(Helper::keep_spare);
+    }
+
+    /// The same, but `finish` gets their memory.
+    pub(crate) fn pop_drained_with(&mut self, mut finish: impl FnMut(&mut Helper, Buffer)) {
+        while self.closed.front().is_some_and(Segment::is_drained) {
+            let done = self.closed.pop_front().expect("the front is there");
+            finish(&mut self.helper, done.buffer);
+        }
+    }
+}
+
+impl Segment {
+    /// A segment with a copy of the bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         let buffer = Buffer::with_capacity(bytes.len().max(4096));
         // SAFETY: nobody else knows of the buffer yet.
         unsafe { buffer.put(0, bytes) };
-        let end = bytes.len();
-        self.closed.push_back(Segment {
+        Segment {
             buffer,
-            start,
-            drained: 0,
-            end,
-            appendable: true,
-        });
+            end: bytes.len(),
+            ..Segment::EMPTY
+        }
+    }
+
+    pub(crate) fn gap(gap: Gap) -> Self {
+        Segment {
+            gap: Some(gap),
+            ..Segment::EMPTY
+        }
+    }
+
+    fn is_drained(&self) -> bool {
+        self.drained == self.end && self.gap.is_none()
+    }
+
+    /// What is still to be drained of a closed segment. It stays until it is counted as drained, which
+    /// only the one does who asks for it.
+    pub(crate) fn pending_bytes<'a>(&self) -> &'a [u8] {
+        // SAFETY: published; see above.
+        unsafe { self.buffer.published(self.drained, self.end) }
     }
 }

@@ -7,64 +7,56 @@
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 pub(crate) struct Buffer {
-    start: NonNull<u8>,
+    start: *mut u8,
     capacity: usize,
-    /// Whether the memory is freed with this, else with the buffer that this is an alias of.
-    owned: bool,
+    /// What is freed when the last alias is gone.
+    memory: Option<Arc<Memory>>,
 }
 
-// SAFETY: owns its memory; access to the bytes is by raw pointers, whose users state their case.
+// SAFETY: access to the bytes is by raw pointers, whose users state their case.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
     /// No memory and no capacity.
     pub(crate) const EMPTY: Buffer = Buffer {
-        start: NonNull::dangling(),
+        start: ptr::dangling_mut(),
         capacity: 0,
-        owned: false,
+        memory: None,
     };
 
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         if capacity == 0 {
             return Self::EMPTY;
         }
-        let layout = Self::layout(capacity);
-        // SAFETY: the layout's size is not 0.
-        let start = unsafe { alloc(layout) };
-        match NonNull::new(start) {
-            Some(start) => Buffer {
-                start,
-                capacity,
-                owned: true,
-            },
-            None => handle_alloc_error(layout),
+        let memory = Memory::with_capacity(capacity);
+        Buffer {
+            start: memory.start.as_ptr(),
+            capacity,
+            memory: Some(Arc::new(memory)),
         }
     }
 
-    fn layout(capacity: usize) -> Layout {
-        // A page, so that the kernel's copy starts aligned; a cache line for the small ones.
-        let align = if capacity >= 4096 { 4096 } else { 64 };
-        Layout::from_size_align(capacity, align).expect("a capacity is at most 1 GiB")
-    }
-
-    /// The same memory. What is published of it may be read through the alias until it is drained;
-    /// and whoever has the buffer keeps it until then.
+    /// The same memory, to read what is published of it.
     pub(crate) fn alias(&self) -> Self {
         Buffer {
-            owned: false,
-            ..*self
+            start: self.start,
+            capacity: self.capacity,
+            memory: self.memory.clone(),
         }
     }
 
-    /// Whether this is more than an alias.
-    pub(crate) fn is_owned(&self) -> bool {
-        self.owned
+    /// Whether nobody else reads from the memory: then it can be filled anew.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.memory
+            .as_ref()
+            .is_some_and(|memory| Arc::strong_count(memory) == 1)
     }
 
     pub(crate) fn start(&self) -> *mut u8 {
-        self.start.as_ptr()
+        self.start
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -94,12 +86,35 @@ impl Buffer {
     }
 }
 
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        if self.owned {
-            // SAFETY: allocated with this layout.
-            unsafe { dealloc(self.start(), Self::layout(self.capacity)) };
+struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: nobody accesses the bytes through this.
+unsafe impl Send for Memory {}
+// SAFETY: the same.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn with_capacity(capacity: usize) -> Self {
+        // A page, so that the kernel's copy starts aligned; a cache line for the small ones.
+        let align = if capacity >= 4096 { 4096 } else { 64 };
+        let layout = Layout::from_size_align(capacity, align).expect("a capacity is at most 1 GiB");
+        assert!(capacity > 0);
+        // SAFETY: the layout's size is not 0.
+        let start = unsafe { alloc(layout) };
+        match NonNull::new(start) {
+            Some(start) => Memory { start, layout },
+            None => handle_alloc_error(layout),
         }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::sys::Destination;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -62,6 +63,18 @@ pub enum Overflow {
     /// The caller waits until there is room. Nothing is lost.
     #[default]
     Block,
+    /// The message is dropped.
+    DropNewest,
+    /// The oldest messages that wait are dropped to make room for it.
+    DropOldest,
+    /// What does not fit into memory goes to a file without a name, and from there to the destination.
+    /// Nothing is lost: at the limit, or when the file cannot take more, the caller waits.
+    Spill {
+        /// Where the file is made.
+        directory: PathBuf,
+        /// Bytes in the file at most.
+        limit: u64,
+    },
 }
 
 impl Buffering {

@@ -76,20 +76,19 @@ impl State {
     }
 
     /// Counts `bytes` at the front of the queue as drained, and hands over the memory that is then free.
-    fn advance(&mut self, bytes: usize, mut finish: impl FnMut(&mut Helper, Buffer)) {
-        self.drained += bytes as u64;
-        let Some(front) = self.closed.front_mut() else {
-            self.tail.drained += bytes;
-            return;
-        };
-        front.drained += bytes;
-        while self
-            .closed
-            .front()
-            .is_some_and(|front| front.drained == front.end)
-        {
-            let done = self.closed.pop_front().expect("the front is there");
-            finish(&mut self.helper, done.buffer);
+    fn advance(&mut self, bytes: usize, finish: impl FnMut(&mut Helper, Buffer)) {
+        match self.closed.front_mut() {
+            Some(front) => {
+                front.drained += bytes;
+                if !front.marker {
+                    self.drained += bytes as u64;
+                }
+                self.pop_drained_with(finish);
+            }
+            None => {
+                self.drained += bytes as u64;
+                self.tail.drained += bytes;
+            }
         }
     }
 }
@@ -100,13 +99,24 @@ impl Engine {
     pub(crate) fn drain<'a>(
         &'a self,
         state: Locked<'a>,
-        until: u64,
+        mut until: u64,
         patience: Patience,
     ) -> Locked<'a> {
         let Ok(mut state) = self.begin_drain(state, until, patience) else {
             return self.lock_state();
         };
-        while state.drained < until && state.failure.is_none() {
+        loop {
+            state = self.mark_gap(state);
+            // Dropped messages are not waited for.
+            until = until.min(self.accepted(&state));
+            let done = state.drained >= until && !state.has_gap();
+            if done || state.failure.is_some() {
+                break;
+            }
+            if state.closed_is_followed_by_file() {
+                state = self.read_back(state);
+                continue;
+            }
             let front = self.front(&state, until);
             let Some((next, result)) = self.write_some(state, front, &[], patience) else {
                 state = self.lock_state();
@@ -114,7 +124,10 @@ impl Engine {
             };
             state = next;
             match result {
-                Ok(written) => state.advance(written, Helper::keep_spare),
+                Ok(written) => {
+                    state.at_line_start = front[written - 1] == b'\n';
+                    state.advance(written, Helper::keep_spare);
+                }
                 Err(error) => self.fail(&mut state, error),
             }
             self.tell_progress(&state);
@@ -159,6 +172,11 @@ impl Engine {
         let all = self.accepted(&state);
         moved = Instant::now();
         while state.drained < all && state.failure.is_none() && !state.closed_for_good {
+            // A marker takes memory, and so does the way back from a file.
+            state.forget_gap();
+            if state.closed_is_followed_by_file() {
+                return;
+            }
             let front = self.front(&state, all);
             if moved.elapsed() >= limit || !self.output.wait_writable(Some(limit)) {
                 return;
@@ -182,13 +200,20 @@ impl Engine {
         };
         let mut rest = bytes;
         loop {
+            state = self.mark_gap(state);
+            if state.closed_is_followed_by_file() && state.failure.is_none() {
+                state = self.read_back(state);
+                continue;
+            }
             let all = self.accepted(&state);
             let pending = (all - state.drained) as usize;
-            if state.failure.is_some() || (pending == 0 && rest.is_empty()) {
+            let done = pending == 0 && rest.is_empty() && !state.has_gap();
+            if state.failure.is_some() || done {
                 break;
             }
             let front = self.front(&state, all);
-            let behind = if front.len() == pending { rest } else { &[] };
+            let is_last = front.len() == pending && !state.has_gap();
+            let behind = if is_last { rest } else { &[] };
             let Some((next, result)) = self.write_some(state, front, behind, Patience::Forever)
             else {
                 unreachable!("patience without end");
@@ -196,12 +221,18 @@ impl Engine {
             state = next;
             match result {
                 Ok(written) => {
-                    let buffered = written.min(pending);
+                    let buffered = written.min(front.len());
                     state.advance(buffered, Helper::keep_spare);
                     let direct = written - buffered;
+                    let last = if direct > 0 {
+                        rest[direct - 1]
+                    } else {
+                        front[buffered - 1]
+                    };
+                    state.at_line_start = last == b'\n';
                     rest = &rest[direct..];
                     state.drained += direct as u64;
-                    state.tail.start += direct as u64;
+                    state.tail_start += direct as u64;
                 }
                 Err(error) => self.fail(&mut state, error),
             }
@@ -239,7 +270,8 @@ impl Engine {
         if state.failure.is_some() {
             self.give_up(&mut state);
         }
-        if state.drained >= until || state.failure.is_some() || state.closed_for_good {
+        let done = state.drained >= until && !state.has_gap();
+        if done || state.failure.is_some() || state.closed_for_good {
             return Err(());
         }
         state.drainer = me;
@@ -271,7 +303,7 @@ impl Engine {
         state
     }
 
-    fn tell_progress(&self, state: &State) {
+    pub(crate) fn tell_progress(&self, state: &State) {
         if state.waiters > 0 {
             self.progress.notify_all();
         }
@@ -283,10 +315,12 @@ impl Engine {
     /// them as drained.
     fn front<'b>(&self, state: &State, until: u64) -> &'b [u8] {
         let (segment, end) = match state.closed.front() {
+            Some(marker) if marker.marker => return marker.pending_bytes(),
             Some(segment) => (segment, segment.end),
             None => (&state.tail, self.flow.published().offset()),
         };
-        let end = end.min(usize::try_from(until - segment.start).unwrap_or(usize::MAX));
+        let wanted = usize::try_from(until - state.drained).unwrap_or(usize::MAX);
+        let end = end.min(segment.drained.saturating_add(wanted));
         // SAFETY: published; only the drainer frees or lets go of what is not drained.
         unsafe { segment.buffer.published(segment.drained, end) }
     }
@@ -356,7 +390,7 @@ impl Engine {
     }
 
     /// Nothing is written after an error; what is pending is given up.
-    fn fail(&self, state: &mut State, error: io::Error) {
+    pub(crate) fn fail(&self, state: &mut State, error: io::Error) {
         state.failure = Some(Failure {
             error,
             on_broken_pipe: state.on_broken_pipe,
@@ -371,20 +405,8 @@ impl Engine {
         // Nobody is writing from the memory: a failed stream has no drain but the one that failed.
         debug_assert!(state.failure.is_some());
         state.closed.clear();
+        state.clear_spill();
         state.tail.drained = self.flow.published().offset();
         state.drained = self.accepted(state);
-    }
-
-    /// Waits, in the background mode, until the helper has made progress.
-    pub(crate) fn wait_for_progress<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
-        if !self.wake_helper(&mut state) {
-            let all = self.accepted(&state);
-            return self.drain(state, all, Patience::Forever);
-        }
-        let begun = Instant::now();
-        let mut state = self.wait(state, None);
-        let waited = begun.elapsed();
-        state.counts.longest_wait = state.counts.longest_wait.max(waited);
-        state
     }
 }

@@ -11,13 +11,15 @@
 //!
 //! Lock order: guard, then state of stdout, then state of stderr, then of other streams.
 
+use crate::background::{Gap, GapMarker};
 use crate::buffer::Buffer;
-use crate::buffering::Buffering;
+use crate::buffering::{Buffering, Overflow};
 use crate::drain::{Failure, Patience};
 use crate::exit;
 use crate::flow::Flow;
 use crate::flusher::Helper;
 use crate::lock::Lock;
+use crate::spill::Spill;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys::{Destination, Identity, Output};
 use std::collections::VecDeque;
@@ -56,6 +58,8 @@ pub(crate) struct Engine {
     pub(crate) progress: Condvar,
     /// There is something for the helper to do.
     pub(crate) wake: Condvar,
+    /// There is something for the thread that spills to do.
+    pub(crate) spilled: Condvar,
     pub(crate) output: Output,
     pub(crate) role: Role,
     /// Itself, for the helper to keep alive; nothing for the standard streams, which live for ever.
@@ -91,10 +95,21 @@ pub(crate) struct State {
     pub(crate) mode: Mode,
     /// The capacity in force: of the tail, or of the whole queue in the background.
     pub(crate) capacity: usize,
+    /// What happens when a background queue is full.
+    pub(crate) overflow: Overflow,
+    pub(crate) gap_marker: GapMarker,
+    /// How long the exit drain waits without progress where messages may be dropped.
+    pub(crate) exit_timeout: Duration,
 
     // The bytes.
     pub(crate) closed: VecDeque<Segment>,
     pub(crate) tail: Segment,
+    /// The stream offset of the tail's first byte.
+    pub(crate) tail_start: u64,
+    /// What does not fit into memory.
+    pub(crate) spill: Spill,
+    /// Whether the last byte that was written ended a line.
+    pub(crate) at_line_start: bool,
     /// Bytes handed to the kernel, or given up, since the stream began.
     pub(crate) drained: u64,
     /// Where `Line` goes on looking for newlines, in the tail.
@@ -132,14 +147,20 @@ pub(crate) enum OnBrokenPipe {
 /// A stretch of the stream's bytes in memory.
 pub(crate) struct Segment {
     pub(crate) buffer: Buffer,
-    /// The stream offset of the buffer's first byte.
-    pub(crate) start: u64,
     /// How far it is drained.
     pub(crate) drained: usize,
     /// How far it is filled, once closed; the tail's is in `flow`.
     pub(crate) end: usize,
     /// Whether further messages may be put behind its end.
     pub(crate) appendable: bool,
+    /// Whether it has whole messages only, and its memory to itself: then it may be dropped.
+    pub(crate) whole: bool,
+    /// How many messages it has, once closed, if `whole`.
+    pub(crate) messages: u64,
+    /// Its bytes mark a gap, and are not part of the stream's length.
+    pub(crate) marker: bool,
+    /// It has no bytes, but stands for messages that were dropped here.
+    pub(crate) gap: Option<Gap>,
 }
 
 impl State {
@@ -152,20 +173,45 @@ impl State {
 impl Segment {
     pub(crate) const EMPTY: Segment = Segment {
         buffer: Buffer::EMPTY,
-        start: 0,
         drained: 0,
         end: 0,
         appendable: false,
+        whole: true,
+        messages: 0,
+        marker: false,
+        gap: None,
     };
 }
 
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Counts {
     /// Messages before those that `flow` counts.
     pub(crate) messages: u64,
     pub(crate) writes: u64,
     pub(crate) longest_wait: Duration,
+    pub(crate) dropped: Gap,
+    /// Dropped messages that were never in the queue.
+    pub(crate) refused: u64,
+    /// Bytes that went through the file.
+    pub(crate) spilled: u64,
 }
+
+impl Counts {
+    const NONE: Counts = Counts {
+        messages: 0,
+        writes: 0,
+        longest_wait: Duration::ZERO,
+        dropped: Gap {
+            messages: 0,
+            bytes: 0,
+        },
+        refused: 0,
+        spilled: 0,
+    };
+}
+
+/// How long the exit drain waits without progress where messages may be dropped.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) type Locked<'a> = MutexGuard<'a, State>;
 
@@ -183,8 +229,14 @@ impl Engine {
                 stale: true,
                 mode: Mode::Unbuffered,
                 capacity: 0,
+                overflow: Overflow::Block,
+                gap_marker: GapMarker::Standard,
+                exit_timeout: EXIT_TIMEOUT,
                 closed: VecDeque::new(),
                 tail: Segment::EMPTY,
+                tail_start: 0,
+                spill: Spill::NONE,
+                at_line_start: true,
                 drained: 0,
                 looked: 0,
                 last: None,
@@ -199,14 +251,11 @@ impl Engine {
                 closed_for_good: false,
                 exiting: false,
                 helper: Helper::NONE,
-                counts: Counts {
-                    messages: 0,
-                    writes: 0,
-                    longest_wait: Duration::ZERO,
-                },
+                counts: Counts::NONE,
             }),
             progress: Condvar::new(),
             wake: Condvar::new(),
+            spilled: Condvar::new(),
             output,
             role,
             this: Weak::new(),
@@ -243,7 +292,7 @@ impl Engine {
 
     /// Bytes accepted since the stream began.
     pub(crate) fn accepted(&self, state: &State) -> u64 {
-        state.tail.start + self.flow.published().offset() as u64
+        state.tail_start + self.flow.published().offset() as u64
     }
 
     /// Messages accepted since the stream began.
@@ -285,6 +334,25 @@ impl Engine {
         state.tell_failure().map_or(Ok(()), Err)
     }
 
+    /// The same, until `deadline`: on the helper's time.
+    pub(crate) fn flush_until(&self, deadline: Instant) -> io::Result<()> {
+        let mut state = self.lock_state();
+        let all = self.accepted(&state);
+        while state.drained < all.min(self.accepted(&state)) && state.failure.is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            state = if state.mode.has_helper() && self.wake_helper(&mut state) {
+                self.hurry_helper(&mut state);
+                self.wait(state, Some(left))
+            } else {
+                self.drain(state, all, Patience::Stalled(left))
+            };
+        }
+        state.tell_failure().map_or(Ok(()), Err)
+    }
+
     /// Forgets a failure: what is written from now on is written again.
     pub(crate) fn clear_error(&self) {
         let mut state = self.lock_state();
@@ -304,6 +372,8 @@ impl Engine {
         let mut state = self.lock_state();
         state.closed_for_good = true;
         state.helper.stop = true;
+        state.spill.stop = true;
+        self.spilled.notify_all();
         self.flow.close();
         self.wake.notify_all();
         result
@@ -314,6 +384,7 @@ impl Engine {
     pub(crate) fn reset_after_fork(&self, state: &mut State) {
         let at = self.flow.published();
         state.closed.clear();
+        state.spill.forget_after_fork();
         state.tail.drained = at.offset();
         state.looked = at.offset();
         state.drained = self.accepted(state);

@@ -2,6 +2,7 @@
 //! nobody reads any more.
 #![allow(unsafe_code)]
 
+use crate::background::Size;
 use crate::drain::{Failure, Patience};
 use crate::engine::{Engine, EngineRef, Role};
 use crate::init::LAST_WORDS;
@@ -65,12 +66,25 @@ fn at_exit(status: Option<i32>) {
     for engine in all_streams() {
         // Published bytes need no guard, so a guard that is held or leaked is not waited for.
         let state = engine.lock_state();
+        // Where messages may be dropped anyway, a reader that stands still does not hold up the end.
+        let patience = if state.drops() {
+            Patience::Stalled(state.exit_timeout)
+        } else {
+            Patience::Forever
+        };
         let all = engine.accepted(&state);
-        let mut state = engine.drain(state, all, Patience::Forever);
+        let mut state = engine.drain(state, all, patience);
         state.exiting = true;
         engine.flow.close_and_look();
         let all = engine.accepted(&state);
-        state = engine.drain(state, all, Patience::Forever);
+        state = engine.drain(state, all, patience);
+        let lost = engine.accepted(&state) - state.drained;
+        if lost > 0 && state.drops() {
+            let (name, lost) = (engine.role.name(), Size(lost));
+            report(&format!(
+                "{name}: {lost} were not written: the reader stands still"
+            ));
+        }
         let Some(failure) = state.failure.as_mut().filter(|failure| !failure.told) else {
             continue;
         };

@@ -58,7 +58,7 @@ impl Helper {
     }
 
     pub(crate) fn keep_spare(&mut self, buffer: Buffer) {
-        if self.spare.len() < SPARES && buffer.is_owned() {
+        if self.spare.len() < SPARES && buffer.is_alone() {
             self.spare.push(buffer);
         }
     }
@@ -110,7 +110,7 @@ impl Engine {
         state.helper.active = false;
         // Every author of a message that is published after this look has to ask.
         let published = self.flow.close_and_look();
-        let pending = state.tail.start + published.offset() as u64 > state.drained;
+        let pending = state.tail_start + published.offset() as u64 > state.drained;
         if pending && state.mode.has_helper() {
             state.helper.active = true;
         } else {
@@ -155,7 +155,7 @@ fn run(engine: EngineRef) {
             continue;
         }
         let all = engine.accepted(&state);
-        if state.drained < all {
+        if state.drained < all || state.has_gap() {
             state = engine.stdout_first(state);
             state = engine.drain(state, all, Patience::Forever);
         }

@@ -95,6 +95,7 @@
 #![cfg(not(loom))]
 
 mod append;
+mod background;
 mod barrier;
 mod buffer;
 mod buffering;
@@ -117,11 +118,13 @@ mod message;
 mod policy;
 pub mod raw;
 mod settings;
+mod spill;
 mod stream;
 mod sync;
 mod sys;
 pub mod text;
 
+pub use background::{Gap, GapMarker};
 pub use buffering::{Buffering, Overflow, ParseBufferingError};
 pub use command::CommandExt;
 pub use guard::Guard;

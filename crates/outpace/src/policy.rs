@@ -1,7 +1,7 @@
 //! Deciding: which policy is in force, and what it does about the messages that were just published.
 
 use crate::barrier;
-use crate::buffering::{Buffering, MAX_CAPACITY, Overflow, capacity_for};
+use crate::buffering::{Buffering, MAX_CAPACITY, capacity_for};
 use crate::drain::Patience;
 use crate::engine::{Engine, Locked, Mode, Role, State};
 use crate::lock::{Entry, thread_id};
@@ -41,10 +41,10 @@ impl Engine {
                 let max_delay = max_delay.min(LONGEST_DELAY);
                 (Mode::Prompt { max_delay }, by_destination(capacity))
             }
-            Buffering::Background {
-                capacity,
-                overflow: Overflow::Block,
-            } => (Mode::Background, by_destination(capacity)),
+            Buffering::Background { capacity, overflow } => {
+                state.overflow = overflow;
+                (Mode::Background, capacity)
+            }
         };
         let all = self.accepted(&state);
         if state.helper.active {

@@ -1,14 +1,15 @@
 //! What the user holds: handles to streams, and guards.
 
+use crate::background::GapMarker;
 use crate::buffering::Buffering;
-use crate::engine::{Engine, OnBrokenPipe, Role};
+use crate::engine::{Counts, Engine, OnBrokenPipe, Role};
 use crate::guard::{Guard, with_text};
 use crate::policy::assert_valid;
 use crate::sys::Output;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) static STDOUT: Engine = Engine::new(Role::Stdout, Output::STDOUT, None);
 pub(crate) static STDERR: Engine = Engine::new(Role::Stderr, Output::STDERR, None);
@@ -90,6 +91,8 @@ pub enum BrokenPipe {
 }
 
 /// Counters of a stream since it began.
+///
+/// What is accepted is written, queued, dropped, or (after an error) given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -97,10 +100,17 @@ pub struct Stats {
     pub messages_accepted: u64,
     /// Bytes that callers have written.
     pub bytes_accepted: u64,
-    /// Bytes that the kernel has accepted (or that were given up after an error).
+    /// Bytes that the kernel has accepted (or that were given up after an error), gap markers not
+    /// counted.
     pub bytes_written: u64,
-    /// Bytes that wait to be handed to the kernel.
+    /// Bytes that wait to be handed to the kernel, in memory and in the spill file.
     pub bytes_queued: u64,
+    /// Messages that [`Overflow::DropNewest`](crate::Overflow) and `DropOldest` have dropped.
+    pub messages_dropped: u64,
+    /// Bytes of these messages.
+    pub bytes_dropped: u64,
+    /// Bytes that went through the spill file.
+    pub bytes_spilled: u64,
     /// System calls that wrote.
     pub write_calls: u64,
     /// The longest that a caller waited for room in a background queue.
@@ -117,6 +127,26 @@ macro_rules! handle {
             /// The error that made the stream fail, if it has.
             pub fn flush(&self) -> io::Result<()> {
                 self.engine().flush()
+            }
+
+            /// The same, but gives up at `deadline`, with what is left still queued.
+            ///
+            /// # Errors
+            ///
+            /// [`TimedOut`](io::ErrorKind::TimedOut), or the error that made the stream fail.
+            pub fn flush_until(&self, deadline: Instant) -> io::Result<()> {
+                self.engine().flush_until(deadline)
+            }
+
+            /// Chooses the text that takes the place of dropped messages.
+            pub fn gap_marker(&self, marker: GapMarker) {
+                self.engine().lock_state().gap_marker = marker;
+            }
+
+            /// Chooses how long the drain at exit waits for a reader that stands still, where messages
+            /// may be dropped (else it waits for as long as the reader lives). By default 5 s.
+            pub fn exit_timeout(&self, timeout: Duration) {
+                self.engine().lock_state().exit_timeout = timeout;
             }
 
             /// Chooses the buffering, before all other sources of it. Takes effect at the next message
@@ -272,14 +302,25 @@ handle!([F] Stream<F>);
 
 fn stats(engine: &Engine) -> Stats {
     let state = engine.lock_state();
-    let accepted = engine.accepted(&state);
+    let Counts {
+        dropped,
+        spilled,
+        writes,
+        longest_wait,
+        ..
+    } = state.counts;
+    let taken = engine.accepted(&state);
+    let (written, queued) = (state.drained, taken - state.drained);
     Stats {
-        messages_accepted: engine.messages(&state),
-        bytes_accepted: accepted,
-        bytes_written: state.drained,
-        bytes_queued: accepted - state.drained,
-        write_calls: state.counts.writes,
-        longest_wait: state.counts.longest_wait,
+        messages_accepted: engine.messages(&state) + state.counts.refused,
+        bytes_accepted: written + queued + dropped.bytes,
+        bytes_written: written,
+        bytes_queued: queued,
+        messages_dropped: dropped.messages,
+        bytes_dropped: dropped.bytes,
+        bytes_spilled: spilled,
+        write_calls: writes,
+        longest_wait,
     }
 }
 

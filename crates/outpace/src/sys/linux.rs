@@ -2,7 +2,10 @@
 #![allow(unsafe_code)]
 
 pub(crate) use super::unix::*;
-use std::os::fd::RawFd;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
 /// The number of bytes that fit into a pipe.
@@ -104,4 +107,30 @@ pub(crate) fn at_exit(run: fn(Option<i32>)) {
     }
     // SAFETY: `call` lives as long as the process and takes what it is given here.
     unsafe { on_exit(call, run as *mut libc::c_void) };
+}
+
+/// A file for reading and writing that has no name (`O_TMPFILE`, where the file system has it).
+pub(crate) fn unnamed_file(directory: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_TMPFILE)
+        .mode(0o600)
+        .open(directory)
+        .or_else(|_| super::unlinked_file(directory))
+}
+
+/// Gives the space of bytes that are not needed any more back to the file system, where it can take it.
+pub(crate) fn forget_range(file: &File, at: u64, length: u64) {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: touches no memory of ours.
+    unsafe {
+        libc::fallocate(
+            file.as_raw_fd(),
+            mode,
+            at as libc::off_t,
+            length as libc::off_t,
+        )
+    };
 }

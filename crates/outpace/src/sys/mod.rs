@@ -4,6 +4,9 @@
 //! pipe. `portable.rs` makes do with `std::io`; it serves Windows, and with `--cfg outpace_portable`
 //! any system, which is how it is tested.
 
+use std::fs::File;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 #[cfg(all(target_os = "linux", not(outpace_portable)))]
@@ -60,5 +63,55 @@ fn poll_millis(timeout: Option<Duration>) -> i32 {
     match timeout {
         None => -1,
         Some(timeout) => i32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX),
+    }
+}
+
+/// Reads all of `bytes` at the offset `at`, whatever the file's own offset is.
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_exact_at(file, bytes, at);
+    #[cfg(not(unix))]
+    {
+        use std::io::{Read, Seek, SeekFrom};
+        let mut file = file;
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(bytes)
+    }
+}
+
+/// Writes all of `bytes` at the offset `at`.
+pub(crate) fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);
+    #[cfg(not(unix))]
+    {
+        use std::io::{Seek, SeekFrom, Write};
+        let mut file = file;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)
+    }
+}
+
+/// A file for reading and writing that has no name, or loses it at once.
+fn unlinked_file(directory: &Path) -> io::Result<File> {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = directory.join(format!(".outpace-{}-{number}", std::process::id()));
+        match File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+        {
+            Ok(file) => {
+                // Where an open file cannot be unlinked, its name stays.
+                let _ = std::fs::remove_file(&path);
+                return Ok(file);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
     }
 }

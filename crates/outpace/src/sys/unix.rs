@@ -142,6 +142,11 @@ pub(crate) fn end_by_sigpipe() -> ! {
 
 #[cfg(not(target_os = "linux"))]
 mod other {
+    pub(crate) use crate::sys::unlinked_file as unnamed_file;
+
+    /// The space stays taken until the file is gone.
+    pub(crate) fn forget_range(_file: &std::fs::File, _at: u64, _length: u64) {}
+
     /// The capacity of a pipe cannot be asked.
     pub(crate) fn pipe_capacity(_fd: std::os::fd::RawFd) -> Option<usize> {
         None

@@ -1,0 +1,341 @@
+//! The queue of [`Buffering::Background`](crate::Buffering::Background): its budget, and what happens to
+//! a message that finds it full.
+//!
+//! The queue is the stream's closed segments and its tail, as everywhere; here there may be many of them,
+//! and the helper thread does all the draining. The budget is in bytes, and exact: what is pending in
+//! memory never exceeds the capacity (but for a message larger than that under `Block` and `Spill`, which
+//! passes alone).
+//!
+//! Drops are of whole messages, and leave a *gap*: an empty segment that counts what is missing there, and
+//! becomes a line of text when the drain reaches it. The oldest messages are dropped a segment at a time,
+//! so segments are small under that policy; the one in flight stays, and so does one that is partly
+//! written.
+
+use crate::buffering::Overflow;
+use crate::drain::Patience;
+use crate::engine::{Engine, Locked, Mode, Segment, State};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The capacity of a segment.
+pub(crate) const SEGMENT: usize = 64 << 10;
+
+/// A segment that may be dropped or spilled is such a part of the queue at most.
+const SMALL_PART: usize = 16;
+
+/// What is missing at one place of a stream: see [`GapMarker`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Gap {
+    /// Messages that were dropped here.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Gap {
+    fn add(&mut self, other: Gap) {
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+    }
+}
+
+/// The text that takes the place of dropped messages, on a line of its own.
+///
+/// ```
+/// use outpace::{Buffering, GapMarker, Overflow};
+///
+/// let out = outpace::stdout();
+/// out.set_buffering(Buffering::Background { capacity: 1 << 20, overflow: Overflow::DropOldest });
+/// out.gap_marker(GapMarker::with(|gap| format!(r#"{{"dropped":{}}}"#, gap.messages)));
+/// ```
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum GapMarker {
+    /// `[outpace: 1,234 messages (56.7 kB) dropped here]`
+    #[default]
+    Standard,
+    /// This text, whatever is missing.
+    Text(String),
+    /// What the function returns. It runs on the thread that drains.
+    With(Arc<dyn Fn(Gap) -> String + Send + Sync>),
+    /// Nothing: drops are only counted.
+    Off,
+}
+
+impl GapMarker {
+    /// A marker made by a function, for logs in a format of their own.
+    pub fn with(text: impl Fn(Gap) -> String + Send + Sync + 'static) -> Self {
+        GapMarker::With(Arc::new(text))
+    }
+
+    /// The line for a gap, with its newline; empty for `Off`.
+    fn line(&self, gap: Gap) -> String {
+        let mut line = match self {
+            GapMarker::Off => return String::new(),
+            GapMarker::Text(text) => text.clone(),
+            GapMarker::With(text) => text(gap),
+            GapMarker::Standard => {
+                let plural = if gap.messages == 1 { "" } else { "s" };
+                let messages = Thousands(gap.messages);
+                format!(
+                    "[outpace: {messages} message{plural} ({}) dropped here]",
+                    Size(gap.bytes)
+                )
+            }
+        };
+        line.push('\n');
+        line
+    }
+}
+
+impl fmt::Debug for GapMarker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GapMarker::Standard => f.write_str("Standard"),
+            GapMarker::Text(text) => f.debug_tuple("Text").field(text).finish(),
+            GapMarker::With(_) => f.write_str("With(..)"),
+            GapMarker::Off => f.write_str("Off"),
+        }
+    }
+}
+
+/// A number with commas between groups of three digits.
+struct Thousands(u64);
+
+impl fmt::Display for Thousands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (i, digit) in digits.char_indices() {
+            if i > 0 && (digits.len() - i).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A number of bytes with three significant digits or so, in decimal units.
+pub(crate) struct Size(pub(crate) u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = ["kB", "MB", "GB", "TB", "PB"];
+        let mut size = self.0 as f64 / 1000.0;
+        if size < 1.0 {
+            return write!(f, "{} B", self.0);
+        }
+        let mut unit = 0;
+        while size >= 999.95 && unit + 1 < units.len() {
+            size /= 1000.0;
+            unit += 1;
+        }
+        write!(f, "{size:.1} {}", units[unit])
+    }
+}
+
+impl State {
+    /// The capacity of a new tail in the background. Unless all that can be done with a full queue is to
+    /// wait, the segment in flight must be a small part of it.
+    pub(crate) fn segment_capacity(&self) -> usize {
+        match self.overflow {
+            Overflow::Block => self.capacity.min(SEGMENT),
+            _ => (self.capacity / SMALL_PART).clamp(1, SEGMENT),
+        }
+    }
+
+    pub(crate) fn drops(&self) -> bool {
+        self.mode == Mode::Background
+            && matches!(self.overflow, Overflow::DropOldest | Overflow::DropNewest)
+    }
+
+    /// Whether the next that a drain comes to is a gap, or the text that marks it.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.closed
+            .front()
+            .is_some_and(|front| front.gap.is_some() || front.marker)
+    }
+
+    /// Lets a gap at the front go unmarked.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(crate) fn forget_gap(&mut self) {
+        if self.closed.front().is_some_and(|front| front.gap.is_some()) {
+            self.closed.pop_front();
+        }
+    }
+
+    /// Counts a message as missing behind the closed segments.
+    pub(crate) fn drop_newest(&mut self, bytes: usize) {
+        let gap = Gap {
+            messages: 1,
+            bytes: bytes as u64,
+        };
+        self.counts.dropped.add(gap);
+        self.counts.refused += 1;
+        match self.closed.back_mut().and_then(|last| last.gap.as_mut()) {
+            Some(last) => last.add(gap),
+            None => self.closed.push_back(Segment::gap(gap)),
+        }
+    }
+
+    /// Drops the segment at `index`, which is closed, owned and whole.
+    fn drop_segment(&mut self, index: usize) {
+        let segment = self.closed.remove(index).expect("the index is valid");
+        let bytes = segment.end - segment.drained;
+        let gap = Gap {
+            messages: segment.messages,
+            bytes: bytes as u64,
+        };
+        self.tail_start -= bytes as u64;
+        self.counts.dropped.add(gap);
+        self.helper.keep_spare(segment.buffer);
+        // Neighbouring gaps become one.
+        let mut joined = gap;
+        if let Some(after) = self.closed.get(index).and_then(|next| next.gap) {
+            joined.add(after);
+            self.closed.remove(index);
+        }
+        match index
+            .checked_sub(1)
+            .and_then(|before| self.closed[before].gap.as_mut())
+        {
+            Some(before) => before.add(joined),
+            None => self.closed.insert(index, Segment::gap(joined)),
+        }
+    }
+}
+
+impl Engine {
+    /// Bytes that are pending in memory.
+    pub(crate) fn pending(&self, state: &State) -> usize {
+        (self.accepted(state) - state.drained - state.in_file()) as usize
+    }
+
+    /// Makes room for a message in the background, or drops it, or drops others for it; returns whether
+    /// there is room. Called by the guard's holder.
+    pub(crate) fn admit<'a>(&'a self, mut state: Locked<'a>, bytes: usize) -> (Locked<'a>, bool) {
+        loop {
+            let pending = self.pending(&state);
+            let over = pending + bytes > state.capacity;
+            // A message larger than the queue passes alone, if nothing may be lost.
+            if !over || (pending == 0 && !state.drops()) {
+                return (state, true);
+            }
+            match state.overflow {
+                Overflow::DropNewest => {
+                    self.close_tail(&mut state);
+                    state.drop_newest(bytes);
+                    return (state, false);
+                }
+                Overflow::DropOldest => {
+                    let fits = bytes <= state.capacity && self.drop_oldest(&mut state, bytes);
+                    if !fits {
+                        self.close_tail(&mut state);
+                        state.drop_newest(bytes);
+                    }
+                    return (state, fits);
+                }
+                Overflow::Spill { .. } => {
+                    self.close_tail(&mut state);
+                    self.spill_incoming(&mut state);
+                    state = self.wait_for_progress(state);
+                }
+                Overflow::Block => state = self.wait_for_progress(state),
+            }
+        }
+    }
+
+    /// Drops the oldest messages until `bytes` bytes fit; returns whether they do.
+    fn drop_oldest(&self, state: &mut State, bytes: usize) -> bool {
+        while self.pending(state) + bytes > state.capacity {
+            let in_flight = state.drainer != 0;
+            let droppable = |(index, segment): (usize, &Segment)| {
+                segment.gap.is_none()
+                    && segment.whole
+                    && segment.drained == 0
+                    && segment.end > 0
+                    && !(in_flight && index == 0)
+            };
+            match state.closed.iter().enumerate().position(droppable) {
+                Some(index) => state.drop_segment(index),
+                None if self.flow.published().offset() > state.tail.drained => {
+                    self.close_tail(state);
+                }
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Gives the gap at the front of the queue, if there is one, its text, which is nobody's message and
+    /// not part of the stream's length. Made without the state, because the user's function may take
+    /// its time.
+    pub(crate) fn mark_gap<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        let Some(gap) = state.closed.front().and_then(|front| front.gap) else {
+            return state;
+        };
+        state.closed.pop_front();
+        let marker = state.gap_marker.clone();
+        let line_begun = !state.at_line_start;
+        drop(state);
+        let mut line = marker.line(gap);
+        if line_begun && !line.is_empty() {
+            line.insert(0, '\n');
+        }
+        let mut state = self.lock_state();
+        if !line.is_empty() {
+            let text = Segment::of(line.as_bytes());
+            state.closed.push_front(Segment {
+                marker: true,
+                whole: false,
+                ..text
+            });
+        }
+        state.pop_drained();
+        state
+    }
+
+    /// Waits, in the background mode, until the helper has made progress.
+    pub(crate) fn wait_for_progress<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        if !self.wake_helper(&mut state) {
+            let all = self.accepted(&state);
+            return self.drain(state, all, Patience::Forever);
+        }
+        let begun = Instant::now();
+        let mut state = self.wait(state, None);
+        state.counts.longest_wait = state.counts.longest_wait.max(begun.elapsed());
+        state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_marker_reads_well() {
+        let line = |messages, bytes| GapMarker::Standard.line(Gap { messages, bytes });
+        assert_eq!(
+            line(1234, 56_700),
+            "[outpace: 1,234 messages (56.7 kB) dropped here]\n"
+        );
+        assert_eq!(line(1, 18), "[outpace: 1 message (18 B) dropped here]\n");
+        assert_eq!(
+            line(12_345_678, 999_999),
+            "[outpace: 12,345,678 messages (1.0 MB) dropped here]\n"
+        );
+        assert_eq!(GapMarker::Off.line(Gap::default()), "");
+        assert_eq!(GapMarker::Text("…".into()).line(Gap::default()), "…\n");
+    }
+
+    #[test]
+    fn sizes_have_decimal_units() {
+        let size = |bytes| Size(bytes).to_string();
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(1000), "1.0 kB");
+        assert_eq!(size(2_500_000_000), "2.5 GB");
+    }
+}

@@ -1,0 +1,352 @@
+//! The background queue: its order, its budget, its drops and its file.
+
+use outpace::{Buffering, GapMarker, Overflow, Stream};
+use std::io::{PipeReader, Read, Write, pipe};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const GENEROUS: Duration = Duration::from_secs(60);
+
+/// Waits for a condition; its absence fails the test, not its lateness.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let limit = Instant::now() + GENEROUS;
+    while !holds() {
+        assert!(Instant::now() < limit, "waited in vain until {what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Reads everything, but only after `go`.
+fn read_later(mut reader: PipeReader) -> (mpsc::Sender<()>, thread::JoinHandle<Vec<u8>>) {
+    let (go, gone) = mpsc::channel();
+    let handle = thread::spawn(move || {
+        let _ = gone.recv();
+        let mut bytes = Vec::new();
+        reader
+            .read_to_end(&mut bytes)
+            .expect("the pipe can be read");
+        bytes
+    });
+    (go, handle)
+}
+
+fn background(capacity: usize, overflow: Overflow) -> Buffering {
+    Buffering::Background { capacity, overflow }
+}
+
+fn spill(limit: u64) -> Overflow {
+    Overflow::Spill {
+        directory: std::env::temp_dir(),
+        limit,
+    }
+}
+
+/// `message 0\n`, `message 1\n`, …
+fn write_numbered(stream: &Stream<std::io::PipeWriter>, numbers: std::ops::Range<u32>) {
+    for n in numbers {
+        writeln!(&*stream, "message {n}").expect("the stream has not failed");
+    }
+}
+
+fn numbered(numbers: std::ops::Range<u32>) -> String {
+    numbers.map(|n| format!("message {n}\n")).collect()
+}
+
+/// What arrived, as numbers of messages, and the messages that the markers say are missing.
+fn survivors(bytes: &[u8]) -> (Vec<u32>, u64) {
+    let mut numbers = Vec::new();
+    let mut missing = 0;
+    for line in std::str::from_utf8(bytes).expect("it was text").lines() {
+        if let Some(n) = line.strip_prefix("message ") {
+            numbers.push(n.parse().expect("a number"));
+        } else {
+            let count = line
+                .strip_prefix("[outpace: ")
+                .and_then(|rest| rest.split(' ').next())
+                .unwrap_or_else(|| panic!("neither a message nor a marker: {line:?}"));
+            missing += count.replace(',', "").parse::<u64>().expect("a number");
+        }
+    }
+    (numbers, missing)
+}
+
+#[test]
+fn everything_arrives_in_order_from_a_queue_that_blocks() {
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    let stream = Stream::new(writer, background(8 << 10, Overflow::Block)).unwrap();
+    go.send(()).unwrap();
+    write_numbered(&stream, 0..100_000);
+    drop(stream.close().unwrap());
+    assert_eq!(read.join().unwrap(), numbered(0..100_000).into_bytes());
+}
+
+#[test]
+fn a_message_larger_than_the_queue_passes_whole_where_nothing_may_be_lost() {
+    for overflow in [Overflow::Block, spill(1 << 20)] {
+        let (reader, writer) = pipe().unwrap();
+        let (go, read) = read_later(reader);
+        let stream = Stream::new(writer, background(1000, overflow)).unwrap();
+        go.send(()).unwrap();
+        let large = "x".repeat(300_000);
+        (&stream).write_all(b"before\n").unwrap();
+        (&stream).write_all(large.as_bytes()).unwrap();
+        (&stream).write_all(b"\nafter\n").unwrap();
+        drop(stream.close().unwrap());
+        assert_eq!(
+            read.join().unwrap(),
+            format!("before\n{large}\nafter\n").into_bytes()
+        );
+    }
+}
+
+#[test]
+fn the_newest_messages_are_dropped_counted_and_marked_at_the_gap() {
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    let stream = Stream::new(writer, background(16 << 10, Overflow::DropNewest)).unwrap();
+    write_numbered(&stream, 0..100_000);
+    let stats = stream.stats();
+    assert!(stats.messages_dropped > 0);
+    assert!(stats.bytes_queued <= (16 << 10), "{stats:?}");
+    assert_eq!(stats.messages_accepted, 100_000);
+    assert_eq!(stats.bytes_accepted, numbered(0..100_000).len() as u64);
+    go.send(()).unwrap();
+    eventually("there is room again", || stream.stats().bytes_queued == 0);
+    write_numbered(&stream, 100_000..100_010);
+    let stats = stream.stats();
+    drop(stream.close().unwrap());
+    let bytes = read.join().unwrap();
+    let (numbers, missing) = survivors(&bytes);
+    assert_eq!(missing, stats.messages_dropped);
+    assert_eq!(numbers.len() as u64 + missing, 100_010);
+    assert!(numbers.is_sorted_by(|a, b| a < b));
+    assert!(
+        numbers.starts_with(&(0..1000).collect::<Vec<_>>()),
+        "the first ones had room"
+    );
+    assert!(numbers.ends_with(&(100_000..100_010).collect::<Vec<_>>()));
+}
+
+#[test]
+fn the_oldest_messages_are_dropped_counted_and_marked_at_the_gap() {
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    let stream = Stream::new(writer, background(64 << 10, Overflow::DropOldest)).unwrap();
+    write_numbered(&stream, 0..1);
+    stream.flush().unwrap();
+    write_numbered(&stream, 1..200_000);
+    let stats = stream.stats();
+    assert!(stats.messages_dropped > 0);
+    assert!(stats.bytes_queued <= (64 << 10), "{stats:?}");
+    go.send(()).unwrap();
+    drop(stream.close().unwrap());
+    let bytes = read.join().unwrap();
+    let (numbers, missing) = survivors(&bytes);
+    assert_eq!(missing, stats.messages_dropped);
+    assert_eq!(numbers.len() as u64 + missing, 200_000);
+    assert!(numbers.is_sorted_by(|a, b| a < b));
+    assert_eq!(numbers.first(), Some(&0), "what is written stays");
+    assert_eq!(numbers.last(), Some(&199_999), "the newest is there");
+}
+
+#[test]
+fn a_message_larger_than_the_queue_is_dropped_where_messages_may_be() {
+    for overflow in [Overflow::DropNewest, Overflow::DropOldest] {
+        let (reader, writer) = pipe().unwrap();
+        let (go, read) = read_later(reader);
+        let stream = Stream::new(writer, background(1000, overflow)).unwrap();
+        go.send(()).unwrap();
+        (&stream).write_all(b"before\n").unwrap();
+        (&stream).write_all(&[b'x'; 1001]).unwrap();
+        (&stream).write_all(b"after\n").unwrap();
+        drop(stream.close().unwrap());
+        let text = String::from_utf8(read.join().unwrap()).unwrap();
+        assert_eq!(
+            text,
+            "before\n[outpace: 1 message (1.0 kB) dropped here]\nafter\n"
+        );
+    }
+}
+
+#[test]
+fn a_marker_is_on_a_line_of_its_own_and_can_be_another_text_or_none() {
+    for (marker, expected) in [
+        (
+            GapMarker::Standard,
+            "no newline\n[outpace: 1 message (2.0 kB) dropped here]\nafter",
+        ),
+        (GapMarker::Text("…".into()), "no newline\n…\nafter"),
+        (
+            GapMarker::with(|gap| format!("{}/{}", gap.messages, gap.bytes)),
+            "no newline\n1/2000\nafter",
+        ),
+        (GapMarker::Off, "no newlineafter"),
+    ] {
+        let (reader, writer) = pipe().unwrap();
+        let (go, read) = read_later(reader);
+        let stream = Stream::new(writer, background(1000, Overflow::DropNewest)).unwrap();
+        stream.gap_marker(marker);
+        go.send(()).unwrap();
+        (&stream).write_all(b"no newline").unwrap();
+        (&stream).write_all(&[b'x'; 2000]).unwrap();
+        (&stream).write_all(b"after").unwrap();
+        drop(stream.close().unwrap());
+        assert_eq!(String::from_utf8(read.join().unwrap()).unwrap(), expected);
+    }
+}
+
+#[test]
+fn what_does_not_fit_goes_through_a_file_and_arrives_in_order() {
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    let stream = Stream::new(writer, background(64 << 10, spill(1 << 30))).unwrap();
+    write_numbered(&stream, 0..300_000);
+    let stats = stream.stats();
+    assert!(stats.bytes_spilled > 0, "{stats:?}");
+    assert_eq!(stats.messages_dropped, 0);
+    go.send(()).unwrap();
+    write_numbered(&stream, 300_000..600_000);
+    drop(stream.close().unwrap());
+    assert_eq!(read.join().unwrap(), numbered(0..600_000).into_bytes());
+}
+
+#[test]
+fn at_the_limit_of_the_file_the_caller_waits() {
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    let stream = Stream::new(writer, background(16 << 10, spill(100_000))).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| write_numbered(&stream, 0..100_000));
+        eventually("the file is at its limit", || {
+            stream.stats().bytes_spilled > 80_000
+        });
+        go.send(()).unwrap();
+    });
+    drop(stream.close().unwrap());
+    assert_eq!(read.join().unwrap(), numbered(0..100_000).into_bytes());
+}
+
+#[test]
+fn a_file_that_cannot_be_made_makes_the_caller_wait() {
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    let overflow = Overflow::Spill {
+        directory: "/nonexistent/directory".into(),
+        limit: 1 << 30,
+    };
+    let stream = Stream::new(writer, background(16 << 10, overflow)).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| write_numbered(&stream, 0..50_000));
+        go.send(()).unwrap();
+    });
+    drop(stream.close().unwrap());
+    assert_eq!(read.join().unwrap(), numbered(0..50_000).into_bytes());
+}
+
+#[test]
+fn the_caller_is_not_held_up_while_the_reader_stands_still() {
+    for overflow in [Overflow::DropNewest, Overflow::DropOldest, spill(1 << 30)] {
+        let (reader, writer) = pipe().unwrap();
+        let stream = Stream::new(writer, background(64 << 10, overflow.clone())).unwrap();
+        // Returns at all, although nobody reads.
+        write_numbered(&stream, 0..100_000);
+        if !matches!(overflow, Overflow::Spill { .. }) {
+            assert_eq!(stream.stats().longest_wait, Duration::ZERO);
+        }
+        let soon = Instant::now() + Duration::from_millis(20);
+        let error = stream.flush_until(soon).expect_err("nobody reads");
+        assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+        drop(reader);
+    }
+}
+
+#[test]
+fn flush_until_returns_when_all_has_been_read() {
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    let stream = Stream::new(writer, background(1 << 20, Overflow::Block)).unwrap();
+    write_numbered(&stream, 0..50_000);
+    go.send(()).unwrap();
+    stream.flush_until(Instant::now() + GENEROUS).unwrap();
+    assert_eq!(stream.stats().bytes_queued, 0);
+    drop(stream);
+    assert_eq!(read.join().unwrap().len(), numbered(0..50_000).len());
+}
+
+#[test]
+fn a_burst_is_gathered_into_few_writes() {
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    let stream = Stream::new(writer, background(16 << 20, Overflow::Block)).unwrap();
+    go.send(()).unwrap();
+    let mut guard = stream.lock();
+    for _ in 0..100_000 {
+        guard.str("seventeen bytes..\n");
+    }
+    drop(guard);
+    stream.flush().unwrap();
+    let writes = stream.stats().write_calls;
+    assert!(writes <= 500, "{writes} writes for 100,000 messages");
+    drop(stream);
+    assert_eq!(read.join().unwrap().len(), 18 * 100_000);
+}
+
+#[test]
+fn policies_are_switched_with_messages_pending_in_memory_and_file() {
+    let policies = [
+        background(4 << 10, Overflow::Block),
+        background(4 << 10, spill(1 << 20)),
+        Buffering::prompt(),
+        Buffering::Line,
+        background(1 << 20, Overflow::Block),
+        Buffering::Block { capacity: 3000 },
+        Buffering::Unbuffered,
+        background(2 << 10, spill(10_000)),
+    ];
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    let stream = Stream::new(writer, Buffering::Line).unwrap();
+    go.send(()).unwrap();
+    for round in 0..80 {
+        stream.set_buffering(policies[round % policies.len()].clone());
+        let round = round as u32;
+        write_numbered(&stream, round * 500..(round + 1) * 500);
+    }
+    drop(stream.close().unwrap());
+    assert_eq!(read.join().unwrap(), numbered(0..40_000).into_bytes());
+}
+
+#[test]
+fn an_inner_guard_prints_in_order_in_the_background() {
+    for overflow in [Overflow::Block, spill(1 << 20)] {
+        let (reader, writer) = pipe().unwrap();
+        let (go, read) = read_later(reader);
+        let stream = Stream::new(writer, background(4 << 10, overflow)).unwrap();
+        go.send(()).unwrap();
+        let mut expected = String::new();
+        let mut outer = stream.lock();
+        for n in 0..20_000 {
+            outer.str("outer ").int(n).char('\n');
+            writeln!(&stream, "inner {n}").unwrap();
+            expected += &format!("outer {n}\ninner {n}\n");
+        }
+        drop(outer);
+        drop(stream.close().unwrap());
+        let got = read.join().unwrap();
+        if got != expected.as_bytes() {
+            let i = got
+                .iter()
+                .zip(expected.as_bytes())
+                .position(|(a, b)| a != b);
+            eprintln!("{} {} {i:?}", got.len(), expected.len());
+            let i = i.unwrap_or(0);
+            eprintln!(
+                "{:?}",
+                String::from_utf8_lossy(&got[i.saturating_sub(40)..(i + 100).min(got.len())])
+            );
+        }
+        assert!(got == expected.as_bytes());
+    }
+}
