@@ -18,9 +18,6 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// So much is read back from the file at a time.
-const CHUNK: u64 = 64 << 10;
-
 /// The state of a stream's spilling.
 pub(crate) struct Spill {
     file: Option<Arc<File>>,
@@ -170,7 +167,8 @@ impl Engine {
             return state;
         }
         let file = state.spill.file.clone().expect("bytes are in it");
-        let length = (to - from).min(CHUNK);
+        // In pieces as small as segments, for the same reason.
+        let length = (to - from).min(state.segment_capacity() as u64);
         drop(state);
         let mut bytes = vec![0; length as usize];
         let result = sys::read_at(&file, &mut bytes, from);
