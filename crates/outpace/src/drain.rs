@@ -15,8 +15,6 @@ use crate::flusher::Helper;
 use crate::lock::thread_id;
 use crate::sys;
 use std::io;
-#[cfg(all(unix, not(outpace_portable)))]
-use std::sync::TryLockError;
 use std::time::{Duration, Instant};
 
 /// How long a drain may take.
@@ -150,12 +148,7 @@ impl Engine {
         let mut moved = Instant::now();
         let mut drained = 0;
         let mut state = loop {
-            let state = match self.state.try_lock() {
-                Ok(state) => Some(state),
-                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => None,
-            };
-            match state {
+            match self.try_lock_state() {
                 Some(state) if state.drainer == 0 => break state,
                 // The handler interrupted it: how much it has written is not known.
                 Some(state) if state.drainer == thread_id() => return,

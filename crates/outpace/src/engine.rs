@@ -25,7 +25,7 @@ use crate::sys::{Destination, Identity, Output};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::AtomicPtr;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 /// Which stream this is, for what the table of errors treats differently.
@@ -288,6 +288,27 @@ impl Engine {
         self.state
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The state, if nobody has it locked.
+    pub(crate) fn try_lock_state(&self) -> Option<Locked<'_>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The state, if it can be had in that time.
+    pub(crate) fn lock_state_within(&self, limit: Duration) -> Option<Locked<'_>> {
+        let begun = Instant::now();
+        loop {
+            let state = self.try_lock_state();
+            if state.is_some() || begun.elapsed() > limit {
+                return state;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Bytes accepted since the stream began.

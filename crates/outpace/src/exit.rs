@@ -11,9 +11,14 @@ use crate::stream::{STDERR, STDOUT};
 use crate::sys;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
 
 /// Streams other than the standard ones. Locked before any stream's state.
 static STREAMS: Mutex<Vec<Weak<Engine>>> = Mutex::new(Vec::new());
+
+/// The state is never locked for so long. If it is, then by the thread that exits: in a signal handler, which
+/// has interrupted it. Waiting for ourselves would be waiting for ever.
+const OWN_LOCK: Duration = Duration::from_secs(1);
 
 fn streams() -> MutexGuard<'static, Vec<Weak<Engine>>> {
     STREAMS
@@ -65,7 +70,9 @@ fn at_exit(status: Option<i32>) {
     let mut failed = false;
     for engine in all_streams() {
         // Published bytes need no guard, so a guard that is held or leaked is not waited for.
-        let state = engine.lock_state();
+        let Some(state) = engine.lock_state_within(OWN_LOCK) else {
+            continue;
+        };
         // Where messages may be dropped anyway, a reader that stands still does not hold up the end.
         let patience = if state.drops() {
             Patience::Stalled(state.exit_timeout)

@@ -28,6 +28,7 @@ list! {
         a_non_blocking_pipe_loses_nothing_and_does_not_spin,
         a_non_blocking_terminal_loses_nothing_and_does_not_spin,
         a_storm_of_signals_loses_nothing,
+        an_exit_in_a_signal_handler_is_an_exit,
         a_file_that_may_grow_no_further_is_an_error,
         a_device_that_fills_up_midway_keeps_an_exact_prefix,
         a_closed_descriptor_swallows_everything,
@@ -35,7 +36,7 @@ list! {
         a_terminal_that_hangs_up_is_an_error_and_no_hang,
     ],
     programs: [
-        print_and_end, report_errors, clear_errors, print_forever, print_then_wait,
+        print_and_end, exit_in_handler, report_errors, clear_errors, print_forever, print_then_wait,
         broken_pipe_error, broken_pipe_ignored, last_words, fill, storm, fill_over_the_limit,
         close_and_print, close_midway, report_broken_pipe, stderr_gone,
     ],
@@ -368,6 +369,32 @@ fn a_storm_of_signals_loses_nothing() {
         let finished = running.finish();
         assert_eq!(finished.code(), 0);
         assert_same(&finished.stdout, &filling());
+    }
+}
+
+#[allow(unsafe_code)]
+fn exit_in_handler() {
+    extern "C" fn exit(_: libc::c_int) {
+        std::process::exit(7);
+    }
+    // SAFETY: not sound by the letter of the law, and yet what programs do.
+    unsafe { libc::signal(libc::SIGUSR1, exit as *const () as usize) };
+    eprint!("ready");
+    loop {
+        outpace::stdout().lock().str("x");
+    }
+}
+
+fn an_exit_in_a_signal_handler_is_an_exit() {
+    // The signal comes in the middle of anything, with the stream's state locked or not.
+    for round in 0..8 {
+        let null = File::options().write(true).open("/dev/null").unwrap();
+        let program = Program::new(exit_in_handler).buffering("line");
+        let running = program.start_on(null.into(), nobody());
+        running.stderr.wait_for("ready");
+        std::thread::sleep(Duration::from_micros(round * 37));
+        running.signal(libc::SIGUSR1);
+        assert_eq!(running.finish().code(), 7);
     }
 }
 
