@@ -26,7 +26,7 @@ use crate::present::progress::Progress;
 use crate::present::screen::Screen;
 use crate::present::table;
 
-/// Measures what output costs, by published experiments and outpace's own
+/// Measure what output costs, by published experiments and outpace's own
 #[derive(Args)]
 pub(crate) struct Bench {
     /// Which experiments, or which of their rungs [default: all]; --list shows them
@@ -56,19 +56,19 @@ pub(crate) struct Bench {
     /// A second between the steps of `when`, for watching
     #[arg(long)]
     slow: bool,
-    /// Shows the experiments with their rungs and runs nothing
+    /// Show the experiments with their rungs and run nothing
     #[arg(long)]
     list: bool,
-    /// Prints commands that compare the rungs with hyperfine and runs nothing
+    /// Print commands that compare the rungs with hyperfine and run nothing
     #[arg(long)]
     hyperfine: bool,
-    /// Writes the figures to a file, each row as soon as it is there
+    /// Write the figures to a file, each row as soon as it is there
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
-    /// Writes the tables and verdicts to a file
+    /// Write the tables and verdicts to a file
     #[arg(long, value_name = "FILE")]
     export_markdown: Option<PathBuf>,
-    /// Writes the same as a page for a browser
+    /// Write the same as a page for a browser
     #[arg(long, value_name = "FILE")]
     export_html: Option<PathBuf>,
 }

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use super::{Action, command_line, print};
 use crate::failure::Outcome;
 
-/// Prints a completion script for a shell
+/// Print a completion script for a shell
 #[derive(Args)]
 pub(crate) struct Completions {
     /// The shell to complete in, such as: outpace completions bash >>~/.bashrc

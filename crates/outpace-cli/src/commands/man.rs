@@ -9,7 +9,7 @@ use clap_mangen::Man as Page;
 use super::{Action, command_line, print};
 use crate::failure::{Failure, Outcome};
 
-/// Prints the manual page, such as: outpace man | man -l -
+/// Print the manual page, such as: outpace man | man -l -
 #[derive(Args)]
 pub(crate) struct Man {}
 

@@ -50,7 +50,7 @@ impl Subcommand {
             define: A::augment_args,
             run: |matches| match A::from_arg_matches(matches) {
                 Ok(action) => action.run(),
-                Err(error) => Err(usage(error)),
+                Err(error) => Err(usage(error, A::NAME)),
             },
         }
     }
@@ -97,9 +97,14 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     if let Some(outcome) = rung::directly(&arguments) {
         return outcome;
     }
+    let typed = arguments.get(1).and_then(|word| word.to_str());
+    let subcommand = ALL
+        .iter()
+        .map(|known| known.name)
+        .find(|&name| typed == Some(name));
     let matches = command_line()
-        .try_get_matches_from(arguments)
-        .map_err(usage)?;
+        .try_get_matches_from(&arguments)
+        .map_err(|error| usage(error, subcommand.unwrap_or("")))?;
     let Some((name, matches)) = matches.subcommand() else {
         return look::look();
     };
@@ -109,32 +114,60 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
 
 /// A bad command line in the form of every other error. Help and the version, which clap also
 /// calls errors, are printed here and end the program.
-fn usage(error: clap::Error) -> Failure {
+fn usage(error: clap::Error, subcommand: &str) -> Failure {
     if !error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         error.exit();
     }
     let text = |kind| match error.get(kind)? {
-        ContextValue::String(text) => Some(text.clone()),
+        ContextValue::String(text) if !text.is_empty() => Some(text.clone()),
         ContextValue::Strings(texts) if !texts.is_empty() => Some(texts.join(", ")),
         ContextValue::StyledStrs(texts) if !texts.is_empty() => Some(texts[0].to_string()),
         _ => None,
     };
+    // `--runs <N>` and the value are told apart: the object is what the user typed.
+    let argument = text(ContextKind::InvalidArg).or_else(|| text(ContextKind::InvalidSubcommand));
+    let value = text(ContextKind::InvalidValue);
     let rendered = error.to_string();
     let first_line = rendered.lines().next().unwrap_or_default();
-    let object = text(ContextKind::InvalidArg)
-        .or_else(|| text(ContextKind::InvalidSubcommand))
-        .unwrap_or_else(|| "command line".to_owned());
-    let near = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand]
-        .into_iter()
-        .chain([ContextKind::SuggestedValue])
-        .find_map(text);
-    Failure::usage(object, first_line.trim_start_matches("error: ")).remedy(match near {
-        Some(near) => format!("did you mean {near}?"),
-        None => text(ContextKind::ValidValue).map_or_else(
-            || "see: outpace --help".to_owned(),
-            |values| format!("one of: {values}"),
-        ),
-    })
+    let (object, cause) = match (error.kind(), argument, value) {
+        (ErrorKind::MissingRequiredArgument, Some(argument), _) => (argument, "is missing"),
+        (ErrorKind::ValueValidation | ErrorKind::InvalidValue, Some(argument), Some(value)) => {
+            let option = argument.split(" <").next().unwrap_or(&argument);
+            let object = if option.starts_with('-') {
+                format!("{option} {value}")
+            } else {
+                value
+            };
+            let cause = first_line
+                .split_once(&format!("'{argument}'"))
+                .map_or("", |(_, rest)| rest);
+            (
+                object,
+                cause
+                    .strip_prefix(": ")
+                    .unwrap_or("not one of the possible values"),
+            )
+        }
+        (_, argument, _) => {
+            let object = argument.unwrap_or_else(|| "command line".to_owned());
+            (object, first_line.trim_start_matches("error: "))
+        }
+    };
+    let near = [
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedValue,
+    ];
+    let remedy = match (
+        near.into_iter().find_map(text),
+        text(ContextKind::ValidValue),
+    ) {
+        (Some(near), _) => format!("did you mean {near}?"),
+        (None, Some(values)) => format!("one of: {values}"),
+        (None, None) if subcommand.is_empty() => "see: outpace --help".to_owned(),
+        (None, None) => format!("see: outpace {subcommand} --help"),
+    };
+    Failure::usage(object, cause).remedy(remedy)
 }
 
 #[cfg(test)]
@@ -147,6 +180,29 @@ mod tests {
             failure.to_string().contains("did you mean completions?"),
             "{failure}"
         );
+    }
+
+    #[test]
+    fn a_bad_value_is_named_with_its_option_and_what_is_wrong_with_it() {
+        let said = |arguments: &[&str]| {
+            let arguments = arguments.iter().map(Into::into);
+            super::run(arguments).expect_err("it is bad").to_string()
+        };
+        assert_eq!(
+            said(&["outpace", "bench", "--size", "80"]),
+            "outpace: --size 80: a size is columns and rows, such as 80x24\n  \
+             see: outpace bench --help"
+        );
+        assert_eq!(
+            said(&["outpace", "report"]),
+            "outpace: <FILE>...: is missing\n  see: outpace report --help"
+        );
+        let shell = said(&["outpace", "completions", "foo"]);
+        assert!(
+            shell.starts_with("outpace: foo: not one of the possible values"),
+            "{shell}"
+        );
+        assert!(shell.contains("one of: bash, "), "{shell}");
     }
 
     #[test]

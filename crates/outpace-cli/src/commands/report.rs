@@ -16,13 +16,13 @@ use crate::present::html;
 use crate::present::screen::Screen;
 use crate::present::table;
 
-/// Shows the results of a bench again, or compares those of several
+/// Show the results of a bench again, or compare those of several
 #[derive(Args)]
 pub(crate) struct Report {
     /// Files that `outpace bench --export-json` wrote; the others are compared with the first
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Writes the same as a page for a browser
+    /// Write the same as a page for a browser
     #[arg(long, value_name = "FILE")]
     export_html: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome};
 use crate::measure::clock::{REPORT, Span};
 use crate::measure::contestant::Contestant;
 
-/// Writes one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
+/// Write one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
 #[derive(Args)]
 pub(crate) struct Rung {
     /// Which, such as ladder/turbo-c, or ladder/turbo-c.clang for one compiler's

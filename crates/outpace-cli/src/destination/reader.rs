@@ -11,7 +11,7 @@ use rustix::io::{Errno, read};
 
 use super::{Pace, STALL};
 use crate::measure::check::Check;
-use crate::measure::clock::monotonic_ns;
+use crate::process::clock::now_ns;
 
 /// What a reader does besides touching every byte.
 #[derive(Default)]
@@ -83,7 +83,7 @@ pub(crate) fn read_to_end(from: &OwnedFd, pace: Pace, wanted: Wanted) -> io::Res
             None => touched += arrived.iter().map(|&byte| u64::from(byte)).sum::<u64>(),
         }
         if wanted.arrivals {
-            received.arrivals.push((monotonic_ns(), received.bytes));
+            received.arrivals.push((now_ns(), received.bytes));
         }
         if let Pace::PerSecond(rate) = pace {
             let due = Duration::from_secs_f64(received.bytes as f64 / rate as f64);

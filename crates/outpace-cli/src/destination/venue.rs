@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{
     LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
@@ -20,8 +19,9 @@ use rustix::termios::{
 use super::emulator::Window;
 use super::reader::{Received, Wanted, read_to_end};
 use super::{Destination, Pace};
-use crate::measure::clock::monotonic_ns;
 use crate::measure::rows::Terminal;
+use crate::process::clock::now_ns;
+use crate::process::pty;
 
 /// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,8 +159,8 @@ impl Venue {
                 (writer.into(), End::File(file, wanted))
             }
             Place::Pty(pace) => {
-                let (master, slave) = open_pty(self.size)?;
-                (slave, End::read(master, *pace, wanted))
+                let (terminal, program) = open_pty(self.size)?;
+                (program, End::read(terminal, *pace, wanted))
             }
             Place::Device(device) => (open_terminal(&device.path)?.into(), End::Device(device)),
         };
@@ -185,25 +185,16 @@ fn set_pipe_capacity(_: &OwnedFd, _: u64) -> io::Result<()> {
 
 /// A new pseudo-terminal of a size: the end that a terminal emulator would hold, and the other,
 /// with the line discipline that terminals have by default.
-pub(crate) fn open_pty(size: Size) -> io::Result<(OwnedFd, OwnedFd)> {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-    grantpt(&master)?;
-    unlockpt(&master)?;
-    let name = ptsname(&master, Vec::new())?;
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let slave = rustix::fs::open(name, flags, rustix::fs::Mode::empty())?;
-    set_size(&slave, size)?;
-    Ok((master, slave))
-}
-
-fn set_size(terminal: &OwnedFd, size: Size) -> io::Result<()> {
+fn open_pty(size: Size) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (terminal, program) = pty::open()?;
     let size = Winsize {
         ws_row: size.rows,
         ws_col: size.columns,
         ws_xpixel: 0,
         ws_ypixel: 0,
     };
-    Ok(tcsetwinsize(terminal, size)?)
+    tcsetwinsize(&program, size)?;
+    Ok((terminal, program))
 }
 
 /// Where one run writes.
@@ -419,7 +410,7 @@ impl Device {
                 break;
             }
             if answer[..length].contains(&b'R') {
-                return Ok(Some(monotonic_ns()));
+                return Ok(Some(now_ns()));
             }
         }
         Ok(None)

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::clock::{self, Report, monotonic_ns};
+use super::clock::{self, Report};
 use super::interrupt;
 use crate::destination::reader::Received;
 use crate::destination::venue::Sink;
+use crate::process::clock::now_ns;
 
 /// What one run gave.
 pub(crate) struct Sample {
@@ -69,7 +70,7 @@ pub(crate) fn run_clocked_outside(
 ) -> Result<Sample, Stopped> {
     command.env_remove(clock::REPORT);
     let cpu_before = children_cpu_ns();
-    let started_ns = monotonic_ns();
+    let started_ns = now_ns();
     let (received, ended_ns) = to_the_end_at(command, sink)?;
     let wall_ns = ended_ns - started_ns;
     let cpu_ns = children_cpu_ns().saturating_sub(cpu_before);
@@ -107,7 +108,7 @@ fn to_the_end_at(command: &mut Command, sink: Sink<'_>) -> Result<(Received, u64
         let _ = child.kill();
     }
     let status = child.wait()?;
-    let ended_ns = monotonic_ns();
+    let ended_ns = now_ns();
     let received = end.finish();
     let said = said?;
     // Ctrl-C goes to the child too, and it may have ended before we were told.

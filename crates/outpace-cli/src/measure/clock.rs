@@ -9,16 +9,14 @@ use std::io;
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::process::clock::now_ns;
+
 /// The environment variable that names the file a rung reports to.
 pub(crate) const REPORT: &str = "OUTPACE_RUNG_REPORT";
 
-/// The monotonic clock in nanoseconds, comparable between processes of one machine.
-pub(crate) fn monotonic_ns() -> u64 {
-    nanoseconds(ClockId::Monotonic)
-}
-
-fn nanoseconds(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
+/// Processor time of this process so far.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
         + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
@@ -37,19 +35,19 @@ impl Reading {
     fn before() -> Self {
         let writes = write_calls();
         let delay_ns = run_queue_delay_ns();
-        let cpu_ns = nanoseconds(ClockId::ProcessCPUTime);
+        let cpu_ns = cpu_ns();
         Self {
             writes,
             delay_ns,
             cpu_ns,
-            monotonic_ns: monotonic_ns(),
+            monotonic_ns: now_ns(),
         }
     }
 
     /// Read so that the clocks are the first thing after the work.
     fn after() -> Self {
-        let monotonic_ns = monotonic_ns();
-        let cpu_ns = nanoseconds(ClockId::ProcessCPUTime);
+        let monotonic_ns = now_ns();
+        let cpu_ns = cpu_ns();
         Self {
             monotonic_ns,
             cpu_ns,
@@ -83,12 +81,12 @@ impl Span {
     /// the time until here is the program's own.
     #[inline]
     pub(crate) fn done_calling(&mut self) {
-        self.called_at = Some(monotonic_ns());
+        self.called_at = Some(now_ns());
     }
 
     /// Called by a rung before each of its steps.
     pub(crate) fn step(&mut self, name: &'static str) {
-        self.steps.push((name, monotonic_ns()));
+        self.steps.push((name, now_ns()));
     }
 
     /// Does a rung's work and gives the report of it.
