@@ -92,7 +92,7 @@ pub(crate) fn read_to_end(from: &OwnedFd, pace: Pace, wanted: Wanted) -> io::Res
     }
     black_box(touched);
     // The end follows the last byte at once, but a clock reading a chunk would slow the reader.
-    received.last_at = (received.bytes > 0).then(monotonic_ns);
+    received.last_at = (received.bytes > 0).then(now_ns);
     if let Some(&(at, _)) = received.arrivals.last() {
         received.last_at = Some(at);
     }
