@@ -130,7 +130,7 @@ pub(super) fn room<F: Float>(value: F, layout: Layout) -> usize {
 ///
 /// # Safety
 /// There is room for [`room`] bytes at `dst`.
-#[inline]
+#[inline(never)]
 pub(super) unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
     if !as_zmij(value, layout) {
         // SAFETY: the same is demanded.
@@ -399,7 +399,7 @@ pub(super) fn decimals_room<F: Float>(value: F, decimals: usize) -> usize {
 ///
 /// # Safety
 /// There is room for [`decimals_room`] bytes at `dst`.
-#[inline]
+#[inline(never)]
 pub(super) unsafe fn put_decimals<F: Float>(value: F, decimals: usize, dst: *mut u8) -> usize {
     let (mantissa, exponent) = value.parts();
     if !value.finite() {

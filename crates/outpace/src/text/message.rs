@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// `format!`
-#[inline]
+#[inline(never)]
 pub fn format<M: Piece>(message: M) -> String {
     let mut scratch = Scratch::new();
     message.append(&mut scratch);
@@ -200,7 +200,10 @@ fn send_foreign<M: Piece>(engine: &Engine, message: M) -> bool {
 }
 
 /// `print!`
-#[inline(always)]
+///
+/// Not inlined: a program has one of it for each list of types that it prints, however often it prints
+/// them, and building it stays affordable.
+#[inline(never)]
 pub fn print<M: Piece>(message: M) {
     let engine = crate::stdout().engine();
     if !send(engine, message) {
@@ -208,8 +211,8 @@ pub fn print<M: Piece>(message: M) {
     }
 }
 
-/// `eprint!`
-#[inline(always)]
+/// `eprint!`, not inlined either
+#[inline(never)]
 pub fn eprint<M: Piece>(message: M) {
     let engine = crate::stderr().engine();
     if !send(engine, message) {

@@ -243,7 +243,7 @@ impl<N: Number> Piece for Padded<N> {
 ///
 /// # Safety
 /// At `dst` there is room for `length`, for the width in fill characters, and for `MOVED` bytes.
-#[inline]
+#[inline(never)]
 unsafe fn pad(spec: &Spec, head: usize, length: usize, dst: *mut u8) -> usize {
     let missing = spec.width - length;
     // With `0` it is neither the fill nor the alignment that counts, and zeros go after the sign.
@@ -314,7 +314,7 @@ pub(crate) struct PaddedStr<'a> {
 }
 
 impl<'a> PaddedStr<'a> {
-    #[inline]
+    #[inline(never)]
     pub(super) fn new(text: &'a str, spec: Spec) -> PaddedStr<'a> {
         let text = match spec.precision {
             None => text,
