@@ -318,7 +318,13 @@ fn write_calls_are_what_strace_counts() {
     }
     let scratch = Scratch::new("strace");
     let (log, report) = (scratch.path("log"), scratch.path("report"));
-    for rung in ["lines/println", "lines/bufwriter", "chunks/100B"] {
+    for rung in [
+        "lines/println",
+        "lines/bufwriter",
+        "lines/outpace",
+        "lines/outpace-background",
+        "chunks/100B",
+    ] {
         let status = Command::new("strace")
             .args(["-f", "-e", "trace=write,writev", "-o"])
             .arg(&log)

@@ -151,7 +151,7 @@ impl Bench {
         Plan {
             runs: self.runs.map_or(default_runs, usize::from),
             warmup: self.warmup.map_or(default_warmup, usize::from),
-            budget: Duration::from_millis(if self.quick { 1_700 } else { 50_000 }),
+            budget: Duration::from_millis(if self.quick { 1_200 } else { 50_000 }),
             messages: self.messages,
             pause: Duration::from_millis(pause),
             size: self.size,
