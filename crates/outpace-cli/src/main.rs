@@ -9,6 +9,7 @@ mod commands;
 mod destination;
 mod experiments;
 mod failure;
+mod fps;
 mod measure;
 mod names;
 mod present;

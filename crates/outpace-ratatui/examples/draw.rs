@@ -6,7 +6,7 @@ use std::io::{self, LineWriter, Write};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use outpace_ratatui::workloads::{Scene, Workload};
 use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
@@ -45,6 +45,12 @@ struct Cost {
     time: Duration,
 }
 
+/// What this thread has used.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 fn measure<B: Backend>(
     mut terminal: Terminal<B>,
     counter: &Counter,
@@ -63,19 +69,19 @@ where
             start = counter.get();
             spent.set(Duration::ZERO);
         }
-        let before = Instant::now();
+        let before = processor_time();
         let drawing = Cell::new(Duration::ZERO);
         terminal
             .draw(|frame| {
-                let before = Instant::now();
+                let before = processor_time();
                 scene.draw(frame.buffer_mut());
                 if workload == Workload::Editor {
                     frame.set_cursor_position(Position::new(20, size.height / 2));
                 }
-                drawing.set(before.elapsed());
+                drawing.set(processor_time() - before);
             })
             .unwrap();
-        spent.set(spent.get() + before.elapsed().saturating_sub(drawing.get()));
+        spent.set(spent.get() + (processor_time() - before).saturating_sub(drawing.get()));
     }
     let (bytes, writes) = counter.get();
     Cost {

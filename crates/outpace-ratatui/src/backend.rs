@@ -14,7 +14,7 @@ use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::{Position, Size};
 
 use crate::options::{Options, Target};
-use crate::present::{Closer, Forgotten, Motion, Output, Painter, Presenter};
+use crate::present::{Closer, Failure, Forgotten, Motion, Output, Painter, Presenter};
 use crate::probe::{self, Capabilities};
 use crate::renderer::Renderer;
 use crate::screen::{Attributes, Color, Cursor, Screen, Style};
@@ -128,7 +128,7 @@ impl OutpaceBackend {
         let file = File::from(terminal.as_fd().try_clone_to_owned()?);
         let findings = probe::find_out(&file, &options)?;
         let output = Output::Terminal(file.try_clone()?);
-        let size = surface_size(&file).unwrap_or(Size::new(80, 24));
+        let size = surface_size(&file)?.unwrap_or(Size::new(80, 24));
         let mut backend =
             Self::assemble(output, Surface::Terminal(file), size, &options, findings)?;
         backend.report = probe::Report::wanted();
@@ -185,7 +185,11 @@ impl OutpaceBackend {
         findings: probe::Findings,
     ) -> io::Result<Self> {
         let capabilities = probe::without_disabled(findings.capabilities)?;
-        let painter = Painter::new(Renderer::new(capabilities), output);
+        let mut renderer = Renderer::new(capabilities);
+        if options.record_written {
+            renderer.record_written();
+        }
+        let painter = Painter::new(renderer, output);
         let presenter = if options.direct {
             Presenter::direct(painter)
         } else {
@@ -235,6 +239,11 @@ impl OutpaceBackend {
         }
     }
 
+    /// Whether the last frame printed this cell, if the [`Options`] say that this be recorded.
+    pub fn was_written(&self, x: u16, y: u16) -> bool {
+        self.presenter.was_written(x, y)
+    }
+
     /// Draws everything again with the next flush: call it after another program wrote to the terminal.
     pub fn repaint(&mut self) {
         self.forgotten.everything();
@@ -265,7 +274,7 @@ impl OutpaceBackend {
     fn current_size(&self) -> io::Result<Size> {
         match &self.terminal {
             Surface::Fixed(size) => Ok(*size),
-            Surface::Terminal(file) => surface_size(file).ok_or_else(|| {
+            Surface::Terminal(file) => surface_size(file)?.ok_or_else(|| {
                 io::Error::other(
                     "the size of the terminal is unknown: this descriptor is no terminal and there is \
                      no other; draw on one, or on OutpaceBackend::tty()",
@@ -355,10 +364,18 @@ impl OutpaceBackend {
     }
 }
 
-fn surface_size(file: &File) -> Option<Size> {
-    let size = sys::terminal_size(file)
-        .or_else(|| sys::terminal_size(sys::controlling_terminal().ok()?))?;
-    Some(Size::new(size.columns, size.rows))
+/// The size of the terminal that the descriptor is on or, if it is on none, of the one that the process
+/// was started from.
+fn surface_size(file: &File) -> io::Result<Option<Size>> {
+    let own = sys::terminal_size(file).map_err(|error| Failure::new(&error).report())?;
+    let size = match own {
+        Some(size) => Some(size),
+        None => match sys::controlling_terminal() {
+            Ok(terminal) => sys::terminal_size(terminal)?,
+            Err(_) => None,
+        },
+    };
+    Ok(size.map(|size| Size::new(size.columns, size.rows)))
 }
 
 fn style_of(cell: &buffer::Cell) -> Style {
@@ -518,7 +535,7 @@ impl Backend for OutpaceBackend {
 
     fn window_size(&mut self) -> io::Result<WindowSize> {
         let pixels = match &self.terminal {
-            Surface::Terminal(file) => sys::terminal_size(file).map(|size| size.pixels),
+            Surface::Terminal(file) => sys::terminal_size(file)?.map(|size| size.pixels),
             Surface::Fixed(_) => None,
         };
         let (width, height) = pixels.unwrap_or_default();

@@ -25,6 +25,7 @@ pub struct Options {
     pub(crate) max_lag: Option<Duration>,
     pub(crate) capabilities: Option<Capabilities>,
     pub(crate) target: Target,
+    pub(crate) record_written: bool,
     /// The terminal shows an empty alternate screen of ours, which may be scribbled on.
     pub(crate) owns_screen: bool,
 }
@@ -78,6 +79,15 @@ impl Options {
     pub fn max_lag(mut self, limit: Duration) -> Self {
         self.max_lag = Some(limit);
         self
+    }
+
+    /// Records which cells each frame prints, for [`OutpaceBackend::was_written`]; draws directly.
+    ///
+    /// [`OutpaceBackend::was_written`]: crate::OutpaceBackend::was_written
+    #[must_use]
+    pub fn record_written(mut self) -> Self {
+        self.record_written = true;
+        self.direct()
     }
 
     /// Takes the terminal to be capable of this, and asks it nothing.

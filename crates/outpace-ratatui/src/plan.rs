@@ -29,6 +29,8 @@ pub(crate) struct Shift {
 
 #[derive(Debug, Default)]
 pub(crate) struct Planner {
+    /// Which rows differ, and what they would cost in place.
+    changed: Vec<bool>,
     prices: Vec<u32>,
     bands: Vec<(u64, u16)>,
     votes: Vec<u32>,
@@ -106,16 +108,26 @@ impl Planner {
         if height < 2 {
             return None;
         }
+        // The votes are counted first: they are cheap, and mostly there are none.
+        self.changed.clear();
+        self.changed
+            .extend((0..height).map(|y| shown.row(y) != wanted.row(y)));
+        if self.changed.iter().filter(|changed| **changed).count() < 2 {
+            return None;
+        }
+        self.vote_for_scrolls(shown, wanted);
+        if self.votes.iter().all(|votes| *votes < 2) {
+            return None;
+        }
         self.prices.clear();
         self.prices
-            .extend((0..height).map(|y| match (shown.row(y), wanted.row(y)) {
-                (from, to) if from == to => 0,
-                (from, to) => price(from, to),
+            .extend((0..height).map(|y| match self.changed[usize::from(y)] {
+                true => price(shown.row(y), wanted.row(y)),
+                false => 0,
             }));
         if self.prices.iter().sum::<u32>() < WORTHWHILE {
             return None;
         }
-        self.vote_for_scrolls(shown, wanted);
         let mut best = None;
         for _ in 0..3 {
             let (index, &votes) = self
@@ -123,7 +135,7 @@ impl Planner {
                 .iter()
                 .enumerate()
                 .max_by_key(|(_, votes)| **votes)?;
-            if votes == 0 {
+            if votes < 2 {
                 break;
             }
             self.votes[index] = 0;
@@ -152,7 +164,7 @@ impl Planner {
             }
             self.bands.sort_unstable();
             for y in 0..height {
-                if self.prices[usize::from(y)] == 0 {
+                if !self.changed[usize::from(y)] {
                     continue;
                 }
                 let Some(digest) = digest_of(&wanted.row(y)[band.clone()]) else {
@@ -243,6 +255,11 @@ impl Planner {
         if last - first < 8 {
             return None;
         }
+        let search = self.fruitless < 4 || self.fruitless.is_multiple_of(4);
+        if hint == 0 && !search {
+            self.fruitless += 1;
+            return None;
+        }
         let in_place = price(&shown[first..=last], &wanted[first..=last]);
         if in_place < WORTHWHILE / 2 {
             return None;
@@ -251,7 +268,7 @@ impl Planner {
         let mut best = best_shift(shown, wanted, range.clone(), hint, in_place);
         if best.is_none() {
             self.fruitless += 1;
-            if self.fruitless <= 4 || self.fruitless.is_multiple_of(4) {
+            if search {
                 let by = self.grams.vote(shown, wanted, first, last)?;
                 best = best_shift(shown, wanted, range, by, in_place);
             }

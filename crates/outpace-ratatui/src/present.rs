@@ -227,14 +227,14 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    fn new(error: &io::Error) -> Self {
+    pub(crate) fn new(error: &io::Error) -> Self {
         Self {
             kind: error.kind(),
             text: format!("the terminal is gone: {error}"),
         }
     }
 
-    fn report(&self) -> io::Error {
+    pub(crate) fn report(&self) -> io::Error {
         io::Error::new(self.kind, self.text.clone())
     }
 }
@@ -488,6 +488,13 @@ impl Presenter {
                 stats.time_behind += behind;
                 stats
             }
+        }
+    }
+
+    pub(crate) fn was_written(&self, x: u16, y: u16) -> bool {
+        match self {
+            Self::Direct { painter, .. } => painter.renderer.was_written(x, y),
+            Self::Threaded { .. } => false,
         }
     }
 

@@ -406,6 +406,12 @@ impl Renderer {
             self.settle(wanted, x, y, columns);
             return x + columns;
         }
+        if let Some(ahead) = self.better_first(target, start, x) {
+            let next = target[x + ahead];
+            self.reach(x + ahead, y);
+            self.encoder.print(next, c, 1, &mut self.stats);
+            self.settle(wanted, x + ahead, y, 1);
+        }
         let run = self.run_to_draw(target, start, x);
         if run > 8 && cell.is_blank() && self.erase_run(cell, x, y, run) {
             return x + run;
@@ -429,6 +435,29 @@ impl Renderer {
             return x + 1 + more;
         }
         x + 1
+    }
+
+    /// In pictures made of half blocks most of the bytes are colours. If the pen has none of the next cell's
+    /// but one of those of a cell just behind it, that one is drawn first: a few bytes of motion against
+    /// up to sixteen of colour. Returns how far ahead it is.
+    #[inline]
+    fn better_first(&self, target: &[Cell], start: usize, x: usize) -> Option<usize> {
+        let cell = target[x];
+        if !cell.is_two_colors() || !self.capabilities.half_blocks {
+            return None;
+        }
+        let pen = self.encoder.pen()?;
+        if cell.shares_color(pen.fg, pen.bg) {
+            return None;
+        }
+        (1..=2).find(|&ahead| {
+            target.get(x + ahead).is_some_and(|&next| {
+                next.is_two_colors()
+                    && next.shares_color(pen.fg, pen.bg)
+                    && !next.shares_color(cell.fg, cell.bg)
+                    && self.shown.cells()[start + x + ahead] != next
+            })
+        })
     }
 
     /// How many cells from `x` on are alike, up to the last that has to be drawn.

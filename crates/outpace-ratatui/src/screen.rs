@@ -239,6 +239,18 @@ impl Cell {
         char::from_u32(self.symbol())
     }
 
+    /// Whether this is a `▀` of two 24-bit colours, which is as good as a `▄` of the two exchanged.
+    #[inline]
+    pub(crate) const fn is_two_colors(self) -> bool {
+        self.glyph == UPPER_HALF as u32 && self.fg.0 & self.bg.0 & RGB != 0
+    }
+
+    /// Whether the cell has one of these colours, on either side.
+    #[inline]
+    pub(crate) fn shares_color(self, one: Color, other: Color) -> bool {
+        self.fg == one || self.fg == other || self.bg == one || self.bg == other
+    }
+
     /// A 64-bit digest of the cell.
     #[inline]
     pub(crate) fn digest(self) -> u64 {

@@ -16,14 +16,23 @@ pub(crate) struct TerminalSize {
     pub(crate) pixels: (u16, u16),
 }
 
-/// The size of the terminal, if it knows it.
-pub(crate) fn terminal_size(terminal: impl AsFd) -> Option<TerminalSize> {
-    let size = tcgetwinsize(terminal).ok()?;
-    (size.ws_col > 0 && size.ws_row > 0).then_some(TerminalSize {
-        columns: size.ws_col,
-        rows: size.ws_row,
-        pixels: (size.ws_xpixel, size.ws_ypixel),
-    })
+/// The size of the terminal, or nothing if this is none or it does not know.
+///
+/// # Errors
+/// If the terminal is gone.
+pub(crate) fn terminal_size(terminal: impl AsFd) -> io::Result<Option<TerminalSize>> {
+    let size = match tcgetwinsize(terminal) {
+        Ok(size) => size,
+        Err(rustix::io::Errno::NOTTY) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(
+        (size.ws_col > 0 && size.ws_row > 0).then_some(TerminalSize {
+            columns: size.ws_col,
+            rows: size.ws_row,
+            pixels: (size.ws_xpixel, size.ws_ypixel),
+        }),
+    )
 }
 
 fn wait_for(fd: impl AsFd, flags: PollFlags, limit: Option<Duration>) -> io::Result<bool> {

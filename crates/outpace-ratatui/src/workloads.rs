@@ -55,9 +55,11 @@ pub struct Scene {
     levels: Vec<u8>,
     random: Random,
     lines: Vec<String>,
+    /// The numbers that gauges, chart and table show.
+    gauges: [f64; 8],
     values: Vec<f64>,
-    /// Title and status lines above the animation.
-    header: [String; 2],
+    table: Vec<f64>,
+    header: Vec<String>,
 }
 
 /// xorshift64*: fast, and the same everywhere.
@@ -77,9 +79,6 @@ impl Random {
     }
 }
 
-/// Rows above the animation.
-const HEADER: u16 = 2;
-
 impl Scene {
     /// The first frame of a workload comes next.
     pub fn new(workload: Workload) -> Self {
@@ -89,13 +88,15 @@ impl Scene {
             levels: Vec::new(),
             random: Random(0x9E37_79B9_7F4A_7C15),
             lines: Vec::new(),
+            gauges: [0.5; 8],
             values: Vec::new(),
-            header: ["the published animation".into(), String::new()],
+            table: Vec::new(),
+            header: vec!["the published animation".into(), String::new()],
         }
     }
 
-    /// What the two lines above the animation say.
-    pub fn set_header(&mut self, lines: [String; 2]) {
+    /// The lines above the animation, if any: a title and something empty if nothing else is said.
+    pub fn set_header(&mut self, lines: Vec<String>) {
         self.header = lines;
     }
 
@@ -121,7 +122,7 @@ impl Scene {
 
     fn grey_picture(&mut self, buffer: &mut Buffer, area: Rect, rotation: usize) {
         let (columns, rows) = (usize::from(area.width), usize::from(area.height));
-        let first = usize::from(HEADER).min(rows);
+        let first = self.header.len().min(rows);
         if self.levels.len() != columns * rows * 2 {
             self.levels = vec![0; columns * rows * 2];
             for (at, level) in self.levels.iter_mut().enumerate() {
@@ -277,14 +278,26 @@ impl Scene {
         let columns = usize::from(area.width);
         if self.values.len() != columns {
             self.values = vec![0.5; columns];
+            self.table = vec![0.5; usize::from(area.height) * 4];
         }
         if moves {
-            for value in &mut self.values {
+            let mut step = |value: &mut f64| {
                 let step = f64::from(self.random.below(2001)) / 1000.0 - 1.0;
-                *value = (*value + step * 0.02).clamp(0.0, 1.0);
+                *value = (*value + step * 0.05).clamp(0.0, 1.0);
+            };
+            self.gauges.iter_mut().for_each(&mut step);
+            // The chart moves on by one value; a quarter of the table has news.
+            self.values.rotate_left(1);
+            if let [.., before, newest] = &mut self.values[..] {
+                *newest = *before;
+                step(newest);
             }
-            // The chart moves on by one value; the gauges keep to their own.
-            self.values[8..].rotate_left(1);
+            let first = self.frame as usize % 4;
+            self.table
+                .iter_mut()
+                .skip(first)
+                .step_by(4)
+                .for_each(&mut step);
         }
         let gauges = 8.min(area.height / 4);
         for row in 0..gauges {
@@ -305,7 +318,7 @@ impl Scene {
     }
 
     fn gauge(&self, buffer: &mut Buffer, area: Rect, row: u16) {
-        let value = self.values[usize::from(row) % self.values.len()];
+        let value = self.gauges[usize::from(row)];
         let y = area.y + row;
         let label = format!("core {row} {:5.1} % ", value * 100.0);
         let (start, _) =
@@ -344,7 +357,7 @@ impl Scene {
         let columns = usize::from(area.width);
         for row in 0..area.height {
             let y = area.y + row;
-            let value = |n: usize| self.values[(usize::from(row) * 7 + n * 13) % self.values.len()];
+            let value = |n: usize| self.table[usize::from(row) * 4 + n];
             let line = format!(
                 "│ process-{row:<4} │ {:>7.2} % │ {:>9.0} KiB │ {:>6} threads │ {:<12} │",
                 value(0) * 100.0,

@@ -31,6 +31,7 @@ const ALL: &[Subcommand] = &[
     Subcommand::of::<bench::Bench>(),
     Subcommand::of::<report::Report>(),
     Subcommand::of::<rung::Rung>(),
+    Subcommand::of::<crate::fps::Fps>(),
     Subcommand::of::<crate::run::Run>(),
     Subcommand::of::<crate::trace::Trace>(),
     Subcommand::of::<completions::Completions>(),

@@ -318,7 +318,7 @@ fn is_doubtful(symbol: &str) -> bool {
 }
 
 /// One form for all cells that look alike; see `Screen`'s module.
-fn normal(mut look: Look, modifiers: Modifier) -> Look {
+pub fn normal(mut look: Look, modifiers: Modifier) -> Look {
     let indexed = |color| match color {
         Color::Red => Color::Indexed(1),
         Color::LightBlue => Color::Indexed(12),

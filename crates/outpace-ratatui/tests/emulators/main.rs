@@ -12,6 +12,8 @@
 
 mod emulator;
 mod frames;
+mod inline;
+mod widgets;
 
 use frames::{Random, play};
 

@@ -1,0 +1,232 @@
+//! What the animation is drawn through: crossterm's backend over some buffering, or outpace's.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufWriter, LineWriter, Write};
+use std::rc::Rc;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use outpace_ratatui::{Options, OutpaceBackend, Target};
+use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
+use std::os::fd::AsFd;
+
+use crate::present::quantity;
+
+/// A stream of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Stream {
+    /// Standard output
+    Stdout,
+    /// Standard error
+    Stderr,
+}
+
+impl Stream {
+    /// The other one.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Stdout => Self::Stderr,
+            Self::Stderr => Self::Stdout,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        }
+    }
+
+    pub(crate) fn target(self) -> Target {
+        match self {
+            Self::Stdout => Target::Stdout,
+            Self::Stderr => Target::Stderr,
+        }
+    }
+
+    /// A descriptor of our own on it, without a buffer.
+    pub(crate) fn open(self) -> io::Result<File> {
+        let fd = match self {
+            Self::Stdout => io::stdout().as_fd().try_clone_to_owned(),
+            Self::Stderr => io::stderr().as_fd().try_clone_to_owned(),
+        };
+        Ok(fd?.into())
+    }
+}
+
+/// How drawing reaches the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drawing {
+    /// crossterm's backend, a system call for every piece.
+    Unbuffered,
+    /// crossterm's backend over a line buffer, as standard output has.
+    Line,
+    /// crossterm's backend over a buffer of so many bytes.
+    Block(usize),
+    /// outpace's backend, with its presenter thread or without.
+    Outpace { direct: bool },
+}
+
+/// What `std` gives a `BufWriter` is 8 KiB; the published variant took that.
+const BLOCK: usize = 8 << 10;
+
+impl FromStr for Drawing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "unbuffered" => Ok(Self::Unbuffered),
+            "line" => Ok(Self::Line),
+            "block" => Ok(Self::Block(BLOCK)),
+            "outpace" => Ok(Self::Outpace { direct: false }),
+            "outpace:direct" => Ok(Self::Outpace { direct: true }),
+            _ => match text.strip_prefix("block:").map(quantity::parse_bytes) {
+                Some(Ok(0)) => Err("a buffer needs room for at least one byte".to_owned()),
+                Some(Ok(size)) => usize::try_from(size)
+                    .map(Self::Block)
+                    .map_err(|error| error.to_string()),
+                Some(Err(error)) => Err(error),
+                None => Err("unbuffered, line, block[:SIZE], outpace or outpace:direct".to_owned()),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Drawing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unbuffered => f.write_str("unbuffered"),
+            Self::Line => f.write_str("line"),
+            Self::Block(size) => write!(f, "block:{}", quantity::binary_bytes(*size as u64)),
+            Self::Outpace { direct: false } => f.write_str("outpace"),
+            Self::Outpace { direct: true } => f.write_str("outpace:direct"),
+        }
+    }
+}
+
+/// What drawing has cost so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Cost {
+    pub(crate) bytes: u64,
+    pub(crate) writes: u64,
+    pub(crate) skipped: u64,
+}
+
+/// The end of every buffer: counts, and dawdles if asked to.
+struct Drain {
+    file: File,
+    delay: Duration,
+    cost: Rc<Cell<Cost>>,
+}
+
+impl Write for Drain {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        let mut cost = self.cost.get();
+        cost.bytes += written as u64;
+        cost.writes += 1;
+        self.cost.set(cost);
+        if !self.delay.is_zero() {
+            std::thread::sleep(self.delay);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+type Theirs = Terminal<CrosstermBackend<Box<dyn Write>>>;
+
+/// A terminal and what it has cost.
+pub(crate) enum Canvas {
+    Crossterm(Box<Theirs>, Rc<Cell<Cost>>),
+    Outpace(Box<Terminal<OutpaceBackend>>),
+}
+
+impl Canvas {
+    pub(crate) fn new(stream: Stream, drawing: Drawing, delay: Duration) -> io::Result<Self> {
+        if let Drawing::Outpace { direct } = drawing {
+            let options = Options::default().target(stream.target());
+            let options = if direct { options.direct() } else { options };
+            let mut terminal = Terminal::new(OutpaceBackend::new(options)?)?;
+            terminal.clear()?;
+            return Ok(Self::Outpace(Box::new(terminal)));
+        }
+        let cost = Rc::new(Cell::new(Cost::default()));
+        let drain = Drain {
+            file: stream.open()?,
+            delay,
+            cost: cost.clone(),
+        };
+        let writer: Box<dyn Write> = match drawing {
+            Drawing::Unbuffered => Box::new(drain),
+            Drawing::Line => Box::new(LineWriter::new(drain)),
+            Drawing::Block(size) => Box::new(BufWriter::with_capacity(size, drain)),
+            Drawing::Outpace { .. } => unreachable!("returned above"),
+        };
+        let mut terminal = Terminal::new(CrosstermBackend::new(writer))?;
+        terminal.clear()?;
+        Ok(Self::Crossterm(Box::new(terminal), cost))
+    }
+
+    pub(crate) fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
+        match self {
+            Self::Crossterm(terminal, _) => terminal.draw(render).map(|_| ()),
+            Self::Outpace(terminal) => terminal.draw(render).map(|_| ()),
+        }
+    }
+
+    /// Waits until the terminal has been given everything.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Self::Crossterm(..) => Ok(()),
+            Self::Outpace(terminal) => terminal.backend_mut().flush_and_wait(None).map(|_| ()),
+        }
+    }
+
+    pub(crate) fn cost(&self) -> Cost {
+        match self {
+            Self::Crossterm(_, cost) => cost.get(),
+            Self::Outpace(terminal) => {
+                let stats = terminal.backend().stats();
+                Cost {
+                    bytes: stats.bytes,
+                    writes: stats.writes,
+                    skipped: stats.frames_skipped,
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_of_drawing_reads_as_it_is_written() {
+        for text in [
+            "unbuffered",
+            "line",
+            "block:100B",
+            "outpace",
+            "outpace:direct",
+        ] {
+            assert_eq!(text.parse::<Drawing>().unwrap().to_string(), text);
+        }
+        assert_eq!("block".parse(), Ok(Drawing::Block(8192)));
+        assert_eq!("block:100".parse(), Ok(Drawing::Block(100)));
+        assert!("block:0".parse::<Drawing>().is_err());
+        assert!(
+            "blocks"
+                .parse::<Drawing>()
+                .unwrap_err()
+                .contains("outpace:direct")
+        );
+    }
+}

@@ -1,0 +1,296 @@
+//! How frames reach a terminal that is slow, stalled, gone, or shared with a shell: on pseudo-terminals.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
+use ratatui::Terminal;
+use ratatui::backend::Backend;
+use ratatui::style::{Color, Style};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
+
+const LONG: Duration = Duration::from_secs(30);
+
+/// A pseudo-terminal: the emulator's end and the program's.
+fn terminal() -> (File, File) {
+    let emulator = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&emulator).unwrap();
+    unlockpt(&emulator).unwrap();
+    let name = ptsname(&emulator, Vec::new()).unwrap();
+    let program = File::options()
+        .read(true)
+        .write(true)
+        .open(name.to_str().unwrap())
+        .unwrap();
+    let mut modes = tcgetattr(&program).unwrap();
+    modes.make_raw();
+    tcsetattr(&program, OptionalActions::Now, &modes).unwrap();
+    resize(&program, 80, 24);
+    let emulator: OwnedFd = emulator;
+    (emulator.into(), program)
+}
+
+fn resize(program: &File, columns: u16, rows: u16) {
+    let size = Winsize {
+        ws_col: columns,
+        ws_row: rows,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(program, size).unwrap();
+}
+
+fn options() -> Options {
+    Options::default().capabilities(Capabilities::full())
+}
+
+/// Fills the screen with something else each time.
+fn fill(terminal: &mut Terminal<OutpaceBackend>, number: u32) -> std::io::Result<()> {
+    let draw = |frame: &mut ratatui::Frame| {
+        let area = frame.area();
+        for (at, position) in area.positions().enumerate() {
+            let level = (at as u32 * 31 + number * 97) as u8;
+            let style = Style::new().fg(Color::Rgb(level, number as u8, 7));
+            let letter = char::from(b'a' + (level % 26));
+            frame.buffer_mut()[position]
+                .set_char(letter)
+                .set_style(style);
+        }
+    };
+    terminal.draw(draw).map(|_| ())
+}
+
+/// Reads until the emulator's end has nothing more to say, into an emulator of ours.
+fn show(mut emulator: File, width: u16, height: u16) -> mpsc::Receiver<String> {
+    let (sender, screens) = mpsc::channel();
+    std::thread::spawn(move || {
+        let size = |n| std::num::NonZeroU16::new(n).unwrap();
+        let mut parser = vt100::Parser::new(size(height), size(width), 100);
+        let mut chunk = [0; 4096];
+        while let Ok(n @ 1..) = emulator.read(&mut chunk) {
+            parser.process(&chunk[..n]);
+            if sender.send(parser.screen().contents()).is_err() {
+                break;
+            }
+        }
+    });
+    screens
+}
+
+fn wait_for(screens: &mpsc::Receiver<String>, what: impl Fn(&str) -> bool) -> String {
+    let deadline = Instant::now() + LONG;
+    let mut last = String::new();
+    while let Ok(screen) = screens.recv_timeout(deadline - Instant::now()) {
+        if what(&screen) {
+            return screen;
+        }
+        last = screen;
+    }
+    panic!("never shown; last was:\n{last}");
+}
+
+#[test]
+fn a_stalled_terminal_does_not_hold_the_application_back() {
+    let (emulator, program) = terminal();
+    let backend = OutpaceBackend::open(&program, options()).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    // Nobody reads, and 500 screens are far more than a pseudo-terminal holds: every draw returns.
+    for number in 0..500 {
+        fill(&mut terminal, number).unwrap();
+    }
+    let stats = terminal.backend().stats();
+    assert_eq!(stats.frames_drawn, 500);
+    assert!(stats.frames_skipped > 400, "{stats:?}");
+    // Once somebody reads, the newest frame is what gets shown.
+    let screens = show(emulator, 80, 24);
+    terminal
+        .draw(|frame| frame.render_widget("the newest", frame.area()))
+        .unwrap();
+    assert!(terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap());
+    let screen = wait_for(&screens, |screen| screen.trim() == "the newest");
+    assert_eq!(screen.trim(), "the newest");
+    let stats = terminal.backend().stats();
+    assert_eq!(
+        stats.frames_presented + stats.frames_skipped,
+        stats.frames_drawn,
+        "{stats:?}"
+    );
+}
+
+#[test]
+fn flush_and_wait_gives_up_on_a_stalled_terminal() {
+    let (_emulator, program) = terminal();
+    let backend = OutpaceBackend::open(&program, options()).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    for number in 0..100 {
+        fill(&mut terminal, number).unwrap();
+    }
+    let limit = Some(Duration::from_millis(10));
+    assert!(!terminal.backend_mut().flush_and_wait(limit).unwrap());
+}
+
+#[test]
+fn a_terminal_that_goes_away_is_an_error_and_no_hang() {
+    for options in [options(), options().direct()] {
+        let (emulator, program) = terminal();
+        let backend = OutpaceBackend::open(&program, options).unwrap();
+        let mut terminal = Terminal::new(backend).unwrap();
+        terminal
+            .draw(|frame| frame.render_widget("small enough", frame.area()))
+            .unwrap();
+        drop(emulator);
+        let deadline = Instant::now() + LONG;
+        let mut number = 1;
+        let error = loop {
+            assert!(Instant::now() < deadline, "nobody noticed");
+            number += 1;
+            match fill(&mut terminal, number) {
+                Ok(()) => {}
+                Err(error) => break error,
+            }
+        };
+        assert!(
+            error.to_string().contains("the terminal is gone"),
+            "{error}"
+        );
+        assert!(fill(&mut terminal, 3).is_err(), "and it stays an error");
+    }
+}
+
+#[test]
+fn direct_drawing_skips_nothing() {
+    let (emulator, program) = terminal();
+    let screens = show(emulator, 80, 24);
+    let backend = OutpaceBackend::open(&program, options().direct()).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    for number in 0..50 {
+        fill(&mut terminal, number).unwrap();
+    }
+    let stats = terminal.backend().stats();
+    assert_eq!((stats.frames_presented, stats.frames_skipped), (50, 0));
+    drop(screens);
+}
+
+#[test]
+fn an_unchanged_frame_writes_nothing() {
+    let (emulator, program) = terminal();
+    let screens = show(emulator, 80, 24);
+    let backend = OutpaceBackend::open(&program, options()).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    fill(&mut terminal, 1).unwrap();
+    terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap();
+    let before = terminal.backend().stats();
+    for _ in 0..20 {
+        fill(&mut terminal, 1).unwrap();
+    }
+    terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap();
+    let after = terminal.backend().stats();
+    assert_eq!((before.bytes, before.writes), (after.bytes, after.writes));
+    drop(screens);
+}
+
+#[test]
+fn a_frame_takes_one_write_call() {
+    let (emulator, program) = terminal();
+    let screens = show(emulator, 80, 24);
+    let backend = OutpaceBackend::open(&program, options().direct()).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    for number in 0..30 {
+        fill(&mut terminal, number).unwrap();
+    }
+    assert_eq!(terminal.backend().stats().writes, 30);
+    drop(screens);
+}
+
+#[test]
+fn a_resize_redraws_everything() {
+    let (emulator, program) = terminal();
+    let screens = show(emulator, 80, 24);
+    let backend = OutpaceBackend::open(&program, options()).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    fill(&mut terminal, 1).unwrap();
+    resize(&program, 60, 20);
+    terminal
+        .draw(|frame| {
+            assert_eq!((frame.area().width, frame.area().height), (60, 20));
+            frame.render_widget("after the resize", frame.area());
+        })
+        .unwrap();
+    wait_for(&screens, |screen| screen.trim() == "after the resize");
+}
+
+#[test]
+fn repaint_brings_back_what_another_program_destroyed() {
+    let (emulator, mut program) = terminal();
+    let screens = show(emulator, 80, 24);
+    let backend = OutpaceBackend::open(&program, options()).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    let hello = |frame: &mut ratatui::Frame| frame.render_widget("hello", frame.area());
+    terminal.draw(hello).unwrap();
+    wait_for(&screens, |screen| screen.trim() == "hello");
+    std::io::Write::write_all(&mut program, b"\x1b[Hwrite: message from root").unwrap();
+    wait_for(&screens, |screen| screen.contains("root"));
+    terminal.backend_mut().repaint();
+    terminal.draw(hello).unwrap();
+    wait_for(&screens, |screen| screen.trim() == "hello");
+}
+
+#[test]
+fn a_picture_may_be_no_staler_than_allowed() {
+    let (emulator, program) = terminal();
+    let bounded = options().max_lag(Duration::ZERO);
+    let backend = OutpaceBackend::open(&program, bounded).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    let reader = std::thread::spawn(move || {
+        let screens = show(emulator, 80, 24);
+        while screens.recv().is_ok() {}
+    });
+    // Each flush waits for the frame in hand, so that at most one more is ever waiting.
+    for number in 0..100 {
+        fill(&mut terminal, number).unwrap();
+    }
+    terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap();
+    let stats = terminal.backend().stats();
+    assert_eq!(stats.frames_presented + stats.frames_skipped, 100);
+    drop(terminal);
+    drop(program);
+    reader.join().unwrap();
+}
+
+#[test]
+fn dropping_the_backend_shows_the_cursor_and_resets_the_style() {
+    let (mut emulator, program) = terminal();
+    let backend = OutpaceBackend::open(&program, options().direct()).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    terminal
+        .draw(|frame| frame.render_widget("x", frame.area()))
+        .unwrap();
+    drop(terminal);
+    let mut chunk = [0; 4096];
+    let n = emulator.read(&mut chunk).unwrap();
+    assert!(
+        chunk[..n].ends_with(b"\x1b[m\x1b[?25h"),
+        "{:?}",
+        &chunk[..n]
+    );
+}
+
+#[test]
+fn scrolling_the_terminal_waits_for_the_frames_before() {
+    let (emulator, program) = terminal();
+    let screens = show(emulator, 80, 24);
+    let mut backend = OutpaceBackend::open(&program, options()).unwrap();
+    let cell = ratatui::buffer::Cell::new("x");
+    backend.set_cursor_position((0, 0)).unwrap();
+    backend.clear().unwrap();
+    backend.draw([(0, 23, &cell)].into_iter()).unwrap();
+    backend.flush().unwrap();
+    backend.set_cursor_position((0, 23)).unwrap();
+    backend.append_lines(3).unwrap();
+    let screen = wait_for(&screens, |screen| screen.matches('\n').count() == 20);
+    assert_eq!(screen.trim(), "x");
+}
