@@ -411,6 +411,26 @@ pub fn compare(emulator: &mut dyn Emulator, buffer: &Buffer) -> Result<(), Strin
     Ok(())
 }
 
+/// No sequence sets more than 16 attributes at once, and synchronized updates end in the frame they begin in.
+fn check_sequences(bytes: &[u8]) -> Result<(), String> {
+    let text = String::from_utf8_lossy(bytes);
+    for sequence in text
+        .split('\x1b')
+        .filter_map(|piece| piece.strip_prefix('['))
+    {
+        let end = sequence.find(|c: char| c.is_ascii_alphabetic());
+        let parameters = sequence[..end.unwrap_or(0)].split(';').count();
+        if parameters > 16 {
+            return Err(format!("{parameters} parameters: {sequence:?}"));
+        }
+    }
+    let (begun, ended) = (text.matches("\x1b[?2026h"), text.matches("\x1b[?2026l"));
+    if begun.count() != ended.count() {
+        return Err(format!("a synchronized update without an end: {text:?}"));
+    }
+    Ok(())
+}
+
 /// Capabilities that a terminal like these emulators may be found to have.
 pub fn capabilities(choices: &mut impl Choices) -> Capabilities {
     let mut capabilities = match choices.below(4) {
@@ -490,6 +510,7 @@ pub fn play(
             })
             .map_err(|error| error.to_string())?;
         let bytes = wire.take();
+        check_sequences(&bytes)?;
         for emulator in &mut emulators {
             emulator.feed(&bytes);
             compare(&mut **emulator, &picture).map_err(|problem| {
