@@ -44,7 +44,8 @@ impl<'g, 'a> Message<'g, 'a> {
             };
             // In any case: a switch of policy may have taken the tail away from under the cursor.
             guard.accept(answer);
-            if guard.cursor.start.is_null() {
+            // The budget of a queue may end before the memory does.
+            if !guard.cursor.admits(HEADROOM) {
                 let Own { start, room } = own_memory(HEADROOM);
                 return Message {
                     guard,

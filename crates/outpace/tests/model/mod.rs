@@ -4,15 +4,15 @@
 //! what arrives at the other end is the messages in that order. `tests/queue.rs` draws the choices from fixed
 //! seeds, and the fuzz target `stream` takes them from the fuzzer.
 
-use outpace::{Buffering, Guard, Stream};
+use outpace::{Buffering, GapMarker, Guard, Overflow, Stream};
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -76,9 +76,46 @@ impl Choices<'_> {
                 capacity,
                 max_delay: Duration::from_micros(50 + u64::from(self.below(3000))),
             },
-            _ => Buffering::background(capacity.max(1)),
+            _ => Buffering::Background {
+                capacity: capacity.max(1),
+                overflow: self.overflow(),
+            },
         }
     }
+
+    fn overflow(&mut self) -> Overflow {
+        match self.next() % 8 {
+            0..=3 => Overflow::Block,
+            4 => Overflow::DropNewest,
+            5 => Overflow::DropOldest,
+            _ => Overflow::Spill {
+                directory: std::env::temp_dir(),
+                limit: 1 << self.below(24),
+            },
+        }
+    }
+}
+
+/// `OUTPACE_MODEL_TRACE=1` shows each operation, and the state before it.
+fn traced() -> bool {
+    static TRACED: OnceLock<bool> = OnceLock::new();
+    *TRACED.get_or_init(|| std::env::var_os("OUTPACE_MODEL_TRACE").is_some())
+}
+
+/// The line that stands for dropped messages: not a text of [`Model::text`].
+fn marker() -> GapMarker {
+    GapMarker::with(|gap| format!("\x01{}\x02", gap.bytes))
+}
+
+/// Whether it drops messages when the queue is full.
+fn drops(buffering: &Buffering) -> bool {
+    matches!(
+        buffering,
+        Buffering::Background {
+            overflow: Overflow::DropNewest | Overflow::DropOldest,
+            ..
+        }
+    )
 }
 
 /// Where the stream goes, and how what has arrived is learnt.
@@ -93,8 +130,7 @@ struct Model<'c, 'b> {
     choices: &'c mut Choices<'b>,
     stream: Rc<Stream<OwnedFd>>,
     destination: Destination,
-    /// All the messages so far, but those that a failure took away.
-    expected: Vec<u8>,
+    log: Log,
     /// Bytes that a failure took away.
     lost: u64,
     messages: u64,
@@ -114,13 +150,18 @@ pub(crate) fn run(choices: &mut Choices<'_>) {
         stream: Rc::new(Stream::new(fd, in_force.clone()).unwrap()),
         choices,
         destination,
-        expected: Vec::new(),
+        log: Log {
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            dropping: drops(&in_force),
+        },
         lost: 0,
         messages: 0,
         in_force,
         chosen: None,
         reader_gone,
     };
+    model.stream.gap_marker(marker());
     while !model.choices.0.is_empty() {
         model.step(0);
     }
@@ -198,7 +239,13 @@ fn read_slowly(mut from: impl Read, pause: u8, gone: &AtomicBool) -> Vec<u8> {
 impl Model<'_, '_> {
     /// One operation, inside `depth` guards.
     fn step(&mut self, depth: u32) {
-        match self.choices.next() % 32 {
+        let operation = self.choices.next() % 32;
+        if traced() {
+            let (stats, length) = (self.stream.stats(), self.log.bytes.len());
+            let (now, next) = (&self.in_force, &self.chosen);
+            println!("{depth} {operation}: {length} {stats:?} {now:?} {next:?}");
+        }
+        match operation {
             0..=9 => {
                 self.message(depth);
                 self.check();
@@ -206,6 +253,7 @@ impl Model<'_, '_> {
             10..=15 if depth < MAX_DEPTH => self.with_guard(depth),
             16..=19 => {
                 let buffering = self.choices.buffering();
+                self.log.dropping |= drops(&buffering);
                 self.stream.set_buffering(buffering.clone());
                 self.chosen = Some(buffering);
                 if depth == 0 {
@@ -237,7 +285,7 @@ impl Model<'_, '_> {
         !self.reader_gone.load(Ordering::Relaxed)
     }
 
-    /// Text that says where in the stream it belongs, with newlines here and there.
+    /// Text that says where in the stream it belongs, with newlines here and there but not first.
     fn text(&mut self) -> Vec<u8> {
         let mut length = self.choices.length();
         if let Buffering::Background { capacity: ..64, .. } = self.in_force {
@@ -245,10 +293,10 @@ impl Model<'_, '_> {
             length = length.min(500);
         }
         let newlines = [3, 17, 64, usize::MAX][usize::from(self.choices.next() % 4)];
-        let from = self.expected.len() + usize::from(self.choices.next());
+        let from = self.log.bytes.len() + usize::from(self.choices.next());
         (from..from + length)
             .map(|at| match at {
-                _ if at % newlines == newlines - 1 => b'\n',
+                _ if at > from && at % newlines == newlines - 1 => b'\n',
                 _ => b'!' + (at % 89) as u8,
             })
             .collect()
@@ -256,7 +304,8 @@ impl Model<'_, '_> {
 
     /// It is the end of a message of `bytes`, by the outermost guard or one inside it.
     fn ended(&mut self, bytes: &[u8]) {
-        self.expected.extend_from_slice(bytes);
+        self.log.bytes.extend_from_slice(bytes);
+        self.log.ends.push(self.log.bytes.len());
         self.messages += 1;
     }
 
@@ -337,7 +386,8 @@ impl Model<'_, '_> {
                     text.extend(number.to_string().bytes());
                 }
                 2 => {
-                    let c = ['x', '\n', 'é', '€', '𝄞'][usize::from(self.choices.next() % 5)];
+                    let c = ['x', 'é', '€', '𝄞', '\n'][usize::from(self.choices.next() % 5)];
+                    let c = if text.is_empty() { 'x' } else { c };
                     message.char(c);
                     text.extend(c.encode_utf8(&mut [0; 4]).bytes());
                 }
@@ -394,12 +444,14 @@ impl Model<'_, '_> {
         if !self.intact() || self.chosen.is_some() {
             return;
         }
-        let written = self.stream.stats().bytes_written - self.lost;
-        assert!(written <= self.expected.len() as u64);
+        // What was dropped does not have to be written any more.
+        let stats = self.stream.stats();
+        let written = stats.bytes_written + stats.bytes_dropped - self.lost;
+        assert!(written <= self.log.bytes.len() as u64);
         match self.in_force {
-            Buffering::Unbuffered => assert_eq!(written, self.expected.len() as u64),
+            Buffering::Unbuffered => assert_eq!(written, self.log.bytes.len() as u64),
             Buffering::Line => {
-                let lines = self.expected.iter().rposition(|&byte| byte == b'\n');
+                let lines = self.log.bytes.iter().rposition(|&byte| byte == b'\n');
                 assert!(written >= lines.map_or(0, |newline| newline as u64 + 1));
             }
             _ => {}
@@ -409,12 +461,13 @@ impl Model<'_, '_> {
     fn check_counts(&self) {
         if self.intact() {
             let stats = self.stream.stats();
-            assert_eq!(stats.bytes_accepted - self.lost, self.expected.len() as u64);
-            assert_eq!(stats.messages_accepted, self.messages);
             assert_eq!(
-                stats.bytes_written + stats.bytes_queued,
-                stats.bytes_accepted
+                stats.bytes_accepted - self.lost,
+                self.log.bytes.len() as u64
             );
+            assert_eq!(stats.messages_accepted, self.messages);
+            let known = stats.bytes_written + stats.bytes_queued + stats.bytes_dropped;
+            assert_eq!(known, stats.bytes_accepted);
         }
     }
 
@@ -426,7 +479,7 @@ impl Model<'_, '_> {
         result.unwrap();
         assert_eq!(self.stream.stats().bytes_queued, 0);
         if let Destination::File(file) = &self.destination {
-            assert!(contents(file) == self.expected, "not what was written");
+            self.log.compare(&contents(file), true);
         }
     }
 
@@ -452,6 +505,9 @@ impl Model<'_, '_> {
         let Destination::File(file) = &self.destination else {
             return;
         };
+        if self.log.dropping {
+            return;
+        }
         let file = file.try_clone().unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
         self.redirect(&full);
@@ -459,7 +515,7 @@ impl Model<'_, '_> {
         for _ in 0..1 + self.choices.next() % 4 {
             let text = self.text();
             let result = (&*self.stream).write_all(&text);
-            self.expected.extend(&text);
+            self.log.bytes.extend(&text);
             assert!(
                 !failed || result.is_err() || text.is_empty(),
                 "a failed stream took a message"
@@ -468,8 +524,11 @@ impl Model<'_, '_> {
         }
         failed |= self.stream.flush().is_err();
         let arrived = contents(&file);
-        assert!(self.expected.starts_with(&arrived), "not a prefix");
-        assert!(failed || arrived == self.expected, "a failure was not told");
+        assert!(self.log.bytes.starts_with(&arrived), "not a prefix");
+        assert!(
+            failed || arrived == self.log.bytes,
+            "a failure was not told"
+        );
         self.redirect(&file);
         self.stream.clear_error();
         self.stream.flush().unwrap();
@@ -479,7 +538,8 @@ impl Model<'_, '_> {
         assert_eq!(stats.bytes_queued, 0);
         self.lost = stats.bytes_accepted - arrived.len() as u64;
         self.messages = stats.messages_accepted;
-        self.expected = arrived;
+        self.log.ends.retain(|&end| end <= arrived.len());
+        self.log.bytes = arrived;
     }
 
     /// Makes the stream's descriptor refer to another file.
@@ -502,14 +562,51 @@ impl Model<'_, '_> {
             Destination::Read(reader) => reader.join().unwrap(),
             Destination::File(file) => contents(&file),
         };
-        assert!(
-            self.expected.starts_with(&arrived),
-            "something else arrived"
-        );
-        assert!(
-            !intact || arrived.len() == self.expected.len(),
-            "the end is missing"
-        );
+        self.log.compare(&arrived, intact);
+    }
+}
+
+/// All the messages so far, but those that a failure took away.
+struct Log {
+    bytes: Vec<u8>,
+    /// Where each of them ends.
+    ends: Vec<usize>,
+    /// Some may have been dropped.
+    dropping: bool,
+}
+
+impl Log {
+    /// What arrived is the messages, whole and in order, and markers where some were dropped.
+    fn compare(&self, arrived: &[u8], all: bool) {
+        if !self.dropping {
+            assert!(self.bytes.starts_with(arrived), "something else arrived");
+            assert!(
+                !all || arrived.len() == self.bytes.len(),
+                "the end is missing"
+            );
+            return;
+        }
+        let (mut at, mut rest) = (0, arrived);
+        while let Some((&first, more)) = rest.split_first() {
+            let between = at == 0 || self.ends.binary_search(&at).is_ok();
+            // A marker is on a line of its own: it may begin with a newline, which no message does.
+            let line = rest.strip_prefix(b"\n").unwrap_or(rest);
+            if between && let Some(marker) = line.strip_prefix(b"\x01") {
+                let Some(end) = marker.windows(2).position(|end| end == b"\x02\n") else {
+                    assert!(!all, "half a marker");
+                    return;
+                };
+                let bytes = str::from_utf8(&marker[..end]).unwrap();
+                at += bytes.parse::<usize>().unwrap();
+                let whole = self.ends.binary_search(&at).is_ok();
+                assert!(whole, "not whole messages were dropped");
+                rest = &marker[end + 2..];
+            } else {
+                assert_eq!(self.bytes.get(at), Some(&first), "something else arrived");
+                (at, rest) = (at + 1, more);
+            }
+        }
+        assert!(!all || at == self.bytes.len(), "the end is missing");
     }
 }
 
