@@ -209,6 +209,8 @@ impl Engine {
             let piece = rest.len().min(SEGMENT).min(state.capacity);
             state = self.room(state, piece);
             let (now, later) = rest.split_at(piece);
+            // Under a later policy a segment with a part of a message must not be dropped.
+            state.tail.whole &= now.len() == bytes.len();
             if later.is_empty() {
                 self.put(&state, now, Published::message);
                 return state;

@@ -15,6 +15,7 @@ use crate::buffering::Overflow;
 use crate::drain::Patience;
 use crate::engine::{Engine, Locked, Mode, Segment, State};
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -58,7 +59,8 @@ pub enum GapMarker {
     Standard,
     /// This text, whatever is missing.
     Text(String),
-    /// What the function returns. It runs on the thread that drains.
+    /// What the function returns. It runs on the thread that drains; if it panics, the standard text is
+    /// taken. It must not write to the stream itself, whose drain waits for it.
     With(Arc<dyn Fn(Gap) -> String + Send + Sync>),
     /// Nothing: drops are only counted.
     Off,
@@ -75,7 +77,13 @@ impl GapMarker {
         let mut line = match self {
             GapMarker::Off => return String::new(),
             GapMarker::Text(text) => text.clone(),
-            GapMarker::With(text) => text(gap),
+            GapMarker::With(text) => {
+                // The thread that drains goes on, whatever happens to it in there.
+                match panic::catch_unwind(AssertUnwindSafe(|| text(gap))) {
+                    Ok(line) => line,
+                    Err(_) => return GapMarker::Standard.line(gap),
+                }
+            }
             GapMarker::Standard => {
                 let plural = if gap.messages == 1 { "" } else { "s" };
                 let messages = Thousands(gap.messages);
@@ -273,27 +281,26 @@ impl Engine {
     /// not part of the stream's length. Made without the state, because the user's function may take
     /// its time.
     pub(crate) fn mark_gap<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
-        let Some(gap) = state.closed.front().and_then(|front| front.gap) else {
-            return state;
-        };
-        state.closed.pop_front();
-        let marker = state.gap_marker.clone();
-        let line_begun = !state.at_line_start;
-        drop(state);
-        let mut line = marker.line(gap);
-        if line_begun && !line.is_empty() {
-            line.insert(0, '\n');
+        while let Some(gap) = state.closed.front().and_then(|front| front.gap) {
+            state.closed.pop_front();
+            let marker = state.gap_marker.clone();
+            let line_begun = !state.at_line_start;
+            drop(state);
+            let mut line = marker.line(gap);
+            if line_begun && !line.is_empty() {
+                line.insert(0, '\n');
+            }
+            state = self.lock_state();
+            if !line.is_empty() {
+                let text = Segment::of(line.as_bytes());
+                state.closed.push_front(Segment {
+                    marker: true,
+                    whole: false,
+                    ..text
+                });
+            }
+            state.pop_drained();
         }
-        let mut state = self.lock_state();
-        if !line.is_empty() {
-            let text = Segment::of(line.as_bytes());
-            state.closed.push_front(Segment {
-                marker: true,
-                whole: false,
-                ..text
-            });
-        }
-        state.pop_drained();
         state
     }
 

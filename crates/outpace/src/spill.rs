@@ -32,6 +32,8 @@ pub(crate) struct Spill {
     alive: bool,
     /// The thread is putting the first of `incoming` into the file.
     writing: bool,
+    /// That one has been given up meanwhile.
+    abandoned: bool,
     /// The file cannot take more, until it is empty; said once.
     full: bool,
     said: bool,
@@ -47,6 +49,7 @@ impl Spill {
         incoming: VecDeque::new(),
         alive: false,
         writing: false,
+        abandoned: false,
         full: false,
         said: false,
         stop: false,
@@ -80,8 +83,9 @@ impl State {
     /// Gives all of it up.
     pub(crate) fn clear_spill(&mut self) {
         self.spill.from = self.spill.to;
-        // The one that is being put into the file is given up when that is done.
+        // The one that is being put into the file goes when that is done.
         let keep = usize::from(self.spill.writing);
+        self.spill.abandoned = self.spill.writing;
         self.spill.incoming.truncate(keep);
     }
 
@@ -185,7 +189,11 @@ impl Engine {
             (state.spill.from, state.spill.to) = (0, 0);
         }
         self.spilled.notify_one();
-        state.closed.push_back(Segment::of(&bytes));
+        // It begins and ends anywhere, so it is not to be dropped under a later policy.
+        state.closed.push_back(Segment {
+            whole: false,
+            ..Segment::of(&bytes)
+        });
         state
     }
 }
@@ -239,15 +247,21 @@ fn run(engine: &EngineRef) {
                     .expect("only this thread takes it");
                 let length = (done.end - done.drained) as u64;
                 state.spill.file = Some(file);
-                if state.failure.is_none() {
+                if !state.spill.abandoned {
                     state.spill.to += length;
                     state.counts.spilled += length;
                 }
                 state.helper.keep_spare(done.buffer);
             }
-            // The segment stays where it is: what was written of it is written over.
-            Err(error) => engine.spill_failed(&mut state, &error),
+            Err(error) => {
+                // The segment stays where it is: what was written of it is written over.
+                if state.spill.abandoned {
+                    state.spill.incoming.pop_front();
+                }
+                engine.spill_failed(&mut state, &error);
+            }
         }
+        state.spill.abandoned = false;
         engine.tell_progress(&state);
     }
     state.spill.alive = false;

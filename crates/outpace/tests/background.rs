@@ -350,3 +350,47 @@ fn an_inner_guard_prints_in_order_in_the_background() {
         assert!(got == expected.as_bytes());
     }
 }
+
+#[test]
+fn a_message_in_pieces_is_not_dropped_in_part_after_a_switch() {
+    let (reader, writer) = pipe().expect("a pipe");
+    let stream = Stream::new(writer, background(1 << 20, Overflow::Block)).expect("a stream");
+    let (go, arrived) = read_later(reader);
+    let large = format!("{}\n", "x".repeat(400_000));
+    (&stream)
+        .write_all(large.as_bytes())
+        .expect("room in the queue");
+    stream.set_buffering(background(450_000, Overflow::DropOldest));
+    for _ in 0..1000 {
+        (&stream)
+            .write_all(&[b'y'; 999])
+            .expect("the stream has not failed");
+    }
+    assert!(stream.stats().messages_dropped > 0);
+    go.send(()).expect("the reader waits");
+    stream.close().expect("nothing failed");
+    let arrived = arrived.join().expect("the reader lives");
+    let large_bytes = arrived.iter().filter(|&&byte| byte == b'x').count();
+    assert!(
+        [0, 400_000].contains(&large_bytes),
+        "{large_bytes} bytes of it"
+    );
+}
+
+#[test]
+fn a_marker_that_panics_is_the_standard_one() {
+    let (reader, writer) = pipe().expect("a pipe");
+    let stream = Stream::new(writer, background(1000, Overflow::DropNewest)).expect("a stream");
+    stream.gap_marker(GapMarker::with(|_| panic!("on purpose")));
+    let (go, arrived) = read_later(reader);
+    for _ in 0..1000 {
+        (&stream)
+            .write_all(&[b'y'; 999])
+            .expect("the stream has not failed");
+    }
+    assert!(stream.stats().messages_dropped > 0);
+    go.send(()).expect("the reader waits");
+    stream.close().expect("nothing failed");
+    let text = String::from_utf8(arrived.join().expect("the reader lives")).expect("text");
+    assert!(text.contains("dropped here]"), "{text}");
+}
