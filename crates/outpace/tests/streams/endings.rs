@@ -1,6 +1,6 @@
 //! Every ending under every policy: the table in the documentation, one test for each of its cells.
 
-use crate::support::{List, Named, Program, To, show, wait_to_go_on};
+use crate::support::{List, Named, Program, To, exit_at_once, show, wait_to_go_on};
 use libtest_mimic::Trial;
 use outpace::CommandExt as _;
 use std::io::Write;
@@ -109,12 +109,6 @@ fn kill_myself(signal: libc::c_int) {
     loop {
         std::thread::park();
     }
-}
-
-#[allow(unsafe_code)]
-fn exit_at_once(status: libc::c_int) {
-    // SAFETY: always sound.
-    unsafe { libc::_exit(status) };
 }
 
 #[allow(unsafe_code)]

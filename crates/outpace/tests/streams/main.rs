@@ -16,6 +16,8 @@ mod concurrency;
 mod endings;
 #[cfg(unix)]
 mod faults;
+#[cfg(all(unix, not(outpace_portable)))]
+mod forks;
 #[cfg(unix)]
 mod guards;
 #[cfg(unix)]
@@ -42,6 +44,8 @@ fn main() {
         guards::list(),
         faults::list(),
         panics::list(),
+        #[cfg(not(outpace_portable))]
+        forks::list(),
         #[cfg(not(outpace_portable))]
         signals::list(),
         #[cfg(not(outpace_portable))]

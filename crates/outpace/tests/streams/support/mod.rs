@@ -5,6 +5,8 @@ pub(crate) mod random;
 mod reader;
 mod terminal;
 
+#[cfg(not(outpace_portable))]
+pub(crate) use process::exit_at_once;
 pub(crate) use process::{
     Finished, Program, Running, To, temporary_file, wait_to_go_on, write_calls,
 };
