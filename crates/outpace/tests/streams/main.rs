@@ -10,6 +10,8 @@
 #[cfg(unix)]
 mod support;
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
+mod bursts;
 #[cfg(unix)]
 mod concurrency;
 #[cfg(all(unix, not(outpace_portable)))]
@@ -26,6 +28,8 @@ mod order;
 mod panics;
 #[cfg(unix)]
 mod promptness;
+#[cfg(unix)]
+mod raw;
 #[cfg(unix)]
 mod settings;
 #[cfg(all(unix, not(outpace_portable)))]
@@ -44,6 +48,9 @@ fn main() {
         guards::list(),
         faults::list(),
         panics::list(),
+        raw::list(),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
+        bursts::list(),
         #[cfg(not(outpace_portable))]
         forks::list(),
         #[cfg(not(outpace_portable))]

@@ -3,6 +3,8 @@
 mod process;
 pub(crate) mod random;
 mod reader;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
+pub(crate) mod steps;
 mod terminal;
 
 #[cfg(not(outpace_portable))]

@@ -195,6 +195,12 @@ impl Running {
         }
     }
 
+    /// What it has said on standard error by now.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
+    pub(crate) fn stderr_text(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.so_far()).into_owned()
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
