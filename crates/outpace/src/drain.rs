@@ -22,7 +22,9 @@ use std::time::{Duration, Instant};
 pub(crate) enum Patience {
     /// Until everything has been written.
     Forever,
-    /// Not at all: what cannot be written without waiting stays.
+    /// Not for the reader: what cannot be written without waiting stays. A drain that another thread has
+    /// begun is given the time that one takes which does not wait for the reader either: what was to be
+    /// first would else come second only because both set out at the same moment.
     None,
     /// Until nothing has moved for so long.
     Stalled(Duration),
@@ -31,6 +33,9 @@ pub(crate) enum Patience {
 /// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`), and a terminal takes
 /// them without waiting for long.
 const POLLED_WRITE: usize = 4096;
+
+/// How long a drain takes that does not wait for the reader.
+const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
 
 /// Why a stream has failed.
 #[derive(Debug)]
@@ -243,13 +248,20 @@ impl Engine {
         patience: Patience,
     ) -> Result<Locked<'a>, ()> {
         let me = thread_id();
+        let mut begun = None;
         while state.drainer != 0 {
             if state.drained >= until || state.drainer == me {
                 return Err(());
             }
             let before = state.drained;
             state = match patience {
-                Patience::None => return Err(()),
+                Patience::None => {
+                    let begun = *begun.get_or_insert_with(Instant::now);
+                    if begun.elapsed() >= DRAIN_IN_PROGRESS {
+                        return Err(());
+                    }
+                    self.wait(state, Some(DRAIN_IN_PROGRESS))
+                }
                 Patience::Forever => self.wait(state, None),
                 Patience::Stalled(limit) => {
                     let state = self.wait(state, Some(limit));

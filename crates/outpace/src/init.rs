@@ -16,16 +16,16 @@
 //! outpace::init(); // first in `main`
 //! ```
 //!
-//! Outside Unix, and on the portable path, there is the panic hook alone.
+//! Outside Unix, and on the portable path, there is the panic hook alone; the others do nothing there, and
+//! say so where they can.
 
 use crate::drain::Patience;
 use crate::exit::standard_streams;
+use crate::settings::report;
+use std::io;
 use std::sync::Once;
 use std::time::Duration;
 use std::{panic, thread};
-
-#[cfg(all(unix, not(outpace_portable)))]
-pub use native::{broken_pipe, fatal_faults, signals};
 
 /// How long the reader may stand still when the process is about to end.
 pub(crate) const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -40,12 +40,12 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_millis(200);
 /// end the process as they would without it.
 pub fn init() {
     panic_hook();
-    #[cfg(all(unix, not(outpace_portable)))]
-    {
-        broken_pipe();
-        if let Err(error) = signals() {
-            crate::settings::report(&format!("the thread that handles signals: {error}"));
+    broken_pipe();
+    match signals() {
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => {
+            report(&format!("the thread that handles signals: {error}"));
         }
+        _ => {}
     }
 }
 
@@ -74,8 +74,67 @@ pub fn panic_hook() {
     });
 }
 
+/// Has SIGINT, SIGTERM, SIGHUP and SIGQUIT drain every stream before they end the process, as they
+/// would have ended it. Those for which the program has a handler, or which it ignores, are left
+/// alone.
+///
+/// The handler only wakes a thread, which drains for as long as the readers take something every
+/// 200 ms; a second signal ends the process at once. Process 1, which the system does not end by a
+/// signal, exits with 128 + the signal's number. A forked child has no such thread: there these
+/// signals drain what they can as [`fatal_faults`] does, and end the process.
+///
+/// # Errors
+///
+/// That the thread cannot be started. Nothing is changed then. [`Unsupported`](io::ErrorKind::Unsupported)
+/// where there are no signals.
+///
+/// ```
+/// if let Err(error) = outpace::init::signals() {
+///     eprintln!("Ctrl-C may lose output: {error}");
+/// }
+/// ```
+pub fn signals() -> io::Result<()> {
+    imp::signals()
+}
+
+/// Makes a closed pipe an answer to a write, so that outpace can drain the other streams before it
+/// ends the process as SIGPIPE would, or report the error to who asked for it. Rust programs start
+/// that way; those with a `main` of C, or that reset SIGPIPE, do not. A SIGPIPE that is ignored or
+/// handled already is left alone, and programs that are started from here have theirs back. Does nothing
+/// where there is no SIGPIPE.
+///
+/// ```
+/// outpace::init::broken_pipe();
+/// ```
+pub fn broken_pipe() {
+    imp::broken_pipe();
+}
+
+/// Has SIGABRT (which `abort` raises), SIGSEGV, SIGBUS, SIGFPE and SIGILL write what the standard
+/// streams have pending, before they do what they would have done.
+///
+/// The handler writes only when no drain is in progress and the stream is not in mid-update, and gives
+/// up on a reader that has not moved for 200 ms: it never hangs. What was done about the signal
+/// before, such as Rust's report of a stack overflow, is done afterwards. That is for one time: a
+/// program that goes on after such a signal goes on without this.
+///
+/// A part of its own, because a program that has corrupted its memory may write nonsense, too.
+///
+/// # Errors
+///
+/// That the system refused a handler; [`Unsupported`](io::ErrorKind::Unsupported) where there are no signals.
+///
+/// ```
+/// if let Err(error) = outpace::init::fatal_faults() {
+///     eprintln!("a crash may lose output: {error}");
+/// }
+/// ```
+pub fn fatal_faults() -> io::Result<()> {
+    imp::fatal_faults()
+}
+
 #[cfg(all(unix, not(outpace_portable)))]
-mod native {
+mod imp {
     #![allow(unsafe_code)]
 
     use super::LAST_WORDS;
@@ -97,24 +156,7 @@ mod native {
     /// The process that the helper thread is in, or 0.
     static HELPER_OF: AtomicU32 = AtomicU32::new(0);
 
-    /// Has SIGINT, SIGTERM, SIGHUP and SIGQUIT drain every stream before they end the process, as they
-    /// would have ended it. Those for which the program has a handler, or which it ignores, are left
-    /// alone.
-    ///
-    /// The handler only wakes a thread, which drains for as long as the readers take something every
-    /// 200 ms; a second signal ends the process at once. Process 1, which the system does not end by a
-    /// signal, exits with 128 + the signal's number. A forked child has no such thread: there these
-    /// signals drain what they can as [`fatal_faults`] does, and end the process.
-    ///
-    /// # Errors
-    ///
-    /// That the thread cannot be started. Nothing is changed then.
-    ///
-    /// ```
-    /// outpace::init::signals()?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn signals() -> io::Result<()> {
+    pub(super) fn signals() -> io::Result<()> {
         static STARTING: Mutex<()> = Mutex::new(());
         let starting = STARTING.lock();
         if HELPER_OF.load(Ordering::Acquire) != signal::process() {
@@ -158,15 +200,7 @@ mod native {
         }
     }
 
-    /// Makes a closed pipe an answer to a write, so that outpace can drain the other streams before it
-    /// ends the process as SIGPIPE would, or report the error to who asked for it. Rust programs start
-    /// that way; those with a `main` of C, or that reset SIGPIPE, do not. A SIGPIPE that is ignored or
-    /// handled already is left alone, and programs that are started from here have theirs back.
-    ///
-    /// ```
-    /// outpace::init::broken_pipe();
-    /// ```
-    pub fn broken_pipe() {
+    pub(super) fn broken_pipe() {
         extern "C" fn nothing(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {}
 
         let is_default = signal::Action::of(libc::SIGPIPE).is_ok_and(|action| action.is_default());
@@ -194,25 +228,7 @@ mod native {
 
     static PREVIOUS: Previous = Previous(UnsafeCell::new([None; FATAL.len()]));
 
-    /// Has SIGABRT (which `abort` raises), SIGSEGV, SIGBUS, SIGFPE and SIGILL write what the standard
-    /// streams have pending, before they do what they would have done.
-    ///
-    /// The handler writes only when no drain is in progress and the stream is not in mid-update, and gives
-    /// up on a reader that has not moved for 200 ms: it never hangs. What was done about the signal
-    /// before, such as Rust's report of a stack overflow, is done afterwards. That is for one time: a
-    /// program that goes on after such a signal goes on without this.
-    ///
-    /// A part of its own, because a program that has corrupted its memory may write nonsense, too.
-    ///
-    /// # Errors
-    ///
-    /// That the system refused a handler.
-    ///
-    /// ```
-    /// outpace::init::fatal_faults()?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn fatal_faults() -> io::Result<()> {
+    pub(super) fn fatal_faults() -> io::Result<()> {
         static INSTALLED: Mutex<bool> = Mutex::new(false);
         let mut installed = INSTALLED
             .lock()
@@ -254,5 +270,20 @@ mod native {
         for engine in standard_streams() {
             engine.drain_in_handler(LAST_WORDS);
         }
+    }
+}
+
+#[cfg(not(all(unix, not(outpace_portable))))]
+mod imp {
+    use std::io;
+
+    pub(super) fn signals() -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn broken_pipe() {}
+
+    pub(super) fn fatal_faults() -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }

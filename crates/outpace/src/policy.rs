@@ -14,9 +14,6 @@ const EARLY_MESSAGES: u64 = 12;
 
 /// A longer delay counts as this, so that a deadline always exists.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
-/// How long a drain may take that has begun and does not wait for the reader.
-const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
-
 impl Engine {
     /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.
     pub(crate) fn settle<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
@@ -138,8 +135,7 @@ impl Engine {
     }
 
     /// On the same terminal, pipe or file, what was printed to stdout comes before what is now printed
-    /// to stderr. Never waits for the reader, and for another thread's drain of stdout no longer than
-    /// one takes that is not waiting for the reader either.
+    /// to stderr. Never waits for the reader.
     pub(crate) fn stdout_first<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
         if self.role != Role::Stderr {
             return state;
@@ -155,11 +151,6 @@ impl Engine {
         let identity = stdout.destination(&mut theirs).1;
         let mine = self.destination(&mut self.lock_state()).1;
         if identity.is_some() && identity == mine {
-            let begun = Instant::now();
-            while theirs.drainer != 0 && theirs.drained < all && begun.elapsed() < DRAIN_IN_PROGRESS
-            {
-                theirs = stdout.wait(theirs, Some(DRAIN_IN_PROGRESS));
-            }
             drop(stdout.drain(theirs, all, Patience::None));
         } else {
             drop(theirs);

@@ -93,7 +93,7 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
 }
 
 /// A file for reading and writing that has no name, or loses it at once.
-fn unlinked_file(directory: &Path) -> io::Result<File> {
+pub(crate) fn unlinked_file(directory: &Path) -> io::Result<File> {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {

@@ -2,8 +2,8 @@
 //! error is told once, the process neither spins nor hangs, and its exit status tells.
 
 use crate::support::{
-    Finished, Program, Reader, Running, Terminal, To, assert_same, list, pipe, set_nonblocking,
-    skip, wait_to_go_on, wait_until,
+    Finished, Program, Reader, Running, Terminal, To, assert_same, events, list, pipe,
+    set_nonblocking, skip, wait_to_go_on, wait_until,
 };
 use outpace::BrokenPipe;
 use std::fs::{self, File};
@@ -195,16 +195,8 @@ fn a_reader_that_has_gone_while_the_program_waits_ends_it_at_exit() {
 
 /// Whether nobody has the other end of standard output any more: a process that another test is just
 /// starting may have a copy of it for a moment.
-#[allow(unsafe_code)]
 fn reader_has_gone() -> bool {
-    let mut stdout = libc::pollfd {
-        fd: 1,
-        events: 0,
-        revents: 0,
-    };
-    // SAFETY: one valid entry.
-    unsafe { libc::poll(&mut stdout, 1, 0) };
-    stdout.revents & libc::POLLERR != 0
+    events(1, 0) & libc::POLLERR != 0
 }
 
 /// How many bytes wait in a pipe.

@@ -1,6 +1,6 @@
 //! Who comes first, where several write to the same place.
 
-use crate::support::{Program, To, assert_same, list};
+use crate::support::{Program, To, assert_same, fill_the_pipe, list};
 use std::io::Write;
 use std::process::Command;
 
@@ -78,17 +78,7 @@ fn stderr_elsewhere_leaves_stdout_alone() {
 }
 
 fn stuck() {
-    // More than a pipe holds, to a reader that does not read.
-    std::thread::spawn(|| {
-        let mut out = outpace::stdout();
-        loop {
-            out.write_all(&[b'x'; 1000]).unwrap();
-        }
-    });
-    while outpace::stdout().stats().bytes_written < 50_000 {
-        std::thread::yield_now();
-    }
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    fill_the_pipe();
     for i in 0..100 {
         writeln!(outpace::stderr(), "{i}").unwrap();
     }

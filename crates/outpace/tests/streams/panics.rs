@@ -1,7 +1,6 @@
 //! The panic hook of `init()`.
 
-use crate::support::{Program, To, list};
-use std::io::Write;
+use crate::support::{Program, To, fill_the_pipe, list};
 
 list! {
     portable: [
@@ -58,18 +57,6 @@ fn the_hook_that_was_there_before_is_called_once() {
         .run(To::Pipe);
     assert_eq!(finished.stdout, b"before");
     assert_eq!(finished.stderr, "0 queued, for the hook");
-}
-
-/// Fills the pipe and leaves something pending; what waits for the reader does so in other threads.
-pub(crate) fn fill_the_pipe() {
-    std::thread::spawn(|| {
-        for _ in 0..20_000 {
-            outpace::stdout().write_all(b"fill the pipe\n").unwrap();
-        }
-    });
-    while outpace::stdout().stats().bytes_written < 50_000 {
-        std::thread::yield_now();
-    }
 }
 
 /// Under which something may be pending while a pipe is full.

@@ -1,7 +1,7 @@
 //! The parts of `init()` that are about signals: requests to end, closed pipes, faults.
 
-use crate::panics::{POLICIES, fill_the_pipe};
-use crate::support::{Program, Reader, To, list, pipe, skip, wait_to_go_on};
+use crate::panics::POLICIES;
+use crate::support::{Program, Reader, To, fill_the_pipe, list, pipe, skip, wait_to_go_on};
 use outpace::Buffering;
 use std::fs::File;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! A program under test: how it is started, what it is doing, how it ended.
 #![allow(unsafe_code)]
 
-use super::terminal::{Terminal, pipe};
+use super::terminal::{Terminal, events, pipe};
 use super::{LIMIT, PROGRAM, Reader, wait_until};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -321,6 +321,19 @@ pub(crate) fn wait_to_go_on() {
     std::io::stdin()
         .read_line(&mut line)
         .expect("standard input");
+}
+
+/// Called by a program whose reader does not read: fills the pipe, and leaves more pending. What waits for
+/// the reader then does so in other threads.
+pub(crate) fn fill_the_pipe() {
+    std::thread::spawn(|| {
+        for _ in 0..20_000 {
+            outpace::stdout()
+                .write_all(b"fill the pipe\n")
+                .expect("the reader is there");
+        }
+    });
+    wait_until("the pipe is full", || events(1, libc::POLLOUT) == 0);
 }
 
 /// Called by a program: ends it without any cleaning up.

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 /// A pseudo-terminal that changes nothing on the way.
@@ -62,4 +62,16 @@ pub(crate) fn set_nonblocking(fd: &impl AsRawFd) {
         let set = libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK);
         assert_eq!(set, 0, "{}", io::Error::last_os_error());
     }
+}
+
+/// What `poll(2)` says about a descriptor now: of `wanted`, and what it says unasked.
+pub(crate) fn events(fd: RawFd, wanted: libc::c_short) -> libc::c_short {
+    let mut poll = libc::pollfd {
+        fd,
+        events: wanted,
+        revents: 0,
+    };
+    // SAFETY: one valid entry.
+    unsafe { libc::poll(&mut poll, 1, 0) };
+    poll.revents
 }
