@@ -220,7 +220,6 @@ impl Engine {
             match result {
                 Ok(written) => {
                     let buffered = written.min(front.len());
-                    state.advance(buffered, Helper::keep_spare);
                     let direct = written - buffered;
                     let last = if direct > 0 {
                         rest[direct - 1]
@@ -228,6 +227,8 @@ impl Engine {
                         front[buffered - 1]
                     };
                     state.at_line_start = last == b'\n';
+                    // Lets go of the memory.
+                    state.advance(buffered, Helper::keep_spare);
                     rest = &rest[direct..];
                     state.drained += direct as u64;
                     state.tail_start += direct as u64;
