@@ -60,6 +60,19 @@
 //! A thread that holds a guard may print through other handles. Such a message is queued behind what the
 //! guard has published; it does not wait for the guard's current message.
 //!
+//! # Loggers
+//!
+//! A stream is a [`Write`](std::io::Write), and a record a message. For `tracing-subscriber` it takes one line:
+//!
+//! ```
+//! tracing_subscriber::fmt().with_writer(outpace::stdout).init();
+//! ```
+//!
+//! The feature `tracing` makes any [`Stream`] such a writer. `env_logger` and the drains of `slog-term` flush
+//! after each record: give them [`Unflushed`]`(stdout())`. With [`Buffering::Background`] a record waits for
+//! nobody, however slow the terminal or the log's reader is; [`Overflow`] says what gives. The examples
+//! `tracing`, `env_logger`, `slog`, `tokio_server` and `http_server` run.
+//!
 //! # The end
 //!
 //! At `exit`, and on return from `main`, every stream drains for as long as its reader lives. A guard that is
@@ -123,6 +136,9 @@ mod stream;
 mod sync;
 mod sys;
 pub mod text;
+#[cfg(feature = "tracing")]
+pub mod tracing;
+mod unflushed;
 
 pub use background::{Gap, GapMarker};
 pub use buffering::{Buffering, Overflow, ParseBufferingError};
@@ -131,6 +147,7 @@ pub use guard::Guard;
 pub use init::init;
 pub use message::{Message, Reserved};
 pub use stream::{BrokenPipe, Stats, Stderr, Stdout, Stream, stderr, stdout};
+pub use unflushed::Unflushed;
 
 /// What the macros' expansions call. Not for use by anyone else: it changes without notice.
 #[doc(hidden)]

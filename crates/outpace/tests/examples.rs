@@ -1,0 +1,197 @@
+//! The examples, run as a user would run them.
+
+#![cfg(all(unix, not(outpace_portable), not(loom)))]
+
+use std::io::{BufRead, BufReader, Read, Write, pipe};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Longer than any of this takes, however busy the machine is.
+const GENEROUS: Duration = Duration::from_secs(60);
+
+/// An example that `cargo test` has built; without it the test is skipped aloud.
+fn example(name: &str) -> Option<Command> {
+    let test = std::env::current_exe().expect("this program has a path");
+    let profile = test.ancestors().nth(2).expect("target/PROFILE/deps/TEST");
+    let path: PathBuf = profile.join("examples").join(name);
+    if !path.exists() {
+        eprintln!(
+            "skipped: {} is not built; run all of cargo test",
+            path.display()
+        );
+        return None;
+    }
+    let mut command = Command::new(path);
+    command.stdin(Stdio::null());
+    for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "RUST_LOG"] {
+        command.env_remove(name);
+    }
+    Some(command)
+}
+
+/// Ends with the test, also with one that fails.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Server {
+    /// Starts it, and gives what it says on stderr that it listens on.
+    fn start(mut command: Command, stdout: impl Into<Stdio>) -> (Self, String) {
+        command
+            .arg("127.0.0.1:0")
+            .stdout(stdout)
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the example starts");
+        let stderr = child.stderr.take().expect("it is piped");
+        let server = Server(child);
+        let mut line = String::new();
+        BufReader::new(stderr).read_line(&mut line).unwrap();
+        let (_, address) = line.trim_end().rsplit_once(' ').expect("listening on …");
+        let address = address.trim_start_matches("http://").trim_end_matches('/');
+        (server, address.to_owned())
+    }
+}
+
+fn connect(address: &str) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("the server listens");
+    stream.set_read_timeout(Some(GENEROUS)).unwrap();
+    stream
+}
+
+#[test]
+fn every_record_of_every_logger_arrives() {
+    for name in ["tracing", "env_logger", "slog"] {
+        let Some(mut command) = example(name) else {
+            continue;
+        };
+        let output = command.arg("50000").output().unwrap();
+        assert!(output.status.success(), "{name}: {output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 50_001, "{name}");
+        for (number, line) in lines[..50_000].iter().enumerate() {
+            let number = number.to_string();
+            assert!(
+                line.contains("handled") && line.contains(&number),
+                "{name}: {line}"
+            );
+        }
+        assert!(
+            lines[50_000].contains("longest_wait"),
+            "{name}: {}",
+            lines[50_000]
+        );
+    }
+}
+
+#[test]
+fn a_logger_that_flushes_after_each_record_waits_for_nobody() {
+    let Some(mut command) = example("env_logger") else {
+        return;
+    };
+    let (mut reader, writer) = pipe().unwrap();
+    let mut child = Server(command.arg("50000").stdout(writer).spawn().unwrap());
+    drop(command);
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes).unwrap();
+    assert!(child.0.wait().unwrap().success());
+    let text = String::from_utf8(bytes).unwrap();
+    // 50,000 flushes that wait would be as many writes.
+    let writes = text
+        .rsplit_once("write_calls: ")
+        .and_then(|(_, rest)| rest.split(',').next())
+        .expect("the last record says how many");
+    assert!(writes.parse::<u64>().unwrap() < 25_000, "{writes} writes");
+}
+
+#[test]
+fn tokio_tasks_keep_answering_while_stdout_stands_still() {
+    let Some(command) = example("tokio_server") else {
+        return;
+    };
+    let (_not_read, stdout) = pipe().unwrap();
+    let (_server, address) = Server::start(command, stdout);
+    // More log than the pipe and the queue hold, from more tasks than there are workers.
+    let line = format!("{}\n", "x".repeat(10_000));
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            let (mut connection, line) = (connect(&address), line.clone());
+            std::thread::spawn(move || {
+                let mut answers = BufReader::new(connection.try_clone().unwrap());
+                for _ in 0..500 {
+                    connection.write_all(line.as_bytes()).unwrap();
+                    let mut answer = String::new();
+                    answers.read_line(&mut answer).unwrap();
+                    assert_eq!(answer, line);
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().unwrap();
+    }
+}
+
+#[test]
+fn the_http_server_answers_and_logs_each_request() {
+    let Some(command) = example("http_server") else {
+        return;
+    };
+    let (reader, stdout) = pipe().unwrap();
+    let (server, address) = Server::start(command, stdout);
+    let answer = |connection: &mut BufReader<TcpStream>| {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(
+                connection.read_line(&mut head).unwrap() > 0,
+                "it closed after {head:?}"
+            );
+        }
+        let body = head.contains("Content-Length: 14\r\n");
+        let mut text = [0; 14];
+        if body {
+            connection.read_exact(&mut text).unwrap();
+        }
+        (head, String::from_utf8_lossy(&text).into_owned())
+    };
+    // Two requests at once, one in two pieces, and one that asks for the end.
+    let mut connection = BufReader::new(connect(&address));
+    let send = |connection: &mut BufReader<TcpStream>, text: &str| {
+        connection.get_mut().write_all(text.as_bytes()).unwrap();
+    };
+    let request = |path| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    send(&mut connection, &(request("/a") + &request("/b")));
+    for _ in 0..2 {
+        let (head, body) = answer(&mut connection);
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        assert_eq!(body, "Hello, world!\n");
+    }
+    send(&mut connection, "GET /c HTTP/1.1\r\nConn");
+    std::thread::yield_now();
+    send(&mut connection, "ection: close\r\n\r\n");
+    assert!(answer(&mut connection).0.starts_with("HTTP/1.1 200 OK\r\n"));
+    assert_eq!(connection.read(&mut [0]).unwrap(), 0, "it closes");
+
+    let mut connection = BufReader::new(connect(&address));
+    send(
+        &mut connection,
+        "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nHello",
+    );
+    assert!(answer(&mut connection).0.starts_with("HTTP/1.1 501 "));
+
+    let logged: Vec<String> = BufReader::new(reader)
+        .lines()
+        .take(3)
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(logged, ["1 GET /a 200", "2 GET /b 200", "3 GET /c 200"]);
+    drop(server);
+}
