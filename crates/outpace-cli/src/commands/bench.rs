@@ -207,9 +207,9 @@ impl Session<'_> {
         if let Some(warning) = disturbance(Duration::from_millis(300)) {
             self.say(Block::Warning(warning))?;
         }
-        let mut progress = Progress::new();
+        let progress = Progress::new();
         for choice in chosen {
-            self.experiment(choice, &mut progress)?;
+            self.experiment(choice, &progress)?;
             if interrupt::came() {
                 break;
             }
@@ -234,7 +234,7 @@ impl Session<'_> {
         })
     }
 
-    fn experiment(&mut self, choice: &Choice, progress: &mut Progress) -> Result<(), Failure> {
+    fn experiment(&mut self, choice: &Choice, progress: &Progress) -> Result<(), Failure> {
         let experiment = choice.experiment;
         progress.show(&format!("{}: compiling", experiment.name), 0.0);
         // What the others are compared with is always there.
@@ -253,6 +253,9 @@ impl Session<'_> {
                 break;
             }
             let name = format!("{} to {to}", experiment.name);
+            if to != Destination::Tty {
+                progress.show(&name, 0.0);
+            }
             let outcome = series::run(experiment, &contestants, &to, &plan, &mut |text, done| {
                 // This terminal is busy being measured.
                 if to != Destination::Tty {

@@ -82,7 +82,7 @@ pub(crate) fn look() -> Outcome {
     ))?;
 
     let mut rows: Vec<Row> = Vec::new();
-    let mut progress = Progress::new();
+    let progress = Progress::new();
     for (to, label, budget) in &PLACES {
         if *to == Destination::Tty && !std::io::stdout().is_terminal() {
             continue;

@@ -1,48 +1,67 @@
 //! One line of progress on stderr, when that is a terminal and there is something to wait for.
+//!
+//! A thread of its own shows it, so that whatever takes long need not know that it does.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Shows what is being done; erased when it is dropped.
 pub(crate) struct Progress {
-    on: bool,
-    started: Instant,
-    shown: Option<Instant>,
+    shared: Arc<Shared>,
+    /// `None` when stderr is no terminal and nothing is shown.
+    shower: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// What is being done, and since when there was something to say.
+    text: Option<(String, Instant)>,
+    /// What the line on the screen says.
+    shown: Option<String>,
+    ended: bool,
 }
 
 /// Nobody waits for progress within this time.
 const PATIENCE: Duration = Duration::from_secs(1);
-const INTERVAL: Duration = Duration::from_millis(100);
+/// Not more often than it can be read.
+const INTERVAL: Duration = Duration::from_millis(200);
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        Self {
-            on: io::stderr().is_terminal(),
-            started: Instant::now(),
-            shown: None,
-        }
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            ended: Condvar::new(),
+        });
+        let theirs = Arc::clone(&shared);
+        let shower = io::stderr()
+            .is_terminal()
+            .then(|| std::thread::spawn(move || theirs.run()));
+        Self { shared, shower }
     }
 
-    /// Shows a text and how much of the whole is done, but not more often than it can be read.
-    pub(crate) fn show(&mut self, text: &str, done: f64) {
-        let due = self.shown.is_none_or(|shown| shown.elapsed() >= INTERVAL);
-        if !self.on || !due || self.started.elapsed() < PATIENCE {
-            return;
-        }
-        self.shown = Some(Instant::now());
-        let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| size.ws_col);
-        let line = format!("{:3.0} %  {text}", done * 100.0);
-        let line: String = line
-            .chars()
-            .take(usize::from(columns).saturating_sub(1))
-            .collect();
-        // CR, the text, EL: erase what is left of the line before (ECMA-48).
-        let _ = write!(io::stderr(), "\r{line}\x1b[K");
+    /// Says what is being done and how much of the whole is done.
+    pub(crate) fn show(&self, text: &str, done: f64) {
+        let mut state = self.shared.state();
+        let since = state
+            .text
+            .take()
+            .map_or_else(Instant::now, |(_, since)| since);
+        state.text = Some((format!("{:3.0} %  {text}", done * 100.0), since));
     }
 
     /// Leaves the line empty for what is printed next.
-    pub(crate) fn erase(&mut self) {
-        if self.shown.take().is_some() {
+    pub(crate) fn erase(&self) {
+        let mut state = self.shared.state();
+        state.text = None;
+        if state.shown.take().is_some() {
+            // EL: erase the line (ECMA-48).
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
@@ -51,5 +70,44 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.erase();
+        self.shared.state().ended = true;
+        self.shared.ended.notify_one();
+        if let Some(shower) = self.shower.take() {
+            // It only fails by a panic, which has been told.
+            let _ = shower.join();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        let mut state = self.state();
+        while !state.ended {
+            state.refresh();
+            let waited = self.ended.wait_timeout(state, INTERVAL);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl State {
+    fn refresh(&mut self) {
+        let Some((text, since)) = &self.text else {
+            return;
+        };
+        if since.elapsed() < PATIENCE || self.shown.as_ref() == Some(text) {
+            return;
+        }
+        let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| size.ws_col);
+        let line: String = text
+            .chars()
+            .take(usize::from(columns).saturating_sub(1))
+            .collect();
+        let _ = write!(io::stderr(), "\r{line}\x1b[K");
+        self.shown = Some(text.clone());
     }
 }
