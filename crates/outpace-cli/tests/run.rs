@@ -124,8 +124,16 @@ fn binary_data_passes_byte_for_byte_through_a_reader_that_stalls() {
     let data = noise(96 << 20);
     let file = scratch("noise");
     std::fs::write(&file, &data).unwrap();
-    for memory in ["1MiB", "64MiB"] {
-        let arguments = ["--memory", memory, "--", "cat", file.to_str().unwrap()];
+    for (overflow, memory) in [("block", "1MiB"), ("spill", "1MiB"), ("spill", "64MiB")] {
+        let arguments = [
+            "--overflow",
+            overflow,
+            "--memory",
+            memory,
+            "--",
+            "cat",
+            file.to_str().unwrap(),
+        ];
         let mut child = outpace(&arguments).spawn().unwrap();
         let mut reader = child.stdout.take().unwrap();
         let mut received = Vec::new();
@@ -201,21 +209,10 @@ fn sigterm_is_passed_on_and_what_was_written_still_arrives() {
     assert_eq!(child.wait().unwrap().code(), Some(5));
 }
 
-#[test]
-fn memory_stays_within_its_bound_when_nothing_is_read() {
-    let mut child = outpace(&[
-        "--memory",
-        "4MiB",
-        "--",
-        "head",
-        "-c",
-        "200000000",
-        "/dev/zero",
-    ])
-    .spawn()
-    .unwrap();
+/// Waits until a process has stopped growing; the private memory it then has, in KiB.
+fn settled_memory_of(process: u32) -> u64 {
     let resident = || {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
         let line = status
             .lines()
             .find_map(|line| line.strip_prefix("RssAnon:"))
@@ -224,20 +221,91 @@ fn memory_stays_within_its_bound_when_nothing_is_read() {
     };
     let mut before = 0;
     wait_until("a full queue", || {
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(200));
         let now = resident();
         std::mem::replace(&mut before, now) == now
     });
-    let resident_kib = resident();
-    let mut received = 0;
-    let mut reader = child.stdout.take().unwrap();
-    let mut buffer = vec![0; 1 << 20];
-    while let Ok(read @ 1..) = reader.read(&mut buffer) {
-        received += read;
+    before
+}
+
+#[test]
+fn memory_stays_within_its_bound_when_nothing_is_read() {
+    for overflow in ["block", "spill"] {
+        let limits = ["--overflow", overflow, "--memory", "4MiB"];
+        let command = ["--", "head", "-c", "200000000", "/dev/zero"];
+        let mut child = outpace(&[&limits[..], &command].concat()).spawn().unwrap();
+        let private_kib = settled_memory_of(child.id());
+        let mut received = 0;
+        let mut reader = child.stdout.take().unwrap();
+        let mut buffer = vec![0; 1 << 20];
+        while let Ok(read @ 1..) = reader.read(&mut buffer) {
+            received += read;
+        }
+        assert_eq!(received, 200_000_000);
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert!(private_kib < (4 + 8) << 10, "{overflow}: {private_kib} KiB");
     }
-    assert_eq!(received, 200_000_000);
+}
+
+#[test]
+fn a_program_ends_although_nothing_is_read_when_the_file_has_room() {
+    let done = scratch("spilled");
+    let script = format!("head -c 50000000 /dev/zero; : > {}", done.display());
+    let mut child = outpace(&["--memory", "1MiB", "--", "sh", "-c", &script])
+        .spawn()
+        .unwrap();
+    wait_until("the end of the program", || done.exists());
+    let mut received = Vec::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_end(&mut received)
+        .unwrap();
+    assert!(received == vec![0; 50_000_000]);
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert!(resident_kib < (4 + 8) << 10, "{resident_kib} KiB");
+}
+
+#[test]
+fn dropped_lines_leave_a_line_that_says_so_and_whole_lines_around_it() {
+    let command = [
+        "--overflow",
+        "drop",
+        "--memory",
+        "64KiB",
+        "--",
+        "seq",
+        "1000000",
+    ];
+    let mut child = outpace(&command).spawn().unwrap();
+    settled_memory_of(child.id());
+    let mut received = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut received)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let (gaps, lines): (Vec<&str>, Vec<&str>) = received
+        .lines()
+        .partition(|line| line.starts_with("[outpace: "));
+    assert!(!gaps.is_empty());
+    let numbers: Vec<u32> = lines.iter().map(|line| line.parse().unwrap()).collect();
+    assert!(numbers.is_sorted());
+    assert_eq!(numbers.last(), Some(&1_000_000));
+}
+
+#[test]
+fn a_directory_for_the_spill_that_is_none_is_a_usage_error() {
+    let output = outpace(&["--spill-dir", "/dev/null", "--", "true"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .starts_with("outpace: --spill-dir /dev/null: not a directory")
+    );
 }
 
 #[test]

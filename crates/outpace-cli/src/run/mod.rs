@@ -16,9 +16,9 @@ mod terminal;
 use crate::commands::Action;
 use crate::failure::{Failure, Outcome};
 use crate::present::quantity;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use outlet::Outlet;
-use outpace::Buffering;
+use outpace::{Buffering, Overflow};
 use relay::Relay;
 use rustix::fs::FileType;
 use std::ffi::OsString;
@@ -39,9 +39,21 @@ use tee::Tee;
 /// When stdout is not a terminal, a stderr that is one is given directly, too.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
-    /// Keep at most this much unread output in memory; beyond that the program waits
+    /// What becomes of output that finds the memory full
+    #[arg(long, value_name = "POLICY", default_value = "spill")]
+    overflow: Policy,
+
+    /// Keep at most this much unread output in memory
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size)]
     memory: u64,
+
+    /// Where the file for what does not fit into memory is made; it has no name and vanishes by itself
+    #[arg(long, value_name = "DIR")]
+    spill_dir: Option<PathBuf>,
+
+    /// Keep at most this much unread output in that file; beyond it the program waits
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = quantity::parse_bytes)]
+    spill_limit: u64,
 
     /// Write the complete output to this file, too, whatever the terminal keeps up with
     #[arg(long, value_name = "FILE")]
@@ -50,6 +62,17 @@ pub(crate) struct Run {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
+}
+
+/// `--overflow`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Policy {
+    /// To a file, as far as --spill-limit allows; then the program waits. Nothing is lost
+    Spill,
+    /// The program waits. Nothing is lost
+    Block,
+    /// The oldest whole lines are dropped; a line at the gap says how much. For logs, not for screens
+    Drop,
 }
 
 fn size(text: &str) -> Result<u64, String> {
@@ -67,6 +90,14 @@ impl Action for Run {
     const NAME: &'static str = "run";
 
     fn run(self) -> Outcome {
+        if let (Some(directory), Policy::Spill) = (&self.spill_dir, self.overflow)
+            && !directory.is_dir()
+        {
+            // Better now than when the memory is full.
+            let option = format!("--spill-dir {}", directory.display());
+            return Err(Failure::usage(option, "not a directory")
+                .remedy("name a directory on a file system with room"));
+        }
         let tee = self
             .tee
             .as_deref()
@@ -83,7 +114,23 @@ impl Action for Run {
 
 impl Run {
     fn buffering(&self) -> Buffering {
-        Buffering::background(self.memory as usize)
+        let overflow = match self.overflow {
+            Policy::Spill => Overflow::Spill {
+                directory: self.spill_dir.clone().unwrap_or_else(std::env::temp_dir),
+                limit: self.spill_limit,
+            },
+            Policy::Block => Overflow::Block,
+            Policy::Drop => Overflow::DropOldest,
+        };
+        Buffering::Background {
+            capacity: self.memory as usize,
+            overflow,
+        }
+    }
+
+    /// Whether output is dropped, a message at a time, so that messages have to be whole lines.
+    fn is_lossy(&self) -> bool {
+        matches!(self.overflow, Policy::Drop)
     }
 
     fn outlet(&self, destination: BorrowedFd<'_>) -> io::Result<Arc<Outlet>> {
@@ -112,11 +159,12 @@ impl Run {
         // The system's limit holds for users without privileges; a smaller pipe works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&source, LARGEST_PIPE);
         let relay = Relay {
-            may_splice: tee.is_none() && relay::is_pipe(destination),
+            may_splice: tee.is_none() && !self.is_lossy() && relay::is_pipe(destination),
             source,
             outlet: self.outlet(destination)?,
             tee: tee.cloned(),
             ended: ended.try_clone()?,
+            whole_lines: self.is_lossy(),
         };
         Ok((program, relay))
     }

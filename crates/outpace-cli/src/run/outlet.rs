@@ -25,8 +25,7 @@ impl Outlet {
 
     /// Bytes queued and not yet accepted by the destination.
     pub(super) fn pending(&self) -> u64 {
-        let stats = self.stream.stats();
-        stats.bytes_accepted - stats.bytes_written
+        self.stream.stats().bytes_queued
     }
 
     /// Returns when everything queued has been accepted by the destination.

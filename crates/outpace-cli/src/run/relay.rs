@@ -21,6 +21,8 @@ pub(super) struct Relay {
     pub(super) ended: OwnedFd,
     /// Pages may go from pipe to pipe without being copied, while the queue is empty.
     pub(super) may_splice: bool,
+    /// What is queued at a time must be whole lines, because it may be dropped.
+    pub(super) whole_lines: bool,
 }
 
 /// How a relay ended.
@@ -54,17 +56,27 @@ impl Relay {
 
     fn pump(&self) -> io::Result<()> {
         let mut buffer = vec![0; CHUNK];
+        let mut lines = Lines::default();
         let (mut last, mut flood) = (Instant::now(), 0);
         loop {
-            if !self.wait_for_bytes()? {
-                return Ok(());
+            match self.wait_for_bytes(!lines.unfinished.is_empty())? {
+                Ready::Bytes => {}
+                Ready::Nothing => {
+                    lines.finish(|line| self.outlet.send(line))?;
+                    continue;
+                }
+                Ready::End => return lines.finish(|line| self.outlet.send(line)),
             }
-            if self.may_splice && self.outlet.pending() == 0 && self.splice_through()? {
+            if self.may_splice
+                && lines.unfinished.is_empty()
+                && self.outlet.pending() == 0
+                && self.splice_through()?
+            {
                 continue;
             }
             let read = match rustix::io::read(&self.source, &mut buffer) {
                 // A pseudoterminal that nobody has open on the other side answers EIO.
-                Ok(0) | Err(Errno::IO) => return Ok(()),
+                Ok(0) | Err(Errno::IO) => return lines.finish(|line| self.outlet.send(line)),
                 Ok(read) => read,
                 Err(Errno::INTR | Errno::AGAIN) => continue,
                 Err(error) => return Err(error.into()),
@@ -72,7 +84,11 @@ impl Relay {
             if let Some(tee) = &self.tee {
                 tee.write(&buffer[..read]);
             }
-            self.outlet.send(&buffer[..read])?;
+            if self.whole_lines {
+                lines.split(&buffer[..read], |line| self.outlet.send(line))?;
+            } else {
+                self.outlet.send(&buffer[..read])?;
+            }
             let now = Instant::now();
             flood = if now - last < FLOOD + NAP {
                 flood + 1
@@ -86,21 +102,22 @@ impl Relay {
         }
     }
 
-    /// Waits until there is something to read, or an end; false when the program has ended and
-    /// nothing is left.
-    fn wait_for_bytes(&self) -> io::Result<bool> {
+    /// Waits until there is something to read, or the program has ended and nothing is left; with
+    /// something unfinished in hand not for long.
+    fn wait_for_bytes(&self, unfinished: bool) -> io::Result<Ready> {
         let mut both = [
             PollFd::new(&self.source, PollFlags::IN),
             PollFd::new(&self.ended, PollFlags::IN),
         ];
         loop {
-            match poll(&mut both, None) {
-                Ok(_) => break,
+            match poll(&mut both, unfinished.then_some(&LINE_PATIENCE)) {
+                Ok(0) => return Ok(Ready::Nothing),
+                Ok(_) if both[0].revents().is_empty() => return Ok(Ready::End),
+                Ok(_) => return Ok(Ready::Bytes),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(!both[0].revents().is_empty())
     }
 
     /// Moves pages from the program's pipe into the destination's as long as that has room. False
@@ -129,6 +146,58 @@ impl Relay {
     }
 }
 
+/// What a relay waits for.
+enum Ready {
+    Bytes,
+    Nothing,
+    End,
+}
+
+/// A line that is not finished by then is passed on as it is: a prompt, most likely.
+const LINE_PATIENCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 10_000_000,
+};
+/// Lines are dropped by so many bytes at a time, and longer ones in pieces.
+const MOST_AT_A_TIME: usize = 4 << 10;
+
+/// Cuts a stream into messages of whole lines.
+#[derive(Default)]
+struct Lines {
+    unfinished: Vec<u8>,
+}
+
+impl Lines {
+    fn split(
+        &mut self,
+        bytes: &[u8],
+        mut send: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.unfinished.extend_from_slice(bytes);
+        let mut rest = &self.unfinished[..];
+        loop {
+            let reach = &rest[..rest.len().min(MOST_AT_A_TIME)];
+            let end = match memchr::memrchr(b'\n', reach) {
+                Some(newline) => newline + 1,
+                None if reach.len() == MOST_AT_A_TIME => reach.len(),
+                None => break,
+            };
+            send(&rest[..end])?;
+            rest = &rest[end..];
+        }
+        let left = rest.len();
+        self.unfinished.drain(..self.unfinished.len() - left);
+        Ok(())
+    }
+
+    fn finish(&mut self, send: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        if self.unfinished.is_empty() {
+            return Ok(());
+        }
+        send(&std::mem::take(&mut self.unfinished))
+    }
+}
+
 /// A destination that is full for longer is slow.
 const SPLICE_PATIENCE: Timespec = Timespec {
     tv_sec: 0,
@@ -140,4 +209,56 @@ pub(super) fn is_pipe(descriptor: impl AsFd) -> bool {
     rustix::fs::fstat(descriptor).is_ok_and(|stat| {
         rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_whole_lines_however_the_bytes_come() {
+        let text: Vec<u8> = (0..3000)
+            .flat_map(|n| format!("line {n}\n").into_bytes())
+            .chain(*b"rest")
+            .collect();
+        for step in [1, 7, 4096, text.len()] {
+            let (mut lines, mut messages) = (Lines::default(), Vec::new());
+            for part in text.chunks(step) {
+                let keep = |line: &[u8]| {
+                    messages.push(line.to_vec());
+                    Ok(())
+                };
+                lines.split(part, keep).unwrap();
+            }
+            assert!(
+                messages.iter().all(|message| message.ends_with(b"\n")),
+                "in steps of {step}"
+            );
+            assert!(
+                messages
+                    .iter()
+                    .all(|message| message.len() <= MOST_AT_A_TIME)
+            );
+            lines
+                .finish(|rest| {
+                    messages.push(rest.to_vec());
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(messages.concat(), text);
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_comes_in_pieces() {
+        let (mut lines, mut pieces) = (Lines::default(), Vec::new());
+        lines
+            .split(&[b'x'; 10_000], |piece| {
+                pieces.push(piece.len());
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(pieces, [4096, 4096]);
+        assert_eq!(lines.unfinished.len(), 10_000 - 8192);
+    }
 }

@@ -48,6 +48,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
         tee: tee.clone(),
         ended: relays.ended().try_clone().map_err(failed)?,
         may_splice: false,
+        whole_lines: run.is_lossy(),
     });
     // Without a terminal to read keys from (another user's, say) the program still runs.
     let mut terminal = Terminal::open().ok();

@@ -30,7 +30,10 @@ impl Language {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Rust => "Rust",
-            Self::C => "C",
+            Self::C => {
+                "static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);   /* first \
+                 thing in main (without a buffer glibc ignores the size), and no fflush a line */"
+            }
             Self::Cpp => "C++",
             Self::Go => "Go",
             Self::Python => "Python",
@@ -129,7 +132,7 @@ impl Language {
             Self::Cpp => {
                 "write '\\n' instead of std::endl, and `std::ios::sync_with_stdio(false); \
                  std::cin.tie(nullptr);` first thing in main; on a terminal also \
-                 `setvbuf(stdout, nullptr, _IOFBF, 1 << 16);`"
+                 `static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);`"
             }
             Self::Go => {
                 "out := bufio.NewWriterSize(os.Stdout, 1<<16); defer out.Flush()   \

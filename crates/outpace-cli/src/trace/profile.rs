@@ -109,9 +109,8 @@ pub(crate) fn build(findings: &Findings, timeline: &Timeline) -> Profile {
                 written.entry(span.descriptor).or_default().push(amount);
             }
             for (descriptor, spans) in streams {
-                let is_main = thread == process_id;
                 let handle =
-                    profile.add_thread(process, thread as u32, at(spans[0].began_ns), is_main);
+                    profile.add_thread(process, thread as u32, at(spans[0].began_ns), false);
                 let stream = stream_name(descriptor);
                 profile.set_thread_name(handle, &format!("{stream} (thread {thread})"));
                 profile.set_thread_show_markers_in_timeline(handle, true);

@@ -164,15 +164,15 @@ impl CallTally {
         Some((*size, *count as f64 / total as f64))
     }
 
-    /// The share of writes that are at least `size` long.
-    fn share_from(&self, size: u64) -> f64 {
-        let large: u64 = self
+    /// How many writes are at least `size` long, and the bytes in them.
+    fn in_sizes_from(&self, size: u64) -> (u64, u64) {
+        let large = self
             .exact_sizes
             .iter()
-            .filter(|(s, _)| **s >= size)
-            .map(|(_, c)| c)
-            .sum();
-        large as f64 / self.sizes.count().max(1) as f64
+            .filter(|(length, _)| **length >= size);
+        large.fold((0, 0), |(count, bytes), (length, writes)| {
+            (count + writes, bytes + length * writes)
+        })
     }
 
     fn largest(&self) -> u64 {
@@ -210,20 +210,26 @@ impl CallTally {
     fn as_blocks(&self, writes: u64) -> Option<Buffering> {
         let (favourite, share) = self.favourite()?;
         if writes >= 3 && favourite >= SMALLEST_BLOCK && share >= 0.5 {
-            return Some(Buffering::Block {
-                capacity: favourite,
-                exact: true,
+            let capacity = customary(favourite);
+            return Some(match capacity.abs_diff(favourite) {
+                1..=APPENDED => Buffering::Block {
+                    capacity,
+                    exact: false,
+                },
+                _ => Buffering::Block {
+                    capacity: favourite,
+                    exact: true,
+                },
             });
         }
         let largest = self.largest();
-        let whole_messages = self.share_from(largest - largest / 8);
-        let but_the_last = (writes - 1) as f64 / writes as f64;
-        if writes >= 3
-            && largest >= SMALLEST_BLOCK
-            && whole_messages >= but_the_last.min(NEARLY_ALL)
-        {
+        // What is left over at the end of a block may come as a small write of its own (Rust's
+        // `BufWriter` above its `LineWriter`): so blocks are known by the bytes they carry.
+        let (blocks, carried) = self.in_sizes_from(largest - largest / 8);
+        let carries_all = carried as f64 >= self.sizes.sum() as f64 * CARRIED;
+        if blocks >= 3 && largest >= SMALLEST_BLOCK && carries_all && blocks * 5 >= writes * 2 {
             return Some(Buffering::Block {
-                capacity: next_customary(largest),
+                capacity: customary(largest),
                 exact: false,
             });
         }
@@ -235,12 +241,22 @@ impl CallTally {
 const FEWEST: u64 = 8;
 /// Smaller blocks are told from messages by nothing.
 const SMALLEST_BLOCK: u64 = 512;
+/// As much as a short message that was appended to a full buffer.
+const APPENDED: u64 = 32;
+/// The share of the bytes that is in full blocks, when the stream is long enough to tell.
+const CARRIED: f64 = 0.9;
 /// A share that a few stray writes do not spoil.
 const NEARLY_ALL: f64 = 0.95;
 
-/// Buffers are powers of two, or one byte less (the C++ library's).
-fn next_customary(size: u64) -> u64 {
-    size.next_power_of_two()
+/// The capacity of a buffer that is written in sizes up to this one: a power of two. Some libraries
+/// append the message that did not fit, so that writes are a little larger than the buffer.
+fn customary(size: u64) -> u64 {
+    let below = (size / 2 + 1).next_power_of_two();
+    if size - below <= below / 32 {
+        below
+    } else {
+        size.next_power_of_two()
+    }
 }
 
 /// How a stream is buffered, as far as its system calls tell.
@@ -339,6 +355,27 @@ mod tests {
             of((0..100).map(|n| 8192 - n % 7).chain([40]), Some(true)),
             expected
         );
+    }
+
+    #[test]
+    fn blocks_with_small_rests_between_them_are_blocks() {
+        let expected = Buffering::Block {
+            capacity: 8192,
+            exact: false,
+        };
+        assert_eq!(
+            of(
+                (0..100).flat_map(|n| [8192 - n % 11, 1 + n % 11]),
+                Some(true)
+            ),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_few_large_writes_among_lines_are_no_blocks() {
+        let sizes = (0..1000).map(|n| if n % 300 == 0 { 60_000 } else { 10 });
+        assert_eq!(of(sizes, Some(true)), Buffering::Line);
     }
 
     #[test]

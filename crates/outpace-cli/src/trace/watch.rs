@@ -252,10 +252,10 @@ impl Watcher {
             );
         }
         while let Some(process) = queue.pop() {
-            if !known.insert(process) {
+            let threads = procfs::threads(process);
+            if threads.is_empty() || !known.insert(process) {
                 continue;
             }
-            let threads = procfs::threads(process);
             for &thread in &threads {
                 queue.extend(procfs::children(process, thread));
             }

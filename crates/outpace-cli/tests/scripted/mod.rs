@@ -1,4 +1,6 @@
 //! A terminal that a test types on and reads from: a pseudoterminal with `outpace` on it.
+// Several test programs share this, and none uses all of it.
+#![allow(dead_code)]
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};

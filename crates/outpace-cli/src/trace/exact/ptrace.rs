@@ -156,6 +156,10 @@ impl<'a> Tracer<'a> {
 
     fn run(&mut self) -> io::Result<()> {
         while !self.threads.is_empty() {
+            if !self.started && sys::has_ended(self.root)? {
+                // It could not be started; who tried to waits for it himself.
+                break;
+            }
             match sys::wait_any(SPIN) {
                 Ok((thread, status)) => self.event(thread, status)?,
                 Err(error) if error.raw_os_error() == Some(libc::ECHILD) => break,

@@ -39,6 +39,20 @@ pub(super) fn wait_any(spin: Duration) -> io::Result<(i32, i32)> {
     }
 }
 
+/// Waits until a thread has something to report; whether that is its end, which is left to others.
+pub(super) fn has_ended(thread: i32) -> io::Result<bool> {
+    // SAFETY: the structure is plain numbers, for which zeroes are valid, and the call fills it in.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let events = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
+        check(libc::waitid(libc::P_PID, thread as libc::id_t, &raw mut info, events).into())?;
+        Ok(matches!(
+            info.si_code,
+            libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED
+        ))
+    }
+}
+
 fn ptrace(
     request: libc::c_uint,
     thread: i32,

@@ -1,6 +1,6 @@
 //! Whether writes end lines, for the tracepoint mechanism, which shows addresses but not the bytes: a
 //! small program in the kernel (`bpf(2)`) that runs at the same tracepoint, looks at the last byte of
-//! every `write` and counts, for each process and descriptor, how many it saw and how many of them
+//! every `write` and `writev` and counts, for each process and descriptor, how many it saw and how many of them
 //! were newlines.
 
 use super::sys;
@@ -31,6 +31,7 @@ const MOVE_NUMBER: u8 = 0xb7;
 const ADD: u8 = 0x0f;
 const ADD_NUMBER: u8 = 0x07;
 const SHIFT_RIGHT: u8 = 0x77;
+const SHIFT_LEFT: u8 = 0x67;
 const LOAD_64: u8 = 0x79;
 const LOAD_8: u8 = 0x71;
 const STORE_32: u8 = 0x63;
@@ -51,10 +52,11 @@ const NUMBER_AT: i16 = 8;
 const DESCRIPTOR_AT: i16 = 16;
 const ADDRESS_AT: i16 = 24;
 const LENGTH_AT: i16 = 32;
-/// Where the locals are, below the frame pointer: the byte, the key, a fresh value.
+/// Where the locals are, below the frame pointer: the byte, the key, a fresh value, an `iovec`.
 const BYTE: i16 = -8;
 const KEY: i16 = -16;
 const VALUE: i16 = -32;
+const VECTOR: i16 = -48;
 
 const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> u64 {
     code as u64
@@ -111,6 +113,8 @@ fn program(map: i32) -> Vec<u64> {
     use Line::{Jump, Label, Step};
     const DONE: u8 = 0;
     const FOUND: u8 = 1;
+    const BUFFER: u8 = 2;
+    const ENTRY: u8 = 3;
     let load_map = |register| [Step(step(LOAD_MAP, register, PSEUDO_MAP, 0, map)), Step(0)];
     let at = |register, offset: i16| {
         [
@@ -118,15 +122,35 @@ fn program(map: i32) -> Vec<u64> {
             Step(step(ADD_NUMBER, register, 0, 0, offset.into())),
         ]
     };
+    // The entry of the vector at R8 that is `from_end` before its end (of R7 entries), into VECTOR;
+    // then its length into R3.
+    let entry = |from_end: i32| {
+        let mut lines = vec![
+            Step(step(MOVE, R3, R7, 0, 0)),
+            Step(step(ADD_NUMBER, R3, 0, 0, -from_end)),
+            Step(step(SHIFT_LEFT, R3, 0, 0, 4)),
+            Step(step(ADD, R3, R8, 0, 0)),
+            Step(step(MOVE_NUMBER, R2, 0, 0, 16)),
+        ];
+        lines.extend(at(R1, VECTOR));
+        lines.extend([
+            Step(step(CALL, 0, 0, 0, READ_USER)),
+            Jump {
+                code: JUMP_IF_NOT_EQUAL,
+                register: R0,
+                number: 0,
+                label: DONE,
+            },
+            Step(step(LOAD_64, R3, FRAME, VECTOR + 8, 0)),
+        ]);
+        lines
+    };
     let mut lines = vec![
         Step(step(MOVE, CONTEXT, R1, 0, 0)),
-        Step(step(LOAD_64, R7, CONTEXT, NUMBER_AT, 0)),
-        Jump {
-            code: JUMP_IF_NOT_EQUAL,
-            register: R7,
-            number: libc::SYS_write as i32,
-            label: DONE,
-        },
+        Step(step(STORE_64_NUMBER, FRAME, 0, BYTE, 0)),
+        Step(step(STORE_64_NUMBER, FRAME, 0, VECTOR, 0)),
+        Step(step(STORE_64_NUMBER, FRAME, 0, VECTOR + 8, 0)),
+        Step(step(LOAD_64, R8, CONTEXT, ADDRESS_AT, 0)),
         Step(step(LOAD_64, R7, CONTEXT, LENGTH_AT, 0)),
         Jump {
             code: JUMP_IF_EQUAL,
@@ -134,13 +158,54 @@ fn program(map: i32) -> Vec<u64> {
             number: 0,
             label: DONE,
         },
-        // byte = last of the buffer
-        Step(step(LOAD_64, R3, CONTEXT, ADDRESS_AT, 0)),
+        Step(step(LOAD_64, R1, CONTEXT, NUMBER_AT, 0)),
+        Jump {
+            code: JUMP_IF_EQUAL,
+            register: R1,
+            number: libc::SYS_write as i32,
+            label: BUFFER,
+        },
+        Jump {
+            code: JUMP_IF_NOT_EQUAL,
+            register: R1,
+            number: libc::SYS_writev as i32,
+            label: DONE,
+        },
+    ];
+    // The last entry of a vector may be empty; two empty ones are nobody's habit.
+    lines.extend(entry(1));
+    lines.extend([
+        Jump {
+            code: JUMP_IF_NOT_EQUAL,
+            register: R3,
+            number: 0,
+            label: ENTRY,
+        },
+        Jump {
+            code: JUMP_IF_EQUAL,
+            register: R7,
+            number: 1,
+            label: DONE,
+        },
+    ]);
+    lines.extend(entry(2));
+    lines.extend([
+        Jump {
+            code: JUMP_IF_EQUAL,
+            register: R3,
+            number: 0,
+            label: DONE,
+        },
+        Label(ENTRY),
+        Step(step(MOVE, R7, R3, 0, 0)),
+        Step(step(LOAD_64, R8, FRAME, VECTOR, 0)),
+        Label(BUFFER),
+        // byte = last of the buffer at R8, of length R7
+        Step(step(MOVE, R3, R8, 0, 0)),
         Step(step(ADD, R3, R7, 0, 0)),
         Step(step(ADD_NUMBER, R3, 0, 0, -1)),
-        Step(step(STORE_64_NUMBER, FRAME, 0, BYTE, 0)),
         Step(step(MOVE_NUMBER, R2, 0, 0, 1)),
-    ];
+    ]);
     lines.extend(at(R1, BYTE));
     lines.extend([
         Step(step(CALL, 0, 0, 0, READ_USER)),

@@ -189,9 +189,19 @@ impl Rings {
             all.into_iter().try_for_each(sys::enable)?;
         }
         // Without it everything else is still seen.
-        rings.tails = Tails::load()
-            .ok()
-            .filter(|tails| tails.attach(&rings.rings[0].0).is_ok());
+        rings.tails = Tails::load().ok().and_then(|tails| {
+            // On an event of its own: one that is inherited would take the program along when the
+            // first process that has inherited it ends.
+            let attributes = permission.attributes(permission.enter, 0);
+            let alone = sys::Attributes {
+                flags: DISABLED,
+                ..attributes
+            };
+            let event = sys::open_event(&alone, 0, -1).ok()?;
+            tails.attach(&event).ok()?;
+            rings.others.push(event);
+            Some(tails)
+        });
         Ok(rings)
     }
 
@@ -271,6 +281,8 @@ struct Reader {
     bytes: Vec<u8>,
     records: Vec<Record>,
     inside: HashMap<i32, (u64, i64, [u64; 6])>,
+    /// Whether a program has been started.
+    started: bool,
     lost: u64,
 }
 
@@ -281,6 +293,7 @@ impl Reader {
             bytes: Vec::new(),
             records: Vec::new(),
             inside: HashMap::new(),
+            started: false,
             lost: 0,
         }
     }
@@ -405,6 +418,7 @@ impl Reader {
                 }
             }
             Event::Exec { name } => {
+                self.started = true;
                 ledger.executed(process, &name);
                 ledger.look_at(process);
             }
@@ -454,9 +468,13 @@ pub(crate) fn run(
         gate.open()?;
         let mut reader = Reader::new(permission);
         let mut ending = None;
-        while ending.is_none() {
+        // A program that could not be started is gone without an ending.
+        while ending.is_none() && procfs::name(root).is_some() {
             rings.wait();
-            ending = Ending::reap(root)?;
+            if reader.started {
+                // Before that, who starts the program waits for it himself.
+                ending = Ending::reap(root)?;
+            }
             reader.drain(&rings, ledger, false);
             if let Some(signal) = interrupts::take() {
                 interrupts::pass_on(signal, root);

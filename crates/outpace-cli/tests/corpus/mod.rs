@@ -1,0 +1,92 @@
+//! The corpus of small programs in `bench/corpus`: built on first use, skipped aloud without its tools.
+
+use super::scripted::installed;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// One line of `programs.txt`.
+pub(crate) struct Program {
+    pub(crate) name: String,
+    build: Vec<String>,
+    /// The command, without the number of lines.
+    pub(crate) run: Vec<String>,
+    pub(crate) stream: String,
+    /// On a terminal, into a pipe, into a file; empty when nothing is said.
+    pub(crate) buffering: [String; 3],
+    pub(crate) remedy: String,
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../bench/corpus")
+        .canonicalize()
+        .unwrap()
+}
+
+fn built() -> PathBuf {
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("corpus");
+    std::fs::create_dir_all(&built).unwrap();
+    built
+}
+
+/// Every program of the corpus, built or not.
+pub(crate) fn programs() -> Vec<Program> {
+    let (sources, built) = (directory(), built());
+    let text = std::fs::read_to_string(sources.join("programs.txt")).unwrap();
+    let words = |field: &str| -> Vec<String> {
+        let place = |word: &str| {
+            word.replace("{out}", built.to_str().unwrap())
+                .replace("{}", sources.to_str().unwrap())
+        };
+        field.split_whitespace().map(place).collect()
+    };
+    let lines = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+            let [name, build, run, stream, terminal, pipe, file, remedy] = fields[..] else {
+                panic!("{line:?} has {} fields", fields.len());
+            };
+            Program {
+                name: name.to_owned(),
+                build: words(build),
+                run: words(run),
+                stream: stream.to_owned(),
+                buffering: [terminal, pipe, file].map(str::to_owned),
+                remedy: remedy.to_owned(),
+            }
+        })
+        .collect()
+}
+
+impl Program {
+    /// Builds it; false, and a line that says so, without its tools.
+    pub(crate) fn is_ready(&self) -> bool {
+        let tools = [
+            self.build.first(),
+            self.run.first().filter(|run| !run.contains('/')),
+        ];
+        if !tools.into_iter().flatten().all(|tool| installed(tool)) {
+            eprintln!("skipped: {}", self.name);
+            return false;
+        }
+        if let [tool, arguments @ ..] = &self.build[..] {
+            let built = Command::new(tool)
+                .args(arguments)
+                .env("GOFLAGS", "-mod=mod")
+                .current_dir(built())
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            assert!(
+                built.status.success(),
+                "{}: {}",
+                self.name,
+                String::from_utf8_lossy(&built.stderr)
+            );
+        }
+        true
+    }
+}
