@@ -32,7 +32,7 @@ pub(crate) struct Bench {
     /// Which experiments, or which of their rungs [default: all]; --list shows them
     #[arg(value_name = "EXPERIMENT[/RUNG]")]
     experiments: Vec<String>,
-    /// Where to write, comma-separated [default: the experiment's own]: null, pipe[:CAPACITY],
+    /// Where to write, comma-separated [default: the experiment's own]: null, pipe, pipe:512KiB,
     /// file, tmpfs, pty (reads at once), pty:1MB/s, pty:stalled (reads nothing for a second),
     /// tty (this terminal), xterm, alacritty, kitty, foot, wezterm, konsole, urxvt, st,
     /// xterm/tmux, xterm/screen

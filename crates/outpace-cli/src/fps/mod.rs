@@ -32,7 +32,7 @@ pub(crate) struct Fps {
     stream: Stream,
 
     /// Draw by crossterm over such a buffer, or by outpace's own backend: unbuffered, line,
-    /// block[:SIZE], outpace (skips frames the terminal has no time for), outpace:direct (skips none)
+    /// block, block:SIZE, outpace (skips frames the terminal has no time for), outpace:direct (skips none)
     #[arg(long, value_name = "HOW", default_value = "outpace")]
     buffering: Drawing,
 
