@@ -1,7 +1,7 @@
 //! The background queue: its order, its budget, its drops and its file.
 
 use outpace::{Buffering, GapMarker, Overflow, Stream};
-use std::io::{PipeReader, Read, Write, pipe};
+use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,6 +31,19 @@ fn read_later(mut reader: PipeReader) -> (mpsc::Sender<()>, thread::JoinHandle<V
     (go, handle)
 }
 
+/// A stream into a pipe, whose reader begins when told.
+fn piped(
+    buffering: Buffering,
+) -> (
+    Stream<PipeWriter>,
+    mpsc::Sender<()>,
+    thread::JoinHandle<Vec<u8>>,
+) {
+    let (reader, writer) = pipe().unwrap();
+    let (go, read) = read_later(reader);
+    (Stream::new(writer, buffering).unwrap(), go, read)
+}
+
 fn background(capacity: usize, overflow: Overflow) -> Buffering {
     Buffering::Background { capacity, overflow }
 }
@@ -43,7 +56,7 @@ fn spill(limit: u64) -> Overflow {
 }
 
 /// `message 0\n`, `message 1\n`, …
-fn write_numbered(stream: &Stream<std::io::PipeWriter>, numbers: std::ops::Range<u32>) {
+fn write_numbered(stream: &Stream<PipeWriter>, numbers: std::ops::Range<u32>) {
     for n in numbers {
         writeln!(&*stream, "message {n}").expect("the stream has not failed");
     }
@@ -73,9 +86,7 @@ fn survivors(bytes: &[u8]) -> (Vec<u32>, u64) {
 
 #[test]
 fn everything_arrives_in_order_from_a_queue_that_blocks() {
-    let (reader, writer) = pipe().unwrap();
-    let (go, read) = read_later(reader);
-    let stream = Stream::new(writer, background(8 << 10, Overflow::Block)).unwrap();
+    let (stream, go, read) = piped(background(8 << 10, Overflow::Block));
     go.send(()).unwrap();
     write_numbered(&stream, 0..100_000);
     drop(stream.close().unwrap());
@@ -85,9 +96,7 @@ fn everything_arrives_in_order_from_a_queue_that_blocks() {
 #[test]
 fn a_message_larger_than_the_queue_passes_whole_where_nothing_may_be_lost() {
     for overflow in [Overflow::Block, spill(1 << 20)] {
-        let (reader, writer) = pipe().unwrap();
-        let (go, read) = read_later(reader);
-        let stream = Stream::new(writer, background(1000, overflow)).unwrap();
+        let (stream, go, read) = piped(background(1000, overflow));
         go.send(()).unwrap();
         let large = "x".repeat(300_000);
         (&stream).write_all(b"before\n").unwrap();
@@ -103,9 +112,7 @@ fn a_message_larger_than_the_queue_passes_whole_where_nothing_may_be_lost() {
 
 #[test]
 fn the_newest_messages_are_dropped_counted_and_marked_at_the_gap() {
-    let (reader, writer) = pipe().unwrap();
-    let (go, read) = read_later(reader);
-    let stream = Stream::new(writer, background(16 << 10, Overflow::DropNewest)).unwrap();
+    let (stream, go, read) = piped(background(16 << 10, Overflow::DropNewest));
     write_numbered(&stream, 0..100_000);
     let stats = stream.stats();
     assert!(stats.messages_dropped > 0);
@@ -131,9 +138,7 @@ fn the_newest_messages_are_dropped_counted_and_marked_at_the_gap() {
 
 #[test]
 fn the_oldest_messages_are_dropped_counted_and_marked_at_the_gap() {
-    let (reader, writer) = pipe().unwrap();
-    let (go, read) = read_later(reader);
-    let stream = Stream::new(writer, background(64 << 10, Overflow::DropOldest)).unwrap();
+    let (stream, go, read) = piped(background(64 << 10, Overflow::DropOldest));
     write_numbered(&stream, 0..1);
     stream.flush().unwrap();
     write_numbered(&stream, 1..200_000);
@@ -154,9 +159,7 @@ fn the_oldest_messages_are_dropped_counted_and_marked_at_the_gap() {
 #[test]
 fn a_message_larger_than_the_queue_is_dropped_where_messages_may_be() {
     for overflow in [Overflow::DropNewest, Overflow::DropOldest] {
-        let (reader, writer) = pipe().unwrap();
-        let (go, read) = read_later(reader);
-        let stream = Stream::new(writer, background(1000, overflow)).unwrap();
+        let (stream, go, read) = piped(background(1000, overflow));
         go.send(()).unwrap();
         (&stream).write_all(b"before\n").unwrap();
         (&stream).write_all(&[b'x'; 1001]).unwrap();
@@ -184,9 +187,7 @@ fn a_marker_is_on_a_line_of_its_own_and_can_be_another_text_or_none() {
         ),
         (GapMarker::Off, "no newlineafter"),
     ] {
-        let (reader, writer) = pipe().unwrap();
-        let (go, read) = read_later(reader);
-        let stream = Stream::new(writer, background(1000, Overflow::DropNewest)).unwrap();
+        let (stream, go, read) = piped(background(1000, Overflow::DropNewest));
         stream.gap_marker(marker);
         go.send(()).unwrap();
         (&stream).write_all(b"no newline").unwrap();
@@ -199,9 +200,7 @@ fn a_marker_is_on_a_line_of_its_own_and_can_be_another_text_or_none() {
 
 #[test]
 fn what_does_not_fit_goes_through_a_file_and_arrives_in_order() {
-    let (reader, writer) = pipe().unwrap();
-    let (go, read) = read_later(reader);
-    let stream = Stream::new(writer, background(64 << 10, spill(1 << 30))).unwrap();
+    let (stream, go, read) = piped(background(64 << 10, spill(1 << 30)));
     write_numbered(&stream, 0..300_000);
     let stats = stream.stats();
     assert!(stats.bytes_spilled > 0, "{stats:?}");
@@ -214,9 +213,7 @@ fn what_does_not_fit_goes_through_a_file_and_arrives_in_order() {
 
 #[test]
 fn at_the_limit_of_the_file_the_caller_waits() {
-    let (reader, writer) = pipe().unwrap();
-    let (go, read) = read_later(reader);
-    let stream = Stream::new(writer, background(16 << 10, spill(100_000))).unwrap();
+    let (stream, go, read) = piped(background(16 << 10, spill(100_000)));
     thread::scope(|scope| {
         scope.spawn(|| write_numbered(&stream, 0..100_000));
         eventually("the file is at its limit", || {
@@ -230,13 +227,11 @@ fn at_the_limit_of_the_file_the_caller_waits() {
 
 #[test]
 fn a_file_that_cannot_be_made_makes_the_caller_wait() {
-    let (reader, writer) = pipe().unwrap();
-    let (go, read) = read_later(reader);
     let overflow = Overflow::Spill {
         directory: "/nonexistent/directory".into(),
         limit: 1 << 30,
     };
-    let stream = Stream::new(writer, background(16 << 10, overflow)).unwrap();
+    let (stream, go, read) = piped(background(16 << 10, overflow));
     thread::scope(|scope| {
         scope.spawn(|| write_numbered(&stream, 0..50_000));
         go.send(()).unwrap();
@@ -264,9 +259,7 @@ fn the_caller_is_not_held_up_while_the_reader_stands_still() {
 
 #[test]
 fn flush_until_returns_when_all_has_been_read() {
-    let (reader, writer) = pipe().unwrap();
-    let (go, read) = read_later(reader);
-    let stream = Stream::new(writer, background(1 << 20, Overflow::Block)).unwrap();
+    let (stream, go, read) = piped(background(1 << 20, Overflow::Block));
     write_numbered(&stream, 0..50_000);
     go.send(()).unwrap();
     stream.flush_until(Instant::now() + GENEROUS).unwrap();
@@ -277,9 +270,7 @@ fn flush_until_returns_when_all_has_been_read() {
 
 #[test]
 fn a_burst_is_gathered_into_few_writes() {
-    let (reader, writer) = pipe().unwrap();
-    let (go, read) = read_later(reader);
-    let stream = Stream::new(writer, background(16 << 20, Overflow::Block)).unwrap();
+    let (stream, go, read) = piped(background(16 << 20, Overflow::Block));
     go.send(()).unwrap();
     let mut guard = stream.lock();
     for _ in 0..100_000 {
@@ -305,9 +296,7 @@ fn policies_are_switched_with_messages_pending_in_memory_and_file() {
         Buffering::Unbuffered,
         background(2 << 10, spill(10_000)),
     ];
-    let (reader, writer) = pipe().unwrap();
-    let (go, read) = read_later(reader);
-    let stream = Stream::new(writer, Buffering::Line).unwrap();
+    let (stream, go, read) = piped(Buffering::Line);
     go.send(()).unwrap();
     for round in 0..80 {
         stream.set_buffering(policies[round % policies.len()].clone());
@@ -321,9 +310,7 @@ fn policies_are_switched_with_messages_pending_in_memory_and_file() {
 #[test]
 fn an_inner_guard_prints_in_order_in_the_background() {
     for overflow in [Overflow::Block, spill(1 << 20)] {
-        let (reader, writer) = pipe().unwrap();
-        let (go, read) = read_later(reader);
-        let stream = Stream::new(writer, background(4 << 10, overflow)).unwrap();
+        let (stream, go, read) = piped(background(4 << 10, overflow));
         go.send(()).unwrap();
         let mut expected = String::new();
         let mut outer = stream.lock();
@@ -334,20 +321,7 @@ fn an_inner_guard_prints_in_order_in_the_background() {
         }
         drop(outer);
         drop(stream.close().unwrap());
-        let got = read.join().unwrap();
-        if got != expected.as_bytes() {
-            let i = got
-                .iter()
-                .zip(expected.as_bytes())
-                .position(|(a, b)| a != b);
-            eprintln!("{} {} {i:?}", got.len(), expected.len());
-            let i = i.unwrap_or(0);
-            eprintln!(
-                "{:?}",
-                String::from_utf8_lossy(&got[i.saturating_sub(40)..(i + 100).min(got.len())])
-            );
-        }
-        assert!(got == expected.as_bytes());
+        assert_eq!(String::from_utf8(read.join().unwrap()).unwrap(), expected);
     }
 }
 
