@@ -161,9 +161,8 @@ impl State {
 
     /// Whether the next that a drain comes to is a gap, or the text that marks it.
     pub(crate) fn has_gap(&self) -> bool {
-        self.closed
-            .front()
-            .is_some_and(|front| front.gap.is_some() || front.marker)
+        let front = self.closed.front();
+        self.marking || front.is_some_and(|front| front.gap.is_some() || front.marker)
     }
 
     /// Lets a gap at the front go unmarked.
@@ -283,6 +282,7 @@ impl Engine {
     pub(crate) fn mark_gap<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         while let Some(gap) = state.closed.front().and_then(|front| front.gap) {
             state.closed.pop_front();
+            state.marking = true;
             let marker = state.gap_marker.clone();
             let line_begun = !state.at_line_start;
             drop(state);
@@ -291,6 +291,7 @@ impl Engine {
                 line.insert(0, '\n');
             }
             state = self.lock_state();
+            state.marking = false;
             if !line.is_empty() {
                 let text = Segment::of(line.as_bytes());
                 state.closed.push_front(Segment {

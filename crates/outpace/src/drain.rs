@@ -113,7 +113,7 @@ impl Engine {
             // Dropped messages are not waited for.
             until = until.min(self.accepted(&state));
             let done = state.drained >= until && !state.has_gap();
-            if done || state.failure.is_some() {
+            if done || state.failure.is_some() || state.closed_for_good {
                 break;
             }
             if state.closed_is_followed_by_file() {
@@ -251,7 +251,8 @@ impl Engine {
         let me = thread_id();
         let mut begun = None;
         while state.drainer != 0 {
-            if state.drained >= until || state.drainer == me {
+            let done = state.drained >= until && !state.has_gap();
+            if done || state.drainer == me {
                 return Err(());
             }
             let before = state.drained;

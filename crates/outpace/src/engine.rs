@@ -18,7 +18,7 @@ use crate::drain::{Failure, Patience};
 use crate::exit;
 use crate::flow::Flow;
 use crate::flusher::Helper;
-use crate::lock::Lock;
+use crate::lock::{Lock, thread_id};
 use crate::spill::Spill;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys::{Destination, Identity, Output};
@@ -122,6 +122,8 @@ pub(crate) struct State {
     pub(crate) drainer: u64,
     /// Threads that wait for `progress`.
     pub(crate) waiters: u32,
+    /// The one that drains is making the text for a gap.
+    pub(crate) marking: bool,
     pub(crate) failure: Option<Failure>,
     pub(crate) on_broken_pipe: OnBrokenPipe,
     /// Nothing may be written any more: the descriptor is about to go.
@@ -242,6 +244,7 @@ impl Engine {
                 last: None,
                 drainer: 0,
                 waiters: 0,
+                marking: false,
                 failure: None,
                 on_broken_pipe: match role {
                     Role::Stdout => OnBrokenPipe::End,
@@ -392,6 +395,10 @@ impl Engine {
         let result = self.flush();
         let mut state = self.lock_state();
         state.closed_for_good = true;
+        // A drain that is about to write must not find somebody else's file there.
+        while state.drainer != 0 && state.drainer != thread_id() {
+            state = self.wait(state, None);
+        }
         state.helper.stop = true;
         state.spill.stop = true;
         self.spilled.notify_all();
@@ -411,9 +418,10 @@ impl Engine {
         state.drained = self.accepted(state);
         state.drainer = 0;
         state.waiters = 0;
+        state.marking = false;
         state.helper.reset_after_fork();
         self.flow.close();
-        self.lock.reset_after_fork(crate::lock::thread_id());
+        self.lock.reset_after_fork(thread_id());
     }
 }
 
