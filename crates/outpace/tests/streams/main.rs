@@ -17,6 +17,8 @@ mod concurrency;
 #[cfg(all(unix, not(outpace_portable)))]
 mod endings;
 #[cfg(unix)]
+mod exits;
+#[cfg(unix)]
 mod faults;
 #[cfg(all(unix, not(outpace_portable)))]
 mod forks;
@@ -47,6 +49,7 @@ fn main() {
         order::list(),
         guards::list(),
         faults::list(),
+        exits::list(),
         panics::list(),
         raw::list(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
