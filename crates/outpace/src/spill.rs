@@ -60,6 +60,7 @@ impl Spill {
         self.to > self.from || !self.incoming.is_empty()
     }
 
+    #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn forget_after_fork(&mut self) {
         // The file's offset is not used, but its bytes are the parent's to write.
         *self = Spill {
