@@ -64,9 +64,9 @@ fn main() {
     if let Some(program) = support::program(&modules) {
         return program();
     }
-    let mut trials = support::trials(modules);
+    let trials = support::trials(modules);
     #[cfg(not(outpace_portable))]
-    trials.extend(endings::trials());
+    let trials = trials.into_iter().chain(endings::trials()).collect();
     libtest_mimic::run(&libtest_mimic::Arguments::from_args(), trials).exit();
 }
 
