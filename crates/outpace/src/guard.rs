@@ -15,6 +15,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::ptr;
 
 /// A stream that is locked by this thread: see [`Stdout::lock`](crate::Stdout::lock).
 ///
@@ -57,6 +58,13 @@ extern "C" fn leave(lock: &Lock, me: ThreadId) {
     lock.leave(me);
 }
 
+/// Where a message may be put, if it may, by the thread that has entered.
+pub(crate) struct Begun {
+    /// Null if the thread has not entered.
+    pub(crate) space: *mut u8,
+    pub(crate) me: ThreadId,
+}
+
 impl<'a> Guard<'a> {
     #[inline(always)]
     pub(crate) fn new(engine: &'a Engine) -> Self {
@@ -87,6 +95,37 @@ impl<'a> Guard<'a> {
         let result = message(&mut guard);
         ManuallyDrop::into_inner(guard).leave();
         result
+    }
+
+    /// Enters, if there is then room for a message of at most `room` bytes without asking. The caller puts
+    /// one there and calls [`end`](Self::end). A call, and so is that one: for messages that are written in
+    /// so many places that inlining them would take the compiler too long.
+    #[inline(never)]
+    pub(crate) fn begin(engine: &Engine, room: usize) -> Begun {
+        let guard = Guard::new(engine);
+        let me = guard.inside.me;
+        // The first condition is for sums that saturated.
+        if room > MAX_CAPACITY || !guard.cursor.admits(room) {
+            guard.leave();
+            return Begun {
+                space: ptr::null_mut(),
+                me,
+            };
+        }
+        let guard = ManuallyDrop::new(guard);
+        // SAFETY: the offset is within the tail's capacity.
+        let space = unsafe { guard.cursor.start.add(guard.cursor.at.offset()) };
+        Begun { space, me }
+    }
+
+    /// Publishes the `bytes` bytes that were put where [`begin`](Self::begin) said, and leaves. Returns
+    /// whether the stream has not failed.
+    #[inline(never)]
+    pub(crate) fn end(engine: &Engine, me: ThreadId, bytes: usize) -> bool {
+        let at = engine.flow.published().message(bytes);
+        let intact = engine.flow.publish(at) || !engine.after_message().failed;
+        engine.lock.leave(me);
+        intact
     }
 
     /// Leaves, all of it inlined.

@@ -112,6 +112,7 @@ mod background;
 mod barrier;
 mod buffer;
 mod buffering;
+mod capture;
 mod command;
 mod drain;
 pub mod endings {
@@ -142,6 +143,7 @@ mod unflushed;
 
 pub use background::{Gap, GapMarker};
 pub use buffering::{Buffering, Overflow, ParseBufferingError};
+pub use capture::{Captured, capture};
 pub use command::CommandExt;
 pub use guard::Guard;
 pub use init::init;

@@ -1,7 +1,43 @@
 //! The macros. What they do is decided in `outpace-macros`; what stands here adds the path back to
 //! this crate, and leaves the printing ones to std under the caller's `cfg(test)`.
 
-/// Prints to standard output.
+/// Prints to standard output: std's [`print!`](std::print), several times faster.
+///
+/// All of the language of [`std::fmt`] is understood, and the bytes are the same. To use it, import it, or
+/// have it and its siblings in a whole crate:
+///
+/// ```
+/// use outpace::{print, println};
+///
+/// let (name, share) = ("one", 0.25);
+/// println!("{name:>5}: {share:.2} {:#06x}", 255);
+/// ```
+///
+/// ```
+/// #[macro_use]
+/// extern crate outpace;
+/// # fn main() { println!("hello") }
+/// ```
+///
+/// Numbers, `bool`, `char`, strings, and references, `Box`, `Rc` and `Arc` of these are written straight
+/// into the stream's buffer; so are types that implement [`Text`](crate::text::Text). All others are
+/// formatted by their own `Display` or `Debug` before the stream is touched: those may themselves print,
+/// panic or take locks, and a panic leaves the stream unchanged. The arguments are evaluated once and in
+/// order, and the whole is one message: other threads' output never comes between its parts.
+///
+/// A `print!` per message takes the stream's lock. Where that matters, hold a guard and use
+/// [`write!`](crate::write): `write!(out, …)` with `let mut out = outpace::stdout().lock();`.
+///
+/// Which way an argument takes is decided by its type, so the type has to be known where the macro stands:
+/// where it is found out only later (a closure's parameter without annotation, a result that is only then
+/// assigned), it is taken to be one that is fast, and if it is not, the compiler asks to annotate it.
+///
+/// Under the caller's `cfg(test)`, this is std's macro, whose output libtest captures. For other tests there
+/// is [`capture`](crate::capture()).
+///
+/// # Panics
+///
+/// If writing fails, as std's does, unless the reader has gone: then the process ends quietly.
 #[macro_export]
 macro_rules! print {
     ($($arguments:tt)*) => {{
@@ -12,7 +48,14 @@ macro_rules! print {
     }};
 }
 
-/// Prints to standard output, with a newline.
+/// Prints to standard output, with a newline: see [`print!`](crate::print).
+///
+/// ```
+/// # use outpace::println;
+/// let width = 8;
+/// println!("{:>width$}|{:<width$}|{:^width$}", 1, "two", 3.0);
+/// println!();
+/// ```
 #[macro_export]
 macro_rules! println {
     ($($arguments:tt)*) => {{
@@ -23,7 +66,11 @@ macro_rules! println {
     }};
 }
 
-/// Prints to standard error.
+/// Prints to standard error: see [`print!`](crate::print).
+///
+/// ```
+/// outpace::eprint!("one system call, however many {} there are", "arguments");
+/// ```
 #[macro_export]
 macro_rules! eprint {
     ($($arguments:tt)*) => {{
@@ -34,7 +81,11 @@ macro_rules! eprint {
     }};
 }
 
-/// Prints to standard error, with a newline.
+/// Prints to standard error, with a newline: see [`print!`](crate::print).
+///
+/// ```
+/// outpace::eprintln!("{}: {:?}", "cause", std::io::ErrorKind::NotFound);
+/// ```
 #[macro_export]
 macro_rules! eprintln {
     ($($arguments:tt)*) => {{
@@ -45,7 +96,12 @@ macro_rules! eprintln {
     }};
 }
 
-/// Makes a `String`.
+/// Makes a `String`, as std's [`format!`](std::format) does: see [`print!`](crate::print).
+///
+/// ```
+/// let point = (3, 4.5);
+/// assert_eq!(outpace::format!("{}x{:?} {point:?}", point.0, point.1), "3x4.5 (3, 4.5)");
+/// ```
 #[macro_export]
 macro_rules! format {
     ($($arguments:tt)*) => {
@@ -53,7 +109,24 @@ macro_rules! format {
     };
 }
 
-/// Writes to a destination.
+/// Writes to a destination, as std's [`write!`](std::write) does: see [`print!`](crate::print).
+///
+/// The destination is anything that has a `write_fmt`: outpace's streams and guards, which are fastest and
+/// need no trait in scope, and every `io::Write` and `fmt::Write`, to which the message goes in one piece if
+/// it has nothing foreign in it.
+///
+/// ```
+/// let mut out = outpace::stdout().lock();
+/// for i in 0..3 {
+///     outpace::write!(out, "Hello, {i}\t")?;
+/// }
+///
+/// use std::fmt::Write;
+/// let mut text = String::new();
+/// outpace::write!(text, "{:.1}", 2.25)?;
+/// assert_eq!(text, "2.2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[macro_export]
 macro_rules! write {
     ($($arguments:tt)*) => {
@@ -61,7 +134,15 @@ macro_rules! write {
     };
 }
 
-/// Writes to a destination, with a newline.
+/// Writes to a destination, with a newline: see [`write!`](crate::write).
+///
+/// ```
+/// use std::io::Write;
+/// let mut bytes = Vec::new();
+/// outpace::writeln!(bytes, "{:02}:{:02}", 7, 5)?;
+/// assert_eq!(bytes, b"07:05\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[macro_export]
 macro_rules! writeln {
     ($($arguments:tt)*) => {

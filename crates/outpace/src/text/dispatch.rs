@@ -25,7 +25,7 @@ pub struct Arg<'a, T: ?Sized>(Foreign<'a, T>);
 pub struct Foreign<'a, T: ?Sized>(&'a T);
 
 /// Wraps an argument.
-#[inline(always)]
+#[inline]
 pub fn arg<T: ?Sized>(value: &T) -> Arg<'_, T> {
     Arg(Foreign(value))
 }
@@ -33,7 +33,7 @@ pub fn arg<T: ?Sized>(value: &T) -> Arg<'_, T> {
 impl<'a, T: ?Sized> Deref for Arg<'a, T> {
     type Target = Foreign<'a, T>;
 
-    #[inline(always)]
+    #[inline]
     fn deref(&self) -> &Foreign<'a, T> {
         &self.0
     }
@@ -41,7 +41,7 @@ impl<'a, T: ?Sized> Deref for Arg<'a, T> {
 
 impl<'a, T: Text + ?Sized> Arg<'a, T> {
     /// `{}`
-    #[inline(always)]
+    #[inline]
     pub fn display(&self) -> impl Piece + use<'a, T> {
         let value: &'a T = self.0.0;
         value.pieces()
@@ -50,14 +50,14 @@ impl<'a, T: Text + ?Sized> Arg<'a, T> {
 
 impl<'a, T: Debugged + ?Sized> Arg<'a, T> {
     /// `{:?}`
-    #[inline(always)]
+    #[inline]
     pub fn debug(&self) -> impl Piece + use<'a, T> {
         let value: &'a T = self.0.0;
         value.debugged(const { Spec::NONE })
     }
 
     /// `{:…?}`
-    #[inline(always)]
+    #[inline]
     pub fn debug_as(&self, spec: Spec, _: fmt::Arguments<'_>) -> impl Piece + use<'a, T> {
         let value: &'a T = self.0.0;
         value.debugged(spec)
@@ -66,7 +66,7 @@ impl<'a, T: Debugged + ?Sized> Arg<'a, T> {
 
 impl<'a, T: Displayed + ?Sized> Arg<'a, T> {
     /// `{:…}`
-    #[inline(always)]
+    #[inline]
     pub fn display_as(&self, spec: Spec, _: fmt::Arguments<'_>) -> impl Piece + use<'a, T> {
         let value: &'a T = self.0.0;
         value.displayed(spec)
@@ -75,7 +75,7 @@ impl<'a, T: Displayed + ?Sized> Arg<'a, T> {
 
 impl<'a, T: InExponent + ?Sized> Arg<'a, T> {
     /// `{:e}`, without precision
-    #[inline(always)]
+    #[inline]
     pub fn lower_exp_as(&self, spec: Spec, _: fmt::Arguments<'_>) -> impl Piece + use<'a, T> {
         let value: &'a T = self.0.0;
         value.in_exponent(spec)
@@ -87,7 +87,7 @@ macro_rules! radixes {
         impl<'a, T: InRadixes + ?Sized> Arg<'a, T> {
             $(
                 #[doc = $braces]
-                #[inline(always)]
+                #[inline]
                 pub fn $method(&self, spec: Spec, _: fmt::Arguments<'_>) -> impl Piece + use<'a, T> {
                     let value: &'a T = self.0.0;
                     value.in_radix(Radix::$radix, spec)
@@ -98,7 +98,7 @@ macro_rules! radixes {
         impl<'a, T: ?Sized> Foreign<'a, T> {
             $(
                 #[doc = $braces]
-                #[inline(always)]
+                #[inline]
                 pub fn $method<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
                     Formatted(arguments)
                 }
@@ -115,7 +115,7 @@ radixes! {
 
 impl<'a, T: ?Sized> Foreign<'a, T> {
     /// `{}`
-    #[inline(always)]
+    #[inline]
     pub fn display(&self) -> ForeignDisplay<'a, T>
     where
         T: fmt::Display,
@@ -124,7 +124,7 @@ impl<'a, T: ?Sized> Foreign<'a, T> {
     }
 
     /// `{:?}`
-    #[inline(always)]
+    #[inline]
     pub fn debug(&self) -> ForeignDebug<'a, T>
     where
         T: fmt::Debug,
@@ -133,19 +133,19 @@ impl<'a, T: ?Sized> Foreign<'a, T> {
     }
 
     /// `{:…}`
-    #[inline(always)]
+    #[inline]
     pub fn display_as<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
         Formatted(arguments)
     }
 
     /// `{:e}`, without precision
-    #[inline(always)]
+    #[inline]
     pub fn lower_exp_as<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
         Formatted(arguments)
     }
 
     /// `{:…?}`
-    #[inline(always)]
+    #[inline]
     pub fn debug_as<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
         Formatted(arguments)
     }
@@ -229,7 +229,7 @@ pub trait InExponent {
 macro_rules! displayed {
     ($([$($generics:tt)*] $type:ty, |$self:ident, $spec:ident| $piece:expr;)*) => {$(
         impl<$($generics)*> Displayed for $type {
-            #[inline(always)]
+            #[inline]
             fn displayed(&$self, $spec: Spec) -> impl Piece {
                 $piece
             }
@@ -240,7 +240,7 @@ macro_rules! displayed {
 macro_rules! debugged {
     ($([$($generics:tt)*] $type:ty, |$self:ident, $spec:ident| $piece:expr;)*) => {$(
         impl<$($generics)*> Debugged for $type {
-            #[inline(always)]
+            #[inline]
             fn debugged(&$self, $spec: Spec) -> impl Piece {
                 $piece
             }
@@ -260,7 +260,7 @@ macro_rules! numbers {
                 [] NonZero<$integer>, |self, spec| Padded { number: self.get(), spec };
             }
             impl InRadixes for $integer {
-                #[inline(always)]
+                #[inline]
                 fn in_radix(&self, radix: Radix, spec: Spec) -> impl Piece {
                     Padded { number: InRadix { value: *self, radix }, spec }
                 }
@@ -274,7 +274,7 @@ macro_rules! numbers {
                 [] $float, |self, spec| in_layout(*self, Layout::Debug, spec);
             }
             impl InExponent for $float {
-                #[inline(always)]
+                #[inline]
                 fn in_exponent(&self, spec: Spec) -> impl Piece {
                     in_layout(*self, Layout::Exponent, spec)
                 }
@@ -287,7 +287,7 @@ numbers! {
     floats f32 f64;
 }
 
-#[inline(always)]
+#[inline]
 fn in_layout<F>(value: F, layout: Layout, spec: Spec) -> Padded<InLayout<F>> {
     Padded {
         number: InLayout { value, layout },
@@ -322,21 +322,21 @@ debugged! {
 }
 
 impl<T: InRadixes + ?Sized> InRadixes for &T {
-    #[inline(always)]
+    #[inline]
     fn in_radix(&self, radix: Radix, spec: Spec) -> impl Piece {
         (**self).in_radix(radix, spec)
     }
 }
 
 impl<T: InRadixes + ?Sized> InRadixes for &mut T {
-    #[inline(always)]
+    #[inline]
     fn in_radix(&self, radix: Radix, spec: Spec) -> impl Piece {
         (**self).in_radix(radix, spec)
     }
 }
 
 impl<T: InExponent + ?Sized> InExponent for &T {
-    #[inline(always)]
+    #[inline]
     fn in_exponent(&self, spec: Spec) -> impl Piece {
         (**self).in_exponent(spec)
     }

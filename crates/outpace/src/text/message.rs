@@ -4,8 +4,9 @@
 
 use super::piece::Piece;
 use super::scratch::Scratch;
+use crate::capture;
 use crate::engine::Engine;
-use crate::guard::{Guard, with_text};
+use crate::guard::{Begun, Guard, with_text};
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
 use std::io;
@@ -39,21 +40,21 @@ pub struct Destination<T: ?Sized>(AnyDestination<T>);
 pub struct AnyDestination<T: ?Sized>(PhantomData<fn(*const T)>);
 
 /// The type is found out by `is`.
-#[inline(always)]
+#[inline]
 pub fn destination<T: ?Sized>() -> Destination<T> {
     Destination(AnyDestination(PhantomData))
 }
 
 impl<T: ?Sized> Destination<T> {
     /// Says what the type is.
-    #[inline(always)]
+    #[inline]
     pub fn is(&self, _: &T) {}
 }
 
 impl<T: ?Sized> Deref for Destination<T> {
     type Target = AnyDestination<T>;
 
-    #[inline(always)]
+    #[inline]
     fn deref(&self) -> &AnyDestination<T> {
         &self.0
     }
@@ -61,7 +62,7 @@ impl<T: ?Sized> Deref for Destination<T> {
 
 impl<T: ?Sized> AnyDestination<T> {
     /// What is given to the destination's `write_fmt`.
-    #[inline(always)]
+    #[inline]
     pub fn choose<'a, M: Piece>(
         &self,
         _: &'a Parcel<M>,
@@ -132,7 +133,7 @@ macro_rules! own_destinations {
 
         impl<$($generics)*> Destination<$destination> {
             /// What is given to the destination's `write_fmt`.
-            #[inline(always)]
+            #[inline]
             pub fn choose<'p, M: Piece>(
                 &self,
                 parcel: &'p Parcel<M>,
@@ -145,7 +146,7 @@ macro_rules! own_destinations {
 
         impl<$($generics)*> Destination<&mut $destination> {
             /// What is given to the destination's `write_fmt`.
-            #[inline(always)]
+            #[inline]
             pub fn choose<'p, M: Piece>(
                 &self,
                 parcel: &'p Parcel<M>,
@@ -180,42 +181,47 @@ fn append<M: Piece>(guard: &mut Guard<'_>, message: M) -> bool {
 }
 
 /// Appends a message when no guard is held; returns whether the stream has not failed.
-#[inline(always)]
+#[inline]
 fn send<M: Piece>(engine: &Engine, message: M) -> bool {
-    if M::FOREIGN {
-        return send_foreign(engine, message);
+    if !M::FOREIGN {
+        let Begun { space, me } = Guard::begin(engine, message.room());
+        if !space.is_null() {
+            // SAFETY: there is as much room as the message asks for.
+            let length = unsafe { message.put(space) };
+            return Guard::end(engine, me, length);
+        }
     }
-    let mut guard = Guard::new(engine);
-    let intact = append(&mut guard, message);
-    guard.leave();
-    intact
+    send_aside(engine, message)
 }
 
 /// Appends a message that is put together before the guard is taken.
-#[inline]
-fn send_foreign<M: Piece>(engine: &Engine, message: M) -> bool {
+#[inline(never)]
+fn send_aside<M: Piece>(engine: &Engine, message: M) -> bool {
     let mut scratch = Scratch::new();
     message.append(&mut scratch);
-    Guard::within(engine, |guard| guard.append(scratch.as_bytes()))
+    send_text(engine, &scratch)
+}
+
+#[inline(never)]
+fn send_text(engine: &Engine, text: &Scratch) -> bool {
+    Guard::within(engine, |guard| guard.append(text.as_bytes()))
 }
 
 /// `print!`
-///
-/// Not inlined: a program has one of it for each list of types that it prints, however often it prints
-/// them, and building it stays affordable.
-#[inline(never)]
+#[inline]
 pub fn print<M: Piece>(message: M) {
-    let engine = crate::stdout().engine();
-    if !send(engine, message) {
-        printing_failed(engine);
-    }
+    print_to(crate::stdout().engine(), message);
 }
 
-/// `eprint!`, not inlined either
-#[inline(never)]
+/// `eprint!`
+#[inline]
 pub fn eprint<M: Piece>(message: M) {
-    let engine = crate::stderr().engine();
-    if !send(engine, message) {
+    print_to(crate::stderr().engine(), message);
+}
+
+#[inline]
+fn print_to<M: Piece>(engine: &Engine, message: M) {
+    if !capture::catches(engine.role, message) && !send(engine, message) {
         printing_failed(engine);
     }
 }

@@ -10,7 +10,7 @@ mod integer;
 pub(crate) mod message;
 pub(crate) mod piece;
 mod radix;
-mod scratch;
+pub(crate) mod scratch;
 pub(crate) mod spec;
 mod table;
 mod word;

@@ -117,14 +117,14 @@ macro_rules! integers {
         }
 
         impl Text for $integer {
-            #[inline(always)]
+            #[inline]
             fn pieces(&self) -> impl Piece {
                 *self
             }
         }
 
         impl Text for NonZero<$integer> {
-            #[inline(always)]
+            #[inline]
             fn pieces(&self) -> impl Piece {
                 self.get()
             }
@@ -150,7 +150,7 @@ macro_rules! floats {
         }
 
         impl Text for $float {
-            #[inline(always)]
+            #[inline]
             fn pieces(&self) -> impl Piece {
                 *self
             }
@@ -175,7 +175,7 @@ impl Piece for &str {
 }
 
 impl Text for str {
-    #[inline(always)]
+    #[inline]
     fn pieces(&self) -> impl Piece {
         self
     }
@@ -223,7 +223,7 @@ impl Piece for bool {
 }
 
 impl Text for bool {
-    #[inline(always)]
+    #[inline]
     fn pieces(&self) -> impl Piece {
         *self
     }
@@ -252,21 +252,21 @@ impl Piece for char {
 }
 
 impl Text for char {
-    #[inline(always)]
+    #[inline]
     fn pieces(&self) -> impl Piece {
         *self
     }
 }
 
 impl Text for String {
-    #[inline(always)]
+    #[inline]
     fn pieces(&self) -> impl Piece {
         self.as_str()
     }
 }
 
 impl Text for Cow<'_, str> {
-    #[inline(always)]
+    #[inline]
     fn pieces(&self) -> impl Piece {
         &**self
     }
@@ -275,7 +275,7 @@ impl Text for Cow<'_, str> {
 macro_rules! pointers {
     ($($pointer:ty),*) => {$(
         impl<T: Text + ?Sized> Text for $pointer {
-            #[inline(always)]
+            #[inline]
             fn pieces(&self) -> impl Piece {
                 (**self).pieces()
             }

@@ -40,7 +40,7 @@ impl Spec {
     pub(super) const NONE: Spec = Spec::new(' ', Align::Unsaid, [false; 3], 0, None);
 
     /// `flags` are those of `+`, `#`, `0`.
-    #[inline(always)]
+    #[inline]
     pub const fn new(
         fill: char,
         align: Align,
@@ -65,7 +65,7 @@ impl Spec {
 
 /// Widths and precisions have 16 bits; std panics, with these words, when one given at run time has
 /// more.
-#[inline(always)]
+#[inline]
 const fn in_range(n: usize) -> usize {
     assert!(n <= u16::MAX as usize, "Formatting argument out of range");
     n

@@ -107,6 +107,11 @@ pub(crate) const LADDER: Experiment = Experiment {
             "typed calls on the guard",
             Work::Here(ours::typed),
         ),
+        Rung::outpace(
+            "outpace-write",
+            "outpace::write! on the guard",
+            Work::Here(ours::write),
+        ),
         Rung::outpace("outpace-print", "outpace::print!", Work::Here(ours::print)),
         Rung::outpace(
             "outpace-block",

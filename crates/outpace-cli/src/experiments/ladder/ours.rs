@@ -26,6 +26,15 @@ pub(super) fn background(span: &mut Span) -> io::Result<()> {
     typed(span)
 }
 
+pub(super) fn write(span: &mut Span) -> io::Result<()> {
+    let mut out = outpace::stdout().lock();
+    for index in 0..span.messages {
+        outpace::write!(out, "Hello, {index}\t")?;
+    }
+    span.done_calling();
+    out.flush()
+}
+
 pub(super) fn print(span: &mut Span) -> io::Result<()> {
     for index in 0..span.messages {
         outpace::print!("Hello, {index}\t");

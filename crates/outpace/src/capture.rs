@@ -1,0 +1,122 @@
+//! What a piece of code prints, as text: for tests.
+
+use crate::engine::Role;
+use crate::text::piece::Piece;
+use crate::text::scratch::Scratch;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What [`capture`] has caught.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Captured<T> {
+    /// What the code returned.
+    pub value: T,
+    /// What it printed to standard output.
+    pub stdout: String,
+    /// What it printed to standard error.
+    pub stderr: String,
+}
+
+/// Threads that capture. Looked at by every `print!`, which costs a load.
+static CAPTURING: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// What has been caught, if this thread captures.
+    static CAUGHT: RefCell<Option<Caught>> = const { RefCell::new(None) };
+}
+
+#[derive(Default)]
+struct Caught {
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs code and catches what this thread prints meanwhile by outpace's [`print!`](crate::print),
+/// [`println!`](crate::println), [`eprint!`](crate::eprint) and [`eprintln!`](crate::eprintln).
+///
+/// For tests of code that prints. In a crate's own unit tests the macros print through std's, so that
+/// libtest captures them as usual, and there is nothing for this function to catch; it serves integration
+/// tests, and what dependencies print. Output that does not come from these macros (handles, guards, other
+/// threads) is not caught.
+///
+/// If the code panics, what it printed until then is printed through std, so that a failed test shows it.
+///
+/// ```
+/// fn greet(name: &str) {
+///     outpace::println!("Hello, {name}");
+/// }
+///
+/// let caught = outpace::capture(|| greet("world"));
+/// assert_eq!(caught.stdout, "Hello, world\n");
+/// assert_eq!(caught.stderr, "");
+/// ```
+pub fn capture<T>(run: impl FnOnce() -> T) -> Captured<T> {
+    let capture = Capture::begin();
+    let value = run();
+    let Caught { stdout, stderr } = capture.end();
+    Captured {
+        value,
+        stdout,
+        stderr,
+    }
+}
+
+/// Captures until it is ended or dropped.
+struct Capture {
+    /// What the capture around this one has caught.
+    outer: Option<Caught>,
+}
+
+impl Capture {
+    fn begin() -> Capture {
+        CAPTURING.fetch_add(1, Ordering::Relaxed);
+        Capture {
+            outer: CAUGHT.replace(Some(Caught::default())),
+        }
+    }
+
+    fn end(mut self) -> Caught {
+        CAUGHT.replace(self.outer.take()).unwrap_or_default()
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        CAPTURING.fetch_sub(1, Ordering::Relaxed);
+        if std::thread::panicking()
+            && let Some(caught) = CAUGHT.replace(self.outer.take())
+        {
+            std::print!("{}", caught.stdout);
+            std::eprint!("{}", caught.stderr);
+        }
+    }
+}
+
+/// Catches a message, if this thread captures.
+#[inline]
+pub(crate) fn catches<M: Piece>(role: Role, message: M) -> bool {
+    CAPTURING.load(Ordering::Relaxed) > 0 && catch(role, message)
+}
+
+#[cold]
+#[inline(never)]
+fn catch<M: Piece>(role: Role, message: M) -> bool {
+    if CAUGHT.with_borrow(Option::is_none) {
+        return false;
+    }
+    // Before anything is borrowed: a `Display` may print, or capture.
+    let mut text = Scratch::new();
+    message.append(&mut text);
+    CAUGHT.with_borrow_mut(|caught| match (caught, role) {
+        (None, _) => false,
+        (Some(caught), Role::Stderr) => {
+            caught.stderr.push_str(text.as_str());
+            true
+        }
+        (Some(caught), _) => {
+            caught.stdout.push_str(text.as_str());
+            true
+        }
+    })
+}

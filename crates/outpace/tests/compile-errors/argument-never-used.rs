@@ -1,0 +1,3 @@
+fn main() {
+    outpace::println!("{}", 1, 2);
+}

@@ -1,0 +1,4 @@
+fn main() {
+    let text = "text";
+    outpace::println!(text);
+}

@@ -1,0 +1,6 @@
+struct Plain;
+
+fn main() {
+    let plain = Plain;
+    outpace::println!("{plain:?}");
+}

@@ -1,0 +1,5 @@
+struct Plain;
+
+fn main() {
+    outpace::println!("{}", Plain);
+}

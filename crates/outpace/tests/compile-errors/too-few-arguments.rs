@@ -1,0 +1,3 @@
+fn main() {
+    outpace::print!("{} {}", 1);
+}

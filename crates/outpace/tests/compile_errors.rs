@@ -1,0 +1,6 @@
+//! What is wrong fails with std's own error, or with one that says what to do.
+
+#[test]
+fn wrong_calls_fail_with_errors_that_help() {
+    trybuild::TestCases::new().compile_fail("tests/compile-errors/*.rs");
+}
