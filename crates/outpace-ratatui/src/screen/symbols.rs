@@ -1,0 +1,93 @@
+//! The symbols of more than one `char`, and the columns that a `char` takes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use unicode_width::UnicodeWidthChar;
+
+use super::cell::{Cell, INTERNED};
+
+/// The symbols of more than one `char` that a screen refers to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Symbols {
+    pub(super) entries: Vec<Entry>,
+    pub(super) indices: HashMap<Arc<str>, u32>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) text: Arc<str>,
+    opaque: bool,
+    /// As many columns as a terminal might use that draws every `char` on its own, even combining ones.
+    widest: u16,
+}
+
+impl Symbols {
+    /// When it holds so many, the table is rebuilt from the symbols still in use.
+    pub(super) const LIMIT: usize = 1 << 16;
+
+    pub(super) fn intern(this: &mut Arc<Self>, text: &str) -> u32 {
+        if let Some(&index) = this.indices.get(text) {
+            return INTERNED | index;
+        }
+        let table = Arc::make_mut(this);
+        let index = u32::try_from(table.entries.len()).expect("the table is rebuilt long before");
+        let shared: Arc<str> = text.into();
+        let widest = text.chars().map(|c| c.width().unwrap_or(0).max(1));
+        table.entries.push(Entry {
+            text: shared.clone(),
+            opaque: text.contains('\x1b'),
+            widest: widest.sum::<usize>().min(usize::from(u16::MAX)) as u16,
+        });
+        table.indices.insert(shared, index);
+        INTERNED | index
+    }
+
+    fn entry(&self, symbol: u32) -> Option<&Entry> {
+        if symbol & INTERNED == 0 {
+            return None;
+        }
+        self.entries.get((symbol & !INTERNED) as usize)
+    }
+
+    /// The text of an interned symbol.
+    pub(crate) fn text(&self, cell: Cell) -> Option<&str> {
+        self.entry(cell.symbol()).map(|entry| &*entry.text)
+    }
+
+    /// Whether the symbol hides escape sequences (a picture, a link): it is passed on as it is, and
+    /// nothing is assumed about its effect.
+    pub(crate) fn is_opaque(&self, cell: Cell) -> bool {
+        self.entry(cell.symbol()).is_some_and(|entry| entry.opaque)
+    }
+
+    /// The most columns a terminal might use for this cell's symbol.
+    pub(crate) fn widest(&self, cell: Cell) -> u16 {
+        match cell.as_char() {
+            Some(c) => c.width().unwrap_or(0).max(2) as u16,
+            None => self.entry(cell.symbol()).map_or(1, |entry| entry.widest),
+        }
+    }
+}
+
+/// The columns of a character on whose width terminals agree, 0 for all others. That is most of the
+/// lower planes but for emoji and what has an emoji form. Ambiguous widths (lines, blocks) are narrow
+/// in every terminal that draws ratatui's borders.
+#[inline]
+pub(crate) fn trusted_width(c: char) -> usize {
+    match c {
+        ' '..='~' => 1,
+        '\u{2500}'..='\u{25a9}' | '\u{2800}'..='\u{28ff}' => 1,
+        '\u{a1}'..='\u{a8}' | '\u{aa}'..='\u{ac}' | '\u{af}'..='\u{2ff}' => 1,
+        '\u{370}'..='\u{377}' | '\u{37a}'..='\u{37f}' | '\u{384}'..='\u{38a}' => 1,
+        '\u{38e}'..='\u{3a1}' | '\u{3a3}'..='\u{482}' | '\u{48a}'..='\u{52f}' => 1,
+        '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{203b}' => 1,
+        '\u{2190}'..='\u{2193}' | '\u{219a}'..='\u{21a8}' | '\u{21ab}'..='\u{22ff}' => 1,
+        '\u{25b2}'..='\u{25b5}' | '\u{25b7}'..='\u{25bf}' | '\u{25c1}'..='\u{25fa}' => 1,
+        '\u{2713}' | '\u{2717}' | '\u{e000}'..='\u{f8ff}' | '\u{1fb00}'..='\u{1fbca}' => 1,
+        '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' | '\u{30a0}'..='\u{30ff}' => 2,
+        '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' => 2,
+        '\u{ff01}'..='\u{ff60}' => 2,
+        _ => 0,
+    }
+}
