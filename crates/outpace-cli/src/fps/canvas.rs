@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use outpace_ratatui::{Options, OutpaceBackend, Target};
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::{Frame, Terminal};
 use std::os::fd::AsFd;
 
@@ -153,8 +153,7 @@ impl Canvas {
         if let Drawing::Outpace { direct } = drawing {
             let options = Options::default().target(stream.target());
             let options = if direct { options.direct() } else { options };
-            let mut terminal = Terminal::new(OutpaceBackend::new(options)?)?;
-            terminal.clear()?;
+            let terminal = Terminal::new(OutpaceBackend::new(options)?)?;
             return Ok(Self::Outpace(Box::new(terminal)));
         }
         let cost = Rc::new(Cell::new(Cost::default()));
@@ -170,7 +169,8 @@ impl Canvas {
             Drawing::Outpace { .. } => unreachable!("returned above"),
         };
         let mut terminal = Terminal::new(CrosstermBackend::new(writer))?;
-        terminal.clear()?;
+        // Not `Terminal::clear`: it would ask on stdout, whatever the stream, where the cursor is.
+        terminal.backend_mut().clear()?;
         Ok(Self::Crossterm(Box::new(terminal), cost))
     }
 

@@ -3,6 +3,7 @@
 mod canvas;
 mod highlight;
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -190,8 +191,9 @@ enum Key {
 
 /// Waits until the terminal has processed everything: it answers in turn where its cursor is.
 fn confirm(stream: Stream) -> io::Result<()> {
-    let mut terminal = stream.open()?;
-    terminal.write_all(b"\x1b[6n")?;
+    stream.open()?.write_all(b"\x1b[6n")?;
+    // The stream itself may be open for writing only.
+    let mut input = File::open("/dev/tty")?;
     let deadline = Instant::now() + ANSWER;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -199,13 +201,13 @@ fn confirm(stream: Stream) -> io::Result<()> {
             tv_sec: left.as_secs() as i64,
             tv_nsec: left.subsec_nanos().into(),
         };
-        let ready = poll(&mut [PollFd::new(&terminal, PollFlags::IN)], Some(&timeout))?;
+        let ready = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout))?;
         let mut answer = [0; 64];
         if ready == 0 {
             let text = "the terminal never confirmed the last frame";
             return Err(io::Error::new(io::ErrorKind::TimedOut, text));
         }
-        let n = terminal.read(&mut answer)?;
+        let n = input.read(&mut answer)?;
         if n == 0 || answer[..n].contains(&b'R') {
             return Ok(());
         }
