@@ -53,12 +53,15 @@ const PLACES: [(Destination, &str, Duration); 4] = [
 ];
 
 const NEXT: [(&str, &str); 3] = [
-    ("outpace bench --quick", "every experiment, in a minute"),
+    (
+        "outpace trace -- COMMAND",
+        "is it slowed by its output, and why?",
+    ),
     (
         "outpace bench lines --to xterm,tty",
         "the same in real terminals, with details",
     ),
-    ("outpace --help", "everything else"),
+    ("outpace bench --quick", "every experiment, in a minute"),
 ];
 
 const LABEL: usize = 31;
