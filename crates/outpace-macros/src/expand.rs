@@ -2,7 +2,7 @@
 //!
 //! `print!("{x}: {:>5}\n", y)` becomes
 //!
-//! ```ignore
+//! ```text
 //! match (&(y), &x) {
 //!     (a0, a1) => print((
 //!         arg(a1).display(),

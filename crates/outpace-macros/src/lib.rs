@@ -1,7 +1,7 @@
 //! The procedural macros behind `outpace::print!` and its family. Use them through `outpace`.
 //!
-//! A format string is read here, when the program is compiled: [`input`] takes the macro's arguments
-//! apart, [`template`] the format string, and [`expand`] writes the calls that make up the message.
+//! A format string is read here, when the program is compiled: `input` takes the macro's arguments
+//! apart, `template` the format string, and `expand` writes the calls that make up the message.
 //! What cannot be read, or is wrong, is given to `format_args!` as it stands, so that std's own
 //! behaviour, or its own error, appears.
 
