@@ -19,10 +19,11 @@ use crate::sys;
 pub type DefaultTerminal = Terminal<OutpaceBackend>;
 
 const ENTER: &str = "\x1b[?1049h";
-/// Ends a synchronized update, margins, style and hiding of the cursor, whatever was on.
-const LEAVE: &str = "\x1b[?2026l\x1b[r\x1b[m\x1b[?25h\x1b[?1049l";
+/// Ends margins, style and hiding of the cursor, whatever was on. A synchronized update that was cut off
+/// ends by itself, after a moment; kitty logs a complaint about ending one that is not on.
+const LEAVE: &str = "\x1b[r\x1b[m\x1b[?25h\x1b[?1049l";
 /// The same for the main screen, where resetting the margins would move the cursor.
-const LEAVE_INLINE: &str = "\x1b[?2026l\x1b[m\x1b[?25h";
+const LEAVE_INLINE: &str = "\x1b[m\x1b[?25h";
 
 /// How long giving the terminal back may wait for it to read.
 const PATIENCE: Duration = Duration::from_millis(500);
