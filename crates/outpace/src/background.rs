@@ -161,8 +161,16 @@ impl State {
 
     /// Whether the next that a drain comes to is a gap, or the text that marks it.
     pub(crate) fn has_gap(&self) -> bool {
-        let front = self.closed.front();
-        self.marking || front.is_some_and(|front| front.gap.is_some() || front.marker)
+        self.marking
+            || match self.closed.front() {
+                Some(front) => front.gap.is_some() || front.marker,
+                None => self.spill.next_is_gap(),
+            }
+    }
+
+    /// Whether there is nothing between the segment that a drain comes to next and the tail.
+    pub(crate) fn is_followed_by_tail(&self) -> bool {
+        self.closed.len() <= 1 && !self.has_gap() && !self.spill.is_active()
     }
 
     /// Lets a gap at the front go unmarked.
@@ -181,9 +189,10 @@ impl State {
         };
         self.counts.dropped.add(gap);
         self.counts.refused += 1;
-        match self.closed.back_mut().and_then(|last| last.gap.as_mut()) {
+        let last = self.last_queue();
+        match last.back_mut().and_then(|last| last.gap.as_mut()) {
             Some(last) => last.add(gap),
-            None => self.closed.push_back(Segment::gap(gap)),
+            None => last.push_back(Segment::gap(gap)),
         }
     }
 

@@ -210,7 +210,8 @@ impl Engine {
                 break;
             }
             let front = self.front(&state, all);
-            let is_last = front.len() == pending && !state.has_gap();
+            // Gaps have no bytes, and yet come before the message.
+            let is_last = front.len() == pending && state.is_followed_by_tail();
             let behind = if is_last { rest } else { &[] };
             let Some((next, result)) = self.write_some(state, front, behind, Patience::Forever)
             else {

@@ -56,8 +56,14 @@ impl Spill {
     };
 
     /// Whether new segments go behind the file.
-    fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.to > self.from || !self.incoming.is_empty()
+    }
+
+    /// Whether the next that comes back is a gap.
+    pub(crate) fn next_is_gap(&self) -> bool {
+        let next = self.incoming.front();
+        self.from == self.to && next.is_some_and(|next| next.gap.is_some())
     }
 
     #[cfg(all(unix, not(outpace_portable)))]
@@ -102,6 +108,15 @@ impl State {
         }
     }
 
+    /// Where what comes behind all segments goes.
+    pub(crate) fn last_queue(&mut self) -> &mut VecDeque<Segment> {
+        if self.spill.is_active() {
+            &mut self.spill.incoming
+        } else {
+            &mut self.closed
+        }
+    }
+
     /// Puts a segment behind the closed ones: in memory, or on its way to the file.
     pub(crate) fn close_segment(&mut self, segment: Segment, pending: usize) {
         // The first one stays: a drain may be writing it.
@@ -110,10 +125,10 @@ impl State {
             && !self.closed.is_empty()
             && !self.spill.full
             && pending > self.capacity / 4 * 3;
-        if self.spill.is_active() || spills {
+        if spills {
             self.spill.incoming.push_back(segment);
         } else {
-            self.closed.push_back(segment);
+            self.last_queue().push_back(segment);
         }
     }
 }
@@ -215,6 +230,8 @@ fn run(engine: &EngineRef) {
             .spill
             .incoming
             .front()
+            // After a switch to a policy that drops; it comes back from memory.
+            .filter(|next| next.gap.is_none())
             .map(|next| (next.end - next.drained) as u64);
         let ready = next.is_some_and(|bytes| bytes <= room) && !state.spill.full;
         if !ready {

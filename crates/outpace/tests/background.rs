@@ -368,3 +368,24 @@ fn a_marker_that_panics_is_the_standard_one() {
     let text = String::from_utf8(arrived.join().expect("the reader lives")).expect("text");
     assert!(text.contains("dropped here]"), "{text}");
 }
+
+#[test]
+fn a_gap_stays_before_a_large_message_of_the_next_policy() {
+    for large in [10, 100_000] {
+        let (reader, writer) = pipe().expect("a pipe");
+        let stream = Stream::new(writer, background(100, Overflow::DropNewest)).expect("a stream");
+        stream.gap_marker(GapMarker::Text("gap".into()));
+        let (go, arrived) = read_later(reader);
+        let mut guard = stream.lock();
+        guard.str("kept\n");
+        guard.bytes(&[b'd'; 200]);
+        stream.set_buffering(Buffering::Block { capacity: 4096 });
+        go.send(()).expect("the reader waits");
+        guard.bytes(&vec![b'x'; large]);
+        drop(guard);
+        stream.close().expect("nothing failed");
+        let text = String::from_utf8(arrived.join().expect("the reader lives")).expect("text");
+        let expected = format!("kept\ngap\n{}", "x".repeat(large));
+        assert!(text == expected, "{large}: {}", &text[..20]);
+    }
+}
