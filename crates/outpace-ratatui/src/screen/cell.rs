@@ -121,7 +121,7 @@ pub struct Style {
     pub attributes: Attributes,
 }
 
-/// One position of a [`Screen`]: a symbol and its style, in 16 bytes.
+/// One position of a [`Screen`](crate::Screen): a symbol and its style, in 16 bytes.
 #[derive(Clone, Copy, Debug, Eq)]
 #[repr(C, align(16))]
 pub struct Cell {
