@@ -123,7 +123,8 @@ impl Run {
             Policy::Drop => Overflow::DropOldest,
         };
         Buffering::Background {
-            capacity: self.memory as usize,
+            // What is on its way into the queue, and out of it, is in memory, too.
+            capacity: (self.memory - self.memory / 16) as usize,
             overflow,
         }
     }
