@@ -485,10 +485,12 @@ impl Model<'_, '_> {
 
     /// Helpers deliver what is pending without being called again.
     fn wait_for_delivery(&self) {
-        let promised = matches!(
+        let helped = matches!(
             self.in_force,
             Buffering::Prompt { .. } | Buffering::Background { .. }
         );
+        // A switch may have come into force already, with an empty message.
+        let promised = helped && self.chosen.is_none();
         let begun = Instant::now();
         while promised && self.intact() && self.stream.stats().bytes_queued > 0 {
             assert!(
