@@ -268,17 +268,13 @@ fn a_program_ends_although_nothing_is_read_when_the_file_has_room() {
 
 #[test]
 fn dropped_lines_leave_a_line_that_says_so_and_whole_lines_around_it() {
-    let command = [
-        "--overflow",
-        "drop",
-        "--memory",
-        "64KiB",
-        "--",
-        "seq",
-        "1000000",
-    ];
-    let mut child = outpace(&command).spawn().unwrap();
-    settled_memory_of(child.id());
+    let done = scratch("dropped");
+    let script = format!("seq 1000000; : > {}", done.display());
+    let limits = ["--overflow", "drop", "--memory", "64KiB"];
+    let mut child = outpace(&[&limits[..], &["--", "sh", "-c", &script]].concat())
+        .spawn()
+        .unwrap();
+    wait_until("the end of the program", || done.exists());
     let mut received = String::new();
     child
         .stdout

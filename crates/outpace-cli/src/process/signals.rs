@@ -50,6 +50,11 @@ pub(crate) fn block(signals: &[i32]) {
     change_mask(libc::SIG_BLOCK, signals);
 }
 
+/// Lets signals act on this thread again.
+pub(crate) fn unblock(signals: &[i32]) {
+    change_mask(libc::SIG_UNBLOCK, signals);
+}
+
 /// Lets a program start with the signals blocked that were when this program was started.
 pub(crate) fn pass_mask_on(command: &mut Command) {
     let before = *BEFORE.get_or_init(|| {

@@ -86,6 +86,7 @@ impl Monitor {
     /// may have been started yet.
     pub(super) fn start(
         words: &[OsString],
+        ours: &OwnedFd,
         terminal: OwnedFd,
         standard: Standard,
     ) -> io::Result<Self> {
@@ -95,6 +96,9 @@ impl Monitor {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 drop(news);
+                // When `outpace` is killed, the terminal's side is to be closed, and the program hung up.
+                // SAFETY: the leader never uses it, nor returns to who does.
+                unsafe { libc::close(ours.as_raw_fd()) };
                 lead(words, terminal, standard, telling);
             }
             process => {
@@ -131,6 +135,8 @@ impl Monitor {
 
 /// The life of the leader.
 fn lead(words: &[OsString], terminal: OwnedFd, standard: Standard, mut telling: UnixStream) -> ! {
+    // When the terminal's side is closed, the leader is told; its end is what tells the program.
+    signals::unblock(&[libc::SIGHUP]);
     let mut tell = |news: News| telling.write_all(&news.to_bytes());
     match start_in_session(words, terminal, standard) {
         Err(error) => {

@@ -41,7 +41,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
     copy_size(&ours);
     let mut relays = Relays::new().map_err(failed)?;
     let standard = connect(run, &theirs, &mut relays, tee.as_ref()).map_err(failed)?;
-    let monitor = Monitor::start(&run.command, theirs, standard).map_err(failed)?;
+    let monitor = Monitor::start(&run.command, &ours, theirs, standard).map_err(failed)?;
     relays.add(Relay {
         source: ours.try_clone().map_err(failed)?,
         outlet: run.outlet(stdout).map_err(failed)?,
