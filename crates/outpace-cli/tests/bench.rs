@@ -214,6 +214,50 @@ fn single_rungs_are_measured_beside_what_they_are_compared_with() {
 }
 
 #[test]
+fn servers_under_load_report_requests_answers_and_log_calls() {
+    let scratch = Scratch::new("server");
+    let json = scratch.path("a.json");
+    let output = outpace(&["bench", "server", "--quick", "--to", "null,pty:stalled"])
+        .args(["--runs", "1"])
+        .args([Path::new("--export-json"), &json])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let rows = results["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * 10);
+    for row in rows {
+        if row["rung"] == "fed" && row["to"] == "null" {
+            assert!(row["skipped"].as_str().unwrap().contains("only a terminal"));
+            continue;
+        }
+        assert_eq!(row["skipped"], Value::Null, "{row}");
+        assert_eq!(row["verified"], true, "{row}");
+        assert_eq!(row["connections"], 8, "{row}");
+        assert!(
+            row["requests_per_second"]["median"].as_u64().unwrap() > 0,
+            "{row}"
+        );
+        let in_order = |times: &Value| {
+            let of = |name: &str| times[name].as_u64().unwrap();
+            assert!(of("median") <= of("p99") && of("p99") <= of("max"), "{row}");
+        };
+        in_order(&row["answer_ns"]);
+        let silent = row["rung"] == "silent" || row["rung"] == "fed";
+        if silent {
+            assert_eq!(row["log_call_ns"], Value::Null, "{row}");
+        } else {
+            in_order(&row["log_call_ns"]);
+        }
+    }
+    let said = text(&output.stdout);
+    assert!(
+        said.contains("wrk -t1 -c1 -d10s http://127.0.0.1:7096/"),
+        "{said}"
+    );
+}
+
+#[test]
 fn results_that_cannot_be_read_are_a_usage_error() {
     let scratch = Scratch::new("unreadable");
     let path = scratch.path("x.json");

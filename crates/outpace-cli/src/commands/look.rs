@@ -127,6 +127,7 @@ fn plan() -> Plan {
             columns: 80,
             rows: 24,
         },
+        brief: true,
     }
 }
 

@@ -3,6 +3,8 @@
 use std::hint::black_box;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,35 @@ pub(crate) struct Wanted {
     pub(crate) check: Option<Check>,
     /// Keep when each piece arrived.
     pub(crate) arrivals: bool,
+    /// Keep the bytes themselves.
+    pub(crate) keep: bool,
+    /// From then on it reads at once, and until then it stalls, if it does.
+    pub(crate) release: Option<Arc<Release>>,
+}
+
+/// The moment from which on a reader reads at once.
+#[derive(Debug, Default)]
+pub(crate) struct Release(AtomicBool);
+
+impl Release {
+    /// It has come.
+    pub(crate) fn now(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Sleeps until then, but not for longer than so long; returns whether it has come.
+    fn sleep(&self, time: Duration) -> bool {
+        const STEP: Duration = Duration::from_millis(2);
+        let until = Instant::now() + time;
+        while !self.0.load(Ordering::Acquire) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            sleep(left.min(STEP));
+        }
+        true
+    }
 }
 
 /// What arrived.
@@ -35,13 +66,15 @@ pub(crate) struct Received {
     pub(crate) verified: Option<Result<(), String>>,
     /// When each piece arrived and how many bytes there were by then.
     pub(crate) arrivals: Vec<(u64, u64)>,
+    /// The bytes, if they were wanted.
+    pub(crate) kept: Vec<u8>,
 }
 
 /// As much as a pipe of the usual capacity holds.
 const CHUNK: usize = 64 << 10;
 
 /// Reads to the end at a pace.
-pub(crate) fn read_to_end(from: &OwnedFd, pace: Pace, wanted: Wanted) -> io::Result<Received> {
+pub(crate) fn read_to_end(from: &OwnedFd, mut pace: Pace, wanted: Wanted) -> io::Result<Received> {
     let mut received = Received::default();
     let mut check = wanted.check;
     let mut buffer = vec![0; CHUNK];
@@ -56,7 +89,10 @@ pub(crate) fn read_to_end(from: &OwnedFd, pace: Pace, wanted: Wanted) -> io::Res
         Pace::Stalled => {
             let mut readable = [PollFd::new(from, PollFlags::IN)];
             while poll(&mut readable, None) == Err(Errno::INTR) {}
-            sleep(STALL);
+            match &wanted.release {
+                Some(release) => drop(release.sleep(Duration::from_secs(3_600))),
+                None => sleep(STALL),
+            }
         }
     }
     let mut touched = 0_u64;
@@ -85,9 +121,19 @@ pub(crate) fn read_to_end(from: &OwnedFd, pace: Pace, wanted: Wanted) -> io::Res
         if wanted.arrivals {
             received.arrivals.push((now_ns(), received.bytes));
         }
+        if wanted.keep {
+            received.kept.extend_from_slice(arrived);
+        }
         if let Pace::PerSecond(rate) = pace {
             let due = Duration::from_secs_f64(received.bytes as f64 / rate as f64);
-            sleep(due.saturating_sub(started.elapsed()));
+            let left = due.saturating_sub(started.elapsed());
+            match &wanted.release {
+                Some(release) if release.sleep(left) => {
+                    (pace, limit) = (Pace::AtOnce, CHUNK);
+                }
+                Some(_) => {}
+                None => sleep(left),
+            }
         }
     }
     black_box(touched);

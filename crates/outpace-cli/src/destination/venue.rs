@@ -204,6 +204,11 @@ pub(crate) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
+    /// Another writing end, for somebody else who writes to the same place.
+    pub(crate) fn writer(&self) -> io::Result<File> {
+        Ok(self.stdout.try_clone()?.into())
+    }
+
     /// The writing end for the child, and what is left to wait for when it has ended.
     pub(crate) fn split(self) -> (Stdio, End<'a>) {
         (self.stdout.into(), self.end)
@@ -261,7 +266,7 @@ impl TemporaryFile {
 
     fn received(&self, wanted: Wanted) -> io::Result<Received> {
         let mut file = File::open(&self.path)?;
-        if wanted.check.is_some() {
+        if wanted.check.is_some() || wanted.keep {
             return read_to_end(
                 &file.into(),
                 Pace::AtOnce,

@@ -10,6 +10,7 @@ mod ladder;
 mod lines;
 mod mapped;
 mod raw;
+pub(crate) mod server;
 mod startup;
 mod threads;
 mod when;
@@ -33,6 +34,7 @@ pub(crate) const ALL: &[&Experiment] = &[
     &endl::ENDL,
     &mapped::MAPPED,
     &threads::THREADS,
+    &server::SERVER,
     &startup::STARTUP,
 ];
 
@@ -81,6 +83,8 @@ pub(crate) enum Method {
     Process,
     /// The reader clocks when the bytes of each step arrive.
     Arrival,
+    /// Each rung is a server under load; a message is a request.
+    Requests,
 }
 
 /// One contestant: a way to write the bytes of its experiment.

@@ -91,17 +91,18 @@ fn to_the_end(command: &mut Command, sink: Sink<'_>) -> Result<Received, Stopped
 /// Also gives the time at which the process had ended.
 fn to_the_end_at(command: &mut Command, sink: Sink<'_>) -> Result<(Received, u64), Stopped> {
     let (stdout, end) = sink.split();
-    command
-        .stdin(Stdio::null())
-        .stdout(stdout)
-        .stderr(Stdio::piped());
+    command.stdout(stdout).stderr(Stdio::piped());
     // A user's wish for one of his programs is none for ours.
     for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
         command.env_remove(name);
     }
     let mut child = command.spawn()?;
-    // The command holds our copies of the writing end, which the reader waits for.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
+    // The command holds our copies of the writing end, which the reader waits for, and of a
+    // listening socket, which nobody serves when the child has ended.
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let said = wait(&mut child);
     if said.is_err() {
         // It may have ended meanwhile.

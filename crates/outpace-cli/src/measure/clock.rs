@@ -4,6 +4,7 @@
 //! the rung writes one `name value` a line into it when its work is over, never into the measured
 //! stream. Rungs in other languages do the same (`bench/rung.h` for C and C++).
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
@@ -65,6 +66,7 @@ pub(crate) struct Span {
     pub(crate) pause: std::time::Duration,
     called_at: Option<u64>,
     steps: Vec<(&'static str, u64)>,
+    notes: Vec<(&'static str, u64)>,
 }
 
 impl Span {
@@ -74,6 +76,7 @@ impl Span {
             pause,
             called_at: None,
             steps: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -87,6 +90,11 @@ impl Span {
     /// Called by a rung before each of its steps.
     pub(crate) fn step(&mut self, name: &'static str) {
         self.steps.push((name, now_ns()));
+    }
+
+    /// Called by a rung for what it alone can count.
+    pub(crate) fn note(&mut self, name: &'static str, value: u64) {
+        self.notes.push((name, value));
     }
 
     /// Does a rung's work and gives the report of it.
@@ -116,6 +124,9 @@ impl Span {
         for (name, at) in self.steps {
             let _ = writeln!(report, "step {at} {name}");
         }
+        for (name, value) in self.notes {
+            let _ = writeln!(report, "note {value} {name}");
+        }
         Ok(report)
     }
 }
@@ -137,6 +148,8 @@ pub(crate) struct Report {
     pub(crate) delay_ns: Option<u64>,
     /// Each step and when it began, by the monotonic clock.
     pub(crate) steps: Vec<(String, u64)>,
+    /// What the rung alone can count, by name.
+    pub(crate) notes: BTreeMap<String, u64>,
 }
 
 impl Report {
@@ -147,11 +160,14 @@ impl Report {
         for line in text.lines() {
             let unreadable = || format!("its report has an unreadable line: {line:?}");
             let (name, value) = line.split_once(' ').ok_or_else(unreadable)?;
-            if name == "step" {
-                let (at, step) = value.split_once(' ').ok_or_else(unreadable)?;
-                report
-                    .steps
-                    .push((step.to_owned(), at.parse().map_err(|_| unreadable())?));
+            if let "step" | "note" = name {
+                let (value, what) = value.split_once(' ').ok_or_else(unreadable)?;
+                let (what, value) = (what.to_owned(), value.parse().map_err(|_| unreadable())?);
+                if name == "step" {
+                    report.steps.push((what, value));
+                } else {
+                    report.notes.insert(what, value);
+                }
                 continue;
             }
             let value = value.trim().parse::<u64>().map_err(|_| unreadable())?;
@@ -202,6 +218,7 @@ mod tests {
         let text = Span::new(3, std::time::Duration::ZERO)
             .clocked(|span| {
                 span.step("a partial line");
+                span.note("requests", 7);
                 span.done_calling();
                 Ok(())
             })
@@ -210,6 +227,7 @@ mod tests {
         assert!(report.caller_ns <= report.wall_ns);
         assert_eq!(report.steps.len(), 1);
         assert_eq!(report.steps[0].0, "a partial line");
+        assert_eq!(report.notes["requests"], 7);
     }
 
     #[test]

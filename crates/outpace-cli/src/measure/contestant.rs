@@ -1,7 +1,7 @@
 //! A rung made ready to run: of a rung in C or C++ one for each compiler.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ impl Contestant {
 
     /// The command that writes so many messages to its stdout.
     pub(crate) fn command(&self, messages: u64, pause: Duration) -> Result<Command, String> {
-        match &self.launch {
+        let mut command = match &self.launch {
             Launch::Here { experiment } => {
                 let mut command = Command::new(this_program()?);
                 command
@@ -136,15 +136,17 @@ impl Contestant {
                 if !pause.is_zero() {
                     command.arg("--pause").arg(pause.as_millis().to_string());
                 }
-                Ok(command)
+                command
             }
             Launch::Source { toolchain, source } => {
                 let mut command = toolchain.command(source)?;
                 command.arg(messages.to_string());
-                Ok(command)
+                command
             }
-            Launch::Not(reason) => Err(reason.clone()),
-        }
+            Launch::Not(reason) => return Err(reason.clone()),
+        };
+        command.stdin(Stdio::null());
+        Ok(command)
     }
 }
 

@@ -26,6 +26,9 @@ pub(crate) struct Row {
     pub(crate) rung: String,
     pub(crate) to: String,
     pub(crate) terminal: Option<Terminal>,
+    /// Of a server: how many connections the load came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) connections: Option<u64>,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
     pub(crate) runs: u64,
@@ -52,6 +55,19 @@ pub(crate) struct Row {
     /// When the text of each step arrived, for experiments about that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) arrivals: Vec<Arrival>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) requests_per_second: Option<Spread>,
+    /// From a request to the end of its answer; median and p99 are the medians of the runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answer_ns: Option<Latency>,
+    /// How long a log call held its caller up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) log_call_ns: Option<Latency>,
+    /// What a server's log dropped, and what was still to be written when the load was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dropped_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) backlog_bytes: Option<u64>,
     /// The figure from the literature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) published: Option<Published>,
@@ -78,6 +94,17 @@ pub(crate) struct Terminal {
     pub(crate) version: Option<String>,
     pub(crate) columns: u16,
     pub(crate) rows: u16,
+}
+
+/// How long something took that happens often, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Latency {
+    pub(crate) median: u64,
+    pub(crate) p99: u64,
+    pub(crate) max: u64,
+    /// The maximum of the times less what of each the thread waited for a processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_less_delay: Option<u64>,
 }
 
 /// A figure from the literature.

@@ -10,7 +10,7 @@ use super::child::{self, Sample, Stopped};
 use super::contestant::Contestant;
 use super::rows::{Published, Row};
 use super::stats::{self, Ratio, Spread};
-use super::{figures, interrupt};
+use super::{figures, interrupt, requests};
 use crate::destination::reader::Wanted;
 use crate::destination::venue::{Scratch, Size, Venue};
 use crate::destination::{Destination, Pace};
@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     /// Between the steps of an experiment about when text appears.
     pub(crate) pause: Duration,
     pub(crate) size: Size,
+    /// As short as makes sense.
+    pub(crate) brief: bool,
 }
 
 /// What a series gave.
@@ -44,6 +46,9 @@ pub(crate) fn run(
     plan: &Plan,
     progress: &mut dyn FnMut(&str, f64),
 ) -> Outcome {
+    if experiment.method == Method::Requests {
+        return requests::run(experiment, contestants, to, plan, progress);
+    }
     let mut entries: Vec<Entry<'_>> = contestants.iter().map(Entry::new).collect();
     let result = Scratch::new()
         .map_err(|error| error.to_string())
@@ -200,7 +205,7 @@ impl Series<'_> {
         self.messages = self.suitable_messages(entries);
         let bytes = match self.experiment.method {
             Method::Process => length(self.experiment.message, 1) * self.messages,
-            Method::Work => length(self.experiment.message, self.messages),
+            Method::Work | Method::Requests => length(self.experiment.message, self.messages),
             Method::Arrival => length(self.experiment.message, 1),
         };
         let steps = (entries.len() * (rounds + 1)).max(1) as f64;
@@ -235,7 +240,7 @@ impl Series<'_> {
                 );
                 let wanted = Wanted {
                     arrivals: self.experiment.method == Method::Arrival,
-                    check: None,
+                    ..Wanted::default()
                 };
                 match self.once(entry.contestant, &self.venue, self.messages, wanted) {
                     Ok(_) if round < self.plan.warmup => {}
@@ -257,7 +262,7 @@ impl Series<'_> {
     ) -> Result<Sample, Stopped> {
         let pause = match self.experiment.method {
             Method::Arrival => self.plan.pause,
-            Method::Work | Method::Process => Duration::ZERO,
+            _ => Duration::ZERO,
         };
         let each = if self.experiment.method == Method::Process {
             1
@@ -300,7 +305,7 @@ impl Series<'_> {
         let check = Check::new(self.experiment.message, messages, order, to.is_terminal());
         let wanted = Wanted {
             check: Some(check),
-            arrivals: false,
+            ..Wanted::default()
         };
         let result = self.once(entry.contestant, venue, messages, wanted);
         let result = match result {

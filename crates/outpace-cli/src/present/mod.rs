@@ -6,5 +6,6 @@ pub(crate) mod html;
 pub(crate) mod markdown;
 pub(crate) mod progress;
 pub(crate) mod quantity;
+mod requests;
 pub(crate) mod screen;
 pub(crate) mod table;

@@ -1,6 +1,7 @@
 //! The table of one experiment at one destination: fastest first, with bars and ratios.
 
 use super::quantity::{duration, grouped, significant, times};
+use super::requests;
 use super::screen::Screen;
 use crate::experiments::{Experiment, Method, Origin};
 use crate::measure::figures::base_name;
@@ -23,12 +24,17 @@ pub(crate) struct Heading {
 }
 
 impl Heading {
-    /// A column that is always shown.
-    pub(crate) fn fixed(text: &str) -> Self {
+    /// A column that may be left out, the more easily the higher the number.
+    pub(super) fn expendable(text: &str, expendable: u8) -> Self {
         Self {
             text: text.to_owned(),
-            expendable: 0,
+            expendable,
         }
+    }
+
+    /// A column that is always shown.
+    pub(crate) fn fixed(text: &str) -> Self {
+        Self::expendable(text, 0)
     }
 }
 
@@ -66,6 +72,7 @@ pub(crate) fn table(experiment: &Experiment, to: &str, rows: &[Row]) -> Table {
     let mut table = match experiment.method {
         Method::Arrival => arrivals(experiment, &rows),
         Method::Work | Method::Process => times_table(experiment, &rows),
+        Method::Requests => requests::table(experiment, &rows),
     };
     table.title = title(experiment, to, &rows);
     table.notes = notes(&rows);
@@ -245,7 +252,7 @@ fn arrivals(experiment: &Experiment, rows: &[&Row]) -> Table {
     }
 }
 
-fn is_ours(experiment: &Experiment, row: &Row) -> bool {
+pub(super) fn is_ours(experiment: &Experiment, row: &Row) -> bool {
     experiment
         .rung(base_name(&row.rung))
         .is_some_and(|rung| matches!(rung.origin, Origin::Outpace))

@@ -1,0 +1,83 @@
+//! How long each log call takes, with what of it the scheduler took.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use crate::measure::clock::Span;
+use crate::measure::histogram::Histogram;
+use crate::process::clock::now_ns;
+
+/// The times of the log calls of one thread.
+pub(super) struct LogCalls {
+    times: Histogram,
+    /// The longest less the time the thread was ready to run and had no processor. It need not be the
+    /// same call as the longest.
+    longest_less_delay: u64,
+    /// `/proc/thread-self/schedstat`, where the kernel keeps it (proc(5)).
+    schedstat: Option<File>,
+}
+
+impl LogCalls {
+    pub(super) fn new() -> Self {
+        Self {
+            times: Histogram::new(),
+            longest_less_delay: 0,
+            schedstat: File::open("/proc/thread-self/schedstat").ok(),
+        }
+    }
+
+    /// Clocks one call.
+    pub(super) fn clock(&mut self, call: impl FnOnce()) {
+        let delay_before = self.delay_ns();
+        let begun = now_ns();
+        call();
+        let took = now_ns() - begun;
+        self.times.record(took);
+        // Reading it costs a system call, and a shorter one cannot be the longest.
+        if took > self.longest_less_delay {
+            let delay = self.delay_ns().saturating_sub(delay_before);
+            let less = took.saturating_sub(delay);
+            self.longest_less_delay = self.longest_less_delay.max(less);
+        }
+    }
+
+    /// Time this thread has waited for a processor so far.
+    fn delay_ns(&self) -> u64 {
+        let mut text = [0; 64];
+        let read = self
+            .schedstat
+            .as_ref()
+            .map(|file| file.read_at(&mut text, 0));
+        let Some(Ok(length)) = read else { return 0 };
+        let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
+        let delay = text.split_whitespace().nth(1);
+        delay.and_then(|delay| delay.parse().ok()).unwrap_or(0)
+    }
+
+    pub(super) fn note(&self, span: &mut Span) {
+        span.note("log_calls", self.times.count());
+        span.note("log_median_ns", self.times.quantile(0.5));
+        span.note("log_p99_ns", self.times.quantile(0.99));
+        span.note("log_max_ns", self.times.max());
+        if self.schedstat.is_some() {
+            span.note("log_max_less_delay_ns", self.longest_less_delay);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_is_counted_and_the_longest_is_kept() {
+        let mut calls = LogCalls::new();
+        for _ in 0..10 {
+            calls.clock(|| ());
+        }
+        calls.clock(|| std::thread::sleep(std::time::Duration::from_millis(2)));
+        assert_eq!(calls.times.count(), 11);
+        assert!(calls.times.max() >= 2_000_000);
+        assert!(calls.longest_less_delay <= calls.times.max());
+    }
+}
