@@ -286,10 +286,9 @@ impl Series<'_> {
                 }
             }
         }
-        for index in 0..entries.len() {
-            begin(&entries[index], "log calls of");
-            if !is_silent(entries[index].rung()) {
-                let entry = &mut entries[index];
+        for entry in entries {
+            begin(entry, "log calls of");
+            if !is_silent(entry.rung()) {
                 let sample = self.once(entry, &self.venue, self.time, None, Run::Clocked);
                 entry.log_calls = sample.as_ref().and_then(log_calls);
             }

@@ -2,9 +2,8 @@
 
 use super::tally::Buffering;
 use super::target::Kind;
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, ReadCache};
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// A language whose remedy is known.
@@ -30,10 +29,7 @@ impl Language {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Rust => "Rust",
-            Self::C => {
-                "static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);   /* first \
-                 thing in main (without a buffer glibc ignores the size), and no fflush a line */"
-            }
+            Self::C => "C",
             Self::Cpp => "C++",
             Self::Go => "Go",
             Self::Python => "Python",
@@ -72,14 +68,9 @@ impl Language {
     }
 
     fn of_binary(executable: &Path) -> Option<Self> {
-        let mut bytes = Vec::new();
-        // A program larger than this is recognised no less well by its first part.
-        File::open(executable)
-            .ok()?
-            .take(LARGEST_READ)
-            .read_to_end(&mut bytes)
-            .ok()?;
-        let file = object::File::parse(&*bytes).ok()?;
+        // Only what is asked for is read: a program may be large, and its table of sections is at its end.
+        let cache = ReadCache::new(File::open(executable).ok()?);
+        let file = object::File::parse(&cache).ok()?;
         let has = |section: &str| file.section_by_name(section).is_some();
         if has(".go.buildinfo") || has(".note.go.buildid") {
             return Some(Self::Go);
@@ -96,7 +87,7 @@ impl Language {
         let strings = contents(".dynstr");
         if contains(strings, b"libstdc++")
             || contains(strings, b"libc++.")
-            || contains(&bytes, b"_ZNSt8ios_base")
+            || contains(contents(".strtab"), b"_ZNSt8ios_base")
         {
             return Some(Self::Cpp);
         }
@@ -127,7 +118,8 @@ impl Language {
                  then `writeln!(out, …)?` instead of `println!(…)`, and `out.flush()?` at the end"
             }
             Self::C => {
-                "setvbuf(stdout, NULL, _IOFBF, 1 << 16);   /* first thing in main; no fflush a line */"
+                "static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);   /* first \
+                 thing in main (without a buffer glibc ignores the size), and no fflush a line */"
             }
             Self::Cpp => {
                 "write '\\n' instead of std::endl, and `std::ios::sync_with_stdio(false); \
@@ -181,9 +173,6 @@ impl Language {
         }
     }
 }
-
-/// How much of an executable is read to recognise it.
-const LARGEST_READ: u64 = 64 << 20;
 
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
