@@ -125,22 +125,25 @@ impl fmt::Display for Thousands {
     }
 }
 
-/// A number of bytes with three significant digits or so, in decimal units.
+/// A number of bytes to a tenth of a decimal unit.
 pub(crate) struct Size(pub(crate) u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = ["kB", "MB", "GB", "TB", "PB"];
-        let mut size = self.0 as f64 / 1000.0;
-        if size < 1.0 {
-            return write!(f, "{} B", self.0);
+        let units = ["kB", "MB", "GB", "TB", "PB", "EB"];
+        let Size(bytes) = *self;
+        if bytes < 1000 {
+            return write!(f, "{bytes} B");
         }
-        let mut unit = 0;
-        while size >= 999.95 && unit + 1 < units.len() {
-            size /= 1000.0;
+        // In tenths of the unit, rounded.
+        let tenths_of = |scale: u64| bytes / scale + u64::from(bytes % scale >= scale / 2);
+        let (mut unit, mut scale) = (0, 100);
+        while tenths_of(scale) >= 10_000 {
             unit += 1;
+            scale *= 1000;
         }
-        write!(f, "{size:.1} {}", units[unit])
+        let tenths = tenths_of(scale);
+        write!(f, "{}.{} {}", tenths / 10, tenths % 10, units[unit])
     }
 }
 
@@ -353,6 +356,9 @@ mod tests {
         assert_eq!(size(0), "0 B");
         assert_eq!(size(999), "999 B");
         assert_eq!(size(1000), "1.0 kB");
+        assert_eq!(size(999_949), "999.9 kB");
+        assert_eq!(size(999_950), "1.0 MB");
         assert_eq!(size(2_500_000_000), "2.5 GB");
+        assert_eq!(size(u64::MAX), "18.4 EB");
     }
 }

@@ -247,17 +247,25 @@ fn parse_size(text: &str) -> Option<usize> {
     number.parse::<usize>().ok()?.checked_mul(unit)
 }
 
-/// `4ms`, `500us`, `500µs`, `1s`, `0.5s`; more than nothing and at most an hour.
+/// `4ms`, `500us`, `500µs`, `1s`, `0.5s`; more than nothing and at most an hour. In whole nanoseconds,
+/// without floating point, which would be most of a small program.
 fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(digits);
-    let unit = match unit {
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
+    let unit: u64 = match unit {
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
         _ => return None,
     };
-    let duration = Duration::try_from_secs_f64(number.parse::<f64>().ok()? * unit).ok()?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut nanos = whole.parse::<u64>().ok()?.checked_mul(unit)?;
+    let mut place = unit;
+    for digit in fraction.bytes() {
+        place /= 10;
+        nanos = nanos.checked_add(u64::from(digit.checked_sub(b'0')?) * place)?;
+    }
+    let duration = Duration::from_nanos(nanos);
     (duration >= Duration::from_micros(1) && duration <= Duration::from_secs(3600))
         .then_some(duration)
 }
