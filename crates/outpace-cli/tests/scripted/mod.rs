@@ -52,9 +52,16 @@ impl Terminal {
         )
         .unwrap();
         let side = || Stdio::from(theirs.try_clone().unwrap());
-        // `setsid --ctty` makes its stdin the controlling terminal of a new session.
-        let child = Command::new("setsid")
-            .args(["--ctty", "--wait", program])
+        // `setsid --ctty` makes its stdin the controlling terminal of a new session. A shell that runs
+        // the tests in the background may have taken Ctrl-C from them.
+        let child = Command::new("env")
+            .args([
+                "--default-signal=INT,QUIT",
+                "setsid",
+                "--ctty",
+                "--wait",
+                program,
+            ])
             .args(arguments)
             .env("TERM", "xterm")
             .env("PS1", "$ ")

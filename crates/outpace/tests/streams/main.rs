@@ -64,6 +64,7 @@ fn main() {
     if let Some(program) = support::program(&modules) {
         return program();
     }
+    support::default_signals();
     let trials = support::trials(modules);
     #[cfg(not(outpace_portable))]
     let trials = trials.into_iter().chain(endings::trials()).collect();

@@ -10,7 +10,8 @@ mod terminal;
 #[cfg(not(outpace_portable))]
 pub(crate) use process::exit_at_once;
 pub(crate) use process::{
-    Finished, Program, Running, To, fill_the_pipe, temporary_file, wait_to_go_on, write_calls,
+    Finished, Program, Running, To, default_signals, fill_the_pipe, temporary_file, wait_to_go_on,
+    write_calls,
 };
 pub(crate) use reader::Reader;
 pub(crate) use terminal::{Terminal, events, pipe, set_nonblocking};

@@ -358,3 +358,12 @@ pub(crate) fn temporary_file() -> File {
     fs::remove_file(path).expect("it was just made");
     file
 }
+
+/// Gives this process, and so the programs it starts, the default reaction to Ctrl-C, which a shell takes
+/// from what it starts in the background.
+pub(crate) fn default_signals() {
+    for signal in [libc::SIGINT, libc::SIGQUIT] {
+        // SAFETY: no other thread depends on the reaction yet.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
