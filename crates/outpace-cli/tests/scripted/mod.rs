@@ -56,7 +56,7 @@ impl Terminal {
         // the tests in the background may have taken Ctrl-C from them.
         let child = Command::new("env")
             .args([
-                "--default-signal=INT,QUIT",
+                "--default-signal=INT,QUIT,HUP",
                 "setsid",
                 "--ctty",
                 "--wait",

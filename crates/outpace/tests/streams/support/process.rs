@@ -359,10 +359,10 @@ pub(crate) fn temporary_file() -> File {
     file
 }
 
-/// Gives this process, and so the programs it starts, the default reaction to Ctrl-C, which a shell takes
+/// Gives this process, and so the programs it starts, the default reactions to Ctrl-C and its like, which a shell or `nohup` takes
 /// from what it starts in the background.
 pub(crate) fn default_signals() {
-    for signal in [libc::SIGINT, libc::SIGQUIT] {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP, libc::SIGTERM] {
         // SAFETY: no other thread depends on the reaction yet.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
