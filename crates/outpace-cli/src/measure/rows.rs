@@ -153,7 +153,9 @@ impl Results {
 
     /// Writes the results so that the file is complete whenever it is looked at.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let said = |error: std::io::Error| Failure::failed(path.display(), error);
+        let said = |error: std::io::Error| {
+            Failure::failed(path.display(), error).remedy("name a file that can be written")
+        };
         let mut text = serde_json::to_string_pretty(self)
             .map_err(|error| Failure::failed(path.display(), error))?;
         text.push('\n');
@@ -170,11 +172,12 @@ impl Results {
 
     /// Reads what `write` wrote.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let text =
-            fs::read_to_string(path).map_err(|error| Failure::usage(path.display(), error))?;
-        serde_json::from_str(&text).map_err(|error| {
-            Failure::usage(path.display(), format!("not results of a bench: {error}"))
+        let unusable = |cause: String| {
+            Failure::usage(path.display(), cause)
                 .remedy("make one with: outpace bench --export-json FILE")
-        })
+        };
+        let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+        serde_json::from_str(&text)
+            .map_err(|error| unusable(format!("not results of a bench: {error}")))
     }
 }
