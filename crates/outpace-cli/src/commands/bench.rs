@@ -17,6 +17,8 @@ use crate::measure::contestant::Contestant;
 use crate::measure::figures::Figures;
 use crate::measure::interrupt;
 use crate::measure::machine::{Machine, disturbance};
+use crate::measure::pace::Pace;
+use crate::measure::requests;
 use crate::measure::rows::Results;
 use crate::measure::series::{self, Plan};
 use crate::present::block::Block;
@@ -138,29 +140,51 @@ impl Bench {
         Ok(chosen)
     }
 
-    /// How much to measure of one experiment.
-    fn plan(&self, experiment: &Experiment) -> Plan {
-        let arrival = experiment.method == Method::Arrival;
+    /// How much to measure of one experiment at one destination, in about so much time.
+    fn plan(&self, choice: &Choice, budget: Duration) -> Plan {
+        let experiment = choice.experiment;
         let default_runs = match experiment.method {
             Method::Arrival => 3,
-            Method::Requests if self.quick => 2,
+            Method::Requests => requests::runs_within(budget, choice.rungs.len(), self.quick),
+            _ if self.quick => 5,
             _ => 10,
         };
         let pause = match (self.slow, self.quick) {
             (true, _) => 1_000,
-            (false, true) => 25,
+            (false, true) => 12,
             (false, false) => 100,
         };
-        let default_warmup = usize::from(!self.quick && !arrival);
+        let default_warmup = match experiment.method {
+            // Verifying warms up.
+            Method::Arrival | Method::Requests => 0,
+            Method::Work | Method::Process => usize::from(!self.quick),
+        };
         Plan {
             runs: self.runs.map_or(default_runs, usize::from),
             warmup: self.warmup.map_or(default_warmup, usize::from),
-            budget: Duration::from_millis(if self.quick { 1_200 } else { 50_000 }),
+            budget,
             messages: self.messages,
             pause: Duration::from_millis(pause),
             size: self.size,
             brief: self.quick,
         }
+    }
+
+    /// The time for everything, and the longest that one series needs.
+    fn pace(&self, chosen: &[Choice]) -> Pace {
+        let weight = chosen
+            .iter()
+            .map(|choice| {
+                let series = self.destinations(choice.experiment).len() as u32;
+                series * weight(choice.experiment)
+            })
+            .sum();
+        let (total, longest) = if self.quick {
+            (Duration::from_secs(45), Duration::from_millis(1_200))
+        } else {
+            (Duration::from_secs(24 * 60), Duration::from_secs(50))
+        };
+        Pace::new(total, weight, longest)
     }
 
     fn destinations(&self, experiment: &Experiment) -> Vec<Destination> {
@@ -175,6 +199,14 @@ impl Bench {
         // A real terminal takes longer to open than all the rest.
         all.filter(|to: &Destination| !self.quick || to.kind() != "terminal")
             .collect()
+    }
+}
+
+/// How much longer a series of an experiment takes than most do.
+fn weight(experiment: &Experiment) -> u32 {
+    match experiment.method {
+        Method::Requests => 3,
+        Method::Work | Method::Process | Method::Arrival => 1,
     }
 }
 
@@ -216,8 +248,9 @@ impl Session<'_> {
             self.say(Block::Warning(warning))?;
         }
         let progress = Progress::new();
+        let mut pace = self.bench.pace(chosen);
         for choice in chosen {
-            self.experiment(choice, &progress)?;
+            self.experiment(choice, &mut pace, &progress)?;
             if interrupt::came() {
                 break;
             }
@@ -242,7 +275,12 @@ impl Session<'_> {
         })
     }
 
-    fn experiment(&mut self, choice: &Choice, progress: &Progress) -> Result<(), Failure> {
+    fn experiment(
+        &mut self,
+        choice: &Choice,
+        pace: &mut Pace,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
         let experiment = choice.experiment;
         progress.show(&format!("{}: compiling", experiment.name), 0.0);
         // What the others are compared with is always there.
@@ -254,12 +292,12 @@ impl Session<'_> {
             title: format!("{}: {}", experiment.name, experiment.question),
             published: experiment.published.to_owned(),
         })?;
-        let plan = self.bench.plan(experiment);
         let first = self.results.rows.len();
         for to in self.bench.destinations(experiment) {
             if interrupt::came() {
                 break;
             }
+            let plan = self.bench.plan(choice, pace.share(weight(experiment)));
             let name = format!("{} to {to}", experiment.name);
             if to != Destination::Tty {
                 progress.show(&name, 0.0);

@@ -17,7 +17,7 @@ pub(crate) const ENDL: Experiment = Experiment {
     unit: "line",
     message,
     messages: 1_000_000,
-    to: &["file", "pipe", "pty"],
+    to: &["file", "pipe", "pty", "xterm"],
     baseline: "newline",
     method: Method::Work,
     rungs: &[

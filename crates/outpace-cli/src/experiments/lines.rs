@@ -21,7 +21,16 @@ pub(crate) const LINES: Experiment = Experiment {
     unit: "line",
     message,
     messages: 1_000_000,
-    to: &["null", "pipe", "file", "tmpfs", "pty"],
+    to: &[
+        "null",
+        "pipe",
+        "file",
+        "tmpfs",
+        "pty",
+        "xterm",
+        "alacritty",
+        "kitty",
+    ],
     baseline: "bufwriter",
     method: Method::Work,
     rungs: &[

@@ -39,11 +39,7 @@ pub(crate) fn run(
     plan: &Plan,
     progress: &mut dyn FnMut(&str, f64),
 ) -> Outcome {
-    let connections = if plan.brief {
-        &CONNECTIONS[..1]
-    } else {
-        &CONNECTIONS[..]
-    };
+    let connections = connections(plan.brief);
     let mut entries: Vec<Entry<'_>> = connections
         .iter()
         .flat_map(|&connections| {
@@ -63,11 +59,7 @@ pub(crate) fn run(
             }
         }
         Ok((venue, scratch)) => {
-            let time = if plan.brief {
-                Duration::from_millis(25)
-            } else {
-                Duration::from_secs(1)
-            };
+            let time = load_time(plan.brief);
             terminal.clone_from(&venue.terminal);
             let source = Source::for_loads_of(time);
             if !plan.brief && source == Source::BuiltIn {
@@ -99,6 +91,35 @@ pub(crate) fn run(
     }
     compare(&mut rows, &entries);
     Outcome { rows, warnings }
+}
+
+fn connections(brief: bool) -> &'static [usize] {
+    if brief {
+        &CONNECTIONS[..1]
+    } else {
+        &CONNECTIONS
+    }
+}
+
+/// How long a server is under load in a run; wrk counts in whole seconds.
+fn load_time(brief: bool) -> Duration {
+    if brief {
+        Duration::from_millis(25)
+    } else {
+        Duration::from_secs(1)
+    }
+}
+
+/// How many runs of so many rungs fit a time, within reason: enough for a median, and no more than
+/// other experiments have.
+pub(crate) fn runs_within(budget: Duration, rungs: usize, brief: bool) -> usize {
+    let starting = Duration::from_millis(100);
+    let round = (load_time(brief) + starting) * (rungs * connections(brief).len()) as u32;
+    let rounds = (budget.as_secs_f64() / round.as_secs_f64().max(1e-3)) as usize;
+    // One round clocks the log calls.
+    rounds
+        .saturating_sub(1)
+        .clamp(if brief { 1 } else { 3 }, 10)
 }
 
 /// A contestant with a number of connections, and what it has done so far.
@@ -533,6 +554,13 @@ mod tests {
                 .unwrap_err()
                 .contains("unknown line")
         );
+    }
+
+    #[test]
+    fn a_series_has_as_many_runs_as_its_time_allows() {
+        let minutes = |minutes| runs_within(Duration::from_secs(60 * minutes), 10, false);
+        assert_eq!((minutes(0), minutes(2), minutes(60)), (3, 4, 10));
+        assert_eq!(runs_within(Duration::ZERO, 10, true), 1);
     }
 
     #[test]
