@@ -558,7 +558,7 @@ mod tests {
 
     #[test]
     fn a_series_has_as_many_runs_as_its_time_allows() {
-        let minutes = |minutes| runs_within(Duration::from_secs(60 * minutes), 10, false);
+        let minutes = |minutes: u64| runs_within(Duration::from_secs(60 * minutes), 10, false);
         assert_eq!((minutes(0), minutes(2), minutes(60)), (3, 4, 10));
         assert_eq!(runs_within(Duration::ZERO, 10, true), 1);
     }
