@@ -6,10 +6,10 @@
 use crate::background::{Gap, SEGMENT};
 use crate::buffer::Buffer;
 use crate::drain::Patience;
-use crate::engine::{Engine, Locked, Mode, Segment, State};
+use crate::engine::{Engine, Mode, Segment, State};
 use crate::exit;
 use crate::flow::Published;
-use crate::flusher::Helper;
+use crate::locked::Locked;
 use crate::sync::Ordering;
 use std::ptr;
 
@@ -314,13 +314,6 @@ impl Engine {
             state.pop_drained();
             let spare = state.helper.spare.pop().unwrap_or(Buffer::EMPTY);
             self.replace_tail(state, spare);
-            if state.mode == Mode::Background {
-                self.spill_incoming(state);
-                if pending > state.capacity / 4 {
-                    // The helper need not wait for its interval to end.
-                    self.wake_helper(state);
-                }
-            }
         }
         if state.tail.drained > 0 && !state.tail.buffer.is_alone() {
             // An alias of it is still to be drained.
@@ -329,6 +322,12 @@ impl Engine {
         state.tail.drained = 0;
         state.tail.whole = true;
         self.flow.set_published(Published::START);
+        if state.mode == Mode::Background {
+            self.spill_incoming(state);
+            if self.is_filling(state) {
+                self.wake_helper(state);
+            }
+        }
     }
 
     fn replace_tail(&self, state: &mut State, buffer: Buffer) {
@@ -370,14 +369,14 @@ impl State {
 
     /// Lets go of the segments at the front that are drained.
     pub(crate) fn pop_drained(&mut self) {
-        self.pop_drained_with(Helper::keep_spare);
+        self.pop_drained_with(State::keep_spare);
     }
 
     /// The same, but `finish` gets their memory.
-    pub(crate) fn pop_drained_with(&mut self, mut finish: impl FnMut(&mut Helper, Buffer)) {
+    pub(crate) fn pop_drained_with(&mut self, mut finish: impl FnMut(&mut State, Buffer)) {
         while self.closed.front().is_some_and(Segment::is_drained) {
             let done = self.closed.pop_front().expect("the front is there");
-            finish(&mut self.helper, done.buffer);
+            finish(self, done.buffer);
         }
     }
 }

@@ -13,7 +13,8 @@
 
 use crate::buffering::Overflow;
 use crate::drain::Patience;
-use crate::engine::{Engine, Locked, Mode, Segment, State};
+use crate::engine::{Engine, Mode, Segment, State};
+use crate::locked::Locked;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -209,7 +210,7 @@ impl State {
         };
         self.tail_start -= bytes as u64;
         self.counts.dropped.add(gap);
-        self.helper.keep_spare(segment.buffer);
+        self.keep_spare(segment.buffer);
         // Neighbouring gaps become one.
         let mut joined = gap;
         if let Some(after) = self.closed.get(index).and_then(|next| next.gap) {
@@ -230,6 +231,11 @@ impl Engine {
     /// Bytes that are pending in memory.
     pub(crate) fn pending(&self, state: &State) -> usize {
         (self.accepted(state) - state.drained - state.in_file()) as usize
+    }
+
+    /// Whether so much is pending that the helper is not to wait for its interval to end.
+    pub(crate) fn is_filling(&self, state: &State) -> bool {
+        state.mode == Mode::Background && self.pending(state) > state.capacity / 4
     }
 
     /// Makes room for a message in the background, or drops it, or drops others for it; returns whether
@@ -302,15 +308,15 @@ impl Engine {
             if line_begun && !line.is_empty() {
                 line.insert(0, '\n');
             }
+            let text = (!line.is_empty()).then(|| Segment {
+                marker: true,
+                whole: false,
+                ..Segment::of(line.as_bytes())
+            });
             state = self.lock_state();
             state.marking = false;
-            if !line.is_empty() {
-                let text = Segment::of(line.as_bytes());
-                state.closed.push_front(Segment {
-                    marker: true,
-                    whole: false,
-                    ..text
-                });
+            if let Some(text) = text {
+                state.closed.push_front(text);
             }
             state.pop_drained();
         }

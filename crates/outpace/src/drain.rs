@@ -10,9 +10,9 @@
 #![allow(unsafe_code)]
 
 use crate::buffer::Buffer;
-use crate::engine::{Engine, Locked, OnBrokenPipe, Role, State};
-use crate::flusher::Helper;
+use crate::engine::{Engine, OnBrokenPipe, Role, State};
 use crate::lock::thread_id;
+use crate::locked::Locked;
 use crate::sys;
 use std::io;
 use std::time::{Duration, Instant};
@@ -78,8 +78,15 @@ impl State {
         Some(failure.error())
     }
 
+    /// A drain has made progress, or ended.
+    pub(crate) fn tell_progress(&mut self) {
+        if self.waiters > 0 {
+            self.put_off.tell_progress();
+        }
+    }
+
     /// Counts `bytes` at the front of the queue as drained, and hands over the memory that is then free.
-    fn advance(&mut self, bytes: usize, finish: impl FnMut(&mut Helper, Buffer)) {
+    fn advance(&mut self, bytes: usize, finish: impl FnMut(&mut State, Buffer)) {
         match self.closed.front_mut() {
             Some(front) => {
                 front.drained += bytes;
@@ -129,11 +136,11 @@ impl Engine {
             match result {
                 Ok(written) => {
                     state.at_line_start = front[written - 1] == b'\n';
-                    state.advance(written, Helper::keep_spare);
+                    state.advance(written, State::keep_spare);
                 }
                 Err(error) => self.fail(&mut state, error),
             }
-            self.tell_progress(&state);
+            state.tell_progress();
         }
         self.end_drain(state)
     }
@@ -229,14 +236,14 @@ impl Engine {
                     };
                     state.at_line_start = last == b'\n';
                     // Lets go of the memory.
-                    state.advance(buffered, Helper::keep_spare);
+                    state.advance(buffered, State::keep_spare);
                     rest = &rest[direct..];
                     state.drained += direct as u64;
                     state.tail_start += direct as u64;
                 }
                 Err(error) => self.fail(&mut state, error),
             }
-            self.tell_progress(&state);
+            state.tell_progress();
         }
         state.counts.messages += 1;
         self.end_drain(state)
@@ -288,33 +295,16 @@ impl Engine {
 
     fn end_drain<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         state.drainer = 0;
-        self.tell_progress(&state);
+        state.tell_progress();
         state
     }
 
     /// Waits until somebody's drain has made progress or ended.
     pub(crate) fn wait<'a>(&'a self, mut state: Locked<'a>, limit: Option<Duration>) -> Locked<'a> {
         state.waiters += 1;
-        let mut state = match limit {
-            None => self
-                .progress
-                .wait(state)
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-            Some(limit) => {
-                self.progress
-                    .wait_timeout(state, limit)
-                    .unwrap_or_else(|poisoned| poisoned.into_inner())
-                    .0
-            }
-        };
+        let mut state = state.wait_for(|engine| &engine.progress, limit);
         state.waiters = state.waiters.saturating_sub(1);
         state
-    }
-
-    pub(crate) fn tell_progress(&self, state: &State) {
-        if state.waiters > 0 {
-            self.progress.notify_all();
-        }
     }
 
     /// The oldest published bytes that lie in one piece, up to the stream offset `until`.

@@ -19,13 +19,14 @@ use crate::exit;
 use crate::flow::Flow;
 use crate::flusher::Helper;
 use crate::lock::{Lock, thread_id};
+use crate::locked::PutOff;
 use crate::spill::Spill;
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Mutex};
 use crate::sys::{Destination, Identity, Output};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::AtomicPtr;
-use std::sync::{Arc, TryLockError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// Which stream this is, for what the table of errors treats differently.
@@ -133,6 +134,7 @@ pub(crate) struct State {
 
     pub(crate) helper: Helper,
     pub(crate) counts: Counts,
+    pub(crate) put_off: PutOff,
 }
 
 /// What a drain does when the reader has gone.
@@ -215,8 +217,6 @@ impl Counts {
 /// How long the exit drain waits without progress where messages may be dropped.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) type Locked<'a> = MutexGuard<'a, State>;
-
 impl Engine {
     pub(crate) const fn new(role: Role, output: Output, chosen: Option<Buffering>) -> Self {
         Engine {
@@ -255,6 +255,7 @@ impl Engine {
                 exiting: false,
                 helper: Helper::NONE,
                 counts: Counts::NONE,
+                put_off: PutOff::NOTHING,
             }),
             progress: Condvar::new(),
             wake: Condvar::new(),
@@ -281,36 +282,6 @@ impl Engine {
             Role::Stdout => Some(EngineRef::Static(&crate::stream::STDOUT)),
             Role::Stderr => Some(EngineRef::Static(&crate::stream::STDERR)),
             Role::Other => self.this.upgrade().map(EngineRef::Shared),
-        }
-    }
-
-    /// The state, for a moment.
-    pub(crate) fn lock_state(&self) -> Locked<'_> {
-        // No user code runs under this lock, so a panic inside it is a bug of ours; the state is then
-        // still the best there is to drain at exit.
-        self.state
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    /// The state, if nobody has it locked.
-    pub(crate) fn try_lock_state(&self) -> Option<Locked<'_>> {
-        match self.state.try_lock() {
-            Ok(state) => Some(state),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-
-    /// The state, if it can be had in that time.
-    pub(crate) fn lock_state_within(&self, limit: Duration) -> Option<Locked<'_>> {
-        let begun = Instant::now();
-        loop {
-            let state = self.try_lock_state();
-            if state.is_some() || begun.elapsed() > limit {
-                return state;
-            }
-            std::thread::sleep(Duration::from_millis(1));
         }
     }
 
@@ -368,7 +339,7 @@ impl Engine {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             state = if state.mode.has_helper() && self.wake_helper(&mut state) {
-                self.hurry_helper(&mut state);
+                state.hurry_helper();
                 self.wait(state, Some(left))
             } else {
                 self.drain(state, all, Patience::Stalled(left))

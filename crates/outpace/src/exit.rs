@@ -88,7 +88,7 @@ fn at_exit(status: Option<i32>) {
         let lost = engine.accepted(&state) - state.drained;
         if lost > 0 && state.drops() {
             let (name, lost) = (engine.role.name(), Size(lost));
-            report(&format!(
+            state.put_off.report(format!(
                 "{name}: {lost} were not written: the reader stands still"
             ));
         }
@@ -132,7 +132,8 @@ mod fork {
     use super::{EngineRef, STREAMS, all_streams, streams, with_standard_streams};
     use crate::barrier;
     use crate::drain::Patience;
-    use crate::engine::{Engine, Locked};
+    use crate::engine::Engine;
+    use crate::locked::Locked;
     use std::cell::RefCell;
     use std::mem::{ManuallyDrop, transmute};
     use std::sync::{MutexGuard, Weak};

@@ -102,10 +102,16 @@ impl Flow {
     /// it has published: what comes after that will be asked about.
     pub(crate) fn close_and_look(&self) -> Published {
         self.close();
+        self.make_seen();
+        self.published()
+    }
+
+    /// After a [`close`](Self::close): once this returns, what was published by authors who did not see it
+    /// can be looked at, and all others ask.
+    pub(crate) fn make_seen(&self) {
         // Until the fence is ready every message asks anyway.
         if barrier::ready() {
             barrier::heavy();
         }
-        self.published()
     }
 }

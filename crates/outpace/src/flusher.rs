@@ -10,12 +10,15 @@
 use crate::barrier;
 use crate::buffer::Buffer;
 use crate::drain::Patience;
-use crate::engine::{Engine, EngineRef, Locked, Mode, State};
+use crate::engine::{Engine, EngineRef, Mode, State};
+use crate::locked::Locked;
 use crate::sys;
 use std::time::{Duration, Instant};
 
-/// In the background, how long messages are gathered into one write.
-const GATHER: Duration = Duration::from_millis(1);
+/// In the background, how long messages are gathered into one write. Every look takes the processor from
+/// somebody for some microseconds, so that more of them would be felt; a queue that fills up faster has the
+/// helper look at once.
+const GATHER: Duration = Duration::from_millis(4);
 
 /// In the background, how many intervals without a message end a burst.
 const QUIET_INTERVALS: u32 = 4;
@@ -31,7 +34,11 @@ pub(crate) struct Helper {
     pub(crate) active: bool,
     /// It is to end.
     pub(crate) stop: bool,
-    /// When it looks next.
+    /// It sleeps, until it is woken or until the deadline: waking it otherwise is a system call for nothing.
+    asleep: bool,
+    /// It looks again without an interval.
+    hurried: bool,
+    /// When it looks next; at once, if never.
     deadline: Option<Instant>,
     /// The stream offset up to which it drains even if the policy no longer asks for it.
     pub(crate) promised: u64,
@@ -43,6 +50,8 @@ impl Helper {
         alive: false,
         active: false,
         stop: false,
+        asleep: false,
+        hurried: false,
         deadline: None,
         promised: 0,
         spare: Vec::new(),
@@ -56,10 +65,31 @@ impl Helper {
             ..Helper::NONE
         };
     }
+}
 
+impl State {
+    /// Keeps the memory of a finished segment, if it is of use.
     pub(crate) fn keep_spare(&mut self, buffer: Buffer) {
-        if self.spare.len() < SPARES && buffer.is_alone() {
-            self.spare.push(buffer);
+        if self.helper.spare.len() < SPARES && buffer.is_alone() {
+            self.helper.spare.push(buffer);
+        } else {
+            self.put_off.free(buffer);
+        }
+    }
+
+    /// Has an active helper look at the stream now.
+    pub(crate) fn hurry_helper(&mut self) {
+        if !self.helper.hurried {
+            self.helper.hurried = true;
+            self.notify_helper();
+        }
+    }
+
+    pub(crate) fn notify_helper(&mut self) {
+        if self.helper.asleep {
+            // Once is enough.
+            self.helper.asleep = false;
+            self.put_off.wake_helper();
         }
     }
 }
@@ -69,8 +99,8 @@ impl Engine {
     pub(crate) fn wake_helper(&self, state: &mut State) -> bool {
         if state.helper.active {
             // In its interval, or busy with a drain.
-            if state.mode == Mode::Background && state.helper.deadline.is_some() {
-                self.hurry_helper(state);
+            if state.mode == Mode::Background {
+                state.hurry_helper();
             }
             return true;
         }
@@ -82,7 +112,7 @@ impl Engine {
             _ => None,
         };
         if state.helper.alive {
-            self.wake.notify_one();
+            state.notify_helper();
         } else {
             let Some(engine) = self.keep_alive() else {
                 return false;
@@ -99,39 +129,42 @@ impl Engine {
         true
     }
 
-    /// Has an active helper look at the stream now.
-    pub(crate) fn hurry_helper(&self, state: &mut State) {
-        state.helper.deadline = None;
-        self.wake.notify_one();
-    }
-
     /// Goes to sleep, unless a message came meanwhile that the policy wants looked after.
-    fn end_burst(&self, state: &mut State) {
+    fn end_burst<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         state.helper.active = false;
+        self.flow.close();
+        // The fence takes effect on other processors, which may be slow to answer, so the lock is open
+        // meanwhile. Who asks in that time finds the helper inactive: it does not open the limit, and if there
+        // is something to do, it activates the helper.
+        drop(state);
+        self.flow.make_seen();
+        let mut state = self.lock_state();
+        if state.helper.active {
+            return state;
+        }
         // Every author of a message that is published after this look has to ask.
-        let published = self.flow.close_and_look();
-        let pending = state.tail_start + published.offset() as u64 > state.drained;
-        if pending && state.mode.has_helper() {
+        if self.accepted(&state) > state.drained && state.mode.has_helper() {
             state.helper.active = true;
         } else {
             state.forget_last();
-            state.helper.spare.clear();
+            let spare = std::mem::take(&mut state.helper.spare);
+            spare
+                .into_iter()
+                .for_each(|buffer| state.put_off.free(buffer));
         }
+        state
     }
 
-    /// Sleeps until the deadline, if there is one.
-    fn sleep<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
-        let Some(deadline) = state.helper.deadline else {
-            return state;
-        };
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+    /// Sleeps until woken, or until the deadline.
+    fn sleep<'a>(&'a self, mut state: Locked<'a>, until: Option<Instant>) -> Locked<'a> {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
             return state;
         }
-        self.wake
-            .wait_timeout(state, left)
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .0
+        state.helper.asleep = true;
+        let mut state = state.wait_for(|engine| &engine.wake, left);
+        state.helper.asleep = false;
+        state
     }
 }
 
@@ -142,18 +175,19 @@ fn run(engine: EngineRef) {
     let (mut seen, mut quiet) = (u64::MAX, 0);
     while !state.helper.stop {
         if !state.helper.active {
-            state = engine
-                .wake
-                .wait(state)
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            state.helper.hurried = false;
+            state = engine.sleep(state, None);
             (seen, quiet) = (u64::MAX, 0);
             continue;
         }
-        state = engine.sleep(state);
         let now = Instant::now();
-        if state.helper.deadline.is_some_and(|deadline| now < deadline) {
+        let early = state.helper.deadline.is_some_and(|deadline| now < deadline);
+        if early && !state.helper.hurried {
+            let deadline = state.helper.deadline;
+            state = engine.sleep(state, deadline);
             continue;
         }
+        state.helper.hurried = false;
         let all = engine.accepted(&state);
         if state.drained < all || state.has_gap() {
             state = engine.stdout_first(state);
@@ -169,7 +203,7 @@ fn run(engine: EngineRef) {
             _ => (Duration::ZERO, state.drained >= state.helper.promised),
         };
         if over && (!state.mode.has_helper() || engine.accepted(&state) == state.drained) {
-            engine.end_burst(&mut state);
+            state = engine.end_burst(state);
         }
         state.helper.deadline = Some(match state.mode {
             // Measured from the look, not from the end of the drain: bytes that came during a slow
@@ -177,6 +211,8 @@ fn run(engine: EngineRef) {
             Mode::Prompt { .. } => now + interval,
             _ => Instant::now() + interval,
         });
+        state.helper.hurried |= engine.is_filling(&state);
+        state = state.catch_up();
     }
     state.helper.alive = false;
 }

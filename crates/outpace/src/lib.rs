@@ -127,6 +127,7 @@ mod flusher;
 mod guard;
 pub mod init;
 mod lock;
+mod locked;
 mod macros;
 mod message;
 mod policy;

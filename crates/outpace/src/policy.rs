@@ -3,8 +3,9 @@
 use crate::barrier;
 use crate::buffering::{Buffering, MAX_CAPACITY, capacity_for};
 use crate::drain::Patience;
-use crate::engine::{Engine, Locked, Mode, Role, State};
+use crate::engine::{Engine, Mode, Role, State};
 use crate::lock::{Entry, thread_id};
+use crate::locked::Locked;
 use crate::settings;
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ impl Engine {
         if state.helper.active {
             // What it promised it keeps, and about the rest it decides by the new policy.
             state.helper.promised = all;
-            self.hurry_helper(&mut state);
+            state.hurry_helper();
         }
         if state.drained < all && state.failure.is_none() {
             match state.mode {
@@ -66,9 +67,10 @@ impl Engine {
         if let Some(chosen) = &state.chosen {
             return chosen.clone();
         }
+        let put_off = &mut state.put_off;
         let environment = state
             .environment
-            .get_or_insert_with(|| settings::from_environment(self.role));
+            .get_or_insert_with(|| settings::from_environment(self.role, put_off));
         if let Some(buffering) = environment.as_ref().or(state.preferred.as_ref()) {
             return buffering.clone();
         }

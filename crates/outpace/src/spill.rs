@@ -9,14 +9,33 @@
 //! else sees it, and it is gone when the process is, however that ends.
 
 use crate::buffering::Overflow;
-use crate::engine::{Engine, EngineRef, Locked, Mode, Segment, State};
-use crate::settings::report;
+use crate::engine::{Engine, EngineRef, Mode, Segment, State};
+use crate::locked::Locked;
 use crate::sys;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long segments are gathered before they are put into the file, unless the queue fills up meanwhile: who
+/// fills it need not make a system call for each.
+const GATHER: Duration = Duration::from_millis(4);
+
+/// So many intervals without a segment, and the thread sleeps until it is woken.
+const QUIET_INTERVALS: u32 = 4;
+
+/// So many segments at most are put into the file at once: the queue has room again after each time.
+const BATCH: usize = 16;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sleep {
+    Awake,
+    /// It looks again by itself.
+    Nap,
+    UntilWoken,
+}
 
 /// The state of a stream's spilling.
 pub(crate) struct Spill {
@@ -30,9 +49,11 @@ pub(crate) struct Spill {
     incoming: VecDeque<Segment>,
     /// The thread is there.
     alive: bool,
-    /// The thread is putting the first of `incoming` into the file.
-    writing: bool,
-    /// That one has been given up meanwhile.
+    /// It sleeps until it is woken, or for an interval.
+    asleep: Sleep,
+    /// The thread is putting so many of `incoming` into the file, from the first on.
+    writing: usize,
+    /// They have been given up meanwhile.
     abandoned: bool,
     /// The file cannot take more, until it is empty; said once.
     full: bool,
@@ -48,7 +69,8 @@ impl Spill {
         to: 0,
         incoming: VecDeque::new(),
         alive: false,
-        writing: false,
+        asleep: Sleep::Awake,
+        writing: 0,
         abandoned: false,
         full: false,
         said: false,
@@ -90,15 +112,14 @@ impl State {
     /// Gives all of it up.
     pub(crate) fn clear_spill(&mut self) {
         self.spill.from = self.spill.to;
-        // The one that is being put into the file goes when that is done.
-        let keep = usize::from(self.spill.writing);
-        self.spill.abandoned = self.spill.writing;
-        self.spill.incoming.truncate(keep);
+        // Those that are being put into the file go when that is done.
+        self.spill.abandoned = self.spill.writing > 0;
+        self.spill.incoming.truncate(self.spill.writing);
     }
 
     /// The last segment before the tail, if more may be put behind its end.
     pub(crate) fn last_segment(&mut self) -> Option<&mut Segment> {
-        if self.spill.incoming.len() > usize::from(self.spill.writing) {
+        if self.spill.incoming.len() > self.spill.writing {
             return self.spill.incoming.back_mut();
         }
         if self.spill.is_active() {
@@ -114,6 +135,32 @@ impl State {
             &mut self.spill.incoming
         } else {
             &mut self.closed
+        }
+    }
+
+    /// How many bytes of the segment that waits at `index` can be put into the file, behind `ahead` others.
+    fn can_spill(&self, index: usize, ahead: u64) -> Option<u64> {
+        let limit = match &self.overflow {
+            Overflow::Spill { limit, .. } => *limit,
+            _ => u64::MAX,
+        };
+        let next = self.spill.incoming.get(index)?;
+        let bytes = (next.end - next.drained) as u64;
+        // After a switch to a policy that drops there may be gaps, which come back from memory.
+        let can = !self.spill.full && next.gap.is_none() && self.in_file() + ahead + bytes <= limit;
+        can.then_some(bytes)
+    }
+
+    /// Has the thread that spills look, if it sleeps and can do anything: at once, or when its nap is over.
+    fn wake_spiller(&mut self, at_once: bool) {
+        let sleeps = match self.spill.asleep {
+            Sleep::Awake => false,
+            Sleep::Nap => at_once,
+            Sleep::UntilWoken => true,
+        };
+        if sleeps && self.can_spill(0, 0).is_some() {
+            self.spill.asleep = Sleep::Awake;
+            self.put_off.wake_spiller();
         }
     }
 
@@ -134,7 +181,7 @@ impl State {
 }
 
 impl Engine {
-    /// Starts the thread that puts segments into the file, if there are any and it is not there.
+    /// Sees to it that what waits is put into the file, soon, or now if the queue is nearly full.
     pub(crate) fn spill_incoming(&self, state: &mut State) {
         let Overflow::Spill { directory, .. } = &state.overflow else {
             return;
@@ -143,7 +190,8 @@ impl Engine {
             return;
         }
         if state.spill.alive {
-            self.spilled.notify_one();
+            let nearly_full = self.pending(state) > state.capacity / 8 * 7;
+            state.wake_spiller(nearly_full);
             return;
         }
         state.spill.directory = Some(directory.clone());
@@ -165,7 +213,7 @@ impl Engine {
             let name = self.role.name();
             let directory = state.spill.directory.clone().unwrap_or_default();
             let directory = directory.display();
-            report(&format!(
+            state.put_off.report(format!(
                 "{name}: cannot spill to {directory}: {error}; waiting for the reader instead"
             ));
         }
@@ -176,7 +224,7 @@ impl Engine {
     pub(crate) fn read_back<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         let (from, to) = (state.spill.from, state.spill.to);
         if from == to {
-            if state.spill.writing {
+            if state.spill.writing > 0 {
                 return self.wait(state, None);
             }
             state.spill.full = false;
@@ -193,6 +241,11 @@ impl Engine {
         let mut bytes = vec![0; length as usize];
         let result = sys::read_at(&file, &mut bytes, from);
         sys::forget_range(&file, from, length);
+        // It begins and ends anywhere, so it is not to be dropped under a later policy.
+        let segment = Segment {
+            whole: false,
+            ..Segment::of(&bytes)
+        };
         let mut state = self.lock_state();
         if let Err(error) = result {
             // The bytes are lost, and the stream with them: what arrived stays a prefix.
@@ -200,87 +253,93 @@ impl Engine {
             return state;
         }
         state.spill.from += length;
-        if state.spill.from == state.spill.to && !state.spill.writing {
+        if state.spill.from == state.spill.to && state.spill.writing == 0 {
             // From the beginning again: the file does not grow for ever.
             (state.spill.from, state.spill.to) = (0, 0);
         }
-        self.spilled.notify_one();
-        // It begins and ends anywhere, so it is not to be dropped under a later policy.
-        state.closed.push_back(Segment {
-            whole: false,
-            ..Segment::of(&bytes)
-        });
+        state.wake_spiller(true);
+        state.closed.push_back(segment);
         state
     }
 }
 
 /// Puts incoming segments into the file.
 fn run(engine: &EngineRef) {
+    let mut batch: Vec<&[u8]> = Vec::with_capacity(BATCH);
+    let mut quiet = 0;
     let mut state = engine.lock_state();
-    loop {
-        if state.spill.stop {
-            break;
+    while !state.spill.stop {
+        let mut length = 0;
+        batch.clear();
+        while batch.len() < BATCH
+            && let Some(bytes) = state.can_spill(batch.len(), length)
+        {
+            batch.push(state.spill.incoming[batch.len()].pending_bytes());
+            length += bytes;
         }
-        let limit = match &state.overflow {
-            Overflow::Spill { limit, .. } => *limit,
-            _ => u64::MAX,
-        };
-        let room = limit.saturating_sub(state.in_file());
-        let next = state
-            .spill
-            .incoming
-            .front()
-            // After a switch to a policy that drops; it comes back from memory.
-            .filter(|next| next.gap.is_none())
-            .map(|next| (next.end - next.drained) as u64);
-        let ready = next.is_some_and(|bytes| bytes <= room) && !state.spill.full;
-        if !ready {
-            state = engine
-                .spilled
-                .wait(state)
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if batch.is_empty() {
+            let (asleep, limit) = if quiet < QUIET_INTERVALS {
+                (Sleep::Nap, Some(GATHER))
+            } else {
+                (Sleep::UntilWoken, None)
+            };
+            state.spill.asleep = asleep;
+            state = state.wait_for(|engine| &engine.spilled, limit);
+            state.spill.asleep = Sleep::Awake;
+            quiet += 1;
             continue;
         }
-        state.spill.writing = true;
+        quiet = 0;
+        state.spill.writing = batch.len();
         let at = state.spill.to;
         let file = state.spill.file.clone();
         let directory = state.spill.directory.clone().unwrap_or_default();
-        let bytes = state
-            .spill
-            .incoming
-            .front()
-            .expect("it is ready")
-            .pending_bytes();
         drop(state);
-        let result = file.map_or_else(|| sys::unnamed_file(&directory).map(Arc::new), Ok);
-        let result = result.and_then(|file| sys::write_at(&file, bytes, at).map(|()| file));
+        let file = file.map_or_else(|| sys::unnamed_file(&directory).map(Arc::new), Ok);
+        let (written, result) = match &file {
+            Ok(file) => put_all(&batch, file, at),
+            // The error is that there is no file.
+            Err(_) => (0, Ok(())),
+        };
         state = engine.lock_state();
-        state.spill.writing = false;
-        match result {
-            Ok(file) => {
-                let done = state
-                    .spill
-                    .incoming
-                    .pop_front()
-                    .expect("only this thread takes it");
-                let length = (done.end - done.drained) as u64;
-                state.spill.file = Some(file);
-                if !state.spill.abandoned {
-                    state.spill.to += length;
-                    state.counts.spilled += length;
-                }
-                state.helper.keep_spare(done.buffer);
+        let gone = if state.spill.abandoned {
+            state.spill.writing
+        } else {
+            written
+        };
+        for _ in 0..gone {
+            let done = state.spill.incoming.pop_front();
+            let done = done.expect("only this thread takes what it is writing");
+            let length = (done.end - done.drained) as u64;
+            if !state.spill.abandoned {
+                state.spill.to += length;
+                state.counts.spilled += length;
             }
-            Err(error) => {
-                // The segment stays where it is: what was written of it is written over.
-                if state.spill.abandoned {
-                    state.spill.incoming.pop_front();
-                }
-                engine.spill_failed(&mut state, &error);
-            }
+            state.keep_spare(done.buffer);
         }
+        let result = file.and_then(|file| {
+            state.spill.file = Some(file);
+            result
+        });
+        if let Err(error) = result {
+            // The segment stays where it is: what was written of it is written over.
+            engine.spill_failed(&mut state, &error);
+        }
+        state.spill.writing = 0;
         state.spill.abandoned = false;
-        engine.tell_progress(&state);
+        state.tell_progress();
+        state = state.catch_up();
     }
     state.spill.alive = false;
+}
+
+/// Puts one segment behind the other into the file, from `at` on; returns how many are there as a whole.
+fn put_all(batch: &[&[u8]], file: &File, mut at: u64) -> (usize, io::Result<()>) {
+    for (index, bytes) in batch.iter().enumerate() {
+        if let Err(error) = sys::write_at(file, bytes, at) {
+            return (index, Err(error));
+        }
+        at += bytes.len() as u64;
+    }
+    (batch.len(), Ok(()))
 }
