@@ -1,27 +1,43 @@
 //! What a message costs its caller through `Background`, beside tracing-appender: processor time in a burst,
-//! write calls, memory and the longest call while the reader stands still.
+//! write calls, memory and the longest call while a terminal stands still.
 //!
 //! ```text
-//! cargo run --release -p outpace --example background-costs
+//! cargo run --release -p outpace --example background-costs [-- SECONDS [TERMINAL]]
 //! ```
 //!
-//! Contestants are interleaved; the figures are medians of 15 rounds, of the calling thread's own processor
-//! time.
+//! Bursts: contestants are interleaved, each is first in turn, and the figures are medians of 16 rounds of the
+//! calling thread's own processor time.
+//!
+//! Stalls: a pseudo-terminal that nobody reads (or the device TERMINAL, which must stand still, as by Ctrl-S; the
+//! end then waits until it goes on or away), and a line of 100 bytes every 10 µs for SECONDS (60); then a gigabyte
+//! as fast as it goes. Every call is clocked,
+//! and from each that may be the longest its *own* run-queue delay is taken: the time that this thread was
+//! ready to run and had no processor, by the second number of `/proc/thread-self/schedstat` read before and
+//! after that very call. The row `nothing` is the same loop with a call that only spins for 100 ns: what the
+//! machine itself does.
 
 use outpace::{Buffering, Overflow, Stream};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::{self, File};
-use std::io::{self, Write, pipe};
-use std::os::unix::fs::FileExt;
-use std::time::Instant;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use tracing_appender::non_blocking::NonBlockingBuilder;
 
 const MESSAGE: &str = "seventeen bytes..\n";
-const ROUNDS: usize = 15;
 
 fn main() -> io::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let seconds = arguments.next().map_or(Ok(60), |text| {
+        let wrong = |_| io::Error::other(format!("{text:?} is not a number of seconds"));
+        text.parse::<u64>().map_err(wrong)
+    })?;
+    let terminal = arguments.next().map(PathBuf::from);
     bursts()?;
-    stalled()
+    stalls(Duration::from_secs(seconds), terminal.as_deref())
 }
 
 /// Processor time of this thread so far, in nanoseconds.
@@ -34,63 +50,70 @@ fn null() -> io::Result<File> {
     File::options().write(true).open("/dev/null")
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
 fn bursts() -> io::Result<()> {
     const MESSAGES: u64 = 200_000;
+    const ROUNDS: usize = 16;
+    const NAMES: [&str; 4] = [
+        "guard.str",
+        "write_all",
+        "outpace::writeln!",
+        "tracing-appender",
+    ];
     let stream = Stream::new(null()?, Buffering::background(16 << 20))?;
     let (mut appender, _guard) = NonBlockingBuilder::default()
         .lossy(false)
         .buffered_lines_limit(MESSAGES as usize)
         .finish(null()?);
-    let each = |work: &mut dyn FnMut()| {
-        let begun = thread_cpu_ns();
-        work();
-        (thread_cpu_ns() - begun) / MESSAGES as f64
-    };
-    let mut costs: [(&str, Vec<f64>); 4] = [
-        ("guard.str", Vec::new()),
-        ("write_all", Vec::new()),
-        ("outpace::writeln!", Vec::new()),
-        ("tracing-appender", Vec::new()),
-    ];
-    let before = stream.stats();
-    for _ in 0..ROUNDS {
-        costs[0].1.push(each(&mut || {
+    let mut burst = |contestant: usize| match NAMES[contestant] {
+        "guard.str" => {
             let mut guard = stream.lock();
             for _ in 0..MESSAGES {
                 guard.str(MESSAGE);
             }
-        }));
-        costs[1].1.push(each(&mut || {
+        }
+        "write_all" => {
             for _ in 0..MESSAGES {
-                (&stream)
-                    .write_all(MESSAGE.as_bytes())
-                    .expect("it is the null device");
+                let written = (&stream).write_all(MESSAGE.as_bytes());
+                written.expect("it is the null device");
             }
-        }));
-        costs[2].1.push(each(&mut || {
-            for number in 0..MESSAGES {
-                outpace::writeln!(&stream, "message {:>9}", number).expect("it is the null device");
+        }
+        "outpace::writeln!" => {
+            for number in 100_000_000..100_000_000 + MESSAGES {
+                let written = outpace::writeln!(&stream, "message {number}");
+                written.expect("it is the null device");
             }
-        }));
+        }
+        _ => {
+            for _ in 0..MESSAGES {
+                let written = appender.write_all(MESSAGE.as_bytes());
+                written.expect("it reports no errors");
+            }
+        }
+    };
+    let mut costs = [const { Vec::new() }; NAMES.len()];
+    let before = stream.stats();
+    for round in 0..ROUNDS {
+        for turn in 0..NAMES.len() {
+            let contestant = (round + turn) % NAMES.len();
+            let begun = thread_cpu_ns();
+            burst(contestant);
+            costs[contestant].push((thread_cpu_ns() - begun) / MESSAGES as f64);
+        }
         stream.flush()?;
-        costs[3].1.push(each(&mut || {
-            for _ in 0..MESSAGES {
-                appender
-                    .write_all(MESSAGE.as_bytes())
-                    .expect("it reports no errors");
-            }
-        }));
     }
     let after = stream.stats();
-    for (name, costs) in costs {
+    let appender = median(&costs[NAMES.len() - 1]);
+    for (name, costs) in NAMES.iter().zip(&costs) {
+        let cost = median(costs);
         outpace::println!(
-            "{name:<20} {:>8.1} ns of the caller's processor time",
-            median(costs)
+            "{name:<20} {cost:>6.1} ns of the caller's processor time, {:.3} of tracing-appender's",
+            cost / appender
         );
     }
     let messages = after.messages_accepted - before.messages_accepted;
@@ -110,60 +133,166 @@ fn resident() -> io::Result<u64> {
         .ok_or_else(|| io::Error::other("no VmRSS in /proc/self/status"))
 }
 
-/// A gigabyte to a reader that stands still.
-fn stalled() -> io::Result<()> {
-    const CAPACITY: usize = 16 << 20;
-    let spill = Overflow::Spill {
-        directory: std::env::temp_dir(),
-        limit: 2 << 30,
-    };
-    let schedstat = File::open("/proc/thread-self/schedstat")?;
-    let delay_ns = || -> io::Result<u64> {
+/// The longest of this thread's calls, and the longest less its run-queue delay, which need not be the same.
+struct Longest {
+    schedstat: File,
+    raw: Duration,
+    less_delay: Duration,
+}
+
+impl Longest {
+    fn new() -> io::Result<Self> {
+        Ok(Longest {
+            schedstat: File::open("/proc/thread-self/schedstat")?,
+            raw: Duration::ZERO,
+            less_delay: Duration::ZERO,
+        })
+    }
+
+    /// How long this thread has waited for a processor so far.
+    fn delay(&self) -> io::Result<Duration> {
         let mut text = [0; 64];
-        let length = schedstat.read_at(&mut text, 0)?;
+        let length = self.schedstat.read_at(&mut text, 0)?;
         let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
         let delay = text.split_whitespace().nth(1);
         delay
             .and_then(|delay| delay.parse().ok())
+            .map(Duration::from_nanos)
             .ok_or_else(|| io::Error::other("no delay in /proc/thread-self/schedstat"))
-    };
+    }
+
+    fn clock(&mut self, call: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let delay = self.delay()?;
+        let begun = Instant::now();
+        call()?;
+        let took = begun.elapsed();
+        self.raw = self.raw.max(took);
+        if took > self.less_delay {
+            let less = took.saturating_sub(self.delay()? - delay);
+            self.less_delay = self.less_delay.max(less);
+        }
+        Ok(())
+    }
+}
+
+/// A pseudo-terminal, and what would be its screen: nobody reads there.
+fn terminal() -> io::Result<(File, File)> {
+    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    grantpt(&screen)?;
+    unlockpt(&screen)?;
+    let name = ptsname(&screen, Vec::new())?;
+    let path = Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()));
+    Ok((open_terminal(path)?, screen.into()))
+}
+
+/// Opened without becoming our controlling terminal.
+fn open_terminal(path: &Path) -> io::Result<File> {
+    let flags = OpenptFlags::NOCTTY.bits().cast_signed();
+    File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(path)
+}
+
+fn stalls(time: Duration, device: Option<&Path>) -> io::Result<()> {
+    const PAUSE: Duration = Duration::from_micros(10);
+    /// As long as a call mostly takes.
+    const CALL: Duration = Duration::from_nanos(100);
+    const GIGABYTE: u32 = 10_000_000;
     let line = format!("{}\n", "x".repeat(99));
+    let mut longest = Longest::new()?;
+    paced(time, PAUSE, &mut longest, || {
+        let begun = Instant::now();
+        while begun.elapsed() < CALL {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    })?;
+    row("nothing", "a line every 10 µs", &longest, "");
+
+    let spill = Overflow::Spill {
+        directory: std::env::temp_dir(),
+        limit: 64 << 30,
+    };
     for overflow in [Overflow::DropNewest, Overflow::DropOldest, spill] {
         let name = format!("{overflow:?}");
         let name = name.split(' ').next().unwrap_or_default();
-        let (reader, writer) = pipe()?;
-        let before = resident()?;
-        let buffering = Buffering::Background {
-            capacity: CAPACITY,
-            overflow,
-        };
-        let stream = Stream::new(writer, buffering)?;
-        let (mut longest, mut longest_less_delay) = (0, 0);
-        for _ in 0..10_000_000 {
-            let delay_before = delay_ns()?;
-            let begun = Instant::now();
-            (&stream).write_all(line.as_bytes())?;
-            let took = begun.elapsed().as_nanos() as u64;
-            longest = longest.max(took);
-            if took > longest_less_delay {
-                let less = took.saturating_sub(delay_ns()? - delay_before);
-                longest_less_delay = longest_less_delay.max(less);
+        for fast in [false, true] {
+            let (file, screen) = match device {
+                Some(path) => (open_terminal(path)?, None),
+                None => terminal().map(|(file, screen)| (file, Some(screen)))?,
+            };
+            let before = resident()?;
+            let capacity = 16 << 20;
+            let stream = Stream::new(
+                file,
+                Buffering::Background {
+                    capacity,
+                    overflow: overflow.clone(),
+                },
+            )?;
+            let mut longest = Longest::new()?;
+            let log = || (&stream).write_all(line.as_bytes());
+            if fast {
+                for _ in 0..GIGABYTE {
+                    longest.clock(log)?;
+                }
+            } else {
+                paced(time, PAUSE, &mut longest, log)?;
+            }
+            let grown = resident()?.saturating_sub(before) as f64 / f64::from(1 << 20);
+            let stats = stream.stats();
+            let rest = format!(
+                "; {grown:.1} MiB more memory for a queue of {} MiB; {} messages dropped, {} bytes spilled",
+                capacity >> 20,
+                stats.messages_dropped,
+                stats.bytes_spilled
+            );
+            let load = if fast {
+                "1 GB at once"
+            } else {
+                "a line every 10 µs"
+            };
+            row(name, load, &longest, &rest);
+            outpace::stdout().flush()?;
+            match screen {
+                Some(screen) => {
+                    drop(screen);
+                    // That the terminal has gone is no news.
+                    let _ = stream.close();
+                }
+                // The exit waits until it goes on, or goes away.
+                None => std::mem::forget(stream),
             }
         }
-        let grown = resident()?.saturating_sub(before) as f64 / f64::from(1 << 20);
-        let stats = stream.stats();
-        outpace::println!(
-            "{name:<10} 1 GB, nobody reads: {grown:.1} MiB more memory for a queue of {} MiB; longest call {} µs, less \
-             run-queue delay {} µs; {} messages dropped, {} bytes spilled",
-            CAPACITY >> 20,
-            longest / 1000,
-            longest_less_delay / 1000,
-            stats.messages_dropped,
-            stats.bytes_spilled
-        );
-        drop(reader);
-        // The reader has gone, which is no news.
-        let _ = stream.close();
     }
     Ok(())
+}
+
+/// Calls every so often for so long.
+fn paced(
+    time: Duration,
+    pause: Duration,
+    longest: &mut Longest,
+    mut call: impl FnMut() -> io::Result<()>,
+) -> io::Result<()> {
+    let begun = Instant::now();
+    let mut due = Duration::ZERO;
+    while due < time {
+        while begun.elapsed() < due {
+            std::hint::spin_loop();
+        }
+        longest.clock(&mut call)?;
+        due = begun.elapsed() + pause;
+    }
+    Ok(())
+}
+
+fn row(name: &str, load: &str, longest: &Longest, rest: &str) {
+    outpace::println!(
+        "{name:<10} stalled terminal, {load:<18}: longest call {:>6} µs, less run-queue delay {:>4} µs{rest}",
+        longest.raw.as_micros(),
+        longest.less_delay.as_micros(),
+    );
 }

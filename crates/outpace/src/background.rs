@@ -23,6 +23,9 @@ use std::time::Instant;
 /// The capacity of a segment.
 pub(crate) const SEGMENT: usize = 64 << 10;
 
+/// However large the queue is, its helper does not let more gather.
+const FILLING: usize = 4 << 20;
+
 /// A segment that may be dropped or spilled is such a part of the queue at most.
 const SMALL_PART: usize = 16;
 
@@ -158,6 +161,11 @@ impl State {
         }
     }
 
+    /// With more bytes pending, the helper looks at once.
+    pub(crate) fn filling(&self) -> usize {
+        (self.capacity / 4).min(FILLING)
+    }
+
     pub(crate) fn drops(&self) -> bool {
         self.mode == Mode::Background
             && matches!(self.overflow, Overflow::DropOldest | Overflow::DropNewest)
@@ -235,7 +243,7 @@ impl Engine {
 
     /// Whether so much is pending that the helper is not to wait for its interval to end.
     pub(crate) fn is_filling(&self, state: &State) -> bool {
-        state.mode == Mode::Background && self.pending(state) > state.capacity / 4
+        state.mode == Mode::Background && self.pending(state) > state.filling()
     }
 
     /// Makes room for a message in the background, or drops it, or drops others for it; returns whether

@@ -23,8 +23,9 @@ const GATHER: Duration = Duration::from_millis(4);
 /// In the background, how many intervals without a message end a burst.
 const QUIET_INTERVALS: u32 = 4;
 
-/// Finished segments that are kept for the next ones.
-const SPARES: usize = 16;
+/// So many bytes of finished segments are kept for the next ones: memory that is new costs its first user more
+/// than the messages in it.
+const SPARES: usize = 1 << 20;
 
 /// What a stream knows of its helper.
 pub(crate) struct Helper {
@@ -70,7 +71,13 @@ impl Helper {
 impl State {
     /// Keeps the memory of a finished segment, if it is of use.
     pub(crate) fn keep_spare(&mut self, buffer: Buffer) {
-        if self.helper.spare.len() < SPARES && buffer.is_alone() {
+        // In the background as much as is filled before the helper is woken.
+        let limit = match self.mode {
+            Mode::Background => self.filling(),
+            _ => SPARES,
+        };
+        let kept = self.helper.spare.len() * buffer.capacity();
+        if kept < limit && buffer.is_alone() {
             self.helper.spare.push(buffer);
         } else {
             self.put_off.free(buffer);
@@ -147,10 +154,12 @@ impl Engine {
             state.helper.active = true;
         } else {
             state.forget_last();
-            let spare = std::mem::take(&mut state.helper.spare);
-            spare
-                .into_iter()
-                .for_each(|buffer| state.put_off.free(buffer));
+            // Who asked for a queue of that size is allowed to use it.
+            if state.mode != Mode::Background {
+                let spare = std::mem::take(&mut state.helper.spare);
+                let put_off = &mut state.put_off;
+                spare.into_iter().for_each(|buffer| put_off.free(buffer));
+            }
         }
         state
     }
