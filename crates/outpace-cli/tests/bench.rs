@@ -1,5 +1,7 @@
 //! The bench as a user meets it: commands, output, exit statuses.
 
+mod profiler;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -254,6 +256,50 @@ fn servers_under_load_report_requests_answers_and_log_calls() {
     assert!(
         said.contains("wrk -t1 -c1 -d10s http://127.0.0.1:7096/"),
         "{said}"
+    );
+}
+
+#[test]
+fn the_animation_is_clocked_on_both_streams_and_recorded_for_the_profiler() {
+    let scratch = Scratch::new("calls");
+    let (json, profiles) = (scratch.path("a.json"), scratch.path("profiles"));
+    let output = outpace(&["bench", "calls", "--quick", "--messages", "5"])
+        .args([Path::new("--export-json"), &json])
+        .args([Path::new("--profile"), &profiles])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let rows = results["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert_eq!(row["verified"], true, "{row}");
+        assert!(
+            (1..=5).contains(&row["messages"].as_u64().unwrap()),
+            "{row}"
+        );
+        let writes = row["writes"].as_u64().unwrap();
+        assert!(
+            row["write_ns"]["median"].as_u64().unwrap() >= writes,
+            "{row}"
+        );
+        assert!(row["bytes"].as_u64().unwrap() > writes, "{row}");
+        assert!(row["profiler_samples"]["published"].is_u64(), "{row}");
+    }
+    let per_frame =
+        |row: &Value| row["writes"].as_u64().unwrap() / row["messages"].as_u64().unwrap();
+    // A write for every piece, against one for every 1,024 bytes.
+    assert!(per_frame(&rows[1]) > 100 * per_frame(&rows[0]));
+    for (stream, row) in ["stdout", "stderr"].into_iter().zip(rows) {
+        let profile = fs::read(profiles.join(format!("{stream}.json"))).unwrap();
+        let profile: Value = serde_json::from_slice(&profile).unwrap();
+        profiler::assert_well_formed(&profile);
+        let calls = profiler::calls_on(&profile, stream);
+        assert!(calls >= per_frame(row), "{calls} calls on {stream}");
+    }
+    assert!(
+        text(&output.stdout).contains("samples in 5 s"),
+        "{output:?}"
     );
 }
 

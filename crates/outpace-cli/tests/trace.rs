@@ -1,6 +1,7 @@
 //! `outpace trace`: on programs whose buffering is known, and against what strace counts.
 
 mod corpus;
+mod profiler;
 mod scripted;
 
 use corpus::Program;
@@ -470,56 +471,59 @@ fn a_profile_has_a_track_for_each_stream_a_marker_for_each_write_and_counters() 
     ]
     .concat());
     let profile = json(&file);
-    // The shape that the profiler's processed format demands (docs-developer/processed-profile-format.md).
-    let meta = &profile["meta"];
-    for field in [
-        "interval",
-        "startTime",
-        "processType",
-        "product",
-        "version",
-        "preprocessedProfileVersion",
-    ] {
-        assert!(!meta[field].is_null(), "meta.{field} in {meta}");
+    profiler::assert_well_formed(&profile);
+    assert_eq!(profiler::calls_on(&profile, "stdout"), 5);
+    assert!(profiler::calls_on(&profile, "stderr") > 0);
+    assert_eq!(profile["counters"].as_array().unwrap().len(), 2);
+    match profiler::loaded_by_the_profiler(&file) {
+        Some(said) => assert!(said.contains("2 processes"), "{said}"),
+        None => eprintln!("skipped: profiler-cli is not installed"),
     }
-    assert!(
-        meta["categories"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|category| category["name"] == "Output")
-    );
-    assert!(
-        meta["markerSchema"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|schema| schema["name"] == "Write")
-    );
+}
+
+#[test]
+fn a_profile_of_looks_has_markers_and_one_of_nothing_loads() {
+    for command in ["yes | head -c 3000000 | (sleep 0.2; cat)", ":"] {
+        let file = scratch("looks.json");
+        let output = run(&[
+            "--profile",
+            file.to_str().unwrap(),
+            "--",
+            "sh",
+            "-c",
+            command,
+        ]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        profiler::assert_well_formed(&json(&file));
+    }
+}
+
+#[test]
+fn a_profile_has_the_stacks_of_what_ran_where_perf_may_look() {
+    if !installed("perf") {
+        return;
+    }
+    let file = scratch("stacks.json");
+    let command = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
+    let output = run(&[
+        "--profile",
+        file.to_str().unwrap(),
+        "--",
+        "sh",
+        "-c",
+        command,
+    ]);
+    if text(&output.stderr).contains("no call stacks") {
+        eprintln!("skipped: {}", text(&output.stderr));
+        return;
+    }
+    let profile = json(&file);
+    profiler::assert_well_formed(&profile);
     let threads = profile["threads"].as_array().unwrap();
-    let markers_of = |stream: &str| -> u64 {
-        let of_stream = threads
-            .iter()
-            .filter(|thread| thread["name"].as_str().unwrap().starts_with(stream));
-        of_stream
-            .map(|thread| thread["markers"]["length"].as_u64().unwrap())
-            .sum()
-    };
-    assert_eq!(markers_of("stdout"), 5);
-    assert!(markers_of("stderr") > 0);
-    for thread in threads {
-        let markers = &thread["markers"];
-        let length = markers["length"].as_u64().unwrap() as usize;
-        for column in ["data", "name", "startTime", "endTime", "phase", "category"] {
-            assert_eq!(
-                markers[column].as_array().unwrap().len(),
-                length,
-                "{column}"
-            );
-        }
-    }
-    let counters = profile["counters"].as_array().unwrap();
-    assert_eq!(counters.len(), 2);
+    let samples = threads
+        .iter()
+        .map(|thread| thread["samples"]["length"].as_u64().unwrap());
+    assert!(samples.sum::<u64>() > 10, "{profile}");
 }
 
 /// Not a check, which would depend on the machine: how near the estimates come. Run it with

@@ -11,7 +11,7 @@ use clap::Args;
 use super::{Action, print, write};
 use crate::destination::Destination;
 use crate::destination::venue::Size;
-use crate::experiments::{self, ALL, Experiment, Method, Origin, Rung};
+use crate::experiments::{self, ALL, Experiment, Method, Origin, Rung, calls};
 use crate::failure::{Failure, Outcome};
 use crate::measure::contestant::Contestant;
 use crate::measure::figures::Figures;
@@ -64,6 +64,10 @@ pub(crate) struct Bench {
     /// Print commands that compare the rungs with hyperfine and run nothing
     #[arg(long)]
     hyperfine: bool,
+    /// Of `calls`, write a profile of each rung for the Firefox Profiler (profiler.firefox.com) to this
+    /// directory: stdout.json and stderr.json
+    #[arg(long, value_name = "DIR")]
+    profile: Option<PathBuf>,
     /// Write the figures to a file, each row as soon as it is there
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
@@ -87,6 +91,20 @@ impl Action for Bench {
         if self.hyperfine {
             print(&hyperfine(&chosen, self.messages))?;
             return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(directory) = &self.profile {
+            if !chosen
+                .iter()
+                .any(|choice| choice.experiment.method == Method::Timed)
+            {
+                return Err(
+                    Failure::usage("--profile", "no experiment that can be recorded")
+                        .remedy("record the experiment `calls`"),
+                );
+            }
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Failure::usage(directory.display(), error).remedy("name a directory")
+            })?;
         }
         for path in [&self.export_json, &self.export_markdown, &self.export_html]
             .into_iter()
@@ -146,6 +164,8 @@ impl Bench {
         let default_runs = match experiment.method {
             Method::Arrival => 3,
             Method::Requests => requests::runs_within(budget, choice.rungs.len(), self.quick),
+            Method::Timed if self.quick => 2,
+            Method::Timed => 3,
             _ if self.quick => 5,
             _ => 10,
         };
@@ -156,7 +176,7 @@ impl Bench {
         };
         let default_warmup = match experiment.method {
             // Verifying warms up.
-            Method::Arrival | Method::Requests => 0,
+            Method::Arrival | Method::Requests | Method::Timed => 0,
             Method::Work | Method::Process => usize::from(!self.quick),
         };
         Plan {
@@ -165,6 +185,11 @@ impl Bench {
             budget,
             messages: self.messages,
             pause: Duration::from_millis(pause),
+            time: if self.quick {
+                Duration::from_millis(400)
+            } else {
+                calls::PUBLISHED_TIME
+            },
             size: self.size,
             brief: self.quick,
         }
@@ -322,10 +347,40 @@ impl Session<'_> {
             }
             self.results.rows.extend(outcome.rows);
             self.save()?;
+            if let (Some(directory), Method::Timed) = (&self.bench.profile, experiment.method) {
+                self.profile(directory, experiment, &contestants, &to, &plan, progress)?;
+            }
         }
         let verdict =
             (experiment.verdict)(&Figures::new(experiment.name, &self.results.rows[first..]));
         self.say(Block::Verdict(verdict))
+    }
+
+    /// Records each of an experiment's rungs once more.
+    fn profile(
+        &mut self,
+        directory: &Path,
+        experiment: &Experiment,
+        contestants: &[Contestant],
+        to: &Destination,
+        plan: &Plan,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        for contestant in contestants {
+            if interrupt::came() {
+                break;
+            }
+            let name = format!("{} to {to}: recording {}", experiment.name, contestant.name);
+            progress.show(&name, 0.0);
+            let file = directory.join(format!("{}.json", contestant.name));
+            let recorded = series::profile(contestant, to, plan);
+            progress.erase();
+            match recorded {
+                Ok(profile) => write(&file, &profile)?,
+                Err(reason) => self.say(Block::Warning(format!("{name}: {reason}")))?,
+            }
+        }
+        Ok(())
     }
 
     /// To the screen, and kept for the exports.

@@ -123,6 +123,7 @@ fn plan() -> Plan {
         budget: Duration::ZERO,
         messages: None,
         pause: Duration::ZERO,
+        time: Duration::ZERO,
         size: Size {
             columns: 80,
             rows: 24,

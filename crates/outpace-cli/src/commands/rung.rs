@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Action;
-use crate::experiments::{self, Work};
+use crate::experiments::{self, Method, Work, calls};
 use crate::failure::{Failure, Outcome};
 use crate::measure::clock::{REPORT, Span};
 use crate::measure::contestant::Contestant;
@@ -23,9 +23,10 @@ pub(crate) struct Rung {
     /// How many messages [default: the experiment's published number]
     #[arg(long, value_name = "N")]
     messages: Option<u64>,
-    /// How long to wait between the steps of `when`, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1_000)]
-    pause: u64,
+    /// How long to wait between the steps of `when`, or to draw in `calls`, in milliseconds
+    /// [default: 1000, of `calls` 5000]
+    #[arg(long, value_name = "MS")]
+    pause: Option<u64>,
 }
 
 impl Action for Rung {
@@ -34,7 +35,11 @@ impl Action for Rung {
     fn run(self) -> Outcome {
         let (experiment, rung) = experiments::find_rung(&self.rung)?;
         let messages = self.messages.unwrap_or(experiment.messages);
-        let pause = Duration::from_millis(self.pause);
+        let pause = match (self.pause, experiment.method) {
+            (Some(milliseconds), _) => Duration::from_millis(milliseconds),
+            (None, Method::Timed) => calls::PUBLISHED_TIME,
+            (None, _) => Duration::from_secs(1),
+        };
         match rung.work {
             Work::Here(work) => here(&self.rung, Span::new(messages, pause), work),
             Work::Source(_) => {

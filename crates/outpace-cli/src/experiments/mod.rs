@@ -4,6 +4,7 @@
 //! To add a rung: a function and a line in its experiment's list (in another language: a source
 //! file under `bench/` and a line). To add an experiment: a module here and a line in [`ALL`].
 
+pub(crate) mod calls;
 mod chunks;
 mod endl;
 mod ladder;
@@ -18,6 +19,7 @@ mod when;
 use std::io;
 
 use crate::failure::Failure;
+use crate::fps::canvas::Stream;
 use crate::measure::check::{Generator, Order};
 use crate::measure::clock::Span;
 use crate::measure::figures::{Figures, base_name};
@@ -28,6 +30,7 @@ use crate::names::closest;
 pub(crate) const ALL: &[&Experiment] = &[
     &lines::LINES,
     &when::WHEN,
+    &calls::CALLS,
     &ladder::LADDER,
     &chunks::CHUNKS,
     &raw::RAW,
@@ -85,6 +88,8 @@ pub(crate) enum Method {
     Arrival,
     /// Each rung is a server under load; a message is a request.
     Requests,
+    /// Each rung works for a time, and counts its messages and what it spends in write calls.
+    Timed,
 }
 
 /// One contestant: a way to write the bytes of its experiment.
@@ -96,6 +101,8 @@ pub(crate) struct Rung {
     pub(crate) work: Work,
     /// In which order its messages have to arrive.
     pub(crate) order: Order,
+    /// The stream it writes to.
+    pub(crate) stream: Stream,
     /// Why it is expected to fail: the published forms that do not work are shown not to.
     pub(crate) fails: Option<&'static str>,
 }
@@ -129,6 +136,7 @@ impl Rung {
             origin,
             work,
             order: Order::Exact,
+            stream: Stream::Stdout,
             fails: None,
         }
     }
@@ -162,6 +170,14 @@ impl Rung {
     pub(crate) const fn threads(self, threads: u64) -> Self {
         Self {
             order: Order::PerThread(threads),
+            ..self
+        }
+    }
+
+    /// The same, on standard error.
+    pub(crate) const fn on_stderr(self) -> Self {
+        Self {
+            stream: Stream::Stderr,
             ..self
         }
     }

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::{self, BufWriter, LineWriter, Write};
 use std::rc::Rc;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use outpace_ratatui::{Options, OutpaceBackend, Target};
 use ratatui::backend::{Backend, CrosstermBackend};
-use ratatui::{Frame, Terminal};
-use std::os::fd::AsFd;
+use ratatui::layout::Rect;
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+use std::os::fd::BorrowedFd;
 
 use crate::present::quantity;
 
@@ -47,13 +48,17 @@ impl Stream {
         }
     }
 
+    /// Its descriptor, which stays open for as long as the process lives.
+    fn descriptor(self) -> BorrowedFd<'static> {
+        match self {
+            Self::Stdout => rustix::stdio::stdout(),
+            Self::Stderr => rustix::stdio::stderr(),
+        }
+    }
+
     /// A descriptor of our own on it, without a buffer.
     pub(crate) fn open(self) -> io::Result<File> {
-        let fd = match self {
-            Self::Stdout => io::stdout().as_fd().try_clone_to_owned(),
-            Self::Stderr => io::stderr().as_fd().try_clone_to_owned(),
-        };
-        Ok(fd?.into())
+        Ok(self.descriptor().try_clone_to_owned()?.into())
     }
 }
 
@@ -113,19 +118,23 @@ pub(crate) struct Cost {
     pub(crate) bytes: u64,
     pub(crate) writes: u64,
     pub(crate) skipped: u64,
+    /// In write calls; unknown of outpace's backend, which has a thread of its own for them.
+    pub(crate) in_write: Duration,
 }
 
 /// The end of every buffer: counts, and dawdles if asked to.
 struct Drain {
-    file: File,
+    stream: BorrowedFd<'static>,
     delay: Duration,
     cost: Rc<Cell<Cost>>,
 }
 
 impl Write for Drain {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
+        let began = Instant::now();
+        let written = rustix::io::write(self.stream, bytes)?;
         let mut cost = self.cost.get();
+        cost.in_write += began.elapsed();
         cost.bytes += written as u64;
         cost.writes += 1;
         self.cost.set(cost);
@@ -156,9 +165,23 @@ impl Canvas {
             let terminal = Terminal::new(OutpaceBackend::new(options)?)?;
             return Ok(Self::Outpace(Box::new(terminal)));
         }
+        Self::crossterm(stream, drawing, delay, Viewport::Fullscreen)
+    }
+
+    /// crossterm's backend on an area, whatever the size of the terminal that this process belongs to.
+    pub(crate) fn fixed(stream: Stream, drawing: Drawing, area: Rect) -> io::Result<Self> {
+        Self::crossterm(stream, drawing, Duration::ZERO, Viewport::Fixed(area))
+    }
+
+    fn crossterm(
+        stream: Stream,
+        drawing: Drawing,
+        delay: Duration,
+        viewport: Viewport,
+    ) -> io::Result<Self> {
         let cost = Rc::new(Cell::new(Cost::default()));
         let drain = Drain {
-            file: stream.open()?,
+            stream: stream.descriptor(),
             delay,
             cost: cost.clone(),
         };
@@ -166,9 +189,10 @@ impl Canvas {
             Drawing::Unbuffered => Box::new(drain),
             Drawing::Line => Box::new(LineWriter::new(drain)),
             Drawing::Block(size) => Box::new(BufWriter::with_capacity(size, drain)),
-            Drawing::Outpace { .. } => unreachable!("returned above"),
+            Drawing::Outpace { .. } => unreachable!("it has a backend of its own"),
         };
-        let mut terminal = Terminal::new(CrosstermBackend::new(writer))?;
+        let options = TerminalOptions { viewport };
+        let mut terminal = Terminal::with_options(CrosstermBackend::new(writer), options)?;
         // Not `Terminal::clear`: it would ask on stdout, whatever the stream, where the cursor is.
         terminal.backend_mut().clear()?;
         Ok(Self::Crossterm(Box::new(terminal), cost))
@@ -198,6 +222,7 @@ impl Canvas {
                     bytes: stats.bytes,
                     writes: stats.writes,
                     skipped: stats.frames_skipped,
+                    in_write: Duration::ZERO,
                 }
             }
         }

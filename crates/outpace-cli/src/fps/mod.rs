@@ -1,6 +1,6 @@
 //! `outpace fps`: the published animation, live, through every way of drawing it.
 
-mod canvas;
+pub(crate) mod canvas;
 mod highlight;
 
 use std::fs::File;
@@ -246,6 +246,7 @@ impl Meter {
             bytes: cost.bytes - self.shown_cost.bytes,
             writes: cost.writes - self.shown_cost.writes,
             skipped: cost.skipped - self.shown_cost.skipped,
+            in_write: cost.in_write - self.shown_cost.in_write,
         };
         let text = figures(self.frames - self.shown_frames, self.shown.elapsed(), since);
         self.shown = Instant::now();
@@ -290,6 +291,7 @@ mod tests {
             bytes: 1000,
             writes: 10,
             skipped: 90,
+            ..Cost::default()
         };
         let text = figures(100, Duration::from_secs(1), cost);
         assert_eq!(

@@ -36,6 +36,14 @@ impl Check {
         }
     }
 
+    /// A check of these very bytes.
+    pub(crate) fn of(expected: Vec<u8>) -> Self {
+        Self::Exact(Exact {
+            expected,
+            ..Exact::new(|_, _| {}, 0, false)
+        })
+    }
+
     /// The next bytes that arrived.
     pub(crate) fn feed(&mut self, arrived: &[u8]) {
         match self {

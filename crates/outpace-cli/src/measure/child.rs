@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -14,6 +14,7 @@ use super::clock::{self, Report};
 use super::interrupt;
 use crate::destination::reader::Received;
 use crate::destination::venue::Sink;
+use crate::fps::canvas::Stream;
 use crate::process::clock::now_ns;
 
 /// What one run gave.
@@ -50,13 +51,18 @@ impl From<io::Error> for Stopped {
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs a command into a sink; it reports to the file `report`.
-pub(crate) fn run(command: &mut Command, sink: Sink<'_>, report: &Path) -> Result<Sample, Stopped> {
+pub(crate) fn run(
+    command: &mut Command,
+    stream: Stream,
+    sink: Sink<'_>,
+    report: &Path,
+) -> Result<Sample, Stopped> {
     match fs::remove_file(report) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
     command.env(clock::REPORT, report);
-    let received = to_the_end(command, sink)?;
+    let (received, _) = to_the_end_at(command, stream, sink)?;
     let text = fs::read_to_string(report)
         .map_err(|_| Stopped::Failed("it ended without a report".to_owned()))?;
     let report = Report::parse(&text).map_err(Stopped::Failed)?;
@@ -71,7 +77,7 @@ pub(crate) fn run_clocked_outside(
     command.env_remove(clock::REPORT);
     let cpu_before = children_cpu_ns();
     let started_ns = now_ns();
-    let (received, ended_ns) = to_the_end_at(command, sink)?;
+    let (received, ended_ns) = to_the_end_at(command, Stream::Stdout, sink)?;
     let wall_ns = ended_ns - started_ns;
     let cpu_ns = children_cpu_ns().saturating_sub(cpu_before);
     let report = Report {
@@ -84,14 +90,17 @@ pub(crate) fn run_clocked_outside(
     Ok(Sample { report, received })
 }
 
-fn to_the_end(command: &mut Command, sink: Sink<'_>) -> Result<Received, Stopped> {
-    to_the_end_at(command, sink).map(|(received, _)| received)
-}
-
-/// Also gives the time at which the process had ended.
-fn to_the_end_at(command: &mut Command, sink: Sink<'_>) -> Result<(Received, u64), Stopped> {
-    let (stdout, end) = sink.split();
-    command.stdout(stdout).stderr(Stdio::piped());
+/// Runs it with one of its streams led into the sink; also gives the time at which it had ended.
+fn to_the_end_at(
+    command: &mut Command,
+    stream: Stream,
+    sink: Sink<'_>,
+) -> Result<(Received, u64), Stopped> {
+    let (measured, end) = sink.split();
+    match stream {
+        Stream::Stdout => command.stdout(measured).stderr(Stdio::piped()),
+        Stream::Stderr => command.stderr(measured).stdout(Stdio::piped()),
+    };
     // A user's wish for one of his programs is none for ours.
     for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
         command.env_remove(name);
@@ -136,10 +145,11 @@ fn cause(line: &str) -> String {
     own.map_or(line, |(_, cause)| cause).to_owned()
 }
 
-/// Waits until the child has closed its stderr, which it does when it ends, and gives what it said
-/// there. Waiting for the descriptor rather than the process lets an interruption end it.
+/// Waits until the child has closed the stream that is not measured, which it does when it ends, and
+/// gives what it said there. Waiting for the descriptor rather than the process lets an interruption end it.
 fn wait(child: &mut Child) -> Result<String, Stopped> {
-    let Some(mut stderr) = child.stderr.take() else {
+    let stderr = child.stderr.take().map(OwnedFd::from);
+    let Some(other) = stderr.or_else(|| child.stdout.take().map(OwnedFd::from)) else {
         return Ok(String::new());
     };
     let started = Instant::now();
@@ -159,13 +169,12 @@ fn wait(child: &mut Child) -> Result<String, Stopped> {
                 LIMIT.as_secs()
             )));
         }
-        let descriptor = stderr.as_fd();
-        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&tick)) {
+        match poll(&mut [PollFd::new(&other, PollFlags::IN)], Some(&tick)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => continue,
             Ok(_) => {}
             Err(error) => return Err(io::Error::from(error).into()),
         }
-        match io::Read::read(&mut stderr, &mut buffer)? {
+        match rustix::io::read(&other, &mut buffer).map_err(io::Error::from)? {
             0 => return Ok(String::from_utf8_lossy(&said).into_owned()),
             length => said.extend_from_slice(&buffer[..length]),
         }

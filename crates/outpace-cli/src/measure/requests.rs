@@ -27,6 +27,7 @@ use crate::destination::reader::{Received, Release, Wanted};
 use crate::destination::venue::{Scratch, Venue};
 use crate::experiments::Experiment;
 use crate::experiments::server::{FED, FED_LIKE, PUBLISHED, SILENT, request_of};
+use crate::fps::canvas::Stream;
 
 /// With one connection the figure measures how fast an idle processor wakes; so it comes second.
 const CONNECTIONS: [usize; 2] = [8, 1];
@@ -414,7 +415,7 @@ impl Series<'_> {
                 let stopped = load::ask(address, STOP).map_err(|error| error.to_string());
                 answers.and_then(|answers| stopped.map(|()| answers))
             });
-            let child = child::run(&mut command, sink, &self.report);
+            let child = child::run(&mut command, Stream::Stdout, sink, &self.report);
             let answers = load
                 .join()
                 .unwrap_or_else(|_| Err("the load panicked".to_owned()));

@@ -41,6 +41,12 @@ pub(crate) struct Row {
     /// From the first message to the arrival of the last byte at the reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delivered_ns: Option<Spread>,
+    /// Time in those system calls, where the rung clocks them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) write_ns: Option<Spread>,
+    /// What a sampling profiler counts in the published time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) profiler_samples: Option<ProfilerSamples>,
     /// System calls that write, in the middle one of the runs.
     pub(crate) writes: Option<u64>,
     /// How often, in a thousand messages, the reader had to see one torn: reads that ended within
@@ -112,6 +118,13 @@ pub(crate) struct Latency {
 pub(crate) struct Published {
     pub(crate) seconds: f64,
     pub(crate) messages: u64,
+}
+
+/// Samples that a profiler takes of a thread while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProfilerSamples {
+    pub(crate) measured: u64,
+    pub(crate) published: Option<u64>,
 }
 
 /// When a text reached the reader.

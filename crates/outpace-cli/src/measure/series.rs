@@ -2,19 +2,22 @@
 //! rounds so that whatever disturbs the machine disturbs all of them alike.
 
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use super::arrivals::arrivals;
 use super::check::{Check, length};
 use super::child::{self, Sample, Stopped};
 use super::contestant::Contestant;
-use super::rows::{Published, Row};
+use super::rows::{ProfilerSamples, Published, Row};
 use super::stats::{self, Ratio, Spread};
 use super::{figures, interrupt, requests};
 use crate::destination::reader::Wanted;
 use crate::destination::venue::{Scratch, Size, Venue};
 use crate::destination::{Destination, Pace};
-use crate::experiments::{Experiment, Method, Origin};
+use crate::experiments::{Experiment, Method, Origin, calls};
+use crate::fps::canvas::Stream;
+use crate::trace;
 
 /// How much to measure.
 #[derive(Debug, Clone)]
@@ -27,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) messages: Option<u64>,
     /// Between the steps of an experiment about when text appears.
     pub(crate) pause: Duration,
+    /// How long a run is when the time decides.
+    pub(crate) time: Duration,
     pub(crate) size: Size,
     /// As short as makes sense.
     pub(crate) brief: bool,
@@ -142,6 +147,9 @@ impl<'a> Entry<'a> {
             _ => None,
         };
         let clocked = experiment.method != Method::Arrival;
+        if experiment.method == Method::Timed {
+            return Some(self.timed_row(experiment, to));
+        }
         Some(Row {
             experiment: experiment.name.to_owned(),
             rung: self.contestant.name.clone(),
@@ -168,6 +176,51 @@ impl<'a> Entry<'a> {
             fails_as_published: self.fails_as_published.clone(),
             ..Row::default()
         })
+    }
+
+    /// Every run has as many messages as there was time for; the times are of as many as the median run
+    /// had.
+    fn timed_row(&self, experiment: &Experiment, to: &Destination) -> Row {
+        let noted = |name: &'static str| {
+            move |sample: &Sample| sample.report.notes.get(name).copied().unwrap_or(0)
+        };
+        let median = |value: &dyn Fn(&Sample) -> u64| {
+            stats::median(&self.samples.iter().map(value).collect::<Vec<_>>())
+        };
+        let messages = median(&noted("messages"));
+        let scaled = |value: &dyn Fn(&Sample) -> u64| -> Vec<u64> {
+            let of_median = |sample: &Sample| {
+                let own = noted("messages")(sample).max(1);
+                (value(sample) as f64 * messages as f64 / own as f64) as u64
+            };
+            self.samples.iter().map(of_median).collect()
+        };
+        let walls = scaled(&|sample| sample.report.wall_ns);
+        let ran = !self.samples.is_empty();
+        Row {
+            experiment: experiment.name.to_owned(),
+            rung: self.contestant.name.clone(),
+            to: to.to_string(),
+            messages,
+            bytes: stats::median(&scaled(&noted("bytes"))),
+            runs: self.samples.len() as u64,
+            wall_ns: Spread::of(walls.iter().copied()),
+            caller_ns: Spread::of(walls.iter().copied()),
+            cpu_ns: Spread::of(scaled(&|sample| sample.report.cpu_ns)),
+            write_ns: Spread::of(scaled(&noted("write_ns"))),
+            writes: ran.then(|| stats::median(&scaled(&noted("write_calls")))),
+            profiler_samples: ran.then(|| ProfilerSamples {
+                measured: median(&|sample| {
+                    calls::samples(sample.report.cpu_ns, sample.report.wall_ns)
+                }),
+                published: calls::published_samples(self.contestant.rung.name),
+            }),
+            verified: self.verified,
+            samples: walls,
+            skipped: self.skipped.clone(),
+            failed: self.failed.clone(),
+            ..Row::default()
+        }
     }
 
     /// In a thousand messages; `None` where nobody saw the reads.
@@ -206,6 +259,8 @@ impl Series<'_> {
         let bytes = match self.experiment.method {
             Method::Process => length(self.experiment.message, 1) * self.messages,
             Method::Work | Method::Requests => length(self.experiment.message, self.messages),
+            // As many as were written.
+            Method::Timed => 0,
             Method::Arrival => length(self.experiment.message, 1),
         };
         let steps = (entries.len() * (rounds + 1)).max(1) as f64;
@@ -262,6 +317,8 @@ impl Series<'_> {
     ) -> Result<Sample, Stopped> {
         let pause = match self.experiment.method {
             Method::Arrival => self.plan.pause,
+            // To verify it, so many messages count, however long they take.
+            Method::Timed if wanted.check.is_none() => self.plan.time,
             _ => Duration::ZERO,
         };
         let each = if self.experiment.method == Method::Process {
@@ -272,7 +329,7 @@ impl Series<'_> {
         let mut command = contestant.command(each, pause).map_err(Stopped::Failed)?;
         let sink = venue.sink(wanted)?;
         if self.experiment.method != Method::Process {
-            return child::run(&mut command, sink, &self.report);
+            return child::run(&mut command, contestant.rung.stream, sink, &self.report);
         }
         let mut sum = child::run_clocked_outside(&mut command, sink)?;
         for _ in 1..messages {
@@ -302,7 +359,19 @@ impl Series<'_> {
             None => (self.to.clone(), &self.venue),
         };
         let order = entry.contestant.rung.order;
-        let check = Check::new(self.experiment.message, messages, order, to.is_terminal());
+        let (messages, check) = if self.experiment.method == Method::Timed {
+            match calls::expected(self.plan.size, PROVED_FRAMES) {
+                Ok(expected) => (PROVED_FRAMES, Check::of(expected)),
+                Err(error) => {
+                    entry.failed = Some(error.to_string());
+                    return;
+                }
+            }
+        } else {
+            let message = self.experiment.message;
+            let check = Check::new(message, messages, order, to.is_terminal());
+            (messages, check)
+        };
         let wanted = Wanted {
             check: Some(check),
             ..Wanted::default()
@@ -332,6 +401,9 @@ impl Series<'_> {
     fn suitable_messages(&self, entries: &mut [Entry<'_>]) -> u64 {
         if self.experiment.method == Method::Arrival {
             return 1;
+        }
+        if self.experiment.method == Method::Timed {
+            return self.plan.messages.unwrap_or(self.experiment.messages);
         }
         let most = match (self.experiment.method, self.to) {
             (Method::Process, _) => 20,
@@ -381,6 +453,31 @@ impl Series<'_> {
     }
 }
 
+/// A recording of one run, as a profile. It has as many markers as a megabyte holds.
+pub(crate) fn profile(
+    contestant: &Contestant,
+    to: &Destination,
+    plan: &Plan,
+) -> Result<String, String> {
+    const MARKERS: usize = 6_000;
+    let said = |error: std::io::Error| error.to_string();
+    let scratch = Scratch::new().map_err(said)?;
+    let venue = Venue::open(to, plan.size, &scratch)?;
+    let sink = venue.sink(Wanted::default()).map_err(said)?;
+    let mut command = contestant.command(plan.messages.unwrap_or(0), plan.time)?;
+    let (measured, end) = sink.split();
+    match contestant.rung.stream {
+        Stream::Stdout => command.stdout(measured),
+        Stream::Stderr => command.stderr(measured).stdout(Stdio::null()),
+    };
+    let profile = trace::profile_of(command, MARKERS).map_err(said)?;
+    end.finish().map_err(said)?;
+    serde_json::to_string(&profile).map_err(|error| error.to_string())
+}
+
+/// So many frames of an animation are compared.
+const PROVED_FRAMES: u64 = 3;
+
 /// Fewer would measure the first write and the start of a thread rather than messages.
 fn least_messages(to: &Destination) -> u64 {
     match to {
@@ -407,10 +504,19 @@ pub(crate) fn compare(rows: &mut [Row], baseline: &str) {
         .iter()
         .filter(|row| figures::base_name(&row.rung) == baseline && !row.samples.is_empty())
         .min_by_key(|row| row.wall_ns.map(|wall| wall.median))
-        .map(|row| (row.rung.clone(), row.samples.clone()));
-    let Some((name, samples)) = best else { return };
+        .map(|row| (row.rung.clone(), row.samples.clone(), row.messages));
+    let Some((name, samples, messages)) = best else {
+        return;
+    };
     for row in rows.iter_mut().filter(|row| !row.samples.is_empty()) {
-        row.ratio = Ratio::paired(&row.samples, &samples);
+        // Where the time decides, not all have had the same number of messages.
+        let of_as_many = |wall: &u64| (*wall as f64 * messages as f64 / row.messages as f64) as u64;
+        let own: Vec<u64> = if row.messages == messages {
+            row.samples.clone()
+        } else {
+            row.samples.iter().map(of_as_many).collect()
+        };
+        row.ratio = Ratio::paired(&own, &samples);
         row.baseline = Some(name.clone());
     }
 }

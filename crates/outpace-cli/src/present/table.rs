@@ -71,7 +71,10 @@ pub(crate) fn table(experiment: &Experiment, to: &str, rows: &[Row]) -> Table {
         .collect();
     let mut table = match experiment.method {
         Method::Arrival => arrivals(experiment, &rows),
-        Method::Work | Method::Process => times_table(experiment, &rows),
+        Method::Work | Method::Process => {
+            times_table(experiment, &rows, &figures(experiment, &rows))
+        }
+        Method::Timed => times_table(experiment, &rows, &timed_figures(experiment)),
         Method::Requests => requests::table(experiment, &rows),
     };
     table.title = title(experiment, to, &rows);
@@ -118,9 +121,10 @@ struct Figure {
     cell: fn(&Row) -> Option<String>,
 }
 
-fn times_table(experiment: &Experiment, rows: &[&Row]) -> Table {
+/// The time of a message, and what it was spent on.
+fn figures(experiment: &Experiment, rows: &[&Row]) -> [Figure; 7] {
     let baseline = rows.iter().find_map(|row| row.baseline.clone());
-    let figures = [
+    [
         Figure {
             heading: format!("a {}", experiment.unit),
             expendable: 0,
@@ -172,7 +176,57 @@ fn times_table(experiment: &Experiment, rows: &[&Row]) -> Table {
                 ))
             },
         },
-    ];
+    ]
+}
+
+/// What a profiler shows of those that work for a time.
+fn timed_figures(experiment: &Experiment) -> [Figure; 8] {
+    let unit = experiment.unit;
+    [
+        Figure {
+            heading: format!("{unit}s"),
+            expendable: 4,
+            cell: |row| Some(grouped(row.messages)),
+        },
+        Figure {
+            heading: format!("a {unit}"),
+            expendable: 0,
+            cell: |row| row.wall_per_message().map(duration),
+        },
+        Figure {
+            heading: "in write".to_owned(),
+            expendable: 0,
+            cell: |row| row.per_message(row.write_ns).map(duration),
+        },
+        Figure {
+            heading: format!("writes/{unit}"),
+            expendable: 0,
+            cell: |row| Some(significant(row.writes? as f64 / row.messages.max(1) as f64)),
+        },
+        Figure {
+            heading: "writes".to_owned(),
+            expendable: 3,
+            cell: |row| row.writes.map(grouped),
+        },
+        Figure {
+            heading: format!("bytes/{unit}"),
+            expendable: 2,
+            cell: |row| Some(grouped(row.bytes / row.messages.max(1))),
+        },
+        Figure {
+            heading: "samples in 5 s".to_owned(),
+            expendable: 1,
+            cell: |row| Some(grouped(row.profiler_samples?.measured)),
+        },
+        Figure {
+            heading: "published".to_owned(),
+            expendable: 5,
+            cell: |row| row.profiler_samples?.published.map(grouped),
+        },
+    ]
+}
+
+fn times_table(experiment: &Experiment, rows: &[&Row], figures: &[Figure]) -> Table {
     let mut ranked: Vec<&&Row> = rows
         .iter()
         .filter(|row| row.wall_per_message().is_some() && row.failed.is_none())

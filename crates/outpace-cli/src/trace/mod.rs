@@ -11,9 +11,11 @@ mod findings;
 mod json;
 mod language;
 mod memory;
+mod observe;
 mod procfs;
 mod profile;
 mod report;
+mod stacks;
 mod tally;
 mod target;
 mod timeline;
@@ -23,16 +25,19 @@ mod watch;
 use crate::commands::Action;
 use crate::failure::{Failure, Outcome};
 use crate::process::ending::Ending;
-use crate::process::{clock, interrupts, signals};
+use crate::process::{interrupts, signals};
 use clap::Args;
-use exact::{Ledger, ptrace, tracepoints};
-use findings::{Calibrations, Elsewhere, Findings, Mode};
+use findings::Findings;
+use fxprof_processed_profile::Profile;
+use observe::Subject;
+use procfs::IoCounters;
+use stacks::Sample;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use timeline::Timeline;
+use timeline::{MOST_SPANS, Timeline};
 use verdict::Verdict;
 
 /// Tell whether a program is slowed by its output, and what would help
@@ -62,6 +67,9 @@ pub(crate) struct Trace {
     json: Option<PathBuf>,
 
     /// Write a profile for the Firefox Profiler (profiler.firefox.com) to this file
+    ///
+    /// A track for each stream with a marker for each write, byte counters, and call stacks where perf
+    /// is installed and allowed.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 
@@ -82,18 +90,18 @@ impl Action for Trace {
         let json = self.json.as_deref().map(create).transpose()?;
         let profile = self.profile.as_deref().map(create).transpose()?;
         let timeline = if profile.is_some() {
-            Timeline::recording()
+            Timeline::recording(MOST_SPANS)
         } else {
             Timeline::default()
         };
         interrupts::install();
-        let (findings, timeline) = self.observe(timeline)?;
+        let (findings, recorded) = self.observe(timeline)?;
         let verdict = Verdict::on(&findings);
         if let (Some(file), Some(path)) = (json, &self.json) {
             store(file, path, &json::value(&findings, &verdict))?;
         }
         if let (Some(file), Some(path)) = (profile, &self.profile) {
-            store(file, path, &profile::build(&findings, &timeline))?;
+            store(file, path, &recorded.profile(&findings))?;
         }
         io::stderr()
             .write_all(report::text(&findings, &verdict).as_bytes())
@@ -117,60 +125,26 @@ fn store(file: File, path: &Path, value: &impl serde::Serialize) -> Result<(), F
         .map_err(|error| Failure::failed(path.display(), error))
 }
 
-/// What one of the mechanisms gave, before it is judged.
-struct Observed {
-    root: i32,
-    mode: Mode,
-    ending: Option<Ending>,
-    streams: Vec<findings::Stream>,
-    elsewhere: Elsewhere,
-    overhead_ns: u64,
-    tree: Option<procfs::IoCounters>,
-    notes: Vec<String>,
-    timeline: Timeline,
-}
-
 impl Trace {
-    fn observe(&self, timeline: Timeline) -> Result<(Findings, Timeline), Failure> {
-        if let Some(process) = self.pid {
-            procfs::IoCounters::of(&process.to_string()).map_err(|error| {
-                Failure::failed(format!("process {process}"), error)
-                    .remedy("give the number of a running process of yours (or trace as root)")
-            })?;
-        }
-        let processor_before = processor_time(self.pid);
-        let began_ns = clock::now_ns();
-        let mut wall_ns = None;
-        let observed = if self.exact {
-            self.observe_exactly(timeline, &mut wall_ns)
-        } else {
-            self.observe_lightly(timeline, &mut wall_ns)
+    fn observe(&self, timeline: Timeline) -> Result<(Findings, Recorded), Failure> {
+        let (subject, command) = match self.pid {
+            Some(process) => {
+                IoCounters::of(&process.to_string()).map_err(|error| {
+                    Failure::failed(format!("process {process}"), error)
+                        .remedy("give the number of a running process of yours (or trace as root)")
+                })?;
+                let name = procfs::name(process).unwrap_or_default();
+                (Subject::Process(process), vec![name])
+            }
+            None => {
+                let words = self.command.iter();
+                let words = words.map(|word| word.to_string_lossy().into_owned());
+                (Subject::Program(self.child()), words.collect())
+            }
         };
-        let observed = observed.map_err(|error| self.cannot_start(&error))?;
-        let wall_ns = wall_ns.unwrap_or_else(|| clock::now_ns() - began_ns);
-        let processor = processor_time(self.pid);
-        let findings = Findings {
-            command: match self.pid {
-                Some(process) => vec![procfs::name(process).unwrap_or_default()],
-                None => self
-                    .command
-                    .iter()
-                    .map(|word| word.to_string_lossy().into_owned())
-                    .collect(),
-            },
-            root: observed.root,
-            mode: observed.mode,
-            ending: observed.ending,
-            wall_ns,
-            overhead_ns: observed.overhead_ns.min(wall_ns),
-            user_ns: processor.0.saturating_sub(processor_before.0),
-            system_ns: processor.1.saturating_sub(processor_before.1),
-            streams: observed.streams,
-            elsewhere: observed.elsewhere,
-            tree: observed.tree,
-            notes: observed.notes,
-        };
-        Ok((findings, observed.timeline))
+        let with_stacks = self.profile.is_some();
+        observe(subject, command, self.exact, timeline, with_stacks)
+            .map_err(|error| self.cannot_start(&error))
     }
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
@@ -191,134 +165,74 @@ impl Trace {
         signals::pass_mask_on(&mut command);
         command
     }
+}
 
-    fn observe_lightly(
-        &self,
-        timeline: Timeline,
-        wall_ns: &mut Option<u64>,
-    ) -> io::Result<Observed> {
-        let found = match self.pid {
-            Some(process) => watch::other(process, timeline)?,
-            None => {
-                rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-                let root = self.child().spawn()?.id() as i32;
-                watch::child(root, timeline)?
-            }
-        };
-        *wall_ns = Some(found.wall_ns);
-        let mut notes = Vec::new();
-        let seen: u64 = found
-            .processes
-            .iter()
-            .map(|process| process.own.write_calls)
-            .sum();
-        if let Some(tree) = found
-            .tree
-            .filter(|tree| tree.write_calls > seen + seen / 100 + 1)
-        {
-            notes.push(format!(
-                "{} of {} write calls were made by processes that ended before they were looked at",
-                tree.write_calls - seen,
-                tree.write_calls
-            ));
-        }
-        Ok(Observed {
-            root: found.root,
-            mode: Mode::Sampled { looks: found.looks },
-            ending: found.ending,
-            streams: findings::sampled(&found, &mut Calibrations::default()),
-            elsewhere: Elsewhere::default(),
-            overhead_ns: 0,
-            tree: found.tree,
-            notes,
-            timeline: found.timeline,
-        })
+/// What a profile is made of.
+struct Recorded {
+    timeline: Timeline,
+    samples: Vec<Sample>,
+}
+
+fn observe(
+    subject: Subject,
+    command: Vec<String>,
+    exact: bool,
+    timeline: Timeline,
+    with_stacks: bool,
+) -> io::Result<(Findings, Recorded)> {
+    let process = match subject {
+        Subject::Process(process) => Some(process),
+        Subject::Program(_) => None,
+    };
+    let before = processor_time(process);
+    let observed = if exact {
+        observe::exactly(subject, timeline, with_stacks)?
+    } else {
+        observe::lightly(subject, timeline, with_stacks)?
+    };
+    let after = processor_time(process);
+    let findings = Findings {
+        command,
+        root: observed.root,
+        mode: observed.mode,
+        ending: observed.ending,
+        wall_ns: observed.wall_ns,
+        overhead_ns: observed.overhead_ns.min(observed.wall_ns),
+        user_ns: after.0.saturating_sub(before.0),
+        system_ns: after.1.saturating_sub(before.1),
+        streams: observed.streams,
+        elsewhere: observed.elsewhere,
+        tree: observed.tree,
+        notes: observed.notes,
+    };
+    let recorded = Recorded {
+        timeline: observed.timeline,
+        samples: observed.samples,
+    };
+    Ok((findings, recorded))
+}
+
+/// Runs a program to its end and gives a profile of all its writes, of so many markers at most.
+pub(crate) fn profile_of(command: Command, most_spans: usize) -> io::Result<Profile> {
+    let program = Path::new(command.get_program()).file_name();
+    let words = program.into_iter().chain(command.get_args());
+    let words = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let timeline = Timeline::recording(most_spans);
+    let subject = Subject::Program(command);
+    let (findings, recorded) = observe(subject, words, true, timeline, true)?;
+    match findings.ending {
+        Some(Ending::Exited(0)) => Ok(recorded.profile(&findings)),
+        ending => Err(io::Error::other(
+            ending.map_or("it could not be watched".to_owned(), Ending::describe),
+        )),
     }
+}
 
-    fn observe_exactly(
-        &self,
-        timeline: Timeline,
-        wall_ns: &mut Option<u64>,
-    ) -> io::Result<Observed> {
-        let mut ledger = Ledger::with_timeline(timeline);
-        let began_ns = clock::now_ns();
-        let mut notes = vec!["writes through io_uring are not seen".to_owned()];
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-        let permission = tracepoints::Permission::check();
-        let (root, mode, ending, stopped_ns) = match &permission {
-            Ok(permission) => {
-                let outcome = match self.pid {
-                    Some(process) => tracepoints::attach(*permission, process, &mut ledger)?,
-                    None => tracepoints::run(*permission, self.child(), &mut ledger)?,
-                };
-                (
-                    outcome.root,
-                    Mode::Tracepoints { lost: outcome.lost },
-                    outcome.ending,
-                    0,
-                )
-            }
-            Err(refusal) => {
-                notes.push(format!(
-                    "tracepoints are not available here ({refusal}); as root, or with the capability CAP_PERFMON \
-                     and a readable /sys/kernel/tracing, tracing costs a hundredth of this"
-                ));
-                let outcome = match self.pid {
-                    Some(process) => ptrace::attach(process, &mut ledger)?,
-                    None => {
-                        notes.push(
-                            "setuid programs run without their privileges under ptrace".to_owned(),
-                        );
-                        ptrace::run(self.child(), &mut ledger)?
-                    }
-                };
-                (
-                    outcome.root,
-                    Mode::Ptrace,
-                    outcome.ending,
-                    outcome.stopped_ns,
-                )
-            }
-        };
-        let took_ns = clock::now_ns() - began_ns;
-        *wall_ns = Some(took_ns);
-        let (entries, timeline) = ledger.into_entries();
-        let calls: u64 = entries.iter().map(|entry| entry.tally.calls).sum();
-        let in_calls_ns: u64 = entries
-            .iter()
-            .map(|entry| entry.tally.durations_ns.sum())
-            .sum();
-        let call_ns = permission
-            .as_ref()
-            .map_or(0, |permission| permission.cost_of_a_call().unwrap_or(0));
-        let (streams, elsewhere) =
-            findings::exact(entries, mode, call_ns / 2, &mut Calibrations::default());
-        let overhead_ns = match mode {
-            Mode::Tracepoints { .. } => calls * call_ns,
-            // Half of a stop's cost lies inside the measured durations, as much again outside.
-            _ => {
-                2 * in_calls_ns
-                    .saturating_sub(streams.iter().map(findings::Stream::writing_ns).sum())
-                    + stopped_ns
-            }
-        };
-        // Never so much that less is left than the program needs by itself.
-        let own_ns = streams
-            .iter()
-            .map(findings::Stream::writing_ns)
-            .sum::<u64>()
-            + procfs::children_time().0;
-        Ok(Observed {
-            root,
-            mode,
-            ending,
-            streams,
-            elsewhere,
-            overhead_ns: overhead_ns.min(took_ns.saturating_sub(own_ns)),
-            tree: None,
-            notes,
-            timeline,
-        })
+impl Recorded {
+    fn profile(&self, findings: &Findings) -> Profile {
+        profile::build(findings, &self.timeline, &self.samples)
     }
 }
 

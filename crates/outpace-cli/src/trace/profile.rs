@@ -1,17 +1,20 @@
 //! `--profile`: the findings for the Firefox Profiler, in its processed format.
 //!
 //! A track for each stream of each thread, a marker for each write (or each stretch a thread was
-//! seen waiting in one), and a counter of bytes for each stream.
+//! seen waiting in one), a counter of bytes for each stream, and a track of call stacks for each thread
+//! that was seen running, where there are some.
 
 use super::findings::Findings;
-use super::timeline::{Span, Timeline, Track};
+use super::stacks::{self, Sample};
+use super::timeline::{Span, Timeline};
 use fxprof_processed_profile::{
-    CategoryColor, CategoryHandle, MarkerFieldFlags, MarkerFieldFormat, MarkerLocations,
-    MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, StaticSchemaMarker,
-    StaticSchemaMarkerField, StringHandle, Timestamp,
+    CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags,
+    MarkerFieldFormat, MarkerLocations, MarkerTiming, ProcessHandle, Profile, ReferenceTimestamp,
+    SamplingInterval, StaticSchemaMarker, StaticSchemaMarkerField, StringHandle, ThreadHandle,
+    Timestamp,
 };
-use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, SystemTime};
 
 /// A write call, or several.
 struct WriteMarker {
@@ -19,6 +22,7 @@ struct WriteMarker {
     category: CategoryHandle,
     bytes: u64,
     calls: u64,
+    in_calls_ns: u64,
 }
 
 impl StaticSchemaMarker for WriteMarker {
@@ -41,6 +45,12 @@ impl StaticSchemaMarker for WriteMarker {
             format: MarkerFieldFormat::Integer,
             flags: MarkerFieldFlags::empty(),
         },
+        StaticSchemaMarkerField {
+            key: "inCalls",
+            label: "Time in them",
+            format: MarkerFieldFormat::Duration,
+            flags: MarkerFieldFlags::empty(),
+        },
     ];
 
     fn name(&self, _profile: &mut Profile) -> StringHandle {
@@ -58,91 +68,204 @@ impl StaticSchemaMarker for WriteMarker {
     fn number_field_value(&self, field: u32) -> f64 {
         match field {
             0 => self.bytes as f64,
-            _ => self.calls as f64,
+            1 => self.calls as f64,
+            // Durations are in milliseconds.
+            _ => self.in_calls_ns as f64 / 1e6,
         }
     }
 }
 
 /// The whole profile.
-pub(crate) fn build(findings: &Findings, timeline: &Timeline) -> Profile {
-    let began_ns = timeline
+pub(crate) fn build(findings: &Findings, timeline: &Timeline, samples: &[Sample]) -> Profile {
+    let spans = timeline
         .tracks
         .values()
-        .flat_map(|track| track.spans.first())
+        .flat_map(|track| track.streams.values())
+        .flat_map(|spans| spans.first());
+    let began_ns = spans
         .map(|span| span.began_ns)
+        .chain(samples.iter().map(|sample| sample.time_ns))
         .min()
         .unwrap_or(0);
-    let name = findings.command.join(" ");
-    let start = SystemTime::now() - std::time::Duration::from_nanos(findings.wall_ns);
+    let start = SystemTime::now() - Duration::from_nanos(findings.wall_ns);
     let mut profile = Profile::new(
-        &name,
+        &findings.command.join(" "),
         ReferenceTimestamp::from(start),
-        SamplingInterval::from_millis(1),
+        SamplingInterval::from_hz(stacks::FREQUENCY as f32),
     );
     profile.set_os_name("Linux");
-    let category = profile.add_category("Output", CategoryColor::Orange);
-    let at = |ns: u64| Timestamp::from_nanos_since_reference(ns.saturating_sub(began_ns));
-    let end = at(began_ns + findings.wall_ns);
-    let mut by_process: BTreeMap<i32, Vec<(i32, &Track)>> = BTreeMap::new();
-    for (thread, track) in &timeline.tracks {
-        by_process
-            .entry(track.process)
-            .or_default()
-            .push((*thread, track));
-    }
-    if by_process.is_empty() {
-        // A profile without a thread does not load.
-        let process = profile.add_process(&name, findings.root as u32, at(began_ns));
-        profile.set_process_end_time(process, end);
-        profile.add_thread(process, findings.root as u32, at(began_ns), true);
-    }
-    for (process_id, mut tracks) in by_process {
-        tracks.sort_by_key(|(thread, _)| *thread);
-        let process = profile.add_process(&tracks[0].1.program, process_id as u32, at(began_ns));
-        profile.set_process_end_time(process, end);
-        let mut written: BTreeMap<i32, Vec<(u64, u64, u64)>> = BTreeMap::new();
-        for (thread, track) in tracks {
-            let mut streams: BTreeMap<i32, Vec<&Span>> = BTreeMap::new();
-            for span in &track.spans {
-                streams.entry(span.descriptor).or_default().push(span);
-                let amount = (span.ended_ns, span.bytes.unwrap_or(0), span.calls);
-                written.entry(span.descriptor).or_default().push(amount);
+    // What perf could name is named, and nothing else will be.
+    profile.set_symbolicated(true);
+    let builder = Builder {
+        output: profile.add_category("Output", CategoryColor::Orange),
+        program: profile.add_category("Program", CategoryColor::Blue),
+        kernel: profile.add_category("Kernel", CategoryColor::Red),
+        began_ns,
+        end: Timestamp::from_nanos_since_reference(findings.wall_ns),
+        profile,
+        processes: HashMap::new(),
+    };
+    builder.whole(findings, timeline, samples)
+}
+
+/// A profile in the making.
+struct Builder {
+    profile: Profile,
+    output: CategoryHandle,
+    program: CategoryHandle,
+    kernel: CategoryHandle,
+    began_ns: u64,
+    end: Timestamp,
+    processes: HashMap<i32, ProcessHandle>,
+}
+
+impl Builder {
+    fn whole(mut self, findings: &Findings, timeline: &Timeline, samples: &[Sample]) -> Profile {
+        let name = findings.command.first().map_or("", String::as_str);
+        let mut named: HashMap<i32, &str> = HashMap::from([(findings.root, name)]);
+        for track in timeline.tracks.values() {
+            named.insert(track.process, &track.program);
+        }
+        let mut threads: BTreeMap<(i32, i32), Vec<&Sample>> = BTreeMap::new();
+        for sample in samples {
+            let thread = (sample.process, sample.thread);
+            threads.entry(thread).or_default().push(sample);
+        }
+        if threads.is_empty() && timeline.tracks.is_empty() {
+            // A profile without a thread does not load.
+            threads.insert((findings.root, findings.root), Vec::new());
+        }
+        for ((process, thread), samples) in threads {
+            let program = named.get(&process).copied().unwrap_or("child");
+            self.stacks(process, thread, program, &samples);
+        }
+        let mut tracks: Vec<_> = timeline.tracks.iter().collect();
+        tracks.sort_by_key(|(thread, track)| (track.process, **thread));
+        let mut written: BTreeMap<(i32, i32), Vec<&Span>> = BTreeMap::new();
+        for (&thread, track) in tracks {
+            for (&descriptor, spans) in &track.streams {
+                self.stream(track.process, thread, &track.program, descriptor, spans);
+                let stream = (track.process, descriptor);
+                written.entry(stream).or_default().extend(spans);
             }
-            for (descriptor, spans) in streams {
-                let handle =
-                    profile.add_thread(process, thread as u32, at(spans[0].began_ns), false);
-                let stream = stream_name(descriptor);
-                profile.set_thread_name(handle, &format!("{stream} (thread {thread})"));
-                profile.set_thread_show_markers_in_timeline(handle, true);
-                profile.set_thread_end_time(handle, end);
-                for span in spans {
-                    let marker = WriteMarker {
-                        name: profile.intern_string(span.call),
-                        category,
-                        bytes: span.bytes.unwrap_or(0),
-                        calls: span.calls,
+        }
+        for ((process, descriptor), mut spans) in written {
+            spans.sort_unstable_by_key(|span| span.ended_ns);
+            self.counter(process, descriptor, &spans);
+        }
+        self.profile
+    }
+
+    fn at(&self, ns: u64) -> Timestamp {
+        Timestamp::from_nanos_since_reference(ns.saturating_sub(self.began_ns))
+    }
+
+    fn process(&mut self, process: i32, program: &str) -> ProcessHandle {
+        let (profile, start) = (&mut self.profile, Timestamp::from_nanos_since_reference(0));
+        let handle = self.processes.entry(process).or_insert_with(|| {
+            let handle = profile.add_process(program, process as u32, start);
+            profile.set_process_end_time(handle, self.end);
+            handle
+        });
+        *handle
+    }
+
+    fn thread(
+        &mut self,
+        process: i32,
+        thread: i32,
+        program: &str,
+        began_ns: u64,
+        is_main: bool,
+    ) -> ThreadHandle {
+        let process = self.process(process, program);
+        let start = self.at(began_ns);
+        let handle = self
+            .profile
+            .add_thread(process, thread as u32, start, is_main);
+        self.profile.set_thread_end_time(handle, self.end);
+        handle
+    }
+
+    /// What a thread was seen running.
+    fn stacks(&mut self, process: i32, thread: i32, program: &str, samples: &[&Sample]) {
+        let is_main = thread == process;
+        let handle = self.thread(process, thread, program, self.began_ns, is_main);
+        self.profile.set_thread_name(handle, program);
+        let interval = Duration::from_secs(1) / stacks::FREQUENCY;
+        for sample in samples {
+            let frames: Vec<FrameInfo> = sample
+                .frames
+                .iter()
+                .map(|frame| {
+                    let category = if frame.in_kernel {
+                        self.kernel
+                    } else {
+                        self.program
                     };
-                    let timing = MarkerTiming::Interval(at(span.began_ns), at(span.ended_ns));
-                    profile.add_marker(handle, timing, marker);
-                }
-            }
-        }
-        for (descriptor, mut amounts) in written {
-            amounts.sort_unstable();
-            let stream = stream_name(descriptor);
-            let counter = profile.add_counter(
-                process,
-                &stream,
-                "Bandwidth",
-                "Bytes written to this stream",
-            );
-            for (time_ns, bytes, calls) in amounts {
-                let calls = u32::try_from(calls).unwrap_or(u32::MAX);
-                profile.add_counter_sample(counter, at(time_ns), bytes as f64, calls);
-            }
+                    FrameInfo {
+                        frame: Frame::Label(self.profile.intern_string(&frame.name)),
+                        category_pair: category.into(),
+                        flags: FrameFlags::empty(),
+                    }
+                })
+                .collect();
+            let stack = self.profile.intern_stack_frames(handle, frames.into_iter());
+            let at = self.at(sample.time_ns);
+            let busy = CpuDelta::from(interval);
+            self.profile.add_sample(handle, at, stack, busy, 1);
         }
     }
-    profile
+
+    /// A marker for each span of a thread's writes to a stream.
+    fn stream(
+        &mut self,
+        process: i32,
+        thread: i32,
+        program: &str,
+        descriptor: i32,
+        spans: &[Span],
+    ) {
+        let began_ns = spans.first().map_or(self.began_ns, |span| span.began_ns);
+        let handle = self.thread(process, thread, program, began_ns, false);
+        let name = format!("{} (thread {thread})", stream_name(descriptor));
+        self.profile.set_thread_name(handle, &name);
+        self.profile
+            .set_thread_show_markers_in_timeline(handle, true);
+        for span in spans {
+            let marker = WriteMarker {
+                name: self.profile.intern_string(span.call),
+                category: self.output,
+                bytes: span.bytes.unwrap_or(0),
+                calls: span.calls,
+                in_calls_ns: span.in_calls_ns,
+            };
+            let timing = MarkerTiming::Interval(self.at(span.began_ns), self.at(span.ended_ns));
+            self.profile.add_marker(handle, timing, marker);
+        }
+    }
+
+    /// The bytes written to a stream, over time.
+    fn counter(&mut self, process: i32, descriptor: i32, spans: &[&Span]) {
+        let Some(&handle) = self.processes.get(&process) else {
+            return;
+        };
+        let counter = self.profile.add_counter(
+            handle,
+            &stream_name(descriptor),
+            "Bandwidth",
+            "Bytes written to this stream",
+        );
+        // A counter's first sample is where it starts from.
+        let start = Timestamp::from_nanos_since_reference(0);
+        self.profile.add_counter_sample(counter, start, 0.0, 0);
+        for span in spans {
+            let (at, bytes) = (self.at(span.ended_ns), span.bytes.unwrap_or(0));
+            let calls = u32::try_from(span.calls).unwrap_or(u32::MAX);
+            self.profile
+                .add_counter_sample(counter, at, bytes as f64, calls);
+        }
+    }
 }
 
 fn stream_name(descriptor: i32) -> String {

@@ -401,13 +401,14 @@ impl Watcher {
                 let span = Span {
                     began_ns: from_ns,
                     ended_ns: now_ns,
+                    in_calls_ns: since_ns,
                     call: call.name,
-                    descriptor,
                     bytes: None,
                     calls: u64::from(!same_call),
                 };
+                let program = &watched.program;
                 self.timeline
-                    .seen(watched.process, id, &watched.program, span);
+                    .add(watched.process, id, program, descriptor, span);
             }
             watched.threads = threads;
         }

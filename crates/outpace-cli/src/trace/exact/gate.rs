@@ -5,18 +5,18 @@ use std::io::{self, Read, Write};
 use std::process::Command;
 
 /// What the child waits for; dropped unopened, it never becomes the program.
-pub(super) struct Gate(io::PipeWriter);
+pub(in crate::trace) struct Gate(io::PipeWriter);
 
 impl Gate {
     /// Lets the child become the program.
-    pub(super) fn open(mut self) -> io::Result<()> {
+    pub(in crate::trace) fn open(mut self) -> io::Result<()> {
         self.0.write_all(b"!")
     }
 }
 
 /// Forks the child, holds it before its `exec`, and calls `watch` with its id on this thread. The
 /// start itself runs on another thread, because it ends only when the program has been let through.
-pub(super) fn start<T>(
+pub(in crate::trace) fn start<T>(
     mut command: Command,
     filter: Option<Vec<libc::sock_filter>>,
     watch: impl FnOnce(i32, Gate) -> io::Result<T>,

@@ -4,7 +4,7 @@
 //! `perf_event_open(2)`; and `ptrace(2)` with a seccomp filter that stops the program at the calls of
 //! the write family only. Both hand finished calls to a [`Ledger`].
 
-mod gate;
+pub(super) mod gate;
 mod ledger;
 pub(crate) mod ptrace;
 mod sys;
@@ -12,3 +12,18 @@ mod tails;
 pub(crate) mod tracepoints;
 
 pub(crate) use ledger::{Entry, Ledger};
+
+use super::findings::Mode;
+use crate::process::ending::Ending;
+
+/// How the watching ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) root: i32,
+    pub(crate) mode: Mode,
+    pub(crate) ending: Option<Ending>,
+    /// From the program's start, or ours if it ran already, to its end.
+    pub(crate) wall_ns: u64,
+    /// How long threads stood still at calls, because of us, all together.
+    pub(crate) stopped_ns: u64,
+}

@@ -1,10 +1,11 @@
 //! The mechanism that works for everybody: `ptrace`, stopping the program only at the calls of the
 //! write family by a seccomp filter, or at every call when it was running already.
 
-use super::{Ledger, sys};
+use super::{Ledger, Outcome, sys};
 use crate::process::ending::Ending;
 use crate::process::{clock, interrupts};
 use crate::trace::calls::{Call, WRITE_FAMILY, WriteCall};
+use crate::trace::findings::Mode;
 use crate::trace::{memory, procfs};
 use std::collections::HashMap;
 use std::fs;
@@ -36,16 +37,10 @@ struct Tracer<'a> {
     /// Calls are counted once the program has been started.
     started: bool,
     ending: Option<Ending>,
+    began_ns: u64,
+    /// When the program, without those it leaves behind, had ended.
+    ended_ns: Option<u64>,
     stopped_ns: u64,
-}
-
-/// What the tracing itself cost.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) ending: Option<Ending>,
-    /// How long threads stood still at calls, because of us, all together.
-    pub(crate) stopped_ns: u64,
-    pub(crate) root: i32,
 }
 
 /// How long to ask for the next stop before sleeping.
@@ -87,17 +82,19 @@ fn filter() -> Vec<libc::sock_filter> {
 }
 
 /// Runs a command under the tracer until it and its descendants have ended.
-pub(crate) fn run(command: Command, ledger: &mut Ledger) -> io::Result<Outcome> {
-    super::gate::start(command, Some(filter()), |root, open| {
+pub(crate) fn run(
+    command: Command,
+    ledger: &mut Ledger,
+    ready: &mut dyn FnMut(i32),
+) -> io::Result<Outcome> {
+    super::gate::start(command, Some(filter()), |root, gate| {
         sys::seize(root, OPTIONS)?;
         let mut tracer = Tracer::new(root, ledger, true);
-        open.open()?;
+        ready(root);
+        tracer.began_ns = clock::now_ns();
+        gate.open()?;
         tracer.run()?;
-        Ok(Outcome {
-            ending: tracer.ending,
-            stopped_ns: tracer.stopped_ns,
-            root,
-        })
+        Ok(tracer.outcome())
     })
 }
 
@@ -118,11 +115,7 @@ pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Outcome> {
     }
     tracer.run()?;
     // The kernel detaches what this thread still traces when the thread ends.
-    Ok(Outcome {
-        ending: tracer.ending,
-        stopped_ns: tracer.stopped_ns,
-        root,
-    })
+    Ok(tracer.outcome())
 }
 
 impl<'a> Tracer<'a> {
@@ -141,7 +134,20 @@ impl<'a> Tracer<'a> {
             root,
             started: false,
             ending: None,
+            began_ns: clock::now_ns(),
+            ended_ns: None,
             stopped_ns: 0,
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let ended_ns = self.ended_ns.unwrap_or_else(clock::now_ns);
+        Outcome {
+            root: self.root,
+            mode: Mode::Ptrace,
+            ending: self.ending,
+            wall_ns: ended_ns - self.began_ns,
+            stopped_ns: self.stopped_ns,
         }
     }
 
@@ -181,6 +187,7 @@ impl<'a> Tracer<'a> {
             self.threads.remove(&thread);
             if thread == self.root {
                 self.ending = Some(ending);
+                self.ended_ns = Some(clock::now_ns());
             }
             return Ok(());
         }

@@ -302,6 +302,10 @@ pub(super) struct Ring {
     size: usize,
 }
 
+// SAFETY: the mapping belongs to the process, not to a thread, and whoever has the ring is its only
+// reader.
+unsafe impl Send for Ring {}
+
 /// Byte offsets of the positions in `struct perf_event_mmap_page`.
 const DATA_HEAD: usize = 1024;
 const DATA_TAIL: usize = 1032;

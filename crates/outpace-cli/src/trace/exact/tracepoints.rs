@@ -3,12 +3,14 @@
 
 use super::gate::{self, Gate};
 use super::tails::Tails;
-use super::{Ledger, sys};
+use super::{Ledger, Outcome, sys};
 use crate::process::ending::Ending;
 use crate::process::{clock, interrupts};
 use crate::trace::calls::{Call, WRITE_FAMILY, WriteCall};
+use crate::trace::findings::Mode;
 use crate::trace::procfs;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::fs;
@@ -16,20 +18,20 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Command;
 
-/// The tracepoints' numbers: proof that this machine and user allow them.
-#[derive(Clone, Copy, Debug)]
+/// That this machine and user allow the tracepoints.
+#[derive(Debug)]
 pub(crate) struct Permission {
-    enter: u64,
-    exit: u64,
+    points: Points,
+    /// An event on each, never enabled: the last to leave a tracepoint waits for every processor, which
+    /// takes as long as thousands of calls.
+    held: [OwnedFd; 2],
 }
 
-/// How the watching ended.
+/// The tracepoints' numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outcome {
-    pub(crate) ending: Option<Ending>,
-    /// Records the ring had no room for.
-    pub(crate) lost: u64,
-    pub(crate) root: i32,
+struct Points {
+    enter: u64,
+    exit: u64,
 }
 
 /// Writes, watched and not, that tell what the watching costs.
@@ -75,23 +77,32 @@ impl Permission {
         let mounted = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
             .into_iter()
             .find_map(|at| Self::read(at).ok());
-        let permission = match mounted {
-            Some(permission) => permission,
+        let points = match mounted {
+            Some(points) => points,
             None => {
                 let detached = sys::open_tracefs()?;
                 Self::read(&format!("/proc/self/fd/{}", detached.as_raw_fd()))?
             }
         };
-        sys::open_event(&permission.attributes(permission.enter, 0), 0, -1)?;
-        Ok(permission)
+        let held = |tracepoint| {
+            let attributes = sys::Attributes {
+                flags: DISABLED,
+                ..attributes(tracepoint, 0)
+            };
+            sys::open_event(&attributes, 0, -1)
+        };
+        Ok(Self {
+            points,
+            held: [held(points.enter)?, held(points.exit)?],
+        })
     }
 
-    fn read(tracefs: &str) -> io::Result<Self> {
+    fn read(tracefs: &str) -> io::Result<Points> {
         let id = |name: &str| {
             let text = fs::read_to_string(format!("{tracefs}/events/raw_syscalls/{name}/id"))?;
             text.trim().parse().map_err(io::Error::other)
         };
-        Ok(Self {
+        Ok(Points {
             enter: id("sys_enter")?,
             exit: id("sys_exit")?,
         })
@@ -99,7 +110,7 @@ impl Permission {
 
     /// What a call costs a program more because it is watched: measured on this thread, with writes
     /// to the null device.
-    pub(crate) fn cost_of_a_call(self) -> io::Result<u64> {
+    pub(crate) fn cost_of_a_call(&self) -> io::Result<u64> {
         let null = fs::OpenOptions::new().write(true).open("/dev/null")?;
         let time_of = || -> io::Result<u64> {
             let began_ns = clock::now_ns();
@@ -109,27 +120,40 @@ impl Permission {
             Ok((clock::now_ns() - began_ns) / CALIBRATION_CALLS)
         };
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
-        let mut costs = Vec::new();
-        for _ in 0..CALIBRATION_TURNS {
-            let plain_ns = time_of()?;
-            let rings = Rings::open(self, &[thread], false)?;
-            let watched_ns = time_of()?;
-            drop(rings);
-            costs.push(watched_ns.saturating_sub(plain_ns));
-        }
-        Ok(costs.into_iter().min().unwrap_or(0))
+        let least = || -> io::Result<u64> {
+            let turns: io::Result<Vec<u64>> = (0..CALIBRATION_TURNS).map(|_| time_of()).collect();
+            Ok(turns?.into_iter().min().unwrap_or(0))
+        };
+        let plain_ns = least()?;
+        let rings = Rings::open(self.points, &[thread], false)?;
+        let watched_ns = least()?;
+        aside(rings);
+        Ok(watched_ns.saturating_sub(plain_ns))
     }
 
-    fn attributes(self, tracepoint: u64, more_flags: u64) -> sys::Attributes {
-        sys::Attributes {
-            kind: PERF_TYPE_TRACEPOINT,
-            config: tracepoint,
-            sample_period: 1,
-            sample_type: SAMPLE,
-            flags: DISABLED | INHERIT | WATERMARK | SAMPLE_ID_ALL | USE_CLOCK_ID | more_flags,
-            clock: libc::CLOCK_MONOTONIC,
-            ..Default::default()
-        }
+    /// Lets go of the tracepoints.
+    pub(crate) fn release(self) {
+        let [enter, exit] = self.held;
+        aside(enter);
+        aside(exit);
+    }
+}
+
+/// Drops something on another thread: closing an event may take as long as thousands of calls, and
+/// nobody needs to wait for it.
+fn aside(value: impl Send + 'static) {
+    std::thread::spawn(move || drop(value));
+}
+
+fn attributes(tracepoint: u64, more_flags: u64) -> sys::Attributes {
+    sys::Attributes {
+        kind: PERF_TYPE_TRACEPOINT,
+        config: tracepoint,
+        sample_period: 1,
+        sample_type: SAMPLE,
+        flags: DISABLED | INHERIT | WATERMARK | SAMPLE_ID_ALL | USE_CLOCK_ID | more_flags,
+        clock: libc::CLOCK_MONOTONIC,
+        ..Default::default()
     }
 }
 
@@ -141,7 +165,7 @@ struct Rings {
 }
 
 impl Rings {
-    fn open(permission: Permission, threads: &[i32], launched: bool) -> io::Result<Self> {
+    fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
         let wanted: Vec<String> = WRITE_FAMILY
             .iter()
             .map(|call| call.number)
@@ -158,11 +182,10 @@ impl Rings {
         for processor in online_processors()? {
             let mut ring_of: Option<usize> = None;
             for &thread in threads {
-                for (tracepoint, flags) in [
-                    (permission.enter, TASK | COMM | COMM_EXEC),
-                    (permission.exit, 0),
-                ] {
-                    let mut attributes = permission.attributes(tracepoint, flags | on_exec);
+                for (tracepoint, flags) in
+                    [(points.enter, TASK | COMM | COMM_EXEC), (points.exit, 0)]
+                {
+                    let mut attributes = attributes(tracepoint, flags | on_exec);
                     attributes.wakeup = (RING_SIZES[RING_SIZES.len() - 1] / 4) as u32;
                     let event = sys::open_event(&attributes, thread, processor)?;
                     sys::set_filter(&event, &filter)?;
@@ -192,10 +215,9 @@ impl Rings {
         rings.tails = Tails::load().ok().and_then(|tails| {
             // On an event of its own: one that is inherited would take the program along when the
             // first process that has inherited it ends.
-            let attributes = permission.attributes(permission.enter, 0);
             let alone = sys::Attributes {
                 flags: DISABLED,
-                ..attributes
+                ..attributes(points.enter, 0)
             };
             let event = sys::open_event(&alone, 0, -1).ok()?;
             tails.attach(&event).ok()?;
@@ -212,12 +234,14 @@ impl Rings {
         }
     }
 
-    /// Waits until a ring is a quarter full, or for a while.
-    fn wait(&self) {
+    /// Waits until a ring is a quarter full or the program has ended, or for a while.
+    fn wait(&self, program: Option<&OwnedFd>) {
         let mut waiting: Vec<PollFd<'_>> = self
             .rings
             .iter()
-            .map(|(event, _)| PollFd::new(event, PollFlags::IN))
+            .map(|(event, _)| event)
+            .chain(program)
+            .map(|event| PollFd::new(event, PollFlags::IN))
             .collect();
         // An error is an interruption, which the caller looks for anyway.
         let _ = poll(&mut waiting, Some(&PATIENCE));
@@ -277,7 +301,7 @@ impl Fields<'_> {
 }
 
 struct Reader {
-    permission: Permission,
+    points: Points,
     bytes: Vec<u8>,
     records: Vec<Record>,
     inside: HashMap<i32, (u64, i64, [u64; 6])>,
@@ -287,9 +311,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(permission: Permission) -> Self {
+    fn new(points: Points) -> Self {
         Self {
-            permission,
+            points,
             bytes: Vec::new(),
             records: Vec::new(),
             inside: HashMap::new(),
@@ -324,6 +348,27 @@ impl Reader {
         }
     }
 
+    /// Takes the last records.
+    fn finish(
+        mut self,
+        rings: Rings,
+        ledger: &mut Ledger,
+        root: i32,
+        ending: Option<Ending>,
+        wall_ns: u64,
+    ) -> Outcome {
+        self.drain(&rings, ledger, true);
+        rings.tell_line_ends(ledger);
+        aside(rings);
+        Outcome {
+            root,
+            mode: Mode::Tracepoints { lost: self.lost },
+            ending,
+            wall_ns,
+            stopped_ns: 0,
+        }
+    }
+
     fn split(&mut self, mut bytes: &[u8]) {
         while let Some((header, _)) = bytes.split_first_chunk::<8>() {
             let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
@@ -349,7 +394,7 @@ impl Reader {
                 let tracepoint = u64::from(u16::from_ne_bytes(fields.take()?));
                 fields.take::<6>()?;
                 let number = fields.long()? as i64;
-                let event = if tracepoint == self.permission.enter {
+                let event = if tracepoint == self.points.enter {
                     let mut arguments = [0; 6];
                     for argument in &mut arguments {
                         *argument = fields.long()?;
@@ -459,18 +504,22 @@ impl Reader {
 
 /// Runs a command and watches it and its descendants until it has ended.
 pub(crate) fn run(
-    permission: Permission,
+    permission: &Permission,
     command: Command,
     ledger: &mut Ledger,
+    ready: &mut dyn FnMut(i32),
 ) -> io::Result<Outcome> {
     gate::start(command, None, |root, gate: Gate| {
-        let rings = Rings::open(permission, &[root], true)?;
+        let rings = Rings::open(permission.points, &[root], true)?;
+        let program = end_of(root);
+        ready(root);
+        let began_ns = clock::now_ns();
         gate.open()?;
-        let mut reader = Reader::new(permission);
+        let mut reader = Reader::new(permission.points);
         let mut ending = None;
         // A program that could not be started is gone without an ending.
         while ending.is_none() && procfs::name(root).is_some() {
-            rings.wait();
+            rings.wait(program.as_ref());
             if reader.started {
                 // Before that, who starts the program waits for it himself.
                 ending = Ending::reap(root)?;
@@ -480,34 +529,33 @@ pub(crate) fn run(
                 interrupts::pass_on(signal, root);
             }
         }
-        reader.drain(&rings, ledger, true);
-        rings.tell_line_ends(ledger);
-        Ok(Outcome {
-            ending,
-            lost: reader.lost,
-            root,
-        })
+        let wall_ns = clock::now_ns() - began_ns;
+        Ok(reader.finish(rings, ledger, root, ending, wall_ns))
     })
+}
+
+/// What is readable once a process has ended.
+fn end_of(process: i32) -> Option<OwnedFd> {
+    let process = Pid::from_raw(process)?;
+    // Without it the end is noticed a little later.
+    pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
 /// Watches a process that is running already, until it ends or the user interrupts.
 pub(crate) fn attach(
-    permission: Permission,
+    permission: &Permission,
     root: i32,
     ledger: &mut Ledger,
 ) -> io::Result<Outcome> {
-    let rings = Rings::open(permission, &procfs::threads(root), false)?;
+    let began_ns = clock::now_ns();
+    let rings = Rings::open(permission.points, &procfs::threads(root), false)?;
+    let program = end_of(root);
     ledger.look_at(root);
-    let mut reader = Reader::new(permission);
+    let mut reader = Reader::new(permission.points);
     while procfs::name(root).is_some() && interrupts::take().is_none() {
-        rings.wait();
+        rings.wait(program.as_ref());
         reader.drain(&rings, ledger, false);
     }
-    reader.drain(&rings, ledger, true);
-    rings.tell_line_ends(ledger);
-    Ok(Outcome {
-        ending: None,
-        lost: reader.lost,
-        root,
-    })
+    let wall_ns = clock::now_ns() - began_ns;
+    Ok(reader.finish(rings, ledger, root, None, wall_ns))
 }
