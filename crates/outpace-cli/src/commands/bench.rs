@@ -231,7 +231,7 @@ impl Bench {
 fn weight(experiment: &Experiment) -> u32 {
     match experiment.method {
         Method::Requests => 3,
-        Method::Work | Method::Process | Method::Arrival => 1,
+        Method::Work | Method::Process | Method::Arrival | Method::Timed => 1,
     }
 }
 
