@@ -4,6 +4,7 @@ use outpace::{Buffering, Stream};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 /// A queue of bytes in front of a destination.
 pub(super) struct Outlet {
@@ -26,6 +27,16 @@ impl Outlet {
     /// Bytes queued and not yet accepted by the destination.
     pub(super) fn pending(&self) -> u64 {
         self.stream.stats().bytes_queued
+    }
+
+    /// Waits until everything queued has been accepted by the destination, but not for longer than so
+    /// long; returns whether it has.
+    pub(super) fn empties_within(&self, time: Duration) -> io::Result<bool> {
+        match self.stream.flush_until(Instant::now() + time) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns when everything queued has been accepted by the destination.

@@ -57,6 +57,7 @@ impl Relay {
     fn pump(&self) -> io::Result<()> {
         let mut buffer = vec![0; CHUNK];
         let mut lines = Lines::default();
+        let mut catching_up = CatchingUp::new();
         let (mut last, mut flood) = (Instant::now(), 0);
         loop {
             match self.wait_for_bytes(!lines.unfinished.is_empty())? {
@@ -69,7 +70,7 @@ impl Relay {
             }
             if self.may_splice
                 && lines.unfinished.is_empty()
-                && self.outlet.pending() == 0
+                && catching_up.has_caught_up(&self.outlet)?
                 && self.splice_through()?
             {
                 continue;
@@ -88,6 +89,7 @@ impl Relay {
                 lines.split(&buffer[..read], |line| self.outlet.send(line))?;
             } else {
                 self.outlet.send(&buffer[..read])?;
+                catching_up.queued += read as u64;
             }
             let now = Instant::now();
             flood = if now - last < FLOOD + NAP {
@@ -143,6 +145,55 @@ impl Relay {
             Err(Errno::INTR) => Ok(true),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Finding the way back from the queue to moving pages. A reader that paused for a moment has made the
+/// queue, and a program that never pauses would keep it full for ever, with two copies of every byte.
+/// When the reader is so fast that it needs but a moment for what is queued, that moment is waited for.
+struct CatchingUp {
+    /// Bytes given to the queue.
+    queued: u64,
+    /// When the reader's pace was last looked at, and how much it had taken by then.
+    looked: Instant,
+    taken: u64,
+}
+
+/// How often its pace is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// A reader of so many bytes a second is not what a program waits for: copying them takes as long.
+const FAST: f64 = 100e6;
+/// The longest that a program waits for it.
+const LONGEST_MOMENT: f64 = 1.0;
+
+impl CatchingUp {
+    fn new() -> Self {
+        Self {
+            queued: 0,
+            looked: Instant::now(),
+            taken: 0,
+        }
+    }
+
+    /// Whether nothing is queued, having waited for that if it is near.
+    fn has_caught_up(&mut self, outlet: &Outlet) -> io::Result<bool> {
+        let pending = outlet.pending();
+        if pending == 0 {
+            return Ok(true);
+        }
+        let elapsed = self.looked.elapsed();
+        if elapsed < LOOK_EVERY {
+            return Ok(false);
+        }
+        let taken = self.queued.saturating_sub(pending);
+        let pace = taken.saturating_sub(self.taken) as f64 / elapsed.as_secs_f64();
+        (self.looked, self.taken) = (Instant::now(), taken);
+        let moment = pending as f64 / pace.max(1.0);
+        if pace < FAST || moment > LONGEST_MOMENT {
+            return Ok(false);
+        }
+        // It may not be as fast as it was.
+        outlet.empties_within(Duration::from_secs_f64(2.0 * moment) + LOOK_EVERY)
     }
 }
 
