@@ -2,39 +2,20 @@
 
 mod scripted;
 
-use scripted::{Terminal, installed};
+use scripted::{Terminal, installed, scratch, wait_until};
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+/// `outpace run` with its output in pipes.
 fn outpace(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_outpace"));
+    let mut command = scripted::outpace("run");
     command
-        .arg("run")
         .args(arguments)
-        .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .stdout(Stdio::piped());
     command
-}
-
-fn scratch(name: &str) -> PathBuf {
-    let directory = std::env::temp_dir().join(format!("outpace-run-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    directory.join(name)
-}
-
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "{what} never came"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Bytes without a pattern, the same every time.

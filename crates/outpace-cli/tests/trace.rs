@@ -5,36 +5,22 @@ mod profiler;
 mod scripted;
 
 use corpus::Program;
-use scripted::{Terminal, installed};
+use scripted::{Terminal, installed, scratch, text};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn scratch(name: &str) -> PathBuf {
-    let directory = std::env::temp_dir().join(format!("outpace-trace-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    directory.join(name)
-}
-
 fn outpace(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_outpace"));
-    command
-        .arg("trace")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .env_remove("PYTHONUNBUFFERED");
+    let mut command = scripted::outpace("trace");
+    command.args(arguments).env_remove("PYTHONUNBUFFERED");
     command
 }
 
 fn run(arguments: &[&str]) -> Output {
     outpace(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn json(path: &Path) -> Value {
@@ -273,27 +259,6 @@ fn the_exact_mode_counts_what_strace_counts() {
     }
 }
 
-/// Runs `outpace` without the privileges that tracepoints need, where it has them.
-fn without_privileges(arguments: &[&str]) -> Option<Output> {
-    let mut command = Command::new("setpriv");
-    if !installed("setpriv") {
-        return None;
-    }
-    command.args([
-        "--bounding-set=-all",
-        "--inh-caps=-all",
-        env!("CARGO_BIN_EXE_outpace"),
-        "trace",
-    ]);
-    Some(
-        command
-            .args(arguments)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap(),
-    )
-}
-
 #[test]
 fn without_privileges_ptrace_counts_the_same_and_says_so() {
     let command = "seq 300; for i in 1 2 3; do /bin/echo $i; done; kill -9 $$";
@@ -310,9 +275,11 @@ fn without_privileges_ptrace_counts_the_same_and_says_so() {
         "-c",
         command,
     ];
-    let Some(output) = without_privileges(&arguments) else {
+    if !installed("setpriv") {
         return;
-    };
+    }
+    let mut command = scripted::without_privileges("trace");
+    let output = command.args(arguments).output().unwrap();
     let found = json(&file);
     assert_eq!(found["mode"], "ptrace", "{}", text(&output.stderr));
     assert_eq!(output.status.signal(), Some(9));
@@ -347,11 +314,12 @@ fn the_default_mode_has_the_counts_of_the_kernel() {
 
 #[test]
 fn a_slow_reader_is_named_as_the_limit() {
+    let slow = scratch("slow");
     let script = format!(
         "{} trace -- sh -c 'head -c 400000 /dev/zero' 2>{} | (while head -c 20000 >/dev/null; do sleep 0.05; \
          test -n \"$(head -c 1 | tr '\\0' x)\" || break; done)",
         env!("CARGO_BIN_EXE_outpace"),
-        scratch("slow").display()
+        slow.display()
     );
     assert!(
         Command::new("bash")
@@ -360,7 +328,7 @@ fn a_slow_reader_is_named_as_the_limit() {
             .unwrap()
             .success()
     );
-    let report = std::fs::read_to_string(scratch("slow")).unwrap();
+    let report = std::fs::read_to_string(&slow).unwrap();
     assert!(report.starts_with("Output is the problem: "), "{report}");
     assert!(report.contains("The limit is the reader"), "{report}");
     assert!(report.contains("outpace run -- "), "{report}");

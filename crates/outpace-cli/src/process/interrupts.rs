@@ -48,8 +48,8 @@ pub(crate) fn pass_on(signal: i32, child: i32) {
     }
 }
 
-/// Sleeps for a while, or until a child ends or a signal arrives.
-pub(crate) fn sleep(pause: std::time::Duration) {
+/// Sleeps for a while, or until a child ends or a signal arrives; returns whether a child has ended.
+pub(crate) fn sleep(pause: std::time::Duration) -> bool {
     let pause = libc::timespec {
         tv_sec: pause.as_secs() as libc::time_t,
         tv_nsec: pause.subsec_nanos().into(),
@@ -63,6 +63,6 @@ pub(crate) fn sleep(pause: std::time::Duration) {
             &raw const child_ended,
             std::ptr::null_mut(),
             &raw const pause,
-        );
+        ) == libc::SIGCHLD
     }
 }

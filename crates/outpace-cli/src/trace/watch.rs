@@ -19,12 +19,44 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Pause between two looks: short at first, so that short programs are seen, then longer.
-const PAUSE_AT_FIRST: Duration = Duration::from_millis(1);
-const PAUSE_LATER: Duration = Duration::from_millis(4);
+/// Something done again and again, so seldom that it takes but a small part of a processor: what it
+/// watches should not feel it.
+struct Rhythm {
+    /// The shortest time from one to the next; in the beginning, so that short programs are seen, and
+    /// later.
+    at_first_ns: u64,
+    later_ns: u64,
+    due_ns: u64,
+}
+
+/// One part in so many of a processor goes into it.
+const PART: u64 = 150;
 const AT_FIRST_NS: u64 = 500_000_000;
-/// New threads, children and programs are looked for this often once the start is over.
-const SEARCH_EVERY_NS: u64 = 20_000_000;
+/// The start-up of a program is looked at closely, whatever that costs.
+const START_NS: u64 = 10_000_000;
+/// However much one takes, the next is not later than this.
+const LONGEST_NS: u64 = 100_000_000;
+
+impl Rhythm {
+    fn new(at_first_ns: u64, later_ns: u64) -> Self {
+        Self {
+            at_first_ns,
+            later_ns,
+            due_ns: 0,
+        }
+    }
+
+    /// It was done, which took so much processor time, so long after the beginning.
+    fn took(&mut self, processor_ns: u64, since_ns: u64, now_ns: u64) {
+        let pause_ns = match since_ns {
+            0..START_NS => self.at_first_ns,
+            START_NS..AT_FIRST_NS => (processor_ns * PART).max(self.at_first_ns),
+            AT_FIRST_NS.. => (processor_ns * PART).max(self.later_ns),
+        };
+        self.due_ns = now_ns + pause_ns.min(LONGEST_NS);
+    }
+}
+
 /// A program that starts this many threads is sampled in part.
 const MOST_THREADS: usize = 256;
 
@@ -186,17 +218,28 @@ impl Watcher {
 
     fn watch(mut self) -> io::Result<Found> {
         let began_ns = self.last_look_ns;
-        let mut searched_ns = 0;
         let mut ending = None;
+        let mut child_ended = true;
+        // New threads, children and programs are looked for; then what each thread is in.
+        let mut searches = Rhythm::new(1_000_000, 20_000_000);
+        let mut looks = Rhythm::new(1_000_000, 4_000_000);
+        let mut spent_ns = clock::thread_ns();
         loop {
             let now_ns = clock::now_ns();
-            let at_first = now_ns - began_ns < AT_FIRST_NS;
-            if at_first || now_ns - searched_ns >= SEARCH_EVERY_NS {
+            if now_ns >= searches.due_ns {
+                let before_ns = clock::thread_ns();
                 self.search(now_ns);
-                searched_ns = now_ns;
+                let took_ns = clock::thread_ns() - before_ns;
+                searches.took(took_ns, now_ns - began_ns, now_ns);
+                spent_ns += took_ns;
             }
-            self.look(now_ns);
-            if self.launched {
+            if now_ns >= looks.due_ns {
+                self.look(now_ns);
+                // With all that has been done since the last one, waking up among it.
+                let before_ns = std::mem::replace(&mut spent_ns, clock::thread_ns());
+                looks.took(spent_ns - before_ns, now_ns - began_ns, now_ns);
+            }
+            if self.launched && child_ended {
                 ending = self.reap()?;
             }
             let over = if self.launched {
@@ -213,11 +256,10 @@ impl Watcher {
                 }
                 interrupts::pass_on(signal, self.root);
             }
-            self.pause(if at_first {
-                PAUSE_AT_FIRST
-            } else {
-                PAUSE_LATER
-            });
+            // Until the next is due, or a signal (a child's end among them) arrives.
+            let due_ns = searches.due_ns.min(looks.due_ns);
+            let pause_ns = due_ns.saturating_sub(clock::now_ns());
+            child_ended = interrupts::sleep(Duration::from_nanos(pause_ns));
         }
         let wall_ns = clock::now_ns() - began_ns;
         self.ended.extend(self.alive.into_values());
@@ -231,11 +273,6 @@ impl Watcher {
             tree: None,
             timeline: self.timeline,
         })
-    }
-
-    /// Sleeps until the next look is due, or a signal (a child's end among them) arrives.
-    fn pause(&self, pause: Duration) {
-        interrupts::sleep(pause);
     }
 
     /// Looks for new processes and threads, and reads the counters.

@@ -1,5 +1,8 @@
 //! The corpus of small programs in `bench/corpus`: built on first use, skipped aloud without its tools.
 
+// Several test programs share this, and none uses all of it.
+#![allow(dead_code)]
+
 use super::scripted::installed;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! A terminal that a test types on and reads from: a pseudoterminal with `outpace` on it.
+//! What the tests of `run` and `trace` share: the program, files of their own, waiting, and a terminal that
+//! a test types on and reads from, which is a pseudoterminal with `outpace` on it.
 // Several test programs share this, and none uses all of it.
 #![allow(dead_code)]
 
@@ -8,12 +9,72 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Nothing that a test waits for takes this long.
-const LIMIT: Duration = Duration::from_secs(60);
+/// Nothing that a test waits for takes this long, on a machine that does other things as well.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A subcommand of the program under test.
+pub(crate) fn outpace(subcommand: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_outpace"));
+    command.arg(subcommand).stdin(Stdio::null());
+    command
+}
+
+/// The same without the privileges of the superuser.
+pub(crate) fn without_privileges(subcommand: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--bounding-set=-all", "--inh-caps=-all"])
+        .args([env!("CARGO_BIN_EXE_outpace"), subcommand])
+        .stdin(Stdio::null());
+    command
+}
+
+/// A file of this test program's own; what a test leaves there, the next run overwrites.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program.file_stem().unwrap());
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join(name);
+    let _ = std::fs::remove_file(&file);
+    file
+}
+
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < LIMIT, "{what} never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A pseudoterminal: our side, the program's side.
+pub(crate) fn open_terminal(columns: u16, rows: u16) -> (OwnedFd, OwnedFd) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = openpt(flags).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let theirs = ioctl_tiocgptpeer(&ours, flags).unwrap();
+    tcsetwinsize(&ours, size(columns, rows)).unwrap();
+    (ours, theirs)
+}
+
+fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    }
+}
 
 /// What the terminal has shown so far, and whether more may come.
 #[derive(Default)]
@@ -36,21 +97,7 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts a command, 80 columns by 24 rows; a stalled terminal reads nothing until told to.
     pub(crate) fn start(program: &str, arguments: &[&str], stalled: bool) -> Self {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let ours = openpt(flags).unwrap();
-        grantpt(&ours).unwrap();
-        unlockpt(&ours).unwrap();
-        let theirs = ioctl_tiocgptpeer(&ours, flags).unwrap();
-        tcsetwinsize(
-            &ours,
-            Winsize {
-                ws_row: 24,
-                ws_col: 80,
-                ws_xpixel: 0,
-                ws_ypixel: 0,
-            },
-        )
-        .unwrap();
+        let (ours, theirs) = open_terminal(80, 24);
         let side = || Stdio::from(theirs.try_clone().unwrap());
         // `setsid --ctty` makes its stdin the controlling terminal of a new session. A shell that runs
         // the tests in the background may have taken Ctrl-C from them.
@@ -175,13 +222,7 @@ impl Terminal {
     }
 
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
-        let size = Winsize {
-            ws_row: rows,
-            ws_col: columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        tcsetwinsize(&self.program_side, size).unwrap();
+        tcsetwinsize(&self.program_side, size(columns, rows)).unwrap();
     }
 
     /// The terminal's settings, in words.
