@@ -42,6 +42,8 @@ const FLOOD: Duration = Duration::from_micros(200);
 const NAP: Duration = Duration::from_micros(300);
 /// A read this large needs no encouragement.
 const LARGE_READ: usize = 2 << 10;
+/// How long a terminal that reads takes to accept a little.
+const AT_ONCE: Duration = Duration::from_micros(100);
 /// In a flood for this long before the first nap: an answer to a key never waits for one.
 const FLOOD_READS: u32 = 8;
 
@@ -97,7 +99,10 @@ impl Relay {
             } else {
                 0
             };
-            if flood >= FLOOD_READS && read < LARGE_READ {
+            if flood < FLOOD_READS {
+                // In a burst the queue is emptied every few milliseconds, which an answer to a key feels.
+                self.outlet.empties_within(AT_ONCE)?;
+            } else if read < LARGE_READ {
                 std::thread::sleep(NAP);
             }
             last = now;
