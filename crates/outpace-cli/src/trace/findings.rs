@@ -55,7 +55,7 @@ impl Descriptors {
             Self::One(other) => format!("descriptor {other}"),
             Self::Both => "stdout and stderr".to_owned(),
             Self::Either => "stdout or stderr".to_owned(),
-            Self::Any => "any descriptor".to_owned(),
+            Self::Any => "stdout, stderr or a file".to_owned(),
         }
     }
 }
@@ -152,6 +152,8 @@ impl Calibrations {
 /// A system call that reads, a page fault: what the kernel's time is spent on besides writing.
 const READ_NS: u64 = 200;
 const FAULT_NS: u64 = 400;
+/// Processor time is counted in ticks of this length.
+const TICK_NS: u64 = 10_000_000;
 
 /// The streams of the default mode.
 pub(crate) fn sampled(found: &Found, calibrations: &mut Calibrations) -> Vec<Stream> {
@@ -207,7 +209,7 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
         .system_ns
         .saturating_sub(other_ns)
         .clamp(least_ns, most_ns)
-        .min(usage.user_ns + usage.system_ns);
+        .min(usage.user_ns + usage.system_ns + TICK_NS);
     let mut tally = CallTally::default();
     let mut main_waiting_ns = waiting_ns;
     let mut streams = Vec::new();

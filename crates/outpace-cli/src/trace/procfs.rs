@@ -182,6 +182,19 @@ pub(crate) fn is_written(process: i32, descriptor: i32) -> bool {
     flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
 }
 
+/// Whether a descriptor is the end of a pipe of which the process has the other end, too: how threads
+/// of one wake one another.
+pub(crate) fn is_read_by_itself(process: i32, descriptor: i32, descriptors: &[i32]) -> bool {
+    let link = |descriptor: i32| fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok();
+    let Some(pipe) = link(descriptor).filter(|path| path.to_string_lossy().starts_with("pipe:"))
+    else {
+        return false;
+    };
+    descriptors
+        .iter()
+        .any(|&other| other != descriptor && link(other).as_ref() == Some(&pipe))
+}
+
 /// Children of this process that have ended and wait to be reaped.
 pub(crate) fn ended_children() -> Vec<i32> {
     let ours = std::process::id() as i32;

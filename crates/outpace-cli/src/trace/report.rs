@@ -23,8 +23,15 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
         }
     }
     text.push('\n');
-    for stream in &findings.streams {
+    let (shown, rest): (Vec<&Stream>, Vec<&Stream>) = findings
+        .streams
+        .iter()
+        .partition(|stream| matters(stream, findings));
+    for stream in shown {
         stream_figures(&mut text, stream, findings);
+    }
+    if !rest.is_empty() {
+        line(&mut text, 0, &in_sum(&rest));
     }
     if findings.elsewhere.calls > 0 {
         let elsewhere = findings.elsewhere;
@@ -42,8 +49,8 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
     let processor = format!(
         "{} wall, {} user, {} system",
         duration(findings.wall_ns as f64),
-        duration(findings.user_ns as f64),
-        duration(findings.system_ns as f64)
+        ticks(findings.user_ns),
+        ticks(findings.system_ns)
     );
     line(
         &mut text,
@@ -66,6 +73,51 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
     text
 }
 
+/// Whether a stream is worth lines of its own: a hundredth of the time, a tenth of the calls, or most of
+/// them.
+fn matters(stream: &Stream, findings: &Findings) -> bool {
+    let calls: u64 = findings.streams.iter().map(|stream| stream.calls).sum();
+    let most = findings.streams.iter().map(|stream| stream.calls).max();
+    stream.writing_ns() * 100 >= findings.wall_ns
+        || stream.calls * 10 >= calls
+        || Some(stream.calls) == most
+}
+
+/// One line for the streams that do not matter.
+fn in_sum(streams: &[&Stream]) -> String {
+    let mut programs: Vec<&str> = streams.iter().map(|stream| &*stream.program).collect();
+    programs.sort_unstable();
+    programs.dedup();
+    let sum = |part: fn(&Stream) -> u64| streams.iter().map(|stream| part(stream)).sum::<u64>();
+    format!(
+        "{} more stream{} ({}): {} write calls, {} bytes, {} (--json lists them)",
+        streams.len(),
+        if streams.len() == 1 { "" } else { "s" },
+        programs.join(", "),
+        grouped(sum(|stream| stream.calls)),
+        grouped(sum(|stream| stream.bytes)),
+        time(sum(Stream::writing_ns)),
+    )
+}
+
+/// A time, or that there was none.
+fn time(ns: u64) -> String {
+    if ns == 0 {
+        "no time".to_owned()
+    } else {
+        duration(ns as f64)
+    }
+}
+
+/// Processor time, which the kernel counts in ticks.
+fn ticks(ns: u64) -> String {
+    if ns == 0 {
+        "under 10 ms".to_owned()
+    } else {
+        duration(ns as f64)
+    }
+}
+
 fn line(text: &mut String, indent: usize, content: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{:indent$}{content}", "");
@@ -77,7 +129,7 @@ fn mode_line(findings: &Findings) -> String {
         Mode::Tracepoints { lost: 0 } => {
             format!(
                 "every call, by tracepoints (they cost it about {})",
-                duration(findings.overhead_ns as f64)
+                time(findings.overhead_ns)
             )
         }
         Mode::Tracepoints { lost } => {
@@ -88,7 +140,7 @@ fn mode_line(findings: &Findings) -> String {
         }
         Mode::Ptrace => format!(
             "every call, by ptrace (which cost it about {})",
-            duration(findings.overhead_ns as f64)
+            time(findings.overhead_ns)
         ),
     }
 }
@@ -138,8 +190,8 @@ fn stream_figures(text: &mut String, stream: &Stream, findings: &Findings) {
         2,
         &format!(
             "{} in the kernel, {} waiting for the reader",
-            duration(stream.in_kernel_ns as f64),
-            duration(stream.waiting_ns as f64)
+            time(stream.in_kernel_ns),
+            time(stream.waiting_ns)
         ),
     );
     if !matches!(findings.mode, Mode::Sampled { .. }) {

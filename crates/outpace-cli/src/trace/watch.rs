@@ -33,7 +33,7 @@ struct Rhythm {
 const PART: u64 = 150;
 const AT_FIRST_NS: u64 = 500_000_000;
 /// The start-up of a program is looked at closely, whatever that costs.
-const START_NS: u64 = 10_000_000;
+const START_NS: u64 = 30_000_000;
 /// However much one takes, the next is not later than this.
 const LONGEST_NS: u64 = 100_000_000;
 
@@ -308,20 +308,24 @@ impl Watcher {
             self.ended.extend(self.alive.remove(&process));
             self.ended_now += 1;
         }
-        self.settle();
+        self.settle(now_ns);
     }
 
     /// Where a process has reaped exactly one child since the search before, what was added to its
-    /// counters beyond what the child was last seen with is the child's, too: its last moments.
-    fn settle(&mut self) {
+    /// counters beyond what the child was last seen with is the child's, too: its last moments. One that
+    /// has become another program since (a wrapper) has written that as the other program.
+    fn settle(&mut self, now_ns: u64) {
         let first = self.ended.len() - std::mem::take(&mut self.ended_now);
         for parent in self.alive.values_mut() {
             let mixed = std::mem::take(&mut parent.mixed);
+            let is_another_program = parent.first_ns == now_ns;
             let mut children = self.ended[first..]
                 .iter_mut()
                 .filter(|child| child.usage.parent == parent.process);
             if let (Some(child), None) = (children.next(), children.next()) {
-                child.own = child.own.plus(mixed.since(child.io));
+                let rest = mixed.since(child.io);
+                let writer = if is_another_program { parent } else { child };
+                writer.own = writer.own.plus(rest);
             }
         }
     }
@@ -389,7 +393,10 @@ impl Watcher {
         watched.writes_elsewhere |= descriptors
             .iter()
             .filter(|descriptor| **descriptor > 2 && !is_inherited(process, **descriptor))
-            .any(|descriptor| procfs::is_written(process, *descriptor));
+            .any(|descriptor| {
+                procfs::is_written(process, *descriptor)
+                    && !procfs::is_read_by_itself(process, *descriptor, &descriptors)
+            });
     }
 
     /// Asks every thread what it is doing.
