@@ -34,8 +34,10 @@ const PART: u64 = 150;
 const AT_FIRST_NS: u64 = 500_000_000;
 /// The start-up of a program is looked at closely, whatever that costs.
 const START_NS: u64 = 30_000_000;
-/// However much one takes, the next is not later than this.
+/// However much one takes, the next is not later than this; in the beginning, when programs start others
+/// and become others, not later than that.
 const LONGEST_NS: u64 = 100_000_000;
+const LONGEST_AT_FIRST_NS: u64 = 5_000_000;
 
 impl Rhythm {
     fn new(at_first_ns: u64, later_ns: u64) -> Self {
@@ -48,12 +50,13 @@ impl Rhythm {
 
     /// It was done, which took so much processor time, so long after the beginning.
     fn took(&mut self, processor_ns: u64, since_ns: u64, now_ns: u64) {
-        let pause_ns = match since_ns {
-            0..START_NS => self.at_first_ns,
-            START_NS..AT_FIRST_NS => (processor_ns * PART).max(self.at_first_ns),
-            AT_FIRST_NS.. => (processor_ns * PART).max(self.later_ns),
-        };
-        self.due_ns = now_ns + pause_ns.min(LONGEST_NS);
+        let fair_ns = processor_ns * PART;
+        self.due_ns = now_ns
+            + match since_ns {
+                0..START_NS => self.at_first_ns,
+                START_NS..AT_FIRST_NS => fair_ns.clamp(self.at_first_ns, LONGEST_AT_FIRST_NS),
+                AT_FIRST_NS.. => fair_ns.clamp(self.later_ns, LONGEST_NS),
+            };
     }
 }
 
