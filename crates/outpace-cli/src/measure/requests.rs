@@ -407,11 +407,12 @@ impl Series<'_> {
                     scope.spawn(move || feed_at(&mut terminal, rate, time, self.message))
                 });
                 let answers = under_load(source, address, entry.connections, time, run);
+                // A feeder may be waiting for a reader that stands still, too.
+                release.now();
                 if let Some(feeding) = feeding {
                     // A terminal that is gone is the measured server's affair.
                     let _ = feeding.join();
                 }
-                release.now();
                 let stopped = load::ask(address, STOP).map_err(|error| error.to_string());
                 answers.and_then(|answers| stopped.map(|()| answers))
             });
