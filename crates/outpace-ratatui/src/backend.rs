@@ -17,7 +17,7 @@ use crate::options::{Options, Target};
 use crate::present::{Closer, Failure, Forgotten, Motion, Output, Painter, Presenter};
 use crate::probe::{self, Capabilities};
 use crate::renderer::Renderer;
-use crate::screen::{Attributes, Color, Cursor, Screen, Style};
+use crate::screen::{Attributes, Color, Cursor, Screen, Style, trusted_width};
 use crate::setup;
 use crate::stats::Stats;
 use crate::sys;
@@ -348,8 +348,10 @@ impl OutpaceBackend {
         let symbol = cell.symbol();
         let width = match cell.diff_option {
             CellDiffOption::ForcedWidth(width) => width.get(),
-            _ if symbol.len() == 1 => 1,
-            _ => symbol.cell_width(),
+            _ => match narrow(symbol) {
+                true => 1,
+                false => symbol.cell_width(),
+            },
         };
         self.screen.put_symbol(x, y, symbol, width, style_of(cell));
         if symbol.len() > 4 && symbol.contains('\x1b') {
@@ -376,6 +378,15 @@ fn surface_size(file: &File) -> io::Result<Option<Size>> {
         },
     };
     Ok(size.map(|size| Size::new(size.columns, size.rows)))
+}
+
+/// Whether a symbol is one character that takes one column for sure: most are, and asking for the width
+/// takes longer.
+#[inline]
+fn narrow(symbol: &str) -> bool {
+    let mut chars = symbol.chars();
+    let first = chars.next();
+    chars.next().is_none() && first.is_some_and(|c| trusted_width(c) == 1)
 }
 
 fn style_of(cell: &buffer::Cell) -> Style {

@@ -3,10 +3,14 @@
 //! The [`Encoder`] knows what the terminal's pen and cursor are like, as far as anybody can, and every
 //! method leaves that knowledge true. It does not know what is on the screen: that is the renderer's.
 
+mod sgr;
+
 use crate::screen::{
     Attributes, Cell, Color, ColorKind, FULL_BLOCK, LOWER_HALF, Style, UPPER_HALF,
 };
 use crate::stats::Stats;
+use sgr::Parameters;
+pub(crate) use sgr::color_price;
 
 /// Where the terminal's cursor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,171 +29,6 @@ pub(crate) struct Encoder {
     width: u16,
     half_blocks: bool,
 }
-
-/// Decimal digits and their number, for 0 to 255.
-static DECIMAL: [[u8; 4]; 256] = decimal_table();
-
-const fn decimal_table() -> [[u8; 4]; 256] {
-    let mut table = [[0; 4]; 256];
-    let mut n = 0;
-    while n < 256 {
-        let (hundreds, tens, ones) = (n / 100, n / 10 % 10, n % 10);
-        let mut len = 0;
-        if n >= 100 {
-            table[n][len] = b'0' + hundreds as u8;
-            len += 1;
-        }
-        if n >= 10 {
-            table[n][len] = b'0' + tens as u8;
-            len += 1;
-        }
-        table[n][len] = b'0' + ones as u8;
-        table[n][3] = len as u8 + 1;
-        n += 1;
-    }
-    table
-}
-
-/// A sequence under construction, on the stack: the longest (every attribute, two colours) has 58 bytes.
-struct Short {
-    bytes: [u8; 96],
-    len: usize,
-}
-
-impl Short {
-    #[inline]
-    fn new() -> Self {
-        Self {
-            bytes: [0; 96],
-            len: 0,
-        }
-    }
-
-    #[inline]
-    fn text(&mut self, text: &[u8]) {
-        self.bytes[self.len..self.len + text.len()].copy_from_slice(text);
-        self.len += text.len();
-    }
-
-    #[inline]
-    fn byte(&mut self, byte: u8) {
-        self.bytes[self.len] = byte;
-        self.len += 1;
-    }
-
-    /// A number and a semicolon.
-    #[inline]
-    fn parameter(&mut self, n: u8) {
-        let digits = DECIMAL[usize::from(n)];
-        // All four bytes at once; what is past the digits is overwritten next.
-        self.bytes[self.len..self.len + 4].copy_from_slice(&digits);
-        self.len += usize::from(digits[3]);
-        self.byte(b';');
-    }
-}
-
-/// SGR parameters: at most 16 in one sequence, since some terminals ignore the rest.
-struct Parameters {
-    short: Short,
-    count: u8,
-}
-
-const MAX_PARAMETERS: u8 = 16;
-
-impl Parameters {
-    #[inline]
-    fn new() -> Self {
-        Self {
-            short: Short::new(),
-            count: 0,
-        }
-    }
-
-    /// Makes room for a group of parameters that belong together.
-    #[inline]
-    fn group(&mut self, size: u8) {
-        if self.count == 0 {
-            self.short.text(b"\x1b[");
-        } else if self.count + size > MAX_PARAMETERS {
-            self.close();
-            self.short.text(b"\x1b[");
-            self.count = 0;
-        }
-        self.count += size;
-    }
-
-    #[inline]
-    fn one(&mut self, n: u8) {
-        self.group(1);
-        self.short.parameter(n);
-    }
-
-    /// `base` is 30 for the foreground, 40 for the background.
-    #[inline]
-    fn color(&mut self, color: Color, base: u8) {
-        match color.kind() {
-            ColorKind::Default => self.one(base + 9),
-            ColorKind::Indexed(n @ 0..=7) => self.one(base + n),
-            ColorKind::Indexed(n @ 8..=15) => self.one(base + 60 + n - 8),
-            ColorKind::Indexed(n) => {
-                self.group(3);
-                self.short
-                    .text(if base == 30 { b"38;5;" } else { b"48;5;" });
-                self.short.parameter(n);
-            }
-            ColorKind::Rgb(red, green, blue) => {
-                self.group(5);
-                self.short
-                    .text(if base == 30 { b"38;2;" } else { b"48;2;" });
-                self.short.parameter(red);
-                self.short.parameter(green);
-                self.short.parameter(blue);
-            }
-        }
-    }
-
-    /// Turns the last semicolon into the end of the sequence.
-    #[inline]
-    fn close(&mut self) {
-        self.short.bytes[self.short.len - 1] = b'm';
-    }
-}
-
-/// How many bytes the parameter of a colour takes, with its semicolon.
-#[inline]
-pub(crate) fn color_price(color: Color) -> u32 {
-    match color.kind() {
-        ColorKind::Default | ColorKind::Indexed(0..=7) => 3,
-        ColorKind::Indexed(8..=9) => 3,
-        ColorKind::Indexed(n) => 6 + u32::from(n > 99) + 1,
-        ColorKind::Rgb(r, g, b) => {
-            let digits = |n: u8| u32::from(DECIMAL[usize::from(n)][3]);
-            8 + digits(r) + digits(g) + digits(b)
-        }
-    }
-}
-
-/// An attribute and the SGR code that begins it.
-type Begin = (Attributes, u8);
-
-/// The attributes that one SGR code ends together.
-const FAMILIES: [(u8, Attributes, &[Begin]); 7] = [
-    (
-        22,
-        Attributes::BOLD.union(Attributes::DIM),
-        &[(Attributes::BOLD, 1), (Attributes::DIM, 2)],
-    ),
-    (23, Attributes::ITALIC, &[(Attributes::ITALIC, 3)]),
-    (24, Attributes::UNDERLINED, &[(Attributes::UNDERLINED, 4)]),
-    (
-        25,
-        Attributes::SLOW_BLINK.union(Attributes::RAPID_BLINK),
-        &[(Attributes::SLOW_BLINK, 5), (Attributes::RAPID_BLINK, 6)],
-    ),
-    (27, Attributes::REVERSED, &[(Attributes::REVERSED, 7)]),
-    (28, Attributes::HIDDEN, &[(Attributes::HIDDEN, 8)]),
-    (29, Attributes::CROSSED_OUT, &[(Attributes::CROSSED_OUT, 9)]),
-];
 
 fn decimal_len(n: u16) -> u32 {
     n.checked_ilog10().unwrap_or(0) + 1
@@ -227,9 +66,7 @@ impl Encoder {
 
     fn decimal(&mut self, n: u16) {
         if let Ok(small) = u8::try_from(n) {
-            let digits = DECIMAL[usize::from(small)];
-            self.out
-                .extend_from_slice(&digits[..usize::from(digits[3])]);
+            self.out.extend_from_slice(sgr::digits(small));
         } else {
             self.decimal(n / 100);
             self.out
@@ -331,45 +168,18 @@ impl Encoder {
         }
     }
 
-    /// Adds the parameters that lead from one style to another.
-    fn add_changes(parameters: &mut Parameters, from: Style, to: Style) {
-        if from.attributes != to.attributes {
-            let gone = from.attributes.difference(to.attributes);
-            for (end, family, members) in FAMILIES {
-                let mut has = from.attributes;
-                if gone.intersects(family) {
-                    parameters.one(end);
-                    has = has.difference(family);
-                }
-                for &(attribute, code) in members {
-                    if to.attributes.intersects(attribute) && !has.intersects(attribute) {
-                        parameters.one(code);
-                    }
-                }
-            }
-        }
-        if from.fg != to.fg {
-            parameters.color(to.fg, 30);
-        }
-        if from.bg != to.bg {
-            parameters.color(to.bg, 40);
-        }
-    }
-
     /// The parameters that lead to a style by way of a reset.
     fn reset_to(to: Style) -> Parameters {
-        let mut parameters = Parameters::new();
         let plain = Style {
             underline: Color::DEFAULT,
             ..to
         };
         if plain == Style::default() {
-            parameters.short.text(b"\x1b[;");
-            parameters.count = 1;
-        } else {
-            parameters.one(0);
-            Self::add_changes(&mut parameters, Style::default(), to);
+            return Parameters::plain_reset();
         }
+        let mut parameters = Parameters::new();
+        parameters.one(0);
+        parameters.add_changes(Style::default(), to);
         parameters
     }
 
@@ -384,10 +194,8 @@ impl Encoder {
             .is_some_and(|pen| pen.attributes == to.attributes && pen.underline == to.underline);
         if colors_only && to.fg.is_explicit() & to.bg.is_explicit() {
             let mut parameters = Parameters::new();
-            Self::add_changes(&mut parameters, self.pen.unwrap_or_default(), to);
-            parameters.close();
-            self.out
-                .extend_from_slice(&parameters.short.bytes[..parameters.short.len]);
+            parameters.add_changes(self.pen.unwrap_or_default(), to);
+            parameters.write(&mut self.out);
             self.pen = Some(to);
         } else {
             self.change_pen(to);
@@ -399,19 +207,15 @@ impl Encoder {
         let mut underline = Color::DEFAULT;
         if let Some(pen) = self.pen {
             let mut delta = Parameters::new();
-            Self::add_changes(&mut delta, pen, to);
+            delta.add_changes(pen, to);
             let ends_underline = pen.underline != to.underline && !to.underline.is_explicit();
-            let price = delta.short.len + if ends_underline { 5 } else { 0 };
-            if price <= chosen.short.len {
+            let price = delta.len() + if ends_underline { 5 } else { 0 };
+            if price <= chosen.len() {
                 chosen = delta;
                 underline = pen.underline;
             }
         }
-        if chosen.count > 0 {
-            chosen.close();
-            self.out
-                .extend_from_slice(&chosen.short.bytes[..chosen.short.len]);
-        }
+        chosen.write(&mut self.out);
         if underline != to.underline {
             // A sequence of its own, with colons: a terminal that does not know it ignores only this.
             match to.underline.kind() {
@@ -471,6 +275,13 @@ impl Encoder {
     /// Prints a cell of one `char` and moves on by `columns`.
     #[inline]
     pub(crate) fn print(&mut self, cell: Cell, c: char, columns: u16, stats: &mut Stats) -> char {
+        if cell.is_two_colors()
+            && let Some(mut pen) = self.picture_pen()
+        {
+            let c = self.print_two_colors(cell, &mut pen, stats);
+            self.end_picture(pen, columns);
+            return c;
+        }
         let (style, c) = self.dress(cell, c, stats);
         self.set_pen(style);
         self.symbol(c);
@@ -514,24 +325,51 @@ impl Encoder {
             && style.attributes == Attributes::NONE
             && cell.fg.is_explicit()
             && cell.bg.is_explicit();
-        if swappable && (pen.fg != cell.fg || pen.bg != cell.bg) {
-            let price = |fg: Color, bg: Color| {
-                (if pen.fg == fg { 0 } else { color_price(fg) })
-                    + (if pen.bg == bg { 0 } else { color_price(bg) })
-            };
-            if price(cell.bg, cell.fg) < price(cell.fg, cell.bg) {
-                stats.exchanged_blocks += 1;
-                return (
-                    Style {
-                        fg: cell.bg,
-                        bg: cell.fg,
-                        ..style
-                    },
-                    LOWER_HALF,
-                );
-            }
+        if swappable && is_cheaper_swapped(pen, cell) {
+            stats.exchanged_blocks += 1;
+            let (fg, bg) = (cell.bg, cell.fg);
+            return (Style { fg, bg, ..style }, LOWER_HALF);
         }
         (style, c)
+    }
+
+    /// The pen, if pictures can be drawn with it: nothing but its colours has to change.
+    #[inline]
+    pub(crate) fn picture_pen(&self) -> Option<Style> {
+        self.pen
+            .filter(|pen| pen.attributes == Attributes::NONE && !pen.underline.is_explicit())
+    }
+
+    /// Prints a `▀` of two 24-bit colours with a [`picture_pen`](Self::picture_pen), but leaves the pen to
+    /// the caller, who says in [`end_picture`](Self::end_picture) what has become of it.
+    #[inline]
+    pub(crate) fn print_two_colors(
+        &mut self,
+        cell: Cell,
+        pen: &mut Style,
+        stats: &mut Stats,
+    ) -> char {
+        let swapped = self.half_blocks && is_cheaper_swapped(*pen, cell);
+        let (fg, bg, c) = match swapped {
+            false => (cell.fg, cell.bg, UPPER_HALF),
+            true => (cell.bg, cell.fg, LOWER_HALF),
+        };
+        stats.exchanged_blocks += u64::from(swapped);
+        let new = |color: Color, old| (color != old).then(|| color.parts());
+        let symbol = if swapped {
+            const { utf8_of(LOWER_HALF) }
+        } else {
+            const { utf8_of(UPPER_HALF) }
+        };
+        sgr::write_picture_cell(&mut self.out, new(fg, pen.fg), new(bg, pen.bg), symbol);
+        (pen.fg, pen.bg) = (fg, bg);
+        c
+    }
+
+    /// So many columns have been drawn, the last of them in this style.
+    pub(crate) fn end_picture(&mut self, pen: Style, columns: u16) {
+        self.pen = Some(pen);
+        self.advance(columns);
     }
 
     /// The pen as it is, if known.
@@ -555,6 +393,27 @@ impl Encoder {
             self.pen = None;
         }
     }
+}
+
+/// Whether a `▀` takes fewer bytes as a `▄` of the colours exchanged.
+#[inline]
+fn is_cheaper_swapped(pen: Style, cell: Cell) -> bool {
+    // Without a colour in common both take the same.
+    if pen.fg != cell.bg && pen.bg != cell.fg {
+        return false;
+    }
+    let price = |fg: Color, bg: Color| {
+        (if pen.fg == fg { 0 } else { color_price(fg) })
+            + (if pen.bg == bg { 0 } else { color_price(bg) })
+    };
+    price(cell.bg, cell.fg) < price(cell.fg, cell.bg)
+}
+
+/// A symbol of three bytes.
+const fn utf8_of(symbol: char) -> [u8; 3] {
+    let mut utf8 = [0; 3];
+    symbol.encode_utf8(&mut utf8);
+    utf8
 }
 
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::encode::color_price;
-use crate::screen::{Cell, Screen, trusted_width};
+use crate::screen::{Cell, Screen, same_cells, trusted_width};
 
 /// Moves rows `top..bottom` by so many rows, up if positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) struct Planner {
     bands: Vec<(u64, u16)>,
     votes: Vec<u32>,
     grams: Grams,
-    /// Rows in a row that had nothing to shift: then only every fourth is searched.
+    /// Rows in a row that had nothing to shift.
     fruitless: u32,
 }
 
@@ -111,7 +111,7 @@ impl Planner {
         // The votes are counted first: they are cheap, and mostly there are none.
         self.changed.clear();
         self.changed
-            .extend((0..height).map(|y| shown.row(y) != wanted.row(y)));
+            .extend((0..height).map(|y| !same_cells(shown.row(y), wanted.row(y))));
         if self.changed.iter().filter(|changed| **changed).count() < 2 {
             return None;
         }
@@ -157,16 +157,15 @@ impl Planner {
         for start in (0..width).step_by(columns) {
             let band = start..(start + columns).min(width);
             self.bands.clear();
-            for y in 0..height {
+            // A row that is still right has not moved.
+            let changed = |y: &u16| self.changed[usize::from(*y)];
+            for y in (0..height).filter(changed) {
                 if let Some(digest) = digest_of(&shown.row(y)[band.clone()]) {
                     self.bands.push((digest, y));
                 }
             }
             self.bands.sort_unstable();
-            for y in 0..height {
-                if !self.changed[usize::from(y)] {
-                    continue;
-                }
+            for y in (0..height).filter(changed) {
                 let Some(digest) = digest_of(&wanted.row(y)[band.clone()]) else {
                     continue;
                 };
@@ -242,6 +241,16 @@ impl Planner {
         (gain > 0).then_some((scroll, gain as u32))
     }
 
+    /// The longer nothing was found in this frame, the rarer the search.
+    const fn is_worth_searching(&self) -> bool {
+        self.fruitless.is_multiple_of(match self.fruitless {
+            0..4 => 1,
+            4..16 => 4,
+            16..64 => 8,
+            _ => 16,
+        })
+    }
+
     /// The shift that saves most in a row, if one is worth it. `hint` is the distance of the row above.
     pub(crate) fn find_shift(
         &mut self,
@@ -255,7 +264,7 @@ impl Planner {
         if last - first < 8 {
             return None;
         }
-        let search = self.fruitless < 4 || self.fruitless.is_multiple_of(4);
+        let search = self.is_worth_searching();
         if hint == 0 && !search {
             self.fruitless += 1;
             return None;
@@ -339,16 +348,26 @@ fn price_from_blank(to: &[Cell]) -> u32 {
     price(&[], &to[..last])
 }
 
+/// An odd number without a pattern: the golden ratio's fraction.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// A digest of some cells, or nothing if they are all alike: such rows say nothing of where they were.
 fn digest_of(cells: &[Cell]) -> Option<u64> {
     let first = *cells.first()?;
-    let mut digest = 0_u64;
-    let mut uniform = true;
-    for &cell in cells {
-        uniform &= cell == first;
-        digest = (digest.rotate_left(5) ^ cell.digest()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    if cells.iter().all(|cell| *cell == first) {
+        return None;
     }
-    (!uniform).then_some(digest)
+    // A sum of products, each of a cell and of where it is, that do not wait for one another.
+    let (mut key, mut digest) = (STEP, 0_u64);
+    for &cell in cells {
+        let (one, other) = cell.halves();
+        let product = one
+            .wrapping_add(key)
+            .wrapping_mul(other ^ key.rotate_left(32));
+        digest = digest.wrapping_add(product ^ product >> 29);
+        key = key.wrapping_add(STEP);
+    }
+    Some(digest)
 }
 
 /// Runs of three cells and where in the row they occur, in a table that need not be emptied.

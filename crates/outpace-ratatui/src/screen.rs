@@ -18,7 +18,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub use cell::{Attributes, Cell, Color, ColorKind, Style};
 use cell::{CONTINUATION, INTERNED, SYMBOL_MASK};
-pub(crate) use cell::{FULL_BLOCK, LOWER_HALF, UPPER_HALF};
+pub(crate) use cell::{FULL_BLOCK, LOWER_HALF, UPPER_HALF, same_cells};
 use symbols::Symbols;
 pub(crate) use symbols::trusted_width;
 

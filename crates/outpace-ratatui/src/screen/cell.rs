@@ -31,6 +31,14 @@ impl Color {
         }
     }
 
+    /// Red, green and blue of a 24-bit colour.
+    #[inline]
+    pub(crate) const fn parts(self) -> [u8; 3] {
+        debug_assert!(matches!(self.kind(), ColorKind::Rgb(..)));
+        let [blue, green, red, _] = self.0.to_le_bytes();
+        [red, green, blue]
+    }
+
     /// Whether this colour was chosen, rather than left to the terminal. Only chosen colours can move
     /// between foreground and background.
     pub const fn is_explicit(self) -> bool {
@@ -143,15 +151,32 @@ const UNKNOWN: u32 = 0xD801;
 impl PartialEq for Cell {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        ((self.glyph ^ other.glyph)
-            | (self.fg.0 ^ other.fg.0)
-            | (self.bg.0 ^ other.bg.0)
-            | (self.underline.0 ^ other.underline.0))
-            == 0
+        self.differences(*other) == 0
     }
 }
 
+/// Whether both are the same cells: as `==`, but eight at a time.
+#[inline]
+pub(crate) fn same_cells(one: &[Cell], other: &[Cell]) -> bool {
+    let (eights, rest) = one.as_chunks::<8>();
+    let (other_eights, other_rest) = other.as_chunks::<8>();
+    let differ = |(one, other): (&[Cell; 8], &[Cell; 8])| {
+        let pairs = one.iter().zip(other);
+        pairs.fold(0, |bits, (one, other)| bits | one.differences(*other)) != 0
+    };
+    one.len() == other.len() && !eights.iter().zip(other_eights).any(differ) && rest == other_rest
+}
+
 impl Cell {
+    /// Zero if they are the same.
+    #[inline]
+    const fn differences(self, other: Self) -> u32 {
+        (self.glyph ^ other.glyph)
+            | (self.fg.0 ^ other.fg.0)
+            | (self.bg.0 ^ other.bg.0)
+            | (self.underline.0 ^ other.underline.0)
+    }
+
     /// A space in the terminal's default colours.
     pub const BLANK: Self = Self {
         glyph: ' ' as u32,
@@ -237,11 +262,18 @@ impl Cell {
         self.fg == one || self.fg == other || self.bg == one || self.bg == other
     }
 
+    /// All of it in two numbers.
+    #[inline]
+    pub(crate) fn halves(self) -> (u64, u64) {
+        let first = u64::from(self.glyph) | u64::from(self.fg.0) << 32;
+        let second = u64::from(self.bg.0) | u64::from(self.underline.0) << 32;
+        (first, second)
+    }
+
     /// A 64-bit digest of the cell.
     #[inline]
     pub(crate) fn digest(self) -> u64 {
-        let first = u64::from(self.glyph) | u64::from(self.fg.0) << 32;
-        let second = u64::from(self.bg.0) | u64::from(self.underline.0) << 32;
+        let (first, second) = self.halves();
         (first.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ second.rotate_left(17))
             .wrapping_mul(0xD6E8_FEB8_6659_FD93)
     }
@@ -283,3 +315,31 @@ impl Cell {
 pub(crate) const UPPER_HALF: char = '▀';
 pub(crate) const LOWER_HALF: char = '▄';
 pub(crate) const FULL_BLOCK: char = '█';
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparing_eight_at_a_time_is_comparing() {
+        for length in 0..40 {
+            let cells = vec![Cell::BLANK; length];
+            assert!(same_cells(&cells, &cells.clone()));
+            assert!(!same_cells(&cells, &vec![Cell::BLANK; length + 1]));
+            for at in 0..length {
+                for other in [
+                    Cell::UNKNOWN,
+                    Cell::blank_on(Color::indexed(1)),
+                    Cell {
+                        underline: Color::indexed(0),
+                        ..Cell::BLANK
+                    },
+                ] {
+                    let mut others = cells.clone();
+                    others[at] = other;
+                    assert!(!same_cells(&cells, &others), "{length} {at}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What only moved is moved: rows by scrolling, parts of rows by inserting and deleting characters. And what
+//! an application scrolls itself.
+
+use super::Renderer;
+use crate::encode::At;
+use crate::plan::{Scroll, Shift};
+use crate::screen::{Cell, Color, Screen};
+
+/// Scrolls a frame, at most.
+const MAX_SCROLLS: usize = 8;
+
+impl Renderer {
+    pub(super) fn scroll_rows(&mut self, wanted: &Screen) {
+        if !self.capabilities.scroll {
+            return;
+        }
+        for _ in 0..MAX_SCROLLS {
+            let from_top = self.capabilities.alternate_screen;
+            let Some(scroll) = self.planner.find_scroll(&self.shown, wanted, from_top) else {
+                break;
+            };
+            self.scroll(scroll);
+        }
+    }
+
+    /// Moves rows by deleting lines at one end and inserting them at the other. Within margins unless the
+    /// rows reach the bottom. Deleting keeps the lines out of the scrollback.
+    fn scroll(&mut self, scroll: Scroll) {
+        let Scroll { top, bottom, by } = scroll;
+        self.encoder.set_erasing_pen(Color::DEFAULT);
+        self.destructive = true;
+        let margins = bottom < self.shown.height();
+        if margins {
+            self.set_margins(top, bottom);
+        }
+        self.encoder.move_to(0, top);
+        self.encoder
+            .csi(by.unsigned_abs() as u16, if by > 0 { b'M' } else { b'L' });
+        if margins {
+            self.encoder.text("\x1b[r");
+            self.encoder.at = At::Unknown;
+        }
+        self.shown.scroll(top, bottom, by, Cell::BLANK);
+        self.stats.scrolls += 1;
+    }
+
+    /// DECSTBM: only rows `top..bottom` scroll from here on. The cursor is somewhere then.
+    fn set_margins(&mut self, top: u16, bottom: u16) {
+        self.encoder.text(&format!("\x1b[{};{bottom}r", top + 1));
+        self.encoder.at = At::Unknown;
+    }
+
+    /// Draws `screen`, then scrolls rows `top..bottom` of it and of the terminal, by line feeds at the
+    /// bottom or reverse line feeds at the top, so that rows that leave at the top of the terminal reach
+    /// its scrollback.
+    pub(crate) fn scroll_region(
+        &mut self,
+        screen: &mut Screen,
+        top: u16,
+        bottom: u16,
+        by: i32,
+    ) -> &[u8] {
+        let mut bytes = self.render(screen).to_vec();
+        let height = screen.height();
+        let bottom = bottom.min(height);
+        if top >= bottom || by == 0 {
+            self.encoder.out = bytes;
+            return &self.encoder.out;
+        }
+        let by = by.clamp(-i32::from(bottom - top), i32::from(bottom - top));
+        // Terminals ignore a region of one row. With the row below it does, and that is repaired by
+        // the next frame.
+        let region = if bottom - top == 1 {
+            (bottom + 1).min(height)
+        } else {
+            bottom
+        };
+        self.encoder.out.clear();
+        self.encoder.set_erasing_pen(Color::DEFAULT);
+        self.set_margins(top, region);
+        if by > 0 {
+            self.encoder.move_to(0, region - 1);
+            (0..by).for_each(|_| self.encoder.text("\n"));
+        } else {
+            self.encoder.move_to(0, top);
+            (by..0).for_each(|_| self.encoder.text("\x1bM"));
+        }
+        self.encoder.text("\x1b[r");
+        self.encoder.at = At::Unknown;
+        self.shown.scroll(top, region, by, Cell::BLANK);
+        screen.scroll(top, bottom, by, Cell::BLANK);
+        bytes.append(&mut self.encoder.out);
+        self.encoder.out = bytes;
+        &self.encoder.out
+    }
+
+    /// Draws `screen`, then feeds lines from its cursor on: down, and at the bottom up with everything.
+    pub(crate) fn append_lines(&mut self, screen: &mut Screen, lines: u16) -> &[u8] {
+        let mut bytes = self.render(screen).to_vec();
+        self.encoder.out.clear();
+        self.encoder.set_erasing_pen(Color::DEFAULT);
+        let height = screen.height();
+        let cursor = screen.cursor;
+        self.encoder.move_to(cursor.x, cursor.y);
+        (0..lines).for_each(|_| self.encoder.text("\n"));
+        self.encoder.at = At::Unknown;
+        let down = u32::from(cursor.y) + u32::from(lines);
+        let overflow = down.saturating_sub(u32::from(height.saturating_sub(1)));
+        let overflow = overflow.min(u32::from(height)) as i32;
+        self.shown.scroll(0, height, overflow, Cell::BLANK);
+        screen.scroll(0, height, overflow, Cell::BLANK);
+        screen.cursor.y = down.min(u32::from(height.saturating_sub(1))) as u16;
+        bytes.append(&mut self.encoder.out);
+        self.encoder.out = bytes;
+        &self.encoder.out
+    }
+
+    /// Shifts a part of a row if that saves anything; returns the distance, a hint for the row below.
+    pub(super) fn shift_row(&mut self, wanted: &Screen, y: u16, hint: i32) -> i32 {
+        if !self.capabilities.shift {
+            return 0;
+        }
+        let found = self
+            .planner
+            .find_shift(self.shown.row(y), wanted.row(y), hint);
+        let Some(shift) = found else { return hint };
+        let Shift { from, to, by } = shift;
+        let distance = by.unsigned_abs() as usize;
+        let inner = to < usize::from(wanted.width());
+        self.destructive = true;
+        let (first, second) = if by > 0 { (b'P', b'@') } else { (b'@', b'P') };
+        // Inside a row, deleting comes first, so that nothing is pushed over the edge.
+        if inner && by < 0 {
+            self.encoder.move_to((to - distance) as u16, y);
+            self.encoder.csi(distance as u16, second);
+        }
+        self.encoder.move_to(from as u16, y);
+        self.encoder.csi(distance as u16, first);
+        if inner && by > 0 {
+            self.encoder.move_to((to - distance) as u16, y);
+            self.encoder.csi(distance as u16, second);
+        }
+        let erased = self.encoder.erased();
+        let start = self.shown.index(0, y);
+        let row = &mut self.shown.cells_mut()[start + from..start + to];
+        if by > 0 {
+            row.copy_within(distance.., 0);
+            let kept = row.len() - distance;
+            row[kept..].fill(erased);
+        } else {
+            row.copy_within(..row.len() - distance, distance);
+            row[..distance].fill(erased);
+        }
+        self.stats.rows_shifted += 1;
+        by
+    }
+}

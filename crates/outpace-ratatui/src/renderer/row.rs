@@ -1,0 +1,356 @@
+//! Prints what still differs in a row, each cell the cheapest way.
+
+use super::Renderer;
+use crate::encode::At;
+use crate::probe::Repeat;
+use crate::screen::{Cell, Screen, trusted_width};
+
+impl Renderer {
+    pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16) {
+        let width = usize::from(wanted.width());
+        let start = wanted.index(0, y);
+        let target = &wanted.cells()[start..start + width];
+        let tail = blank_tail(target);
+        let mut x = 0;
+        while x < width {
+            let cell = target[x];
+            if cell == self.shown.cells()[start + x] || cell.is_unknown() {
+                self.stats.cells_unchanged += 1;
+                x += 1;
+                continue;
+            }
+            if x >= tail && self.erase_tail(cell, x, y) {
+                break;
+            }
+            if cell.is_two_colors() && self.takes_shortcuts() {
+                let drawn = self.draw_picture(target, start, x, y);
+                if drawn > 0 {
+                    x += drawn;
+                    continue;
+                }
+            }
+            x = match cell.as_char() {
+                Some(c) if trusted_width(c) == columns_of(target, x) => {
+                    self.draw_char(wanted, x, y, cell, c)
+                }
+                _ => self.draw_cluster(wanted, x, y, cell),
+            };
+        }
+    }
+
+    /// Prints cells of two colours each, as long as there are nothing but such, one after another: what
+    /// [`draw_char`](Self::draw_char) would do with them, without its questions. Returns how many.
+    fn draw_picture(&mut self, target: &[Cell], start: usize, from: usize, y: u16) -> usize {
+        let Some(mut pen) = self.encoder.picture_pen() else {
+            return 0;
+        };
+        if self.encoder.at != At::Known(from as u16, y) {
+            return 0;
+        }
+        let half_blocks = self.capabilities.half_blocks;
+        let shown = &mut self.shown.cells_mut()[start..start + target.len()];
+        let mut x = from;
+        // The two behind a cell have to be looked at, too; the last of a row take the long way.
+        while let Some(&[cell, next, after]) = target.get(x..).and_then(<[_]>::first_chunk) {
+            if !cell.is_two_colors()
+                || cell == shown[x]
+                || cell == next
+                || shown[x + 1].is_continuation()
+            {
+                break;
+            }
+            let fits = |cell: Cell| cell.shares_color(pen.fg, pen.bg);
+            if half_blocks && !fits(cell) && (fits(next) || fits(after)) {
+                // Perhaps one of those is better drawn first.
+                break;
+            }
+            self.encoder
+                .print_two_colors(cell, &mut pen, &mut self.stats);
+            shown[x] = cell;
+            x += 1;
+        }
+        let drawn = x - from;
+        if drawn > 0 {
+            self.encoder.end_picture(pen, drawn as u16);
+            self.record(start + from, drawn);
+        }
+        drawn
+    }
+
+    #[cfg(not(test))]
+    #[expect(
+        clippy::unused_self,
+        reason = "tests compare with what it does without"
+    )]
+    const fn takes_shortcuts(&self) -> bool {
+        true
+    }
+
+    #[cfg(test)]
+    const fn takes_shortcuts(&self) -> bool {
+        !self.naive
+    }
+
+    fn record(&mut self, start: usize, columns: usize) {
+        self.stats.cells_written += columns as u64;
+        if let Some(written) = &mut self.written {
+            written[start..start + columns].fill(true);
+        }
+    }
+
+    /// Erases to the end of the row if that is shorter than printing blanks.
+    fn erase_tail(&mut self, blank: Cell, x: usize, y: u16) -> bool {
+        let start = self.shown.index(0, y);
+        let row = &self.shown.cells()[start + x..start + usize::from(self.shown.width())];
+        let to_print = row
+            .iter()
+            .rposition(|cell| *cell != blank)
+            .map_or(0, |last| last + 1);
+        if to_print <= 3 || !self.may_erase_to(blank) {
+            return false;
+        }
+        let end = start + usize::from(self.shown.width());
+        self.reach(x, y);
+        self.encoder.set_erasing_pen(blank.bg);
+        self.encoder.text("\x1b[K");
+        self.shown.cells_mut()[start + x..end].fill(blank);
+        self.stats.cells_erased += (end - start - x) as u64;
+        true
+    }
+
+    fn may_erase_to(&self, blank: Cell) -> bool {
+        self.capabilities.erase_to_background || !blank.bg.is_explicit()
+    }
+
+    /// Prints a cell of one `char`, with the cells after it if they are the same; returns the column behind.
+    #[inline]
+    fn draw_char(&mut self, wanted: &Screen, x: usize, y: u16, cell: Cell, c: char) -> usize {
+        let start = wanted.index(0, y);
+        let target = &wanted.cells()[start..start + usize::from(wanted.width())];
+        let columns = columns_of(target, x);
+        if columns > 1 {
+            self.reach(x, y);
+            self.encoder.print(cell, c, columns as u16, &mut self.stats);
+            self.settle(wanted, x, y, columns);
+            return x + columns;
+        }
+        if let Some(ahead) = self.better_first(target, start, x) {
+            let next = target[x + ahead];
+            self.reach(x + ahead, y);
+            self.encoder.print(next, c, 1, &mut self.stats);
+            self.settle(wanted, x + ahead, y, 1);
+        }
+        let run = self.run_to_draw(target, start, x);
+        if run > 8 && cell.is_blank() && self.erase_run(cell, x, y, run) {
+            return x + run;
+        }
+        self.reach(x, y);
+        let printed = self.encoder.print(cell, c, 1, &mut self.stats);
+        self.settle(wanted, x, y, 1);
+        let repeatable = match self.capabilities.repeat {
+            Repeat::Nothing => false,
+            Repeat::Ascii => printed.is_ascii(),
+            Repeat::Anything => true,
+        };
+        // Some terminals (wezterm) wrap at once when repeating reaches the edge, so it stops before.
+        let more = (run - 1).min(usize::from(wanted.width()).saturating_sub(x + 2));
+        // CSI n b takes 4 bytes, or 5 from 10 repetitions on.
+        if repeatable && more * printed.len_utf8() > 5 {
+            self.encoder.csi(more as u16, b'b');
+            self.encoder.advance(more as u16);
+            self.settle(wanted, x + 1, y, more);
+            self.stats.cells_repeated += more as u64;
+            return x + 1 + more;
+        }
+        x + 1
+    }
+
+    /// In pictures made of half blocks most of the bytes are colours. If the pen has none of the next cell's
+    /// but one of those of a cell just behind it, that one is drawn first: a few bytes of motion against
+    /// up to sixteen of colour. Returns how far ahead it is.
+    #[inline]
+    fn better_first(&self, target: &[Cell], start: usize, x: usize) -> Option<usize> {
+        let cell = target[x];
+        if !cell.is_two_colors() || !self.capabilities.half_blocks {
+            return None;
+        }
+        let pen = self.encoder.pen()?;
+        if cell.shares_color(pen.fg, pen.bg) {
+            return None;
+        }
+        (1..=2).find(|&ahead| {
+            target.get(x + ahead).is_some_and(|&next| {
+                next.is_two_colors()
+                    && next.shares_color(pen.fg, pen.bg)
+                    && !next.shares_color(cell.fg, cell.bg)
+                    && self.shown.cells()[start + x + ahead] != next
+            })
+        })
+    }
+
+    /// How many cells from `x` on are alike, up to the last that has to be drawn.
+    #[inline]
+    fn run_to_draw(&self, target: &[Cell], start: usize, x: usize) -> usize {
+        let cell = target[x];
+        if target.get(x + 1) != Some(&cell) {
+            return 1;
+        }
+        let alike = target[x..].iter().take_while(|next| **next == cell).count();
+        let shown = &self.shown.cells()[start + x..start + x + alike];
+        shown
+            .iter()
+            .rposition(|old| *old != cell)
+            .map_or(1, |last| last + 1)
+    }
+
+    /// Erases a run of blanks in the middle of a row (ECH), where repeating is not at hand or longer.
+    fn erase_run(&mut self, blank: Cell, x: usize, y: u16, run: usize) -> bool {
+        if self.capabilities.repeat != Repeat::Nothing
+            || !self.capabilities.erase_characters
+            || !self.may_erase_to(blank)
+        {
+            return false;
+        }
+        self.reach(x, y);
+        self.encoder.set_erasing_pen(blank.bg);
+        self.encoder.csi(run as u16, b'X');
+        let start = self.shown.index(x as u16, y);
+        self.shown.cells_mut()[start..start + run].fill(blank);
+        self.stats.cells_erased += run as u64;
+        true
+    }
+
+    /// Notes that cells now show what is wanted.
+    #[inline]
+    fn settle(&mut self, wanted: &Screen, x: usize, y: u16, columns: usize) {
+        let start = wanted.index(x as u16, y);
+        let end = usize::from(y + 1) * usize::from(wanted.width());
+        let shown = self.shown.cells_mut();
+        // A wide symbol of which the last column was overwritten leaves who knows what behind.
+        if start + columns < end && shown[start + columns].is_continuation() {
+            for cell in &mut shown[start + columns..end] {
+                if !cell.is_continuation() {
+                    break;
+                }
+                *cell = Cell::UNKNOWN;
+            }
+        }
+        shown[start..start + columns].copy_from_slice(&wanted.cells()[start..start + columns]);
+        self.record(start, columns);
+    }
+
+    /// Prints a symbol on whose width or effect terminals may not agree, so that the outcome is right
+    /// in all of them: blanks first, then the symbol, then everything it may have run over again.
+    fn draw_cluster(&mut self, wanted: &Screen, x: usize, y: u16, cell: Cell) -> usize {
+        let start = wanted.index(0, y);
+        let width = usize::from(wanted.width());
+        let target = &wanted.cells()[start..start + width];
+        if cell.is_continuation() {
+            // Its head shows already, but this part of it is unknown: draw the whole again.
+            let head = (0..x)
+                .rev()
+                .find(|&at| !target[at].is_continuation())
+                .unwrap_or(0);
+            return if target[head].is_unknown() || target[head].is_continuation() {
+                x + 1
+            } else {
+                self.shown.cells_mut()[start + head] = Cell::UNKNOWN;
+                head
+            };
+        }
+        let symbols = wanted.symbols();
+        let columns = columns_of(target, x);
+        let mut utf8 = [0; 4];
+        let text: &str = match cell.as_char() {
+            Some(c) => c.encode_utf8(&mut utf8),
+            None => symbols.text(cell).unwrap_or(" "),
+        };
+        self.reach(x, y);
+        let opaque = symbols.is_opaque(cell);
+        let reach = usize::from(symbols.widest(cell)).max(columns);
+        if columns > 1 && !opaque {
+            self.encoder.set_pen(cell.style());
+            self.encoder.text(&" ".repeat(columns));
+            self.encoder.advance(columns as u16);
+            self.encoder.move_to(x as u16, y);
+        }
+        let at_edge = x + reach >= width && !opaque;
+        if at_edge {
+            self.encoder.text("\x1b[?7l");
+        }
+        self.encoder.print_uncertain(text, cell.style(), opaque);
+        if at_edge {
+            self.encoder.text("\x1b[?7h");
+        }
+        self.settle(wanted, x, y, columns);
+        if !opaque {
+            let end = (x + reach).min(width);
+            self.shown.cells_mut()[start + x + columns..start + end].fill(Cell::UNKNOWN);
+        }
+        x + columns
+    }
+
+    /// Brings the cursor to a column: by motion, or by printing again what lies between if that is
+    /// shorter.
+    #[inline]
+    fn reach(&mut self, x: usize, y: u16) {
+        if self.encoder.at != At::Known(x as u16, y) {
+            self.travel(x, y);
+        }
+    }
+
+    fn travel(&mut self, x: usize, y: u16) {
+        if let At::Known(from, row) = self.encoder.at
+            && row == y
+            && usize::from(from) < x
+            && x - usize::from(from) <= 8
+            && let Some(pen) = self.encoder.pen()
+        {
+            let price = self.encoder.price_ahead(x as u16, y) as usize;
+            let start = self.shown.index(0, y);
+            let gap = start + usize::from(from)..start + x;
+            let mut length = 0;
+            let printable = self.shown.cells()[gap.clone()].iter().all(|&cell| {
+                length += cell.as_char().map_or(usize::MAX / 16, char::len_utf8);
+                let plain = if cell.is_blank() {
+                    self.encoder.erases_to(cell)
+                } else {
+                    cell.style() == pen
+                };
+                plain && cell.as_char().is_some_and(|c| trusted_width(c) == 1)
+            });
+            let whole = self.shown.cells()[start + x..]
+                .first()
+                .is_none_or(|cell| !cell.is_continuation());
+            if printable && whole && length <= price {
+                for at in gap.clone() {
+                    let c = self.shown.cells()[at].as_char().unwrap_or(' ');
+                    self.encoder.symbol(c);
+                }
+                self.encoder.advance(gap.len() as u16);
+                self.stats.cells_rewritten += gap.len() as u64;
+                return;
+            }
+        }
+        self.encoder.move_to(x as u16, y);
+    }
+}
+
+/// Where the run of equal blanks at the end of a row begins.
+fn blank_tail(row: &[Cell]) -> usize {
+    match row.last() {
+        Some(&last) if last.is_blank() => row
+            .iter()
+            .rposition(|cell| *cell != last)
+            .map_or(0, |x| x + 1),
+        _ => row.len(),
+    }
+}
+
+/// How many columns the symbol at `x` takes.
+fn columns_of(row: &[Cell], x: usize) -> usize {
+    1 + row[x + 1..]
+        .iter()
+        .take_while(|cell| cell.is_continuation())
+        .count()
+}
