@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{Action, print, write};
-use crate::destination::Destination;
 use crate::destination::venue::Size;
+use crate::destination::{self, Destination};
 use crate::experiments::{self, ALL, Experiment, Method, Origin, Rung, calls};
 use crate::failure::{Failure, Outcome};
 use crate::measure::contestant::Contestant;
@@ -49,9 +49,9 @@ pub(crate) struct Bench {
     /// How many messages a run [default: what fits the time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     messages: Option<u64>,
-    /// Columns and rows of the terminals that are opened
-    #[arg(long, value_name = "COLUMNSxROWS", default_value = "80x24")]
-    size: Size,
+    /// Columns and rows of the terminals that are opened [default: 80x24, for pictures 200x60]
+    #[arg(long, value_name = "COLUMNSxROWS")]
+    size: Option<Size>,
     /// A minute for everything, less exact
     #[arg(long)]
     quick: bool,
@@ -159,13 +159,13 @@ impl Bench {
     }
 
     /// How much to measure of one experiment at one destination, in about so much time.
-    fn plan(&self, choice: &Choice, budget: Duration) -> Plan {
-        let experiment = choice.experiment;
-        let default_runs = match experiment.method {
+    fn plan(&self, choice: &Choice, method: Method, budget: Duration) -> Plan {
+        let default_runs = match method {
             Method::Arrival => 3,
             Method::Requests => requests::runs_within(budget, choice.rungs.len(), self.quick),
             Method::Timed if self.quick => 2,
             Method::Timed => 3,
+            Method::Frames if self.quick => 3,
             _ if self.quick => 5,
             _ => 10,
         };
@@ -174,10 +174,14 @@ impl Bench {
             (false, true) => 12,
             (false, false) => 100,
         };
-        let default_warmup = match experiment.method {
+        let default_warmup = match method {
             // Verifying warms up.
-            Method::Arrival | Method::Requests | Method::Timed => 0,
+            Method::Arrival | Method::Requests | Method::Timed | Method::Frames => 0,
             Method::Work | Method::Process => usize::from(!self.quick),
+        };
+        let (columns, rows) = match method {
+            Method::Frames if !self.quick => (200, 60),
+            _ => (80, 24),
         };
         Plan {
             runs: self.runs.map_or(default_runs, usize::from),
@@ -190,7 +194,7 @@ impl Bench {
             } else {
                 calls::PUBLISHED_TIME
             },
-            size: self.size,
+            size: self.size.unwrap_or(Size { columns, rows }),
             brief: self.quick,
         }
     }
@@ -201,7 +205,7 @@ impl Bench {
             .iter()
             .map(|choice| {
                 let series = self.destinations(choice.experiment).len() as u32;
-                series * weight(choice.experiment)
+                series * weight(choice.experiment.method)
             })
             .sum();
         let (total, longest) = if self.quick {
@@ -221,16 +225,20 @@ impl Bench {
                 .expect("an experiment's destinations are valid")
         };
         let all = experiment.to.iter().map(read);
-        // A real terminal takes longer to open than all the rest.
-        all.filter(|to: &Destination| !self.quick || to.kind() != "terminal")
-            .collect()
+        // A real terminal takes longer to open than all the rest; and to wait for one that does not read
+        // takes a second for each rung.
+        let stalled = Destination::Pty(destination::Pace::Stalled);
+        let slow = |to: &Destination| {
+            to.kind() == "terminal" || (experiment.method == Method::Frames && *to == stalled)
+        };
+        all.filter(|to| !self.quick || !slow(to)).collect()
     }
 }
 
-/// How much longer a series of an experiment takes than most do.
-fn weight(experiment: &Experiment) -> u32 {
-    match experiment.method {
-        Method::Requests => 3,
+/// How much longer a series measured so takes than most do.
+fn weight(method: Method) -> u32 {
+    match method {
+        Method::Requests | Method::Frames => 3,
         Method::Work | Method::Process | Method::Arrival | Method::Timed => 1,
     }
 }
@@ -247,6 +255,12 @@ impl Choice {
             experiment,
             rungs: experiment.rungs.iter().map(|rung| rung.name).collect(),
         }
+    }
+
+    /// Whether any of the chosen rungs is compared with this one.
+    fn is_baseline(&self, rung: &Rung) -> bool {
+        self.rungs()
+            .any(|chosen| self.experiment.baseline_of(chosen) == rung.name)
     }
 
     fn rungs(&self) -> impl Iterator<Item = &'static Rung> {
@@ -310,8 +324,11 @@ impl Session<'_> {
         progress.show(&format!("{}: compiling", experiment.name), 0.0);
         // What the others are compared with is always there.
         let contestants = Contestant::all(experiment, |rung| {
-            choice.rungs.contains(&rung.name) || rung.name == experiment.baseline
+            choice.rungs.contains(&rung.name) || choice.is_baseline(rung)
         });
+        let (pictures, others): (Vec<_>, Vec<_>) = contestants
+            .into_iter()
+            .partition(|contestant| contestant.rung.draws.is_some());
         progress.erase();
         self.say(Block::Heading {
             title: format!("{}: {}", experiment.name, experiment.question),
@@ -322,38 +339,61 @@ impl Session<'_> {
             if interrupt::came() {
                 break;
             }
-            let plan = self.bench.plan(choice, pace.share(weight(experiment)));
-            let name = format!("{} to {to}", experiment.name);
-            if to != Destination::Tty {
-                progress.show(&name, 0.0);
-            }
-            let outcome = series::run(experiment, &contestants, &to, &plan, &mut |text, done| {
-                // This terminal is busy being measured.
-                if to != Destination::Tty {
-                    progress.show(&format!("{name}: {text}"), done);
+            for contestants in [&others, &pictures] {
+                let Some(first) = contestants.first() else {
+                    continue;
+                };
+                let method = experiment.method_of(first.rung);
+                let beside_the_point = method != experiment.method && !to.is_terminal();
+                if beside_the_point && self.bench.to.is_empty() {
+                    continue;
                 }
-            });
-            progress.erase();
-            if outcome.rows.is_empty() {
-                continue;
-            }
-            self.say(Block::Table(table::table(
-                experiment,
-                &to.to_string(),
-                &outcome.rows,
-            )))?;
-            for warning in outcome.warnings {
-                self.say(Block::Warning(warning))?;
-            }
-            self.results.rows.extend(outcome.rows);
-            self.save()?;
-            if let (Some(directory), Method::Timed) = (&self.bench.profile, experiment.method) {
-                self.profile(directory, experiment, &contestants, &to, &plan, progress)?;
+                let plan = self.bench.plan(choice, method, pace.share(weight(method)));
+                self.series(experiment, contestants, &to, &plan, progress)?;
             }
         }
         let verdict =
             (experiment.verdict)(&Figures::new(experiment.name, &self.results.rows[first..]));
         self.say(Block::Verdict(verdict))
+    }
+
+    /// Contestants at one destination.
+    fn series(
+        &mut self,
+        experiment: &'static Experiment,
+        contestants: &[Contestant],
+        to: &Destination,
+        plan: &Plan,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        let name = format!("{} to {to}", experiment.name);
+        if *to != Destination::Tty {
+            progress.show(&name, 0.0);
+        }
+        let outcome = series::run(experiment, contestants, to, plan, &mut |text, done| {
+            // This terminal is busy being measured.
+            if *to != Destination::Tty {
+                progress.show(&format!("{name}: {text}"), done);
+            }
+        });
+        progress.erase();
+        if outcome.rows.is_empty() {
+            return Ok(());
+        }
+        self.say(Block::Table(table::table(
+            experiment,
+            &to.to_string(),
+            &outcome.rows,
+        )))?;
+        for warning in outcome.warnings {
+            self.say(Block::Warning(warning))?;
+        }
+        self.results.rows.extend(outcome.rows);
+        self.save()?;
+        if let (Some(directory), Method::Timed) = (&self.bench.profile, experiment.method) {
+            self.profile(directory, experiment, contestants, to, plan, progress)?;
+        }
+        Ok(())
     }
 
     /// Records each of an experiment's rungs once more.
@@ -457,7 +497,7 @@ fn hyperfine(chosen: &[Choice], messages: Option<u64>) -> String {
         let messages = messages.unwrap_or(experiment.messages);
         let rungs: Vec<&str> = choice
             .rungs()
-            .filter(|rung| rung.fails.is_none())
+            .filter(|rung| rung.fails.is_none() && rung.draws.is_none())
             .map(|rung| rung.name)
             .collect();
         text += &format!(

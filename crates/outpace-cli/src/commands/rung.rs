@@ -23,8 +23,8 @@ pub(crate) struct Rung {
     /// How many messages [default: the experiment's published number]
     #[arg(long, value_name = "N")]
     messages: Option<u64>,
-    /// How long to wait between the steps of `when`, or to draw in `calls`, in milliseconds
-    /// [default: 1000, of `calls` 5000]
+    /// How long to wait between the steps of `when` or between pictures, or to draw in `calls`, in
+    /// milliseconds [default: 1000, between pictures 0, of `calls` 5000]
     #[arg(long, value_name = "MS")]
     pause: Option<u64>,
 }
@@ -35,9 +35,10 @@ impl Action for Rung {
     fn run(self) -> Outcome {
         let (experiment, rung) = experiments::find_rung(&self.rung)?;
         let messages = self.messages.unwrap_or(experiment.messages);
-        let pause = match (self.pause, experiment.method) {
+        let pause = match (self.pause, experiment.method_of(rung)) {
             (Some(milliseconds), _) => Duration::from_millis(milliseconds),
             (None, Method::Timed) => calls::PUBLISHED_TIME,
+            (None, Method::Frames) => Duration::ZERO,
             (None, _) => Duration::from_secs(1),
         };
         match rung.work {

@@ -1,7 +1,7 @@
 //! Real terminal emulators: how each is started with a size and a command, and the private X server
 //! they are drawn by when the user has no display.
 //!
-//! A terminal's window runs a shell that writes down the name of its device and sleeps. Rungs then
+//! A terminal's window runs a shell that writes down the name of its device and its `TERM`, and sleeps. Rungs then
 //! write to that device as they would to any terminal's.
 
 use std::fmt;
@@ -208,6 +208,8 @@ pub(crate) struct Window {
     pub(crate) device: PathBuf,
     /// What the emulator says of its version.
     pub(crate) version: String,
+    /// The `TERM` that programs in it are given.
+    pub(crate) term: String,
     process: Child,
     session: Option<(Multiplexer, String)>,
     _display: Option<PrivateDisplay>,
@@ -245,7 +247,7 @@ impl Emulator {
         }
         let place = scratch.file("device");
         let script = format!(
-            "tty >'{0}.draft' && mv '{0}.draft' '{0}'; exec sleep 100000",
+            "{{ tty && echo \"$TERM\"; }} >'{0}.draft' && mv '{0}.draft' '{0}'; exec sleep 100000",
             place.display()
         );
         let mut shell = vec!["sh".to_owned(), "-c".to_owned(), script];
@@ -273,11 +275,12 @@ impl Emulator {
         let mut window = Window {
             device: PathBuf::new(),
             version: self.version(),
+            term: String::new(),
             process,
             session,
             _display: display,
         };
-        window.device = window.wait_for(&place).map_err(|reason| {
+        let said = window.wait_for(&place).map_err(|reason| {
             let log = std::fs::read_to_string(scratch.file("terminal.log")).unwrap_or_default();
             let said = log
                 .lines()
@@ -286,6 +289,9 @@ impl Emulator {
                 .unwrap_or_default();
             format!("{}: {reason}{said}", terminal.name)
         })?;
+        let mut lines = said.lines();
+        window.device = lines.next().unwrap_or_default().into();
+        window.term = lines.next().unwrap_or_default().to_owned();
         Ok(window)
     }
 
@@ -325,15 +331,15 @@ impl Emulator {
 }
 
 impl Window {
-    /// Waits for the shell in the window to name its device.
-    fn wait_for(&mut self, place: &std::path::Path) -> Result<PathBuf, String> {
+    /// Waits for the shell in the window to name its device and kind.
+    fn wait_for(&mut self, place: &std::path::Path) -> Result<String, String> {
         let started = Instant::now();
         loop {
             match std::fs::read_to_string(place) {
-                Ok(name) => {
+                Ok(said) => {
                     // The place is free for the next window.
                     let _ = std::fs::remove_file(place);
-                    return Ok(PathBuf::from(name.trim()));
+                    return Ok(said);
                 }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(error.to_string());

@@ -24,6 +24,8 @@ pub(crate) struct Wanted {
     pub(crate) arrivals: bool,
     /// Keep the bytes themselves.
     pub(crate) keep: bool,
+    /// Answer what a program asks first, as terminals do.
+    pub(crate) answers: bool,
     /// From then on it reads at once, and until then it stalls, if it does.
     pub(crate) release: Option<Arc<Release>>,
 }
@@ -70,6 +72,14 @@ pub(crate) struct Received {
     pub(crate) kept: Vec<u8>,
 }
 
+/// What programs ask when they begin ends with a question that every terminal answers (DA1)...
+const QUESTION: &[u8] = b"\x1b[c";
+/// ...by what it is; before that, this one says that the alternate screen is on and that it knows synchronized
+/// output.
+const ANSWER: &[u8] = b"\x1b[?1049;1$y\x1b[?2026;2$y\x1b[?62;22c";
+/// A program that has written so much without a question has none.
+const PREAMBLE: u64 = 1 << 10;
+
 /// As much as a pipe of the usual capacity holds.
 const CHUNK: usize = 64 << 10;
 
@@ -114,6 +124,10 @@ pub(crate) fn read_to_end(from: &OwnedFd, mut pace: Pace, wanted: Wanted) -> io:
         received.bytes += length as u64;
         received.reads += 1;
         received.torn += u64::from(!arrived.ends_with(b"\n"));
+        if wanted.answers && received.bytes < PREAMBLE && arrived.ends_with(QUESTION) {
+            // A program that does not wait for it is none the worse.
+            let _ = rustix::io::write(from, ANSWER);
+        }
         match &mut check {
             Some(check) => check.feed(arrived),
             None => touched += arrived.iter().map(|&byte| u64::from(byte)).sum::<u64>(),

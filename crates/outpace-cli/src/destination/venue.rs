@@ -139,6 +139,15 @@ impl Venue {
         }
     }
 
+    /// The `TERM` of a program in this terminal; `None` where that is the bench's own.
+    pub(crate) fn term(&self) -> Option<&str> {
+        match &self.place {
+            Place::Pty(_) => Some("xterm-256color"),
+            Place::Device(device) => device.window.as_ref().map(|window| window.term.as_str()),
+            _ => None,
+        }
+    }
+
     /// A sink for one run.
     pub(crate) fn sink(&self, wanted: Wanted) -> io::Result<Sink<'_>> {
         let (stdout, end) = match &self.place {

@@ -5,12 +5,13 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use outpace_ratatui::workloads::{Scene, Workload};
+use outpace_ratatui::workloads::Workload;
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::termios::tcgetwinsize;
 
+use super::pictures::bare_scene;
 use super::{Experiment, Method, Rung, Work};
 use crate::destination::venue::Size;
 use crate::fps::canvas::{Canvas, Drawing, Stream};
@@ -26,7 +27,7 @@ pub(crate) const CALLS: Experiment = Experiment {
                 against five times in 66 ms (550x360 cells; samples at 1 kHz, of running threads).",
     published_to: &[],
     unit: "frame",
-    message: |_, _| {},
+    message: super::no_bytes,
     // The time decides.
     messages: 0,
     to: &["pty"],
@@ -87,7 +88,7 @@ fn animate(span: &mut Span, stream: Stream, drawing: Drawing) -> io::Result<()> 
     })?;
     let area = Rect::new(0, 0, size.ws_col, size.ws_row);
     let mut canvas = Canvas::fixed(stream, drawing, area)?;
-    let mut scene = bare_scene();
+    let mut scene = bare_scene(Workload::Animation);
     let (started, mut frames) = (Instant::now(), 0);
     loop {
         canvas.draw(|frame| scene.draw(frame.buffer_mut()))?;
@@ -104,13 +105,6 @@ fn animate(span: &mut Span, stream: Stream, drawing: Drawing) -> io::Result<()> 
     span.note("write_calls", cost.writes);
     span.note("write_ns", cost.in_write.as_nanos() as u64);
     Ok(())
-}
-
-/// The picture without title and figures.
-fn bare_scene() -> Scene {
-    let mut scene = Scene::new(Workload::Animation);
-    scene.set_header(Vec::new());
-    scene
 }
 
 /// Bytes that several may write and one reads.
@@ -137,7 +131,7 @@ pub(crate) fn expected(size: Size, frames: u64) -> io::Result<Vec<u8>> {
     };
     let mut terminal = Terminal::with_options(CrosstermBackend::new(kept.clone()), options)?;
     terminal.backend_mut().clear()?;
-    let mut scene = bare_scene();
+    let mut scene = bare_scene(Workload::Animation);
     for _ in 0..frames {
         terminal.draw(|frame| scene.draw(frame.buffer_mut()))?;
     }

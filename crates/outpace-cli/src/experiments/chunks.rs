@@ -2,7 +2,10 @@
 
 use std::io::{self, BufWriter, LineWriter, Write};
 
+use outpace_ratatui::workloads::Workload;
+
 use super::lines::bare_stdout;
+use super::pictures::{Rows, WHOLE_FRAME, crossterm};
 use super::{Experiment, Method, Rung, Work};
 use crate::measure::clock::Span;
 use crate::measure::figures::Figures;
@@ -68,10 +71,61 @@ pub(crate) const CHUNKS: Experiment = Experiment {
             "typed calls, the size outpace takes by itself",
             Work::Here(outpace),
         ),
+        Rung::described(
+            "picture-100B",
+            "the animation of fps, a buffer of 100 bytes",
+            Work::Here(picture::<100>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::added(
+            "picture-1KiB",
+            "the animation, a buffer of 1 KiB",
+            Work::Here(picture::<{ 1 << 10 }>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::described(
+            "picture-row",
+            "the animation, a row a drain",
+            Work::Here(|span| crossterm(span, Workload::Animation, Rows::of_stdout()?)),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::described(
+            PICTURE_8KIB,
+            "the animation, a buffer of 8 KiB",
+            Work::Here(picture::<{ 8 << 10 }>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::added(
+            "picture-64KiB",
+            "the animation, a buffer of 64 KiB",
+            Work::Here(picture::<{ 64 << 10 }>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::described(
+            "picture-1MiB",
+            "the animation, a buffer of 1 MiB",
+            Work::Here(picture::<{ 1 << 20 }>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::added(
+            "picture-frame",
+            "the animation, a frame a drain",
+            Work::Here(picture::<WHOLE_FRAME>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
     ],
     texts: &[],
     verdict,
 };
+
+const PICTURE_8KIB: &str = "picture-8KiB";
 
 /// The ladder's messages, as lines so that one can be torn.
 fn message(index: u64, into: &mut Vec<u8>) {
@@ -80,6 +134,11 @@ fn message(index: u64, into: &mut Vec<u8>) {
 
 fn chunk<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
     pieces(span, BufWriter::with_capacity(CAPACITY, bare_stdout()?))
+}
+
+fn picture<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
+    let out = BufWriter::with_capacity(CAPACITY, bare_stdout()?);
+    crossterm(span, Workload::Animation, out)
 }
 
 fn line(span: &mut Span) -> io::Result<()> {
@@ -137,6 +196,26 @@ fn verdict(figures: &Figures<'_>) -> String {
             });
         }
     }
+    for to in figures.destinations() {
+        let mut ranked: Vec<(f64, &str)> = figures
+            .rows()
+            .filter(|row| row.to == to)
+            .filter_map(|row| Some((row.fps?, row.rung.strip_prefix("picture-")?)))
+            .collect();
+        ranked.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        if let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) {
+            sentences.push(if best.0 < worst.0 * 1.1 {
+                format!("The animation to {to} does not care.")
+            } else {
+                format!(
+                    "The animation to {to} is fastest with drains of {}, slowest with {}, {} the frames.",
+                    drains(best.1),
+                    drains(worst.1),
+                    times(worst.0 / best.0)
+                )
+            });
+        }
+    }
     let torn = |rung| {
         let to = figures
             .destinations()
@@ -159,8 +238,16 @@ fn verdict(figures: &Figures<'_>) -> String {
     sentences.join(" ")
 }
 
+/// What a rung hands to the kernel at a time, in words.
+fn drains(size: &str) -> String {
+    match size {
+        "row" | "frame" => format!("a {size}"),
+        _ => size.to_owned(),
+    }
+}
+
 fn is_a_chunk(rung: &Rung) -> bool {
-    rung.name.ends_with('B')
+    rung.name.ends_with('B') && rung.draws.is_none()
 }
 
 #[cfg(test)]
@@ -177,6 +264,23 @@ mod tests {
         assert!(say(20, 10).contains("the best size is 64KiB, the worst, 8KiB, takes 2.00 times"));
         assert!(say(10, 20).contains("the best size is 8KiB, the worst, 64KiB"));
         assert!(say(10, 10).contains("does not matter"));
+    }
+
+    #[test]
+    fn the_animation_has_a_verdict_of_its_own() {
+        let say = |small, row| {
+            let names = [("picture-100B", "pty", 1), ("picture-row", "pty", 1)];
+            let mut rows = rows_of("chunks", &names);
+            (rows[0].fps, rows[1].fps) = (Some(small), Some(row));
+            verdict(&Figures::new("chunks", &rows))
+        };
+        let said = say(10.0, 40.0);
+        assert!(
+            said.contains("fastest with drains of a row, slowest with 100B, 0.25x"),
+            "{said}"
+        );
+        assert!(say(40.0, 10.0).contains("fastest with drains of 100B, slowest with a row"));
+        assert!(say(40.0, 40.0).contains("does not care"));
     }
 
     #[test]

@@ -6,10 +6,13 @@
 
 pub(crate) mod calls;
 mod chunks;
+mod draw;
 mod endl;
+mod fps;
 mod ladder;
 mod lines;
 mod mapped;
+pub(crate) mod pictures;
 mod raw;
 pub(crate) mod server;
 mod startup;
@@ -17,6 +20,8 @@ mod threads;
 mod when;
 
 use std::io;
+
+use outpace_ratatui::workloads::Workload;
 
 use crate::failure::Failure;
 use crate::fps::canvas::Stream;
@@ -29,6 +34,7 @@ use crate::names::closest;
 /// Every experiment, in the order in which they run.
 pub(crate) const ALL: &[&Experiment] = &[
     &lines::LINES,
+    &fps::FPS,
     &when::WHEN,
     &calls::CALLS,
     &ladder::LADDER,
@@ -36,6 +42,7 @@ pub(crate) const ALL: &[&Experiment] = &[
     &raw::RAW,
     &endl::ENDL,
     &mapped::MAPPED,
+    &draw::DRAW,
     &threads::THREADS,
     &server::SERVER,
     &startup::STARTUP,
@@ -90,6 +97,9 @@ pub(crate) enum Method {
     Requests,
     /// Each rung works for a time, and counts its messages and what it spends in write calls.
     Timed,
+    /// Each rung draws pictures; a message is a frame. What a terminal shows in the end is compared, not the
+    /// bytes, and each rung draws as many frames as take the time.
+    Frames,
 }
 
 /// One contestant: a way to write the bytes of its experiment.
@@ -105,6 +115,10 @@ pub(crate) struct Rung {
     pub(crate) stream: Stream,
     /// Why it is expected to fail: the published forms that do not work are shown not to.
     pub(crate) fails: Option<&'static str>,
+    /// What it draws, if it does.
+    pub(crate) draws: Option<Workload>,
+    /// The rung that ratios are taken against, where it is not its experiment's.
+    pub(crate) baseline: Option<&'static str>,
 }
 
 /// Where a rung comes from.
@@ -138,6 +152,8 @@ impl Rung {
             order: Order::Exact,
             stream: Stream::Stdout,
             fails: None,
+            draws: None,
+            baseline: None,
         }
     }
 
@@ -191,12 +207,46 @@ impl Rung {
     }
 }
 
+impl Rung {
+    /// The same, drawing pictures.
+    pub(crate) const fn draws(self, workload: Workload) -> Self {
+        Self {
+            draws: Some(workload),
+            ..self
+        }
+    }
+
+    /// The same, compared with another rung than its experiment's others are.
+    pub(crate) const fn against(self, baseline: &'static str) -> Self {
+        Self {
+            baseline: Some(baseline),
+            ..self
+        }
+    }
+}
+
 impl Experiment {
+    /// How a rung of it is measured: rungs that draw may stand beside others.
+    pub(crate) fn method_of(&self, rung: &Rung) -> Method {
+        match rung.draws {
+            Some(_) => Method::Frames,
+            None => self.method,
+        }
+    }
+
+    /// The rung that a rung's ratios are taken against.
+    pub(crate) fn baseline_of(&self, rung: &Rung) -> &'static str {
+        rung.baseline.unwrap_or(self.baseline)
+    }
+
     /// The rung of that name.
     pub(crate) fn rung(&self, name: &str) -> Option<&Rung> {
         self.rungs.iter().find(|rung| rung.name == name)
     }
 }
+
+/// The generator of experiments in which each rung has bytes of its own.
+pub(crate) fn no_bytes(_: u64, _: &mut Vec<u8>) {}
 
 /// The experiment of that name, or what the user may have meant.
 pub(crate) fn find(name: &str) -> Result<&'static Experiment, Failure> {

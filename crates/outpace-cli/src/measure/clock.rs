@@ -27,18 +27,25 @@ fn cpu_ns() -> u64 {
 struct Reading {
     monotonic_ns: u64,
     cpu_ns: u64,
-    writes: Option<u64>,
+    written: Option<Written>,
     delay_ns: Option<u64>,
+}
+
+/// What a process has written so far, as the kernel counts it: all threads, all descriptors.
+#[derive(Clone, Copy)]
+struct Written {
+    calls: u64,
+    bytes: u64,
 }
 
 impl Reading {
     /// Read so that the clocks are the last thing before the work.
     fn before() -> Self {
-        let writes = write_calls();
+        let written = written();
         let delay_ns = run_queue_delay_ns();
         let cpu_ns = cpu_ns();
         Self {
-            writes,
+            written,
             delay_ns,
             cpu_ns,
             monotonic_ns: now_ns(),
@@ -52,7 +59,7 @@ impl Reading {
         Self {
             monotonic_ns,
             cpu_ns,
-            writes: write_calls(),
+            written: written(),
             delay_ns: run_queue_delay_ns(),
         }
     }
@@ -64,6 +71,8 @@ pub(crate) struct Span {
     pub(crate) messages: u64,
     /// How long to wait between the steps of a rung that has them.
     pub(crate) pause: std::time::Duration,
+    begun: Option<Reading>,
+    ended: Option<Reading>,
     called_at: Option<u64>,
     steps: Vec<(&'static str, u64)>,
     notes: Vec<(&'static str, u64)>,
@@ -74,10 +83,22 @@ impl Span {
         Self {
             messages,
             pause,
+            begun: None,
+            ended: None,
             called_at: None,
             steps: Vec::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// Called by a rung that has to prepare something first: what it has done until here does not count.
+    pub(crate) fn begin(&mut self) {
+        self.begun = Some(Reading::before());
+    }
+
+    /// Called by a rung that has to clean up afterwards: what it does from here on does not count.
+    pub(crate) fn end(&mut self) {
+        self.ended = Some(Reading::after());
     }
 
     /// Called by a rung when it has written its last message and only the final flush is left:
@@ -102,9 +123,10 @@ impl Span {
         mut self,
         work: impl FnOnce(&mut Self) -> io::Result<()>,
     ) -> io::Result<String> {
-        let before = Reading::before();
+        let started = Reading::before();
         work(&mut self)?;
-        let after = Reading::after();
+        let after = self.ended.unwrap_or_else(Reading::after);
+        let before = self.begun.unwrap_or(started);
 
         let mut report = String::new();
         let mut line = |name: &str, value: u64| {
@@ -115,8 +137,9 @@ impl Span {
         line("caller_ns", called_at - before.monotonic_ns);
         line("wall_ns", after.monotonic_ns - before.monotonic_ns);
         line("cpu_ns", after.cpu_ns - before.cpu_ns);
-        if let (Some(before), Some(after)) = (before.writes, after.writes) {
-            line("writes", after - before);
+        if let (Some(before), Some(after)) = (before.written, after.written) {
+            line("writes", after.calls - before.calls);
+            line("written", after.bytes - before.bytes);
         }
         if let (Some(before), Some(after)) = (before.delay_ns, after.delay_ns) {
             line("delay_ns", after - before);
@@ -144,6 +167,8 @@ pub(crate) struct Report {
     pub(crate) cpu_ns: u64,
     /// System calls that write, over the same span.
     pub(crate) writes: Option<u64>,
+    /// The bytes that they wrote.
+    pub(crate) written: Option<u64>,
     /// How long the process was ready to run and the processor was taken.
     pub(crate) delay_ns: Option<u64>,
     /// Each step and when it began, by the monotonic clock.
@@ -180,6 +205,7 @@ impl Report {
                 }
                 "cpu_ns" => report.cpu_ns = value,
                 "writes" => report.writes = Some(value),
+                "written" => report.written = Some(value),
                 "delay_ns" => report.delay_ns = Some(value),
                 _ => return Err(unreadable()),
             }
@@ -192,14 +218,20 @@ impl Report {
     }
 }
 
-/// Write calls of this process so far: all its threads, all its descriptors, counted by the
-/// kernel. `None` where the kernel does not count (proc(5), /proc/pid/io).
-fn write_calls() -> Option<u64> {
+/// `None` where the kernel does not count (proc(5), /proc/pid/io).
+fn written() -> Option<Written> {
     let io = std::fs::read_to_string("/proc/self/io").ok()?;
-    io.lines()
-        .find_map(|line| line.strip_prefix("syscw: "))?
-        .parse()
-        .ok()
+    let count = |name: &str| {
+        let mut lines = io.lines();
+        lines
+            .find_map(|line| line.strip_prefix(name))?
+            .parse::<u64>()
+            .ok()
+    };
+    Some(Written {
+        calls: count("syscw: ")?,
+        bytes: count("wchar: ")?,
+    })
 }
 
 /// Time this process's main thread spent ready to run but waiting for a processor, from the second
@@ -231,6 +263,24 @@ mod tests {
     }
 
     #[test]
+    fn preparing_and_cleaning_up_do_not_count() {
+        let text = Span::new(1, std::time::Duration::ZERO)
+            .clocked(|span| {
+                span.note("begun", now_ns());
+                span.begin();
+                span.end();
+                let ended = now_ns();
+                span.note("ended", ended);
+                while now_ns() == ended {}
+                Ok(())
+            })
+            .unwrap();
+        let report = Report::parse(&text).unwrap();
+        assert!(report.started_ns >= report.notes["begun"]);
+        assert!(report.started_ns + report.wall_ns <= report.notes["ended"]);
+    }
+
+    #[test]
     fn a_report_without_a_time_is_an_error() {
         assert!(Report::parse("").unwrap_err().contains("no time"));
         assert!(
@@ -243,7 +293,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn write_calls_are_counted_exactly() {
-        let Some(before) = write_calls() else { return };
+        let Some(before) = written() else { return };
         let null = std::fs::File::options()
             .write(true)
             .open("/dev/null")
@@ -252,6 +302,7 @@ mod tests {
             io::Write::write_all(&mut &null, b"x").unwrap();
         }
         // Other tests of this process may write meanwhile, so at least.
-        assert!(write_calls().unwrap() >= before + 7);
+        let after = written().unwrap();
+        assert!(after.calls >= before.calls + 7 && after.bytes >= before.bytes + 7);
     }
 }

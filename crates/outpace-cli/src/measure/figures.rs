@@ -57,6 +57,11 @@ impl<'a> Figures<'a> {
         Some(row.writes? as f64 * 1_000.0 / row.messages.max(1) as f64)
     }
 
+    /// Frames a second.
+    pub(crate) fn fps(&self, rung: &str, to: &str) -> Option<f64> {
+        self.row(rung, to)?.fps
+    }
+
     /// How many times as long one rung takes as another: by pairs of the same round where there
     /// are such, so that what slowed the machine in one round does not count.
     pub(crate) fn ratio(&self, rung: &str, against: &str, to: &str) -> Option<f64> {

@@ -1,11 +1,13 @@
 //! Measuring: rungs as child processes, their clocks, and what becomes of the times.
 
 mod arrivals;
+pub(crate) mod calls;
 pub(crate) mod check;
 pub(crate) mod child;
 pub(crate) mod clock;
 pub(crate) mod contestant;
 pub(crate) mod figures;
+pub(crate) mod frames;
 pub(crate) mod histogram;
 pub(crate) mod interrupt;
 pub(crate) mod load;
@@ -14,5 +16,6 @@ pub(crate) mod pace;
 pub(crate) mod requests;
 pub(crate) mod rows;
 pub(crate) mod series;
+mod shown;
 pub(crate) mod stats;
 pub(crate) mod toolchain;

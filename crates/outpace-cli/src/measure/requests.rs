@@ -13,6 +13,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::calls;
 use super::check::{Generator, length};
 use super::child::{self, Stopped};
 use super::clock::Report;
@@ -312,7 +313,9 @@ impl Series<'_> {
             begin(entry, "log calls of");
             if !is_silent(entry.rung()) {
                 let sample = self.once(entry, &self.venue, self.time, None, Run::Clocked);
-                entry.log_calls = sample.as_ref().and_then(log_calls);
+                entry.log_calls = sample
+                    .as_ref()
+                    .and_then(|sample| calls::noted(&sample.report));
             }
         }
         Ok(())
@@ -474,16 +477,6 @@ fn feed_at(
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(())
-}
-
-fn log_calls(sample: &Sample) -> Option<Latency> {
-    let notes = &sample.report.notes;
-    Some(Latency {
-        median: *notes.get("log_median_ns")?,
-        p99: *notes.get("log_p99_ns")?,
-        max: *notes.get("log_max_ns")?,
-        max_less_delay: notes.get("log_max_less_delay_ns").copied(),
-    })
 }
 
 /// Every request has its line, once and in order, or is counted as dropped.

@@ -74,6 +74,22 @@ pub(crate) struct Row {
     pub(crate) dropped_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) backlog_bytes: Option<u64>,
+    /// Of pictures: frames a second that the terminal was given, until it answered that it had them all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fps: Option<f64>,
+    /// Those frames of one run, and those that newer ones replaced before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) frames_presented: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) frames_skipped: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bytes_per_frame: Option<f64>,
+    /// How long drawing a frame held its caller up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) draw_call_ns: Option<Latency>,
+    /// How much more memory the process had at most than when its work began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_bytes: Option<u64>,
     /// The figure from the literature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) published: Option<Published>,

@@ -11,7 +11,7 @@ use super::child::{self, Sample, Stopped};
 use super::contestant::Contestant;
 use super::rows::{ProfilerSamples, Published, Row};
 use super::stats::{self, Ratio, Spread};
-use super::{figures, interrupt, requests};
+use super::{figures, frames, interrupt, requests};
 use crate::destination::reader::Wanted;
 use crate::destination::venue::{Scratch, Size, Venue};
 use crate::destination::{Destination, Pace};
@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Runs a series. `progress` is told what is being done and how much of it is done.
+/// Runs a series of contestants that are measured alike. `progress` is told what is being done and how much of it is done.
 pub(crate) fn run(
     experiment: &'static Experiment,
     contestants: &[Contestant],
@@ -51,8 +51,15 @@ pub(crate) fn run(
     plan: &Plan,
     progress: &mut dyn FnMut(&str, f64),
 ) -> Outcome {
-    if experiment.method == Method::Requests {
-        return requests::run(experiment, contestants, to, plan, progress);
+    let method = contestants
+        .first()
+        .map(|first| experiment.method_of(first.rung));
+    match method {
+        Some(Method::Requests) => {
+            return requests::run(experiment, contestants, to, plan, progress);
+        }
+        Some(Method::Frames) => return frames::run(experiment, contestants, to, plan, progress),
+        _ => {}
     }
     let mut entries: Vec<Entry<'_>> = contestants.iter().map(Entry::new).collect();
     let result = Scratch::new()
@@ -258,7 +265,9 @@ impl Series<'_> {
         self.messages = self.suitable_messages(entries);
         let bytes = match self.experiment.method {
             Method::Process => length(self.experiment.message, 1) * self.messages,
-            Method::Work | Method::Requests => length(self.experiment.message, self.messages),
+            Method::Work | Method::Requests | Method::Frames => {
+                length(self.experiment.message, self.messages)
+            }
             // As many as were written.
             Method::Timed => 0,
             Method::Arrival => length(self.experiment.message, 1),

@@ -2,6 +2,7 @@
 
 pub(crate) mod block;
 pub(crate) mod comparison;
+mod frames;
 pub(crate) mod html;
 pub(crate) mod markdown;
 pub(crate) mod progress;

@@ -1,8 +1,8 @@
 //! The table of one experiment at one destination: fastest first, with bars and ratios.
 
 use super::quantity::{duration, grouped, significant, times};
-use super::requests;
 use super::screen::Screen;
+use super::{frames, requests};
 use crate::experiments::{Experiment, Method, Origin};
 use crate::measure::figures::base_name;
 use crate::measure::rows::Row;
@@ -69,20 +69,25 @@ pub(crate) fn table(experiment: &Experiment, to: &str, rows: &[Row]) -> Table {
         .iter()
         .filter(|row| row.experiment == experiment.name && row.to == to)
         .collect();
-    let mut table = match experiment.method {
+    let method = rows
+        .first()
+        .and_then(|row| experiment.rung(base_name(&row.rung)))
+        .map_or(experiment.method, |rung| experiment.method_of(rung));
+    let mut table = match method {
         Method::Arrival => arrivals(experiment, &rows),
         Method::Work | Method::Process => {
             times_table(experiment, &rows, &figures(experiment, &rows))
         }
         Method::Timed => times_table(experiment, &rows, &timed_figures(experiment)),
         Method::Requests => requests::table(experiment, &rows),
+        Method::Frames => frames::table(experiment, &rows),
     };
-    table.title = title(experiment, to, &rows);
+    table.title = title(experiment, method, to, &rows);
     table.notes = notes(&rows);
     table
 }
 
-fn title(experiment: &Experiment, to: &str, rows: &[&Row]) -> String {
+fn title(experiment: &Experiment, method: Method, to: &str, rows: &[&Row]) -> String {
     let mut title = format!("{} to {to}", experiment.name);
     if let Some(row) = rows.iter().find(|row| row.runs > 0) {
         if let Some(terminal) = &row.terminal {
@@ -91,7 +96,7 @@ fn title(experiment: &Experiment, to: &str, rows: &[&Row]) -> String {
                 title += &format!(" ({version})");
             }
         }
-        if experiment.method == Method::Work {
+        if method == Method::Work {
             let unit = plural(experiment.unit, row.messages);
             let each = row.bytes as f64 / row.messages.max(1) as f64;
             title += &format!(

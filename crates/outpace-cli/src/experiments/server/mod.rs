@@ -1,6 +1,5 @@
 //! `server`: what a line of log a request costs a server that has something better to do.
 
-mod calls;
 mod http;
 mod ways;
 
@@ -10,11 +9,11 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 
 use super::{Experiment, Method, Origin, Rung, Work};
+use crate::measure::calls::Calls;
 use crate::measure::clock::Span;
 use crate::measure::figures::Figures;
 use crate::measure::load::{CLOCK, STOP};
 use crate::present::quantity::{duration, times};
-use calls::LogCalls;
 
 pub(crate) const SERVER: Experiment = Experiment {
     name: "server",
@@ -134,11 +133,11 @@ fn serve(
 ) -> io::Result<()> {
     let listener = listener()?;
     let mut requests = 0;
-    let mut calls: Option<LogCalls> = None;
+    let mut calls: Option<Calls> = None;
     http::serve(&listener, |path| {
         match path {
             STOP => return ControlFlow::Break(()),
-            CLOCK => calls = Some(LogCalls::new()),
+            CLOCK => calls = Some(Calls::new()),
             _ => {
                 requests += 1;
                 match &mut calls {

@@ -1,14 +1,15 @@
-//! How long each log call takes, with what of it the scheduler took.
+//! How long each of a rung's calls takes, with what of it the scheduler took.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use crate::measure::clock::Span;
-use crate::measure::histogram::Histogram;
+use super::clock::{Report, Span};
+use super::histogram::Histogram;
+use super::rows::Latency;
 use crate::process::clock::now_ns;
 
-/// The times of the log calls of one thread.
-pub(super) struct LogCalls {
+/// The times of the calls of one thread.
+pub(crate) struct Calls {
     times: Histogram,
     /// The longest less the time the thread was ready to run and had no processor. It need not be the
     /// same call as the longest.
@@ -17,8 +18,8 @@ pub(super) struct LogCalls {
     schedstat: Option<File>,
 }
 
-impl LogCalls {
-    pub(super) fn new() -> Self {
+impl Calls {
+    pub(crate) fn new() -> Self {
         Self {
             times: Histogram::new(),
             longest_less_delay: 0,
@@ -27,10 +28,10 @@ impl LogCalls {
     }
 
     /// Clocks one call.
-    pub(super) fn clock(&mut self, call: impl FnOnce()) {
+    pub(crate) fn clock<T>(&mut self, call: impl FnOnce() -> T) -> T {
         let delay_before = self.delay_ns();
         let begun = now_ns();
-        call();
+        let value = call();
         let took = now_ns() - begun;
         self.times.record(took);
         // Reading it costs a system call, and a shorter one cannot be the longest.
@@ -39,6 +40,7 @@ impl LogCalls {
             let less = took.saturating_sub(delay);
             self.longest_less_delay = self.longest_less_delay.max(less);
         }
+        value
     }
 
     /// Time this thread has waited for a processor so far.
@@ -54,15 +56,25 @@ impl LogCalls {
         delay.and_then(|delay| delay.parse().ok()).unwrap_or(0)
     }
 
-    pub(super) fn note(&self, span: &mut Span) {
-        span.note("log_calls", self.times.count());
-        span.note("log_median_ns", self.times.quantile(0.5));
-        span.note("log_p99_ns", self.times.quantile(0.99));
-        span.note("log_max_ns", self.times.max());
+    pub(crate) fn note(&self, span: &mut Span) {
+        span.note("call_median_ns", self.times.quantile(0.5));
+        span.note("call_p99_ns", self.times.quantile(0.99));
+        span.note("call_max_ns", self.times.max());
         if self.schedstat.is_some() {
-            span.note("log_max_less_delay_ns", self.longest_less_delay);
+            span.note("call_max_less_delay_ns", self.longest_less_delay);
         }
     }
+}
+
+/// What [`Calls::note`] noted, if it did.
+pub(crate) fn noted(report: &Report) -> Option<Latency> {
+    let notes = &report.notes;
+    Some(Latency {
+        median: *notes.get("call_median_ns")?,
+        p99: *notes.get("call_p99_ns")?,
+        max: *notes.get("call_max_ns")?,
+        max_less_delay: notes.get("call_max_less_delay_ns").copied(),
+    })
 }
 
 #[cfg(test)]
@@ -71,7 +83,7 @@ mod tests {
 
     #[test]
     fn every_call_is_counted_and_the_longest_is_kept() {
-        let mut calls = LogCalls::new();
+        let mut calls = Calls::new();
         for _ in 0..10 {
             calls.clock(|| ());
         }
