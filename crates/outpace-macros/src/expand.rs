@@ -3,18 +3,23 @@
 //! `print!("{x}: {:>5}\n", y)` becomes
 //!
 //! ```text
-//! match (&(y), &x) {
-//!     (a0, a1) => print((
-//!         arg(a1).display(),
-//!         ": ",
-//!         arg(a0).display_as(Spec::new(' ', Align::Right, …), format_args!("{0:>5}", *a0)),
-//!         "\n",
-//!     )),
+//! match (&(y), &(x)) {
+//!     (a0, a1) => print(
+//!         b"\0\x02: \x01\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+//!         &[Arg(&a1).show(), Arg(&a0).display_in(Braces(0x5_1440_0020))],
+//!     ),
 //! }
 //! ```
 //!
+//! and `print!("{x}: {}\n", y)`, where nothing has to be bound or padded,
+//!
+//! ```text
+//! print2(b"…", Arg(&&(x)).display(), Arg(&&(y)).display())
+//! ```
+//!
 //! with every name but the user's from outpace's private module. The arguments are borrowed once, in
-//! std's order, outside of what the macro's own names could disturb.
+//! std's order, outside of what the macro's own names could disturb. What is written is kept short, for the
+//! compiler's sake: `examples/build-costs.rs` in outpace measures it.
 
 use crate::input::{Given, bare, split};
 use crate::literal::string_value;
@@ -40,10 +45,12 @@ pub(crate) struct Expansion {
 
 /// A message that was read.
 struct Message {
-    literal: Span,
     parts: Vec<Part>,
     /// The arguments given, and after them those that the format string captures.
     arguments: Vec<Given>,
+    /// Whether the arguments are bound to names first. They need not be if each is used once, and in the
+    /// order in which they are to be evaluated.
+    bound: bool,
 }
 
 impl Expansion {
@@ -65,15 +72,20 @@ impl Expansion {
             Target::Stderr => "eprint",
             _ => "format",
         };
-        let call = |pieces| out.call(function, pieces);
         match Message::read(split(input.clone()), self.newline) {
-            Some(message) => message.bind(out, |out| call(message.pieces(out))),
+            Some(message) => message.bind(out, |out| message.print(out, function)),
             None => {
-                let mut pieces = vec![out.call("Formatted", out.format_args(input))];
-                if self.newline {
-                    pieces.push(out.call("Literal", out.string("\n", Span::mixed_site())));
-                }
-                call(out.tuple(pieces)).into()
+                let borrowed = [out.punct('&'), out.format_args(input)];
+                let borrowed = borrowed.into_iter().collect::<TokenStream>();
+                let fields = borrowed_list(out, std::iter::once(out.call("formatted", borrowed)));
+                let newline = if self.newline { "\n" } else { "" };
+                let texts = [
+                    encoded(&[String::new(), newline.to_string()]),
+                    out.punct(','),
+                ];
+                let parameters = texts.into_iter().chain(fields);
+                out.call(function, parameters.collect::<TokenStream>())
+                    .into()
             }
         }
     }
@@ -238,16 +250,27 @@ impl Message {
                 *argument = Argument::Position(index);
             }
         }
-        used.into_iter().all(|used| used).then_some(Message {
-            literal,
+        if !used.into_iter().all(|used| used) {
+            return None;
+        }
+        let mut message = Message {
             parts,
             arguments,
-        })
+            bound: true,
+        };
+        let used_once = |(i, field): (usize, &Field)| {
+            field.argument.index() == i
+                && field.is_plain()
+                && matches!(field.kind.as_str(), "" | "?")
+        };
+        message.bound = message.fields().count() != message.arguments.len()
+            || !message.fields().enumerate().all(used_once);
+        Some(message)
     }
 
     /// Evaluates the arguments, and binds references to them to `a0`, `a1`, … in `body`.
     fn bind(&self, out: &Out, body: impl FnOnce(&Out) -> TokenTree) -> TokenStream {
-        if self.arguments.is_empty() {
+        if !self.bound {
             return body(out).into();
         }
         let references = self.arguments.iter().map(|given| {
@@ -260,95 +283,160 @@ impl Message {
         out.match_one(scrutinee.into(), pattern.into(), body(out).into())
     }
 
-    /// What the message is made of, as one expression.
-    fn pieces(&self, out: &Out) -> TokenTree {
-        let pieces = self.parts.iter().map(|part| match part {
-            Part::Text(text) => out.call("Literal", out.string(text, self.literal)),
-            Part::Field(field) => self.piece(out, field),
-        });
-        out.tuple(pieces.collect())
+    /// The texts before, between and behind the fields.
+    fn texts(&self) -> Vec<String> {
+        let mut texts = vec![String::new()];
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => texts.last_mut().expect("there is one").push_str(text),
+                Part::Field(_) => texts.push(String::new()),
+            }
+        }
+        texts
     }
 
-    fn piece(&self, out: &Out, field: &Field) -> TokenTree {
-        let index = field.argument.index();
-        let plain = field.is_plain();
-        let method = match (field.kind.as_str(), plain) {
-            ("", true) => "display",
-            ("?", true) => "debug",
-            ("", false) => "display_as",
-            ("?", false) => "debug_as",
-            ("x", _) => "lower_hex_as",
-            ("X", _) => "upper_hex_as",
-            ("o", _) => "octal_as",
-            ("b", _) => "binary_as",
-            ("e", _) if field.precision.is_none() => "lower_exp_as",
-            _ => return out.call("Formatted", self.formatted(out, field)),
-        };
-        let argument = out.call("arg", out.argument(index));
-        let span = Span::mixed_site().located_at(self.arguments[index].span);
-        let parameters = if plain && matches!(field.kind.as_str(), "" | "?") {
-            TokenStream::new()
-        } else {
-            [
-                self.spec(out, field),
-                out.punct(','),
-                self.formatted(out, field),
-            ]
+    fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Field(field) => Some(field),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// Whether each kind of such messages is compiled for itself.
+    fn is_short(&self, texts: &[String]) -> bool {
+        (1..=SHORT).contains(&(texts.len() - 1))
+            && texts.iter().all(|text| text.len() <= TEXT)
+            && self
+                .fields()
+                .all(|field| field.is_plain() && field.kind.is_empty())
+    }
+
+    /// `print2(b"…", Arg(…).display(), Arg(…).display())` or `print(b"…", &[Arg(…).show(), …])`
+    fn print(&self, out: &Out, function: &str) -> TokenTree {
+        let texts = self.texts();
+        if function == "format" || !self.is_short(&texts) {
+            return out.call(function, self.any(out, &texts));
+        }
+        let fields = self.fields().map(|field| self.short_field(out, field));
+        let parameters = std::iter::once(encoded(&texts)).chain(fields);
+        out.call(
+            &format!("{function}{}", texts.len() - 1),
+            out.separated(parameters.map(Into::into)),
+        )
+    }
+
+    /// `Short(b"…", (Arg(…).display(), …))` or `Message { texts: b"…", fields: &[Arg(…).show(), …] }`
+    fn whole(&self, out: &Out) -> TokenTree {
+        let texts = self.texts();
+        if !self.is_short(&texts) {
+            let [texts, fields] = [encoded(&texts).into(), self.borrowed_fields(out)];
+            return out.structure("Message", [("texts", texts), ("fields", fields)]);
+        }
+        let fields = self
+            .fields()
+            .map(|field| self.short_field(out, field).into());
+        let parameters = [encoded(&texts), out.punct(','), out.list(fields)];
+        out.call("Short", parameters.into_iter().collect::<TokenStream>())
+    }
+
+    /// `b"…", &[Arg(…).show(), …]`
+    fn any(&self, out: &Out, texts: &[String]) -> TokenStream {
+        [encoded(texts), out.punct(',')]
             .into_iter()
+            .chain(self.borrowed_fields(out))
             .collect()
-        };
-        out.grouped(
-            [
-                argument,
-                out.punct('.'),
-                out.ident(method, span),
-                out.parentheses(parameters),
-            ]
-            .into_iter()
-            .collect(),
-        )
     }
 
-    /// `Spec::new(fill, align, [plus, alternate, zero], width, precision)`
-    fn spec(&self, out: &Out, field: &Field) -> TokenTree {
-        let align = match field.align {
-            None => "Unsaid",
-            Some('<') => "Left",
-            Some('>') => "Right",
-            Some(_) => "Center",
+    fn borrowed_fields(&self, out: &Out) -> TokenStream {
+        borrowed_list(out, self.fields().map(|field| self.field(out, field)))
+    }
+
+    /// A field as a piece.
+    fn short_field(&self, out: &Out, field: &Field) -> TokenTree {
+        self.method(out, field, "display", TokenStream::new())
+    }
+
+    /// A field, its type forgotten.
+    fn field(&self, out: &Out, field: &Field) -> TokenTree {
+        let method = match field.kind.as_str() {
+            "" if field.is_plain() => "show",
+            "?" if field.is_plain() => "debug",
+            "?" if field.is_plain_or_alternate() => "pretty",
+            "" if field.is_simple() => {
+                return self.method(out, field, "display_in", self.braces(out, field));
+            }
+            "" => "display_as",
+            "?" => "debug_as",
+            "x" => "lower_hex_as",
+            "X" => "upper_hex_as",
+            "o" => "octal_as",
+            "b" => "binary_as",
+            "e" if field.precision.is_none() => "lower_exp_as",
+            _ => {
+                let formatted = [out.punct('&'), self.formatted(out, field)];
+                return out.call("formatted", formatted.into_iter().collect::<TokenStream>());
+            }
         };
-        let flag = |set: bool| out.plain(if set { "true" } else { "false" });
-        let flags = [
-            flag(field.sign == Some('+')),
-            out.punct(','),
-            flag(field.alternate),
-            out.punct(','),
-            flag(field.zero),
+        let mut parameters = TokenStream::new();
+        if !matches!(method, "show" | "debug" | "pretty") {
+            parameters = self.braces(out, field);
+            parameters.extend([out.punct(','), out.punct('&'), self.formatted(out, field)]);
+        }
+        self.method(out, field, method, parameters)
+    }
+
+    /// `Arg(&a0).method(parameters)`
+    fn method(&self, out: &Out, field: &Field, method: &str, parameters: TokenStream) -> TokenTree {
+        let index = field.argument.index();
+        let reference = [out.punct('&'), self.reference(out, index)];
+        let argument = out.call("Arg", reference.into_iter().collect::<TokenStream>());
+        let span = Span::mixed_site().located_at(self.arguments[index].span);
+        let call = [
+            argument,
+            out.punct('.'),
+            out.ident(method, span),
+            out.parentheses(parameters),
         ];
-        let flags = out.group(Delimiter::Bracket, flags.into_iter().collect());
-        let width = self
-            .count(out, field.width.as_ref())
-            .unwrap_or_else(|| out.number(0));
-        let precision = match self.count(out, field.precision.as_ref()) {
-            None => out.path(&["None"]),
-            Some(precision) => out.call("Some", precision),
-        };
-        let fill = TokenTree::Literal(Literal::character(field.fill.unwrap_or(' ')));
-        let parameters = [fill, out.path(&["Align", align]), flags, width, precision];
-        out.grouped(
-            [
-                out.path(&["Spec", "new"]),
-                out.list(parameters.into_iter().map(Into::into)),
-            ]
-            .into_iter()
-            .collect(),
-        )
+        out.grouped(call.into_iter().collect())
     }
 
-    fn count(&self, out: &Out, count: Option<&Count>) -> Option<TokenTree> {
-        Some(match count? {
-            Count::Number(number) => out.number(usize::from(*number)),
-            Count::Argument(argument) => out.place(argument.index()),
+    /// A reference to an argument: the name to which it is bound, or the borrow itself.
+    fn reference(&self, out: &Out, index: usize) -> TokenTree {
+        if self.bound {
+            return out.argument(index);
+        }
+        let value = out.parentheses(self.arguments[index].value.clone());
+        out.grouped([out.punct('&'), value].into_iter().collect())
+    }
+
+    /// `Braces(…)`, as it is read in outpace, with `.width(…)` and `.precision(…)` if these are arguments.
+    fn braces(&self, out: &Out, field: &Field) -> TokenStream {
+        let align = match field.align {
+            None => 0,
+            Some('<') => 1,
+            Some('>') => 2,
+            Some(_) => 3,
+        };
+        let mut bits = u64::from(field.fill.unwrap_or(' ')) | align << 21;
+        bits |= u64::from(field.sign == Some('+')) << 23;
+        bits |= u64::from(field.alternate) << 24;
+        bits |= u64::from(field.zero) << 25;
+        let mut given = Vec::new();
+        let counts = [
+            (&field.width, "width", 26, 28),
+            (&field.precision, "precision", 27, 44),
+        ];
+        for (count, name, is_there, place) in counts {
+            match count {
+                None => {}
+                Some(Count::Number(number)) => bits |= 1 << is_there | u64::from(*number) << place,
+                Some(Count::Argument(argument)) => given.push((name, argument.index())),
+            }
+        }
+        let bits = TokenTree::Literal(Literal::u64_unsuffixed(bits));
+        let braces = out.call("Braces", bits).into();
+        given.into_iter().fold(braces, |braces, (name, index)| {
+            out.method(braces, name, out.place(index))
         })
     }
 
@@ -375,7 +463,9 @@ impl Message {
     }
 
     /// `destination.write_fmt(…)`
-    fn write_to(&self, out: &Out, destination: TokenStream) -> TokenStream {
+    fn write_to(mut self, out: &Out, destination: TokenStream) -> TokenStream {
+        // They are named three times.
+        self.bound = true;
         let text = Span::mixed_site();
         self.bind(out, |out| {
             let kind = out.ident("kind", text);
@@ -418,13 +508,44 @@ impl Message {
             let values = out.list(
                 [
                     out.call("destination", TokenStream::new()).into(),
-                    out.call("Parcel", self.pieces(out)).into(),
+                    out.call("Parcel", self.whole(out)).into(),
                 ]
                 .into_iter(),
             );
             out.grouped(out.match_one(values.into(), names.into(), body.into()))
         })
     }
+}
+
+/// Behind the texts there are so many bytes more, and a text that is longer is not short: `TEXT` in outpace.
+const TEXT: usize = 16;
+
+/// The most fields of a short message.
+const SHORT: usize = 4;
+
+/// The texts before, between and behind the fields, as outpace reads them.
+fn encoded(texts: &[String]) -> TokenTree {
+    let mut bytes = Vec::new();
+    for text in texts {
+        match u8::try_from(text.len()) {
+            Ok(length) if length < u8::MAX => bytes.push(length),
+            _ => {
+                bytes.push(u8::MAX);
+                bytes.extend((text.len() as u32).to_le_bytes());
+            }
+        }
+        bytes.extend(text.as_bytes());
+    }
+    bytes.resize(bytes.len() + TEXT, 0);
+    TokenTree::Literal(Literal::byte_string(&bytes))
+}
+
+/// `&[field, …]`
+fn borrowed_list(out: &Out, fields: impl Iterator<Item = TokenTree>) -> TokenStream {
+    let fields = out.separated(fields.map(Into::into));
+    [out.punct('&'), out.group(Delimiter::Bracket, fields)]
+        .into_iter()
+        .collect()
 }
 
 /// A variable that the format string names. `None` if it cannot be one.

@@ -2,9 +2,6 @@
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// The most pieces in a tuple; more are put into tuples of tuples.
-const TUPLE: usize = 12;
-
 pub(crate) struct Out {
     /// outpace's `$crate`.
     root: TokenTree,
@@ -47,10 +44,6 @@ impl Out {
         TokenTree::Punct(Punct::new(c, Spacing::Alone))
     }
 
-    pub(crate) fn number(&self, n: usize) -> TokenTree {
-        TokenTree::Literal(Literal::usize_unsuffixed(n))
-    }
-
     pub(crate) fn string(&self, text: &str, span: Span) -> TokenTree {
         let mut literal = Literal::string(text);
         literal.set_span(self.own.located_at(span));
@@ -89,10 +82,6 @@ impl Out {
         std::iter::once(self.root.clone()).chain(steps)
     }
 
-    pub(crate) fn path(&self, names: &[&str]) -> TokenTree {
-        self.grouped(self.path_tokens(names).collect())
-    }
-
     /// A call of one of outpace's private functions.
     pub(crate) fn call(&self, function: &str, parameters: impl Into<TokenStream>) -> TokenTree {
         let parameters = self.parentheses(parameters.into());
@@ -120,19 +109,20 @@ impl Out {
         self.parentheses(self.separated(items))
     }
 
-    /// Pieces as one piece.
-    pub(crate) fn tuple(&self, mut pieces: Vec<TokenTree>) -> TokenTree {
-        while pieces.len() > TUPLE {
-            pieces = pieces
-                .chunks(TUPLE)
-                .map(|chunk| self.list(chunk.iter().cloned().map(Into::into)))
-                .collect();
-        }
-        match pieces.pop() {
-            None => self.string("", self.own),
-            Some(only) if pieces.is_empty() => only,
-            Some(last) => self.list(pieces.into_iter().chain([last]).map(Into::into)),
-        }
+    /// `…::Name { name: value, … }`
+    pub(crate) fn structure<const N: usize>(
+        &self,
+        name: &str,
+        fields: [(&str, TokenStream); N],
+    ) -> TokenTree {
+        let fields = fields.into_iter().map(|(name, value)| {
+            [self.plain(name), self.punct(':')]
+                .into_iter()
+                .chain(value)
+                .collect()
+        });
+        let fields = self.braces(self.separated(fields));
+        self.grouped(self.path_tokens(&[name]).chain([fields]).collect())
     }
 
     /// `match (value) { pattern => body, }`

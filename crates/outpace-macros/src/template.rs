@@ -26,13 +26,25 @@ pub(crate) struct Field {
 impl Field {
     /// Whether there is nothing but the argument, and perhaps the `?`.
     pub(crate) fn is_plain(&self) -> bool {
+        !self.alternate && self.is_plain_or_alternate()
+    }
+
+    /// Whether there is nothing more, but perhaps `#`.
+    pub(crate) fn is_plain_or_alternate(&self) -> bool {
         self.fill.is_none()
             && self.align.is_none()
             && self.sign.is_none()
-            && !self.alternate
             && !self.zero
             && self.width.is_none()
             && self.precision.is_none()
+    }
+
+    /// Whether there is no more than an alignment with spaces, or a `0`, and a width and a precision.
+    pub(crate) fn is_simple(&self) -> bool {
+        self.fill.is_none_or(|fill| fill == ' ')
+            && self.sign.is_none()
+            && !self.alternate
+            && !(self.zero && self.align.is_some())
     }
 
     /// All the arguments that are referred to.

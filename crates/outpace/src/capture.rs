@@ -1,9 +1,9 @@
 //! What a piece of code prints, as text: for tests.
 
 use crate::engine::Role;
-use crate::text::piece::Piece;
+use crate::lock::{ThreadId, thread_id};
 use crate::text::scratch::Scratch;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What [`capture`] has caught.
@@ -18,12 +18,22 @@ pub struct Captured<T> {
     pub stderr: String,
 }
 
-/// Threads that capture. Looked at by every `print!`, which costs a load.
+/// Threads that capture.
 static CAPTURING: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     /// What has been caught, if this thread captures.
     static CAUGHT: RefCell<Option<Caught>> = const { RefCell::new(None) };
+
+    /// The thread, once it is known not to capture; or 0.
+    static SWIFT: Cell<ThreadId> = const { Cell::new(0) };
+}
+
+/// The thread, if its messages may go straight into the stream; or 0, when it has to be asked whether
+/// somebody [catches](catches) them.
+#[inline(always)]
+pub(crate) fn swift_thread() -> ThreadId {
+    SWIFT.get()
 }
 
 #[derive(Default)]
@@ -71,6 +81,7 @@ struct Capture {
 impl Capture {
     fn begin() -> Capture {
         CAPTURING.fetch_add(1, Ordering::Relaxed);
+        SWIFT.set(0);
         Capture {
             outer: CAUGHT.replace(Some(Caught::default())),
         }
@@ -95,19 +106,17 @@ impl Drop for Capture {
 
 /// Catches a message, if this thread captures.
 #[inline]
-pub(crate) fn catches<M: Piece>(role: Role, message: M) -> bool {
-    CAPTURING.load(Ordering::Relaxed) > 0 && catch(role, message)
+pub(crate) fn catches(role: Role, text: &Scratch) -> bool {
+    if CAPTURING.load(Ordering::Relaxed) > 0 && catch(role, text) {
+        return true;
+    }
+    SWIFT.set(thread_id());
+    false
 }
 
 #[cold]
 #[inline(never)]
-fn catch<M: Piece>(role: Role, message: M) -> bool {
-    if CAUGHT.with_borrow(Option::is_none) {
-        return false;
-    }
-    // Before anything is borrowed: a `Display` may print, or capture.
-    let mut text = Scratch::new();
-    message.append(&mut text);
+fn catch(role: Role, text: &Scratch) -> bool {
     CAUGHT.with_borrow_mut(|caught| match (caught, role) {
         (None, _) => false,
         (Some(caught), Role::Stderr) => {

@@ -15,7 +15,6 @@ use std::fmt;
 use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ptr;
 
 /// A stream that is locked by this thread: see [`Stdout::lock`](crate::Stdout::lock).
 ///
@@ -58,13 +57,6 @@ extern "C" fn leave(lock: &Lock, me: ThreadId) {
     lock.leave(me);
 }
 
-/// Where a message may be put, if it may, by the thread that has entered.
-pub(crate) struct Begun {
-    /// Null if the thread has not entered.
-    pub(crate) space: *mut u8,
-    pub(crate) me: ThreadId,
-}
-
 impl<'a> Guard<'a> {
     #[inline(always)]
     pub(crate) fn new(engine: &'a Engine) -> Self {
@@ -95,37 +87,6 @@ impl<'a> Guard<'a> {
         let result = message(&mut guard);
         ManuallyDrop::into_inner(guard).leave();
         result
-    }
-
-    /// Enters, if there is then room for a message of at most `room` bytes without asking. The caller puts
-    /// one there and calls [`end`](Self::end). A call, and so is that one: for messages that are written in
-    /// so many places that inlining them would take the compiler too long.
-    #[inline(never)]
-    pub(crate) fn begin(engine: &Engine, room: usize) -> Begun {
-        let guard = Guard::new(engine);
-        let me = guard.inside.me;
-        // The first condition is for sums that saturated.
-        if room > MAX_CAPACITY || !guard.cursor.admits(room) {
-            guard.leave();
-            return Begun {
-                space: ptr::null_mut(),
-                me,
-            };
-        }
-        let guard = ManuallyDrop::new(guard);
-        // SAFETY: the offset is within the tail's capacity.
-        let space = unsafe { guard.cursor.start.add(guard.cursor.at.offset()) };
-        Begun { space, me }
-    }
-
-    /// Publishes the `bytes` bytes that were put where [`begin`](Self::begin) said, and leaves. Returns
-    /// whether the stream has not failed.
-    #[inline(never)]
-    pub(crate) fn end(engine: &Engine, me: ThreadId, bytes: usize) -> bool {
-        let at = engine.flow.published().message(bytes);
-        let intact = engine.flow.publish(at) || !engine.after_message().failed;
-        engine.lock.leave(me);
-        intact
     }
 
     /// Leaves, all of it inlined.
@@ -238,6 +199,90 @@ impl<'a> Guard<'a> {
         let answer = self.engine.after_message();
         self.accept(answer)
     }
+}
+
+/// One message of a guard's holder who does not keep a cursor: puts at most `room` bytes where they belong
+/// in the stream, if there is room.
+///
+/// # Safety
+///
+/// The guard is held, by an entry of this kind. `put` writes at most `room` bytes where it is told to, and
+/// returns how many.
+#[inline(always)]
+pub(crate) unsafe fn in_place(
+    engine: &Engine,
+    entry: Entry,
+    room: usize,
+    put: impl FnOnce(*mut u8) -> usize,
+) -> Option<Answer> {
+    let cursor = engine.cursor();
+    // The second condition is for sums that saturated.
+    if entry == Entry::Nested || room > MAX_CAPACITY || !cursor.admits(room) {
+        return None;
+    }
+    // SAFETY: the offset is within the tail's capacity.
+    let bytes = put(unsafe { cursor.start.add(cursor.at.offset()) });
+    Some(if engine.flow.publish(cursor.at.message(bytes)) {
+        Answer {
+            start: cursor.start,
+            end: cursor.end as u32,
+            failed: false,
+        }
+    } else {
+        engine.after_message()
+    })
+}
+
+/// What has become of a message [by the bias](by_bias).
+pub(crate) enum Outcome {
+    /// Nothing has happened: it has to go the long way.
+    Nothing,
+    Sent,
+    /// It is in the stream, and its author has to ask, by [`ask_and_leave`].
+    Asks,
+}
+
+/// One message without a guard, all of it inlined: puts at most `room` bytes where they belong in the
+/// stream, if the thread `me` has the lock's bias and there is room.
+///
+/// # Safety
+///
+/// `put` writes at most `room` bytes where it is told to, returns how many, and does not unwind.
+#[inline(always)]
+pub(crate) unsafe fn by_bias(
+    engine: &Engine,
+    me: ThreadId,
+    room: usize,
+    put: impl FnOnce(*mut u8) -> usize,
+) -> Outcome {
+    // For sums that saturated.
+    if room > MAX_CAPACITY {
+        return Outcome::Nothing;
+    }
+    let Some(inside) = engine.lock.enter_by_bias(me) else {
+        return Outcome::Nothing;
+    };
+    let cursor = engine.cursor();
+    if !cursor.admits(room) {
+        inside.leave();
+        return Outcome::Nothing;
+    }
+    // SAFETY: the offset is within the tail's capacity.
+    let bytes = put(unsafe { cursor.start.add(cursor.at.offset()) });
+    if !engine.flow.publish(cursor.at.message(bytes)) {
+        return Outcome::Asks;
+    }
+    inside.leave();
+    Outcome::Sent
+}
+
+/// After [`Outcome::Asks`]; returns whether the stream has not failed.
+#[cold]
+#[inline(never)]
+pub(crate) fn ask_and_leave(engine: &Engine) -> bool {
+    let failed = engine.after_message().failed;
+    engine.lock.leave(thread_id());
+    !failed
 }
 
 impl Write for Guard<'_> {

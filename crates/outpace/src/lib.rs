@@ -155,12 +155,14 @@ pub use unflushed::Unflushed;
 /// What the macros' expansions call. Not for use by anyone else: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::text::dispatch::{Formatted, arg};
-    pub use crate::text::message::{Parcel, destination, eprint, format, print};
-    pub use crate::text::piece::Literal;
-    pub use crate::text::spec::{Align, Spec};
+    pub use crate::text::dispatch::{Arg, formatted};
+    pub use crate::text::fields::{Message, Short};
+    pub use crate::text::message::{
+        Parcel, destination, eprint, eprint1, eprint2, eprint3, eprint4, format, print, print1,
+        print2, print3, print4,
+    };
+    pub use crate::text::spec::{Braces, Spec};
     pub use core::format_args;
-    pub use core::option::Option::{None, Some};
     pub use outpace_macros as macros;
     pub use std;
 }

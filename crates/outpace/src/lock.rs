@@ -24,20 +24,24 @@
 //!
 //! All of the state lives here and not in thread-local storage, and thread identities are never
 //! reused: a thread may end with the bias, and whoever comes next takes it.
+#![allow(unsafe_code)]
 
 use crate::barrier;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, const_fn};
+use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn};
 use crate::sys;
+use std::cell::Cell;
 
 /// A thread's identity: never 0, never reused within a process.
 pub(crate) type ThreadId = u64;
 
+thread_local! {
+    /// 0 until it is asked for.
+    static ID: Cell<ThreadId> = const { Cell::new(0) };
+}
+
 /// The calling thread's identity.
 #[inline(always)]
 pub(crate) fn thread_id() -> ThreadId {
-    use std::cell::Cell;
-    thread_local!(static ID: Cell<u64> = const { Cell::new(0) });
-
     #[cold]
     fn assign() -> u64 {
         use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,9 +63,10 @@ pub(crate) enum Entry {
 }
 
 pub(crate) struct Lock {
-    /// The thread that enters and leaves with plain stores, times [`SLOTS`], plus its slot; or 0.
-    bias: AtomicU64,
-    slots: [Slot; SLOTS as usize],
+    /// Where in `slots` that of the thread is that enters and leaves with plain stores, in bytes, or
+    /// [`NOBODY`].
+    bias: AtomicUsize,
+    slots: [Slot; SLOTS],
     mutex: RawMutex,
     /// The thread that is inside by the mutex, or 0. A thread finds its own identity here only while
     /// that is true of it.
@@ -89,13 +94,45 @@ struct Slot {
 
 impl Slot {
     const_fn! {
-        fn new() -> Self {
-            Slot { owner: AtomicU64::new(0), owner_task: AtomicU32::new(0), depth: AtomicU32::new(0) }
+        fn new(owner: ThreadId) -> Self {
+            Slot { owner: AtomicU64::new(owner), owner_task: AtomicU32::new(0), depth: AtomicU32::new(0) }
         }
     }
 }
 
-const SLOTS: u64 = 4;
+/// The bias that no thread has: the first slot's, which is no thread's. So nobody has to ask whether there
+/// is a bias before he asks whether it is his.
+const NOBODY: usize = 0;
+const SLOTS: usize = 1 + 4;
+
+impl Slot {
+    /// The owner, who has lost the bias meanwhile, has not entered.
+    #[cold]
+    #[inline(never)]
+    fn retreat(&self) {
+        self.depth.store(0, Ordering::Release);
+        wake(&self.depth);
+    }
+}
+
+/// What an entry by the bias has found out, for leaving.
+pub(crate) struct ByBias<'a> {
+    lock: &'a Lock,
+    bias: usize,
+    slot: &'a Slot,
+}
+
+impl ByBias<'_> {
+    /// Leaves the lock, on the thread that entered, which has not entered again since, or has left again.
+    #[inline(always)]
+    pub(crate) fn leave(self) {
+        self.slot.depth.store(0, Ordering::Release);
+        barrier::light();
+        if self.lock.bias.load(Ordering::Relaxed) != self.bias {
+            wake(&self.slot.depth);
+        }
+    }
+}
 
 /// The first streak that earns the bias, and the longest.
 const PRICE: u32 = 2;
@@ -107,8 +144,14 @@ impl Lock {
     const_fn! {
         pub(crate) fn new() -> Self {
             Lock {
-                bias: AtomicU64::new(0),
-                slots: [Slot::new(), Slot::new(), Slot::new(), Slot::new()],
+                bias: AtomicUsize::new(NOBODY),
+                slots: [
+                    Slot::new(ThreadId::MAX),
+                    Slot::new(0),
+                    Slot::new(0),
+                    Slot::new(0),
+                    Slot::new(0),
+                ],
                 mutex: RawMutex::new(),
                 holder: AtomicU64::new(0),
                 depth: AtomicU32::new(0),
@@ -120,27 +163,43 @@ impl Lock {
         }
     }
 
-    fn slot(&self, bias: u64) -> &Slot {
-        &self.slots[(bias % SLOTS) as usize]
+    #[inline(always)]
+    fn slot(&self, bias: usize) -> &Slot {
+        debug_assert!(bias.is_multiple_of(size_of::<Slot>()) && bias < size_of_val(&self.slots));
+        // SAFETY: what is stored in `bias` is the offset of one of these slots, and nothing else comes here.
+        unsafe { &*self.slots.as_ptr().byte_add(bias) }
     }
 
     /// Enters, waiting for other threads. `me` is [`thread_id`].
     #[inline(always)]
     pub(crate) fn enter(&self, me: ThreadId) -> Entry {
-        let bias = self.bias.load(Ordering::Relaxed);
-        if bias / SLOTS == me {
-            let depth = &self.slot(bias).depth;
-            if depth.load(Ordering::Relaxed) == 0 {
-                depth.store(1, Ordering::Relaxed);
-                barrier::light();
-                if self.bias.load(Ordering::Relaxed) == bias {
-                    return Entry::Outermost;
-                }
-                depth.store(0, Ordering::Release);
-                wake(depth);
-            }
+        match self.enter_by_bias(me) {
+            Some(_) => Entry::Outermost,
+            None => self.enter_cold(me, true).expect("only a try can fail"),
         }
-        self.enter_cold(me, true).expect("only a try can fail")
+    }
+
+    /// Enters with plain stores, if the thread has the bias and is outside. `me` is [`thread_id`], or 0,
+    /// which never has it.
+    #[inline(always)]
+    pub(crate) fn enter_by_bias(&self, me: ThreadId) -> Option<ByBias<'_>> {
+        let bias = self.bias.load(Ordering::Relaxed);
+        let slot = self.slot(bias);
+        // Another thread's slot may be anything by now, but not this thread's.
+        if slot.owner.load(Ordering::Relaxed) != me || slot.depth.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        slot.depth.store(1, Ordering::Relaxed);
+        barrier::light();
+        if self.bias.load(Ordering::Relaxed) != bias {
+            slot.retreat();
+            return None;
+        }
+        Some(ByBias {
+            lock: self,
+            bias,
+            slot,
+        })
     }
 
     /// Enters if no other thread is inside.
@@ -160,7 +219,7 @@ impl Lock {
             return None;
         }
         let bias = self.bias.load(Ordering::Relaxed);
-        if bias != 0 && !self.take_bias(bias, me, wait) {
+        if bias != NOBODY && !self.take_bias(bias, me, wait) {
             self.mutex.unlock();
             return None;
         }
@@ -189,9 +248,9 @@ impl Lock {
     }
 
     /// Takes the bias from its owner and waits until that is outside. The caller holds the mutex.
-    fn take_bias(&self, bias: u64, me: ThreadId, wait: bool) -> bool {
-        let depth = &self.slot(bias).depth;
-        self.bias.store(0, Ordering::Relaxed);
+    fn take_bias(&self, bias: usize, me: ThreadId, wait: bool) -> bool {
+        let Slot { owner, depth, .. } = self.slot(bias);
+        self.bias.store(NOBODY, Ordering::Relaxed);
         barrier::heavy();
         loop {
             let inside = depth.load(Ordering::Acquire);
@@ -205,7 +264,7 @@ impl Lock {
             }
             wait_while(depth, inside);
         }
-        if bias / SLOTS != me {
+        if owner.load(Ordering::Relaxed) != me {
             let now = sys::coarse_millis();
             let soon = now - self.taken.swap(now, Ordering::Relaxed) < FORGIVEN_AFTER_MILLIS;
             let price = if soon {
@@ -222,18 +281,17 @@ impl Lock {
     #[inline(always)]
     pub(crate) fn leave(&self, me: ThreadId) {
         let bias = self.bias.load(Ordering::Relaxed);
-        if bias / SLOTS == me {
-            let depth = &self.slot(bias).depth;
-            if depth.load(Ordering::Relaxed) == 1 {
-                depth.store(0, Ordering::Release);
-                barrier::light();
-                if self.bias.load(Ordering::Relaxed) != bias {
-                    wake(depth);
-                }
-                return;
+        let slot = self.slot(bias);
+        if slot.owner.load(Ordering::Relaxed) == me && slot.depth.load(Ordering::Relaxed) == 1 {
+            ByBias {
+                lock: self,
+                bias,
+                slot,
             }
+            .leave();
+        } else {
+            self.leave_cold(me);
         }
-        self.leave_cold(me);
     }
 
     #[cold]
@@ -262,16 +320,9 @@ impl Lock {
         if !BIASED || !barrier::ready() {
             return;
         }
-        let owned_by = |owner| {
-            self.slots
-                .iter()
-                .position(|slot| slot.owner.load(Ordering::Relaxed) == owner)
-        };
-        let abandoned = || {
-            self.slots
-                .iter()
-                .position(|slot| !task_exists(slot.owner_task.load(Ordering::Relaxed)))
-        };
+        let find = |is: &dyn Fn(&Slot) -> bool| (1..SLOTS).find(|&i| is(&self.slots[i]));
+        let owned_by = |owner| find(&|slot| slot.owner.load(Ordering::Relaxed) == owner);
+        let abandoned = || find(&|slot| !task_exists(slot.owner_task.load(Ordering::Relaxed)));
         let Some(index) = owned_by(me).or_else(|| owned_by(0)).or_else(abandoned) else {
             // Try again after a longer streak.
             self.streak.store(0, Ordering::Relaxed);
@@ -283,7 +334,7 @@ impl Lock {
         slot.owner_task.store(task(), Ordering::Relaxed);
         slot.depth.store(0, Ordering::Relaxed);
         self.bias
-            .store(me * SLOTS + index as u64, Ordering::Relaxed);
+            .store(index * size_of::<Slot>(), Ordering::Relaxed);
     }
 
     /// In the child of a fork, where only the forking thread lives on: its own entries stay, all
@@ -293,8 +344,8 @@ impl Lock {
         let inside = self
             .depth_of(me)
             .map_or(0, |depth| depth.load(Ordering::Relaxed));
-        self.bias.store(0, Ordering::Relaxed);
-        for slot in &self.slots {
+        self.bias.store(NOBODY, Ordering::Relaxed);
+        for slot in &self.slots[1..] {
             slot.owner.store(0, Ordering::Relaxed);
             slot.depth.store(0, Ordering::Relaxed);
         }
@@ -320,6 +371,7 @@ mod futex {
     }
 
     #[cold]
+    #[inline(never)]
     pub(super) fn wake(word: &AtomicU32) {
         sys::futex_wake_one(word);
     }

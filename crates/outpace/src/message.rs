@@ -190,28 +190,6 @@ impl<'g, 'a> Message<'g, 'a> {
         self.filled == 0
     }
 
-    /// Makes the message part of the stream, as dropping it does, for a caller who can be told: returns
-    /// whether the stream has not failed.
-    #[inline(always)]
-    pub(crate) fn finish(self) -> bool {
-        let mut message = ManuallyDrop::new(self);
-        let Message {
-            guard,
-            start,
-            filled,
-            own_room,
-        } = &mut *message;
-        match *own_room {
-            0 => guard.publish(*filled),
-            room => {
-                let (engine, entry) = (guard.engine, guard.entry);
-                guard.accept(append_own_memory(
-                    engine, entry, *start, *filled, room, false,
-                ))
-            }
-        }
-    }
-
     /// Ends the message without making it part of the stream.
     fn discard(&mut self) {
         if self.own_room > 0 {
@@ -237,7 +215,6 @@ impl Drop for Message<'_, '_> {
                 self.start,
                 self.filled,
                 self.own_room,
-                true,
             ));
         }
     }
@@ -306,7 +283,6 @@ extern "C" fn append_own_memory(
     start: *mut u8,
     filled: usize,
     room: usize,
-    typed: bool,
 ) -> Answer {
     // SAFETY: `filled` bytes have been written there.
     let message = unsafe { slice::from_raw_parts(start, filled) };
@@ -315,7 +291,7 @@ extern "C" fn append_own_memory(
         Entry::Nested => engine.append_nested(message),
     };
     free_own_memory(start, room);
-    if typed && answer.failed {
+    if answer.failed {
         engine.end_if_reader_gone();
     }
     answer

@@ -4,14 +4,14 @@
 #[cfg(loom)]
 pub(crate) use loom::sync::{
     Condvar, Mutex, MutexGuard,
-    atomic::{AtomicU32, AtomicU64, Ordering, fence},
+    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 #[cfg(all(not(loom), any(outpace_portable, not(target_os = "linux"))))]
 pub(crate) use std::sync::atomic::fence;
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
     Condvar, Mutex, MutexGuard,
-    atomic::{AtomicU32, AtomicU64, Ordering},
+    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
 
 /// `const fn` everywhere but under the model checker, whose types are made at run time.

@@ -2,191 +2,319 @@
 //!
 //! The macros wrap each argument in an [`Arg`] and call a method that is named after the trait in
 //! the braces. `Arg` has that method for the types that outpace can write by itself. For all others
-//! the compiler goes on looking behind `Arg`'s `Deref`, and finds in [`Foreign`] a method of the same
-//! name that goes through `core::fmt`. So no trait has to be in scope where a macro is used, and what
-//! `core::fmt` would not accept fails with its own error.
+//! the compiler goes on looking behind `Arg`'s `Deref`, and finds in [`Described`] one for the types that say
+//! by [`Text`] what they are made of, or else in [`Foreign`] a method of the same name that goes through
+//! `core::fmt`. So no trait has to be in scope where a macro is used, and what `core::fmt` would not accept
+//! fails with its own error.
+//!
+//! These methods return types without parameters where they can, and elsewhere associated types rather than
+//! opaque ones: the compiler spends most of its time for a macro on their types.
 
-use super::float::Layout;
-use super::piece::{Piece, Text, sealed::Sealed};
-use super::radix::Radix;
+#![allow(unsafe_code)]
+
+use super::fields::{Argument, Field};
+use super::piece::{Piece, Text};
 use super::scratch::Scratch;
-use super::spec::{InLayout, InRadix, Padded, PaddedChar, PaddedStr, Quoted, QuotedChar, Spec};
-use std::borrow::Cow;
+use super::spec::{Align, Braces};
+use super::ways::{self, In, Own};
 use std::fmt;
-use std::num::NonZero;
 use std::ops::Deref;
-use std::rc::Rc;
-use std::sync::Arc;
 
-/// An argument.
-pub struct Arg<'a, T: ?Sized>(Foreign<'a, T>);
+/// An argument: a reference to one to it, because that is one word, whatever the type.
+#[repr(transparent)]
+pub struct Arg<'a, T: ?Sized>(pub &'a &'a T);
 
 /// An argument of a type that outpace cannot write by itself.
-pub struct Foreign<'a, T: ?Sized>(&'a T);
+#[repr(transparent)]
+pub struct Described<'a, T: ?Sized>(&'a &'a T);
 
-/// Wraps an argument.
-#[inline]
-pub fn arg<T: ?Sized>(value: &T) -> Arg<'_, T> {
-    Arg(Foreign(value))
+/// An argument of a type that does not say what it is made of, either.
+#[repr(transparent)]
+pub struct Foreign<'a, T: ?Sized>(&'a &'a T);
+
+macro_rules! leads_to {
+    ($($from:ident $to:ident;)*) => {$(
+        impl<'a, T: ?Sized> Deref for $from<'a, T> {
+            type Target = $to<'a, T>;
+
+            #[inline(always)]
+            fn deref(&self) -> &$to<'a, T> {
+                // SAFETY: both are the same reference and nothing else.
+                unsafe { &*(&raw const *self).cast() }
+            }
+        }
+
+        impl<T: ?Sized> Clone for $to<'_, T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T: ?Sized> Copy for $to<'_, T> {}
+    )*};
+}
+leads_to! {
+    Arg Described;
+    Described Foreign;
 }
 
-impl<'a, T: ?Sized> Deref for Arg<'a, T> {
-    type Target = Foreign<'a, T>;
+/// An [`Argument`] whose text somebody else appends.
+macro_rules! appended {
+    (
+        $value:expr, $given:expr, $type:ident: $bound:path,
+        |$referent:ident, $braces:ident, $scratch:ident| $append:block
+    ) => {{
+        /// # Safety
+        /// `value` is a reference, and nobody else has the scratch.
+        unsafe fn append<$type: $bound + ?Sized>(
+            value: *const (),
+            $braces: Braces,
+            scratch: *mut (),
+        ) -> usize {
+            // SAFETY: as demanded.
+            let $referent = unsafe { *value.cast::<&$type>() };
+            // SAFETY: as demanded.
+            let $scratch = unsafe { &mut *scratch.cast::<Scratch>() };
+            $append
+            0
+        }
+        let value = (&raw const *$value).cast();
+        // SAFETY: the function is for what the pointer points to.
+        unsafe { Argument::foreign(value, $given, append::<$type>) }
+    }};
+}
 
+impl<'a, T: Own + ?Sized> Arg<'a, T> {
+    /// `{}`, in a short message
     #[inline]
-    fn deref(&self) -> &Foreign<'a, T> {
-        &self.0
+    pub fn display(self) -> T::Piece<'a> {
+        let value: &'a T = self.0;
+        value.own()
     }
-}
 
-impl<'a, T: Text + ?Sized> Arg<'a, T> {
     /// `{}`
     #[inline]
-    pub fn display(&self) -> impl Piece + use<'a, T> {
-        let value: &'a T = self.0.0;
-        value.pieces()
+    pub fn show(self) -> Argument<'a> {
+        /// # Safety
+        /// `value` is a reference; there is the room at `dst` that its piece asks for.
+        unsafe fn put<T: Own + ?Sized>(value: *const (), _: Braces, dst: *mut ()) -> usize {
+            // SAFETY: as demanded.
+            unsafe { (*value.cast::<&T>()).own().put(dst.cast()) }
+        }
+        let value = (&raw const *self.0).cast();
+        // SAFETY: the function is for what the pointer points to, whose piece is the same again.
+        unsafe { Argument::new(value, Braces::NONE, put::<T>, Piece::room(&self.0.own())) }
     }
 }
 
-impl<'a, T: Debugged + ?Sized> Arg<'a, T> {
+impl<'a, T: Text + ?Sized> Described<'a, T> {
+    /// `{}`, in a short message
+    #[inline]
+    pub fn display(self) -> impl Piece + use<'a, T> {
+        let value: &'a T = self.0;
+        value.pieces()
+    }
+
+    /// `{}`
+    #[inline]
+    pub fn show(self) -> Argument<'a> {
+        appended!(self.0, Braces::NONE, T: Text, |value, _braces, scratch| {
+            scratch.append_piece(&value.pieces());
+        })
+    }
+}
+
+/// An argument in the way `W`.
+#[inline]
+fn in_way<'a, W, T: In<W> + ?Sized>(value: &'a &'a T, braces: Braces) -> Argument<'a> {
+    /// # Safety
+    /// `value` is a reference; there is the room at `dst` that it asks for.
+    unsafe fn put<W, T: In<W> + ?Sized>(value: *const (), braces: Braces, dst: *mut ()) -> usize {
+        // SAFETY: as demanded.
+        unsafe { (*value.cast::<&T>()).put(braces, dst.cast()) }
+    }
+    let room = value.room(braces);
+    // SAFETY: the function is for what the pointer points to.
+    unsafe { Argument::new((&raw const *value).cast(), braces, put::<W, T>, room) }
+}
+
+impl<'a, T: In<ways::Display> + ?Sized> Arg<'a, T> {
+    /// `{:…}` if it is [simple](append_in)
+    #[inline]
+    pub fn display_in(self, braces: Braces) -> Argument<'a> {
+        in_way(self.0, braces)
+    }
+
+    /// `{:…}`
+    #[inline]
+    pub fn display_as(self, braces: Braces, _: &fmt::Arguments<'_>) -> Argument<'a> {
+        in_way(self.0, braces)
+    }
+}
+
+impl<'a, T: In<ways::Debug> + ?Sized> Arg<'a, T> {
     /// `{:?}`
     #[inline]
-    pub fn debug(&self) -> impl Piece + use<'a, T> {
-        let value: &'a T = self.0.0;
-        value.debugged(const { Spec::NONE })
+    pub fn debug(self) -> Argument<'a> {
+        in_way(self.0, Braces::NONE)
+    }
+
+    /// `{:#?}`, which in no type that outpace writes is any different
+    #[inline]
+    pub fn pretty(self) -> Argument<'a> {
+        in_way(self.0, Braces::NONE)
     }
 
     /// `{:…?}`
     #[inline]
-    pub fn debug_as(&self, spec: Spec, _: fmt::Arguments<'_>) -> impl Piece + use<'a, T> {
-        let value: &'a T = self.0.0;
-        value.debugged(spec)
+    pub fn debug_as(self, braces: Braces, _: &fmt::Arguments<'_>) -> Argument<'a> {
+        in_way(self.0, braces)
     }
 }
 
-impl<'a, T: Displayed + ?Sized> Arg<'a, T> {
-    /// `{:…}`
-    #[inline]
-    pub fn display_as(&self, spec: Spec, _: fmt::Arguments<'_>) -> impl Piece + use<'a, T> {
-        let value: &'a T = self.0.0;
-        value.displayed(spec)
-    }
-}
-
-impl<'a, T: InExponent + ?Sized> Arg<'a, T> {
-    /// `{:e}`, without precision
-    #[inline]
-    pub fn lower_exp_as(&self, spec: Spec, _: fmt::Arguments<'_>) -> impl Piece + use<'a, T> {
-        let value: &'a T = self.0.0;
-        value.in_exponent(spec)
-    }
-}
-
-macro_rules! radixes {
-    ($($method:ident $radix:ident $braces:literal;)*) => {
-        impl<'a, T: InRadixes + ?Sized> Arg<'a, T> {
-            $(
-                #[doc = $braces]
+macro_rules! others {
+    ($($way:ident $method:ident $doc:literal;)*) => {
+        $(
+            impl<'a, T: In<ways::$way> + ?Sized> Arg<'a, T> {
+                #[doc = $doc]
                 #[inline]
-                pub fn $method(&self, spec: Spec, _: fmt::Arguments<'_>) -> impl Piece + use<'a, T> {
-                    let value: &'a T = self.0.0;
-                    value.in_radix(Radix::$radix, spec)
+                pub fn $method(self, braces: Braces, _: &fmt::Arguments<'_>) -> Argument<'a> {
+                    in_way(self.0, braces)
                 }
-            )*
-        }
+            }
+        )*
 
         impl<'a, T: ?Sized> Foreign<'a, T> {
             $(
-                #[doc = $braces]
+                #[doc = $doc]
                 #[inline]
-                pub fn $method<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
-                    Formatted(arguments)
+                pub fn $method(self, _: Braces, arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
+                    formatted(arguments)
                 }
             )*
         }
     };
 }
-radixes! {
-    lower_hex_as LowerHex "`{:x}`";
-    upper_hex_as UpperHex "`{:X}`";
-    octal_as Octal "`{:o}`";
-    binary_as Binary "`{:b}`";
+others! {
+    LowerHex lower_hex_as "`{:x}`";
+    UpperHex upper_hex_as "`{:X}`";
+    Octal octal_as "`{:o}`";
+    Binary binary_as "`{:b}`";
+    LowerExp lower_exp_as "`{:e}`, without precision";
 }
 
 impl<'a, T: ?Sized> Foreign<'a, T> {
-    /// `{}`
+    /// `{}`, in a short message
     #[inline]
-    pub fn display(&self) -> ForeignDisplay<'a, T>
+    pub fn display(self) -> ForeignDisplay<'a, T>
     where
         T: fmt::Display,
     {
         ForeignDisplay(self.0)
     }
 
+    /// `{}`
+    #[inline]
+    pub fn show(self) -> Argument<'a>
+    where
+        T: fmt::Display,
+    {
+        appended!(self.0, Braces::NONE, T: fmt::Display, |value, _braces, scratch| {
+            scratch.append_formatted(format_args!("{value}"));
+        })
+    }
+
     /// `{:?}`
     #[inline]
-    pub fn debug(&self) -> ForeignDebug<'a, T>
+    pub fn debug(self) -> Argument<'a>
     where
         T: fmt::Debug,
     {
-        ForeignDebug(self.0)
+        appended!(self.0, Braces::NONE, T: fmt::Debug, |value, _braces, scratch| {
+            scratch.append_formatted(format_args!("{value:?}"));
+        })
+    }
+
+    /// `{:#?}`
+    #[inline]
+    pub fn pretty(self) -> Argument<'a>
+    where
+        T: fmt::Debug,
+    {
+        appended!(self.0, Braces::NONE, T: fmt::Debug, |value, _braces, scratch| {
+            scratch.append_formatted(format_args!("{value:#?}"));
+        })
+    }
+
+    /// `{:…}` if it is [simple](append_in)
+    #[inline]
+    pub fn display_in(self, braces: Braces) -> Argument<'a>
+    where
+        T: fmt::Display,
+    {
+        appended!(self.0, braces, T: fmt::Display, |value, braces, scratch| {
+            append_in(value, braces, scratch);
+        })
     }
 
     /// `{:…}`
     #[inline]
-    pub fn display_as<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
-        Formatted(arguments)
-    }
-
-    /// `{:e}`, without precision
-    #[inline]
-    pub fn lower_exp_as<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
-        Formatted(arguments)
+    pub fn display_as(self, _: Braces, arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
+        formatted(arguments)
     }
 
     /// `{:…?}`
     #[inline]
-    pub fn debug_as<'f>(&self, _: Spec, arguments: fmt::Arguments<'f>) -> Formatted<'f> {
-        Formatted(arguments)
+    pub fn debug_as(self, _: Braces, arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
+        formatted(arguments)
     }
 }
 
-macro_rules! foreign {
-    ($([$($generics:tt)*] $piece:ty, |$self:ident| $arguments:expr;)*) => {$(
-        impl<$($generics)*> Sealed for $piece {}
-        impl<$($generics)*> Piece for $piece {
-            const FOREIGN: bool = true;
-
-            fn room(&self) -> usize {
-                unreachable!("foreign values are appended")
+/// Has a value formatted in simple braces, which the macros so need not write out once more: an alignment,
+/// or a `0`, and a width and a precision.
+fn append_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces, scratch: &mut Scratch) {
+    macro_rules! aligned {
+        ($zero:literal $unsaid:literal $left:literal $right:literal $center:literal $($counts:tt)*) => {
+            match braces.align() {
+                _ if braces.zero() => scratch.append_formatted(format_args!($zero, value $($counts)*)),
+                Align::Unsaid => scratch.append_formatted(format_args!($unsaid, value $($counts)*)),
+                Align::Left => scratch.append_formatted(format_args!($left, value $($counts)*)),
+                Align::Right => scratch.append_formatted(format_args!($right, value $($counts)*)),
+                Align::Center => scratch.append_formatted(format_args!($center, value $($counts)*)),
             }
-
-            #[allow(unsafe_code)]
-            unsafe fn put(&self, _: *mut u8) -> usize {
-                unreachable!("foreign values are appended")
-            }
-
-            #[inline]
-            fn append(&$self, scratch: &mut Scratch) {
-                scratch.append_formatted($arguments);
-            }
+        };
+    }
+    match (braces.given_width(), braces.given_precision()) {
+        (None, None) => aligned!("{:0}" "{}" "{:<}" "{:>}" "{:^}"),
+        (Some(w), None) => aligned!("{:0w$}" "{:w$}" "{:<w$}" "{:>w$}" "{:^w$}", w = w),
+        (None, Some(p)) => aligned!("{:0.p$}" "{:.p$}" "{:<.p$}" "{:>.p$}" "{:^.p$}", p = p),
+        (Some(w), Some(p)) => {
+            aligned!(
+                "{:0w$.p$}" "{:w$.p$}" "{:<w$.p$}" "{:>w$.p$}" "{:^w$.p$}", w = w, p = p
+            );
         }
-    )*};
+    }
 }
 
-/// A value of a foreign type, for `{}`.
-pub struct ForeignDisplay<'a, T: ?Sized>(&'a T);
-/// A value of a foreign type, for `{:?}`.
-pub struct ForeignDebug<'a, T: ?Sized>(&'a T);
 /// Anything that `format_args!` can express.
-#[derive(Clone, Copy)]
-pub struct Formatted<'a>(pub fmt::Arguments<'a>);
-
-foreign! {
-    [T: fmt::Display + ?Sized] ForeignDisplay<'_, T>, |self| format_args!("{}", self.0);
-    [T: fmt::Debug + ?Sized] ForeignDebug<'_, T>, |self| format_args!("{:?}", self.0);
-    [] Formatted<'_>, |self| self.0;
+#[inline]
+pub fn formatted<'a>(arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
+    /// # Safety
+    /// They are arguments, and nobody else has the scratch.
+    unsafe fn append(arguments: *const (), _: Braces, scratch: *mut ()) -> usize {
+        // SAFETY: as demanded.
+        unsafe {
+            let arguments = *arguments.cast::<fmt::Arguments<'_>>();
+            (*scratch.cast::<Scratch>()).append_formatted(arguments);
+        }
+        0
+    }
+    let arguments = (&raw const *arguments).cast();
+    // SAFETY: the function is for what the pointer points to.
+    unsafe { Argument::foreign(arguments, Braces::NONE, append) }
 }
+
+/// A value of a foreign type, for `{}` in a short message.
+pub struct ForeignDisplay<'a, T: ?Sized>(&'a &'a T);
 
 impl<T: ?Sized> Clone for ForeignDisplay<'_, T> {
     fn clone(&self) -> Self {
@@ -195,149 +323,9 @@ impl<T: ?Sized> Clone for ForeignDisplay<'_, T> {
 }
 impl<T: ?Sized> Copy for ForeignDisplay<'_, T> {}
 
-impl<T: ?Sized> Clone for ForeignDebug<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T: ?Sized> Copy for ForeignDebug<'_, T> {}
-
-/// Types that outpace can write with a specification for `Display`.
-pub trait Displayed {
-    #[doc(hidden)]
-    fn displayed(&self, spec: Spec) -> impl Piece;
-}
-
-/// Types that outpace can write with a specification for `Debug`.
-pub trait Debugged {
-    #[doc(hidden)]
-    fn debugged(&self, spec: Spec) -> impl Piece;
-}
-
-/// Types that outpace can write in hexadecimal, octal and binary.
-pub trait InRadixes {
-    #[doc(hidden)]
-    fn in_radix(&self, radix: Radix, spec: Spec) -> impl Piece;
-}
-
-/// Types that outpace can write with an exponent.
-pub trait InExponent {
-    #[doc(hidden)]
-    fn in_exponent(&self, spec: Spec) -> impl Piece;
-}
-
-macro_rules! displayed {
-    ($([$($generics:tt)*] $type:ty, |$self:ident, $spec:ident| $piece:expr;)*) => {$(
-        impl<$($generics)*> Displayed for $type {
-            #[inline]
-            fn displayed(&$self, $spec: Spec) -> impl Piece {
-                $piece
-            }
-        }
-    )*};
-}
-
-macro_rules! debugged {
-    ($([$($generics:tt)*] $type:ty, |$self:ident, $spec:ident| $piece:expr;)*) => {$(
-        impl<$($generics)*> Debugged for $type {
-            #[inline]
-            fn debugged(&$self, $spec: Spec) -> impl Piece {
-                $piece
-            }
-        }
-    )*};
-}
-
-macro_rules! numbers {
-    (integers $($integer:ident)*; floats $($float:ident)*;) => {
-        $(
-            displayed! {
-                [] $integer, |self, spec| Padded { number: *self, spec };
-                [] NonZero<$integer>, |self, spec| Padded { number: self.get(), spec };
-            }
-            debugged! {
-                [] $integer, |self, spec| Padded { number: *self, spec };
-                [] NonZero<$integer>, |self, spec| Padded { number: self.get(), spec };
-            }
-            impl InRadixes for $integer {
-                #[inline]
-                fn in_radix(&self, radix: Radix, spec: Spec) -> impl Piece {
-                    Padded { number: InRadix { value: *self, radix }, spec }
-                }
-            }
-        )*
-        $(
-            displayed! {
-                [] $float, |self, spec| in_layout(*self, Layout::Display, spec);
-            }
-            debugged! {
-                [] $float, |self, spec| in_layout(*self, Layout::Debug, spec);
-            }
-            impl InExponent for $float {
-                #[inline]
-                fn in_exponent(&self, spec: Spec) -> impl Piece {
-                    in_layout(*self, Layout::Exponent, spec)
-                }
-            }
-        )*
-    };
-}
-numbers! {
-    integers u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize;
-    floats f32 f64;
-}
-
-#[inline]
-fn in_layout<F>(value: F, layout: Layout, spec: Spec) -> Padded<InLayout<F>> {
-    Padded {
-        number: InLayout { value, layout },
-        spec,
-    }
-}
-
-displayed! {
-    [] bool, |self, spec| PaddedStr::new(if *self { "true" } else { "false" }, spec);
-    [] char, |self, spec| PaddedChar::new(*self, spec);
-    [] str, |self, spec| PaddedStr::new(self, spec);
-    [] String, |self, spec| PaddedStr::new(self, spec);
-    [] Cow<'_, str>, |self, spec| PaddedStr::new(self, spec);
-    [T: Displayed + ?Sized] &T, |self, spec| (**self).displayed(spec);
-    [T: Displayed + ?Sized] &mut T, |self, spec| (**self).displayed(spec);
-    [T: Displayed + ?Sized] Box<T>, |self, spec| (**self).displayed(spec);
-    [T: Displayed + ?Sized] Rc<T>, |self, spec| (**self).displayed(spec);
-    [T: Displayed + ?Sized] Arc<T>, |self, spec| (**self).displayed(spec);
-}
-
-debugged! {
-    [] bool, |self, spec| PaddedStr::new(if *self { "true" } else { "false" }, spec);
-    [] char, |self, _spec| QuotedChar(*self);
-    [] str, |self, _spec| Quoted::new(self);
-    [] String, |self, _spec| Quoted::new(self);
-    [] Cow<'_, str>, |self, _spec| Quoted::new(self);
-    [T: Debugged + ?Sized] &T, |self, spec| (**self).debugged(spec);
-    [T: Debugged + ?Sized] &mut T, |self, spec| (**self).debugged(spec);
-    [T: Debugged + ?Sized] Box<T>, |self, spec| (**self).debugged(spec);
-    [T: Debugged + ?Sized] Rc<T>, |self, spec| (**self).debugged(spec);
-    [T: Debugged + ?Sized] Arc<T>, |self, spec| (**self).debugged(spec);
-}
-
-impl<T: InRadixes + ?Sized> InRadixes for &T {
+impl<T: fmt::Display + ?Sized> Field for ForeignDisplay<'_, T> {
     #[inline]
-    fn in_radix(&self, radix: Radix, spec: Spec) -> impl Piece {
-        (**self).in_radix(radix, spec)
-    }
-}
-
-impl<T: InRadixes + ?Sized> InRadixes for &mut T {
-    #[inline]
-    fn in_radix(&self, radix: Radix, spec: Spec) -> impl Piece {
-        (**self).in_radix(radix, spec)
-    }
-}
-
-impl<T: InExponent + ?Sized> InExponent for &T {
-    #[inline]
-    fn in_exponent(&self, spec: Spec) -> impl Piece {
-        (**self).in_exponent(spec)
+    fn argument(&self) -> Argument<'_> {
+        Foreign(self.0).show()
     }
 }

@@ -9,6 +9,7 @@
 
 use super::cursor::Cursor;
 use super::integer::{Integer, put_sixteen_digits};
+use super::spec::Braces;
 use std::mem::{align_of, size_of};
 
 /// How a float is laid out.
@@ -50,6 +51,18 @@ pub(crate) trait Float: Copy + zmij::Float + std::fmt::Display {
     /// `(m, e)` so that the magnitude is `m * 2^e`.
     #[doc(hidden)]
     fn parts(self) -> (u64, i32);
+    /// As [`put`]; compiled for each type once.
+    ///
+    /// # Safety
+    /// As there.
+    #[doc(hidden)]
+    unsafe fn put(self, layout: Layout, dst: *mut u8) -> usize;
+    /// As [`put_ordinary`]; compiled for each type once.
+    ///
+    /// # Safety
+    /// As there.
+    #[doc(hidden)]
+    unsafe fn put_ordinary(self, dst: *mut u8) -> usize;
 }
 
 macro_rules! float {
@@ -98,6 +111,18 @@ macro_rules! float {
                     ),
                 }
             }
+
+            #[inline(never)]
+            unsafe fn put(self, layout: Layout, dst: *mut u8) -> usize {
+                // SAFETY: the same is demanded.
+                unsafe { put(self, layout, dst) }
+            }
+
+            #[inline(never)]
+            unsafe fn put_ordinary(self, dst: *mut u8) -> usize {
+                // SAFETY: the same is demanded.
+                unsafe { put_ordinary(self, Layout::Display, dst) }
+            }
         }
     };
 }
@@ -126,17 +151,35 @@ pub(super) fn room<F: Float>(value: F, layout: Layout) -> usize {
     }
 }
 
+/// Whether a number's `{}` is of the ordinary kind, and so short.
+#[inline(always)]
+pub(super) fn is_ordinary<F: Float>(value: F) -> bool {
+    as_zmij(value, Layout::Display)
+}
+
 /// Writes a float at `dst`, returns the length.
 ///
 /// # Safety
 /// There is room for [`room`] bytes at `dst`.
-#[inline(never)]
-pub(super) unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
-    if !as_zmij(value, layout) {
-        // SAFETY: the same is demanded.
-        return unsafe { put_any(value, layout, dst) };
+#[inline(always)]
+unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
+    // SAFETY: the same is demanded.
+    unsafe {
+        if as_zmij(value, layout) {
+            put_ordinary(value, layout, dst)
+        } else {
+            put_any(value, layout, dst)
+        }
     }
-    // SAFETY: `room` is at least what zmij needs, and no text is shorter than 3 bytes.
+}
+
+/// Writes a float that is laid out as zmij does it.
+///
+/// # Safety
+/// There is room for `ZMIJ_LEN` bytes at `dst`; the number's text in this layout is zmij's.
+#[inline(always)]
+unsafe fn put_ordinary<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
+    // SAFETY: the room is what zmij needs, and no text is shorter than 3 bytes.
     unsafe {
         let length = put_shortest(value, dst);
         if let Some(decimals) = tie(value)
@@ -392,6 +435,15 @@ pub(super) fn decimals_room<F: Float>(value: F, decimals: usize) -> usize {
     let whole = if exponent <= 0 { 20 } else { 309 };
     // The sign, the point, and the words that the decimals are made in.
     2 + whole + decimals.max(MAX_DECIMALS)
+}
+
+/// An upper bound of the room for any number.
+#[inline]
+pub(super) fn most_room(braces: Braces) -> usize {
+    match braces.given_precision() {
+        Some(decimals) => 2 + 309 + decimals.max(MAX_DECIMALS),
+        None => MAX_LEN,
+    }
 }
 
 /// Writes a float with so many decimals, correctly rounded (ties to even), at `dst`; returns the

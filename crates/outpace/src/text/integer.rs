@@ -1,7 +1,7 @@
 //! Integers to decimal text.
 //!
-//! Digits are made eight at a time, in one machine word that holds one digit (0 to 9) a byte, the
-//! first in the lowest. The number of leading zeros is then the number of trailing zero bytes of the
+//! Digits are made eight at a time, in one machine word that holds one character a byte, the first in
+//! the lowest. As values from 0 to 9, the number of leading zeros is then the number of trailing zero bytes of the
 //! word: one count and one shift drop them all, without a branch. The words come from
 //! [`arithmetic`](by_arithmetic), or from the [table](super::table) where that is worth while.
 
@@ -13,8 +13,20 @@ use super::word::{ASCII, put_first, put_word};
 const EIGHT_DIGITS: u64 = table::EIGHT_DIGITS as u64;
 const SIXTEEN_DIGITS: u64 = EIGHT_DIGITS * EIGHT_DIGITS;
 
-mod sealed {
-    pub trait Sealed {}
+pub(super) mod sealed {
+    pub trait Sealed: Copy {
+        /// Whether the type's numbers are mostly short.
+        const SHORT: bool;
+
+        /// Whether two looks into the table make the text.
+        fn is_short(self) -> bool;
+
+        /// Writes the text, without calling anything.
+        ///
+        /// # Safety
+        /// As for `write_to`; the number is short.
+        unsafe fn write_short_to(self, dst: *mut u8) -> usize;
+    }
 }
 
 /// An integer that can be written as decimal text: all of Rust's integer types.
@@ -43,7 +55,21 @@ pub trait Integer: sealed::Sealed + Copy {
 
 macro_rules! integers {
     ($($unsigned:ident $signed:ident = $wide:ident $write:ident, $room:literal;)*) => {$(
-        impl sealed::Sealed for $unsigned {}
+        impl sealed::Sealed for $unsigned {
+            const SHORT: bool = $unsigned::BITS <= 64;
+
+            #[inline(always)]
+            fn is_short(self) -> bool {
+                Self::SHORT && (self as u64) < table::reach() as u64
+            }
+
+            #[inline(always)]
+            unsafe fn write_short_to(self, dst: *mut u8) -> usize {
+                // SAFETY: the number is below the reach; the caller has the room.
+                unsafe { write_short(self as u64, dst) }
+            }
+        }
+
         impl Integer for $unsigned {
             const MAX_LEN: usize = $room;
 
@@ -54,19 +80,29 @@ macro_rules! integers {
             }
         }
 
-        impl sealed::Sealed for $signed {}
+        impl sealed::Sealed for $signed {
+            const SHORT: bool = $unsigned::SHORT;
+
+            #[inline(always)]
+            fn is_short(self) -> bool {
+                self.unsigned_abs().is_short()
+            }
+
+            #[inline(always)]
+            unsafe fn write_short_to(self, dst: *mut u8) -> usize {
+                // SAFETY: as in `write_to`; the magnitude is below the reach.
+                unsafe { with_sign(self < 0, dst, |dst| self.unsigned_abs().write_short_to(dst)) }
+            }
+        }
+
         impl Integer for $signed {
             const MAX_LEN: usize = 1 + $room;
 
             #[inline(always)]
             unsafe fn write_to(self, dst: *mut u8) -> usize {
-                let sign = usize::from(self < 0);
-                // SAFETY: the caller has room for MAX_LEN bytes: for the sign, which a positive
-                // number overwrites, and for what its magnitude needs.
-                unsafe {
-                    *dst = b'-';
-                    sign + $write(self.unsigned_abs() as $wide, dst.add(sign))
-                }
+                // SAFETY: the caller has room for MAX_LEN bytes: for the sign, and for what the magnitude
+                // needs.
+                unsafe { with_sign(self < 0, dst, |dst| self.unsigned_abs().write_to(dst)) }
             }
         }
     )*};
@@ -82,27 +118,53 @@ integers! {
     u128 i128 = u128 write_u128, 39;
 }
 
+/// Writes a minus sign, which the magnitude of a positive number overwrites, and the magnitude.
+///
+/// # Safety
+/// There is room for a byte at `dst`, and behind it for what `magnitude` writes.
+#[inline(always)]
+unsafe fn with_sign(
+    negative: bool,
+    dst: *mut u8,
+    magnitude: impl FnOnce(*mut u8) -> usize,
+) -> usize {
+    let sign = usize::from(negative);
+    // SAFETY: the room is demanded.
+    unsafe {
+        *dst = b'-';
+        sign + magnitude(dst.add(sign))
+    }
+}
+
 /// Writes `n` at `dst`, returns the length.
 ///
 /// # Safety
 /// There is room for a word, and for the longest text that `n`'s type can have.
 #[inline(always)]
 unsafe fn write_u64(n: u64, dst: *mut u8) -> usize {
-    if n < table::reach() as u64 {
-        // SAFETY: `n` is below the reach.
-        let digits = unsafe { table::eight_digits(n) };
-        // Eight digits are likely to be followed by eight more, and need no counting.
-        // SAFETY: there is room for a word.
-        unsafe {
-            if n >= EIGHT_DIGITS / 10 {
-                put_word(ASCII | digits, dst);
-                return 8;
-            }
-            put_first_digits(digits, dst)
+    // SAFETY: the same is demanded, and the first is for numbers below the reach.
+    unsafe {
+        if n < table::reach() as u64 {
+            write_short(n, dst)
+        } else {
+            write_u64_long(n, dst)
         }
-    } else {
-        // SAFETY: the same is demanded.
-        unsafe { write_u64_long(n, dst) }
+    }
+}
+
+/// # Safety
+/// There is room for a word at `dst`; `n` is below what [`table::reach`] has returned.
+#[inline(always)]
+unsafe fn write_short(n: u64, dst: *mut u8) -> usize {
+    // SAFETY: `n` is below the reach, and there is room for a word.
+    unsafe {
+        let digits = table::eight_digits(n);
+        // Eight digits need no counting.
+        if n >= EIGHT_DIGITS / 10 {
+            put_word(digits, dst);
+            return 8;
+        }
+        put_first_digits(digits, dst)
     }
 }
 
@@ -139,10 +201,10 @@ unsafe fn write_u64_by(eight_digits: impl Fn(u64) -> u64, n: u64, dst: *mut u8) 
         } else {
             let (high, middle) = (high / EIGHT_DIGITS, high % EIGHT_DIGITS);
             let length = put_first_digits(eight_digits(high), dst);
-            put_word(ASCII | eight_digits(middle), dst.add(length));
+            put_word(eight_digits(middle), dst.add(length));
             length + 8
         };
-        put_word(ASCII | eight_digits(low), dst.add(length));
+        put_word(eight_digits(low), dst.add(length));
         length += 8;
         length
     }
@@ -208,8 +270,8 @@ const fn high_half(a: u128, b: u128) -> u128 {
 pub(super) unsafe fn put_sixteen_digits(n: u64, dst: *mut u8) {
     // SAFETY: two words of 8 bytes in the room of 16 that is demanded.
     unsafe {
-        put_word(ASCII | by_arithmetic(n / EIGHT_DIGITS), dst);
-        put_word(ASCII | by_arithmetic(n % EIGHT_DIGITS), dst.add(8));
+        put_word(by_arithmetic(n / EIGHT_DIGITS), dst);
+        put_word(by_arithmetic(n % EIGHT_DIGITS), dst.add(8));
     }
 }
 
@@ -218,7 +280,7 @@ pub(super) unsafe fn put_sixteen_digits(n: u64, dst: *mut u8) {
 #[inline(always)]
 unsafe fn put_first_digits(digits: u64, dst: *mut u8) -> usize {
     // SAFETY: the same is demanded.
-    unsafe { put_first(digits, digits | ASCII, dst) }
+    unsafe { put_first(digits ^ ASCII, digits, dst) }
 }
 
 /// The digits of `n`, less than 10^8, as the table has them: halves of the number side by side in
@@ -235,7 +297,7 @@ fn by_arithmetic(n: u64) -> u64 {
     let twos = ((lanes * 10_486) >> 20) & 0x0000_007f_0000_007f;
     let lanes = (lanes << 16) - twos * ((100 << 16) - 1);
     let ones = ((lanes * 103) >> 10) & 0x000f_000f_000f_000f;
-    (lanes << 8) - ones * ((10 << 8) - 1)
+    ASCII | ((lanes << 8) - ones * ((10 << 8) - 1))
 }
 
 #[cfg(test)]

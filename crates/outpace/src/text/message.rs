@@ -2,11 +2,14 @@
 
 #![allow(unsafe_code)]
 
-use super::piece::Piece;
+use super::fields::{Argument, Field, Message, Short, Whole};
 use super::scratch::Scratch;
+use crate::append::Answer;
+use crate::buffer;
 use crate::capture;
 use crate::engine::Engine;
-use crate::guard::{Begun, Guard, with_text};
+use crate::guard::{Guard, Outcome, ask_and_leave, by_bias, in_place, with_text};
+use crate::lock::Entry;
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
 use std::io;
@@ -15,21 +18,20 @@ use std::ops::Deref;
 
 /// `format!`
 #[inline(never)]
-pub fn format<M: Piece>(message: M) -> String {
+pub fn format(texts: &'static [u8], fields: &[Argument<'_>]) -> String {
     let mut scratch = Scratch::new();
-    message.append(&mut scratch);
+    Message { texts, fields }.append(&mut scratch);
     scratch.into_string()
 }
 
 /// A message for a destination that is not outpace's: all of it is one argument of theirs.
 pub struct Parcel<M>(pub M);
 
-impl<M: Piece> fmt::Display for Parcel<M> {
+impl<M: Whole> fmt::Display for Parcel<M> {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut scratch = Scratch::new();
-        self.0.append(&mut scratch);
-        f.write_str(scratch.as_str())
+        self.0
+            .with(|message| aside(message, |text| f.write_str(text.as_str())))
     }
 }
 
@@ -63,13 +65,17 @@ impl<T: ?Sized> Deref for Destination<T> {
 impl<T: ?Sized> AnyDestination<T> {
     /// What is given to the destination's `write_fmt`.
     #[inline]
-    pub fn choose<'a, M: Piece>(
+    pub fn choose<'a, M: Whole>(
         &self,
-        _: &'a Parcel<M>,
+        own: &'a Parcel<M>,
         parcel: fmt::Arguments<'a>,
         arguments: fmt::Arguments<'a>,
     ) -> fmt::Arguments<'a> {
-        if M::FOREIGN { arguments } else { parcel }
+        if own.0.is_foreign() {
+            arguments
+        } else {
+            parcel
+        }
     }
 }
 
@@ -82,7 +88,7 @@ pub trait Writable {
     fn write_unlocked(self, engine: &Engine) -> io::Result<()>;
 }
 
-impl<M: Piece> Writable for &Parcel<M> {
+impl<M: Whole> Writable for &Parcel<M> {
     #[inline(always)]
     fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
         if append(guard, self.0) {
@@ -95,11 +101,12 @@ impl<M: Piece> Writable for &Parcel<M> {
     #[inline(always)]
     #[allow(private_interfaces)]
     fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
-        if send(engine, self.0) {
-            Ok(())
-        } else {
-            engine.error()
-        }
+        let intact = match send(engine, self.0) {
+            Outcome::Sent => true,
+            Outcome::Asks => ask_and_leave(engine),
+            Outcome::Nothing => self.0.with(|message| send_message(engine, message)),
+        };
+        if intact { Ok(()) } else { engine.error() }
     }
 }
 
@@ -134,7 +141,7 @@ macro_rules! own_destinations {
         impl<$($generics)*> Destination<$destination> {
             /// What is given to the destination's `write_fmt`.
             #[inline]
-            pub fn choose<'p, M: Piece>(
+            pub fn choose<'p, M: Whole>(
                 &self,
                 parcel: &'p Parcel<M>,
                 _: fmt::Arguments<'_>,
@@ -147,7 +154,7 @@ macro_rules! own_destinations {
         impl<$($generics)*> Destination<&mut $destination> {
             /// What is given to the destination's `write_fmt`.
             #[inline]
-            pub fn choose<'p, M: Piece>(
+            pub fn choose<'p, M: Whole>(
                 &self,
                 parcel: &'p Parcel<M>,
                 _: fmt::Arguments<'_>,
@@ -167,63 +174,180 @@ own_destinations! {
 
 /// Appends a message; returns whether the stream has not failed.
 #[inline(always)]
-fn append<M: Piece>(guard: &mut Guard<'_>, message: M) -> bool {
-    if M::FOREIGN {
-        let mut scratch = Scratch::new();
-        message.append(&mut scratch);
-        return guard.append(scratch.as_bytes());
+fn append<M: Whole>(guard: &mut Guard<'_>, message: M) -> bool {
+    if M::SWIFT && message.is_swift() && guard.cursor.admits(message.room()) {
+        // SAFETY: there is as much room as the message asks for, and it is swift.
+        let bytes = unsafe {
+            let space = guard.cursor.start.add(guard.cursor.at.offset());
+            message.put_swiftly(space)
+        };
+        return guard.publish(bytes);
     }
-    let mut own = guard.message();
-    let space = own.space(message.room());
-    // SAFETY: there is as much room as the message asks for.
-    own.filled(unsafe { message.put(space) });
-    own.finish()
+    let (engine, entry) = (guard.engine, guard.entry);
+    // A copy, so that the message itself has no address, and is in registers above.
+    let copy = { message };
+    let answer = copy.with(|message| append_message(engine, entry, message));
+    guard.accept(answer)
 }
 
-/// Appends a message when no guard is held; returns whether the stream has not failed.
-#[inline]
-fn send<M: Piece>(engine: &Engine, message: M) -> bool {
-    if !M::FOREIGN {
-        let Begun { space, me } = Guard::begin(engine, message.room());
-        if !space.is_null() {
-            // SAFETY: there is as much room as the message asks for.
-            let length = unsafe { message.put(space) };
-            return Guard::end(engine, me, length);
-        }
+/// Appends any message for a guard's holder, whose cursor so never has to have an address.
+#[inline(never)]
+fn append_message(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer {
+    // SAFETY: there is as much room as the message asks for, which is never there for a foreign one.
+    let put = |space| unsafe { message.put(space) };
+    // SAFETY: a message writes no more than it asks for; the guard is held.
+    if let Some(answer) = unsafe { in_place(engine, entry, message.room(), put) } {
+        return answer;
     }
-    send_aside(engine, message)
-}
-
-/// Appends a message that is put together before the guard is taken.
-#[inline(never)]
-fn send_aside<M: Piece>(engine: &Engine, message: M) -> bool {
-    let mut scratch = Scratch::new();
-    message.append(&mut scratch);
-    send_text(engine, &scratch)
-}
-
-#[inline(never)]
-fn send_text(engine: &Engine, text: &Scratch) -> bool {
-    Guard::within(engine, |guard| guard.append(text.as_bytes()))
+    aside(message, |text| {
+        let text = text.as_bytes();
+        // SAFETY: it is asked for the room that the text needs.
+        let put = |space| unsafe {
+            buffer::copy(text, space);
+            text.len()
+        };
+        // SAFETY: as above.
+        unsafe { in_place(engine, entry, text.len(), put) }.unwrap_or_else(|| match entry {
+            Entry::Outermost => engine.append_cold(text),
+            Entry::Nested => engine.append_nested(text),
+        })
+    })
 }
 
 /// `print!`
 #[inline]
-pub fn print<M: Piece>(message: M) {
-    print_to(crate::stdout().engine(), message);
+pub fn print(texts: &'static [u8], fields: &[Argument<'_>]) {
+    print_message(crate::stdout().engine(), Message { texts, fields });
 }
 
 /// `eprint!`
 #[inline]
-pub fn eprint<M: Piece>(message: M) {
-    print_to(crate::stderr().engine(), message);
+pub fn eprint(texts: &'static [u8], fields: &[Argument<'_>]) {
+    print_message(crate::stderr().engine(), Message { texts, fields });
 }
 
+macro_rules! short {
+    ($($print:ident $eprint:ident $any:ident $($name:ident $field:ident)*;)*) => {$(
+        /// `print!` of a short message: one function for each kind, however many macros write such ones.
+        #[inline(never)]
+        pub fn $print<$($field: Field),*>(texts: &'static [u8], $($name: $field),*) {
+            let engine = crate::stdout().engine();
+            match send(engine, Short(texts, ($($name,)*))) {
+                Outcome::Sent => {}
+                Outcome::Asks => ask_after_print(engine),
+                Outcome::Nothing => $any(engine, texts, $($name),*),
+            }
+        }
+
+        /// `eprint!` of a short message, which is not worth so much code
+        pub fn $eprint<$($field: Field),*>(texts: &'static [u8], $($name: $field),*) {
+            $any(crate::stderr().engine(), texts, $($name),*);
+        }
+
+        /// Takes the message in registers, where it is until here.
+        #[inline(never)]
+        fn $any<$($field: Field),*>(engine: &Engine, texts: &'static [u8], $($name: $field),*) {
+            print_message(engine, Message { texts, fields: &[$($name.argument()),*] });
+        }
+    )*};
+}
+short! {
+    print1 eprint1 any1 a A;
+    print2 eprint2 any2 a A b B;
+    print3 eprint3 any3 a A b B c C;
+    print4 eprint4 any4 a A b B c C d D;
+}
+
+/// Appends a swift message, when no guard is held, if it can be put where it belongs.
+#[inline(always)]
+fn send<M: Whole>(engine: &Engine, message: M) -> Outcome {
+    if !M::SWIFT || !message.is_swift() {
+        return Outcome::Nothing;
+    }
+    // SAFETY: there is as much room as the message asks for, and it is swift.
+    let put = |space| unsafe { message.put_swiftly(space) };
+    // SAFETY: a message writes no more than it asks for, and nobody else's code runs meanwhile.
+    unsafe { by_bias(engine, capture::swift_thread(), message.room(), put) }
+}
+
+/// Appends any message that is not foreign, if it can be put where it belongs.
+#[inline(always)]
+fn send_in_place(engine: &Engine, message: Message<'_>) -> Outcome {
+    // SAFETY: there is as much room as the message asks for, which is never there for a foreign one.
+    let put = |space| unsafe { message.put(space) };
+    // SAFETY: a message writes no more than it asks for, and nobody else's code runs meanwhile.
+    unsafe { by_bias(engine, capture::swift_thread(), message.room(), put) }
+}
+
+/// Puts a message together before the guard is taken.
 #[inline]
-fn print_to<M: Piece>(engine: &Engine, message: M) {
-    if !capture::catches(engine.role, message) && !send(engine, message) {
+fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch) -> R) -> R {
+    let mut scratch = Scratch::new();
+    message.append(&mut scratch);
+    then(&scratch)
+}
+
+#[inline(never)]
+fn print_message(engine: &Engine, message: Message<'_>) {
+    if message.is_foreign() {
+        let mut scratch = Scratch::new();
+        message.append_foreign(&mut scratch);
+        return print_text(engine, &scratch);
+    }
+    match send_in_place(engine, message) {
+        Outcome::Sent => {}
+        Outcome::Asks => ask_after_print(engine),
+        Outcome::Nothing => aside(message, |text| print_text(engine, text)),
+    }
+}
+
+#[inline(never)]
+fn print_text(engine: &Engine, text: &Scratch) {
+    match send_text_in_place(engine, text.as_bytes()) {
+        Outcome::Sent => {}
+        Outcome::Asks => ask_after_print(engine),
+        Outcome::Nothing => {
+            if !capture::catches(engine.role, text) && !send_text(engine, text) {
+                printing_failed(engine);
+            }
+        }
+    }
+}
+
+/// Appends a message that has been put together, if it can be put where it belongs.
+#[inline(always)]
+fn send_text_in_place(engine: &Engine, text: &[u8]) -> Outcome {
+    // SAFETY: there is as much room as the text needs.
+    let put = |space| unsafe {
+        buffer::copy(text, space);
+        text.len()
+    };
+    // SAFETY: nobody else's code runs meanwhile.
+    unsafe { by_bias(engine, capture::swift_thread(), text.len(), put) }
+}
+
+#[cold]
+#[inline(never)]
+fn ask_after_print(engine: &Engine) {
+    if !ask_and_leave(engine) {
         printing_failed(engine);
     }
+}
+
+/// Appends a message when no guard is held; returns whether the stream has not failed.
+#[inline(never)]
+fn send_message(engine: &Engine, message: Message<'_>) -> bool {
+    match send_in_place(engine, message) {
+        Outcome::Sent => true,
+        Outcome::Asks => ask_and_leave(engine),
+        Outcome::Nothing => aside(message, |text| send_text(engine, text)),
+    }
+}
+
+/// Appends a message that has been put together; returns whether the stream has not failed.
+#[inline(never)]
+fn send_text(engine: &Engine, text: &Scratch) -> bool {
+    Guard::within(engine, |guard| guard.append(text.as_bytes()))
 }
 
 /// Ends the process if nobody reads its output any more and it wants that, else panics as std does.

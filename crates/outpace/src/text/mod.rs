@@ -5,6 +5,7 @@
 
 mod cursor;
 pub(crate) mod dispatch;
+pub(crate) mod fields;
 mod float;
 mod integer;
 pub(crate) mod message;
@@ -13,6 +14,7 @@ mod radix;
 pub(crate) mod scratch;
 pub(crate) mod spec;
 mod table;
+mod ways;
 mod word;
 
 pub use integer::Integer;

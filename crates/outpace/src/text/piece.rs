@@ -2,9 +2,8 @@
 
 #![allow(unsafe_code)]
 
-use super::float::{self, Layout};
-use super::integer::Integer;
-use super::scratch::Scratch;
+use super::float::{self, Float, Layout};
+use super::integer::{Integer, sealed as integer};
 use crate::buffer;
 use std::borrow::Cow;
 use std::num::NonZero;
@@ -30,9 +29,16 @@ use sealed::Sealed;
     note = "of a value whose type implements `outpace::text::Text`, take `.pieces()`"
 )]
 pub trait Piece: Sealed + Copy {
-    /// Whether [`append`](Self::append) must be used, because it runs code that is not outpace's.
+    /// Whether most values can be [put without a call](Self::put_swiftly).
     #[doc(hidden)]
-    const FOREIGN: bool = false;
+    const SWIFT: bool = false;
+
+    /// Whether this one can.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn is_swift(&self) -> bool {
+        Self::SWIFT
+    }
 
     /// An upper bound of the room that `put` needs, in bytes; sums of it saturate.
     #[doc(hidden)]
@@ -41,20 +47,20 @@ pub trait Piece: Sealed + Copy {
     /// Writes the text at `dst`, returns its length.
     ///
     /// # Safety
-    /// As many bytes as `room` says are valid for writes at `dst`; the piece is not foreign.
+    /// As many bytes as `room` says are valid for writes at `dst`.
     #[doc(hidden)]
     unsafe fn put(&self, dst: *mut u8) -> usize;
 
-    /// Writes the text at the end of what is already there.
+    /// As [`put`](Self::put), without calling a function: what does so keeps its values in registers that
+    /// need not be saved.
+    ///
+    /// # Safety
+    /// As `put`; the piece is swift.
     #[doc(hidden)]
-    #[inline]
-    fn append(&self, scratch: &mut Scratch) {
-        const { assert!(!Self::FOREIGN) };
-        // SAFETY: the piece is not foreign, and the room is what it asks for.
-        unsafe {
-            let length = self.put(scratch.space(self.room()));
-            scratch.advance(length);
-        }
+    #[inline(always)]
+    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+        // SAFETY: the same is demanded.
+        unsafe { self.put(dst) }
     }
 }
 
@@ -89,12 +95,6 @@ pub trait Piece: Sealed + Copy {
 /// ```
 ///
 /// `pieces` is called before the stream is touched: it may compute, and even print.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not known to have fast text",
-    note = "if the type was not known yet where it was printed, annotate it there: outpace's macros \
-            choose by type",
-    note = "implement `outpace::text::Text` for it, or print it by std's macros"
-)]
 pub trait Text: std::fmt::Display {
     /// The pieces, whose texts one after the other are the text.
     fn pieces(&self) -> impl Piece;
@@ -104,6 +104,13 @@ macro_rules! integers {
     ($($integer:ident)*) => {$(
         impl Sealed for $integer {}
         impl Piece for $integer {
+            const SWIFT: bool = <$integer as integer::Sealed>::SHORT;
+
+            #[inline(always)]
+            fn is_swift(&self) -> bool {
+                integer::Sealed::is_short(*self)
+            }
+
             #[inline(always)]
             fn room(&self) -> usize {
                 Self::MAX_LEN
@@ -113,6 +120,12 @@ macro_rules! integers {
             unsafe fn put(&self, dst: *mut u8) -> usize {
                 // SAFETY: the room is what the integer asks for.
                 unsafe { self.write_to(dst) }
+            }
+
+            #[inline(always)]
+            unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+                // SAFETY: the room is what the integer asks for, and it is short.
+                unsafe { integer::Sealed::write_short_to(*self, dst) }
             }
         }
 
@@ -137,6 +150,19 @@ macro_rules! floats {
     ($($float:ident)*) => {$(
         impl Sealed for $float {}
         impl Piece for $float {
+            const SWIFT: bool = true;
+
+            #[inline(always)]
+            fn is_swift(&self) -> bool {
+                float::is_ordinary(*self)
+            }
+
+            #[inline(always)]
+            unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+                // SAFETY: the room is what the float asks for, and it is ordinary.
+                unsafe { Float::put_ordinary(*self, dst) }
+            }
+
             #[inline(always)]
             fn room(&self) -> usize {
                 float::room(*self, Layout::Display)
@@ -145,7 +171,7 @@ macro_rules! floats {
             #[inline(always)]
             unsafe fn put(&self, dst: *mut u8) -> usize {
                 // SAFETY: the room is what the float asks for.
-                unsafe { float::put(*self, Layout::Display, dst) }
+                unsafe { Float::put(*self, Layout::Display, dst) }
             }
         }
 
@@ -181,33 +207,10 @@ impl Text for str {
     }
 }
 
-/// Text that is known when the program is compiled.
-#[derive(Clone, Copy)]
-pub struct Literal(pub &'static str);
-
-impl Sealed for Literal {}
-impl Piece for Literal {
-    #[inline(always)]
-    fn room(&self) -> usize {
-        self.0.len().max(8)
-    }
-
-    #[inline(always)]
-    unsafe fn put(&self, dst: *mut u8) -> usize {
-        let bytes = self.0.as_bytes();
-        // SAFETY: the room is the length, and at least 8 bytes.
-        unsafe {
-            match bytes.len() {
-                ..=8 => buffer::copy_word(bytes, dst),
-                _ => buffer::copy(bytes, dst),
-            }
-        }
-        bytes.len()
-    }
-}
-
 impl Sealed for bool {}
 impl Piece for bool {
+    const SWIFT: bool = true;
+
     #[inline(always)]
     fn room(&self) -> usize {
         8
@@ -231,6 +234,8 @@ impl Text for bool {
 
 impl Sealed for char {}
 impl Piece for char {
+    const SWIFT: bool = true;
+
     #[inline(always)]
     fn room(&self) -> usize {
         4
@@ -286,7 +291,18 @@ pointers!(&T, &mut T, Box<T>, Rc<T>, Arc<T>);
 
 impl<P: Piece> Sealed for &P {}
 impl<P: Piece> Piece for &P {
-    const FOREIGN: bool = P::FOREIGN;
+    const SWIFT: bool = P::SWIFT;
+
+    #[inline(always)]
+    fn is_swift(&self) -> bool {
+        (**self).is_swift()
+    }
+
+    #[inline(always)]
+    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+        // SAFETY: the same is demanded.
+        unsafe { (**self).put_swiftly(dst) }
+    }
 
     #[inline(always)]
     fn room(&self) -> usize {
@@ -298,16 +314,23 @@ impl<P: Piece> Piece for &P {
         // SAFETY: the same is demanded.
         unsafe { (**self).put(dst) }
     }
-
-    #[inline]
-    fn append(&self, scratch: &mut Scratch) {
-        (**self).append(scratch);
-    }
 }
 
 impl<P: Piece> Sealed for Option<P> {}
 impl<P: Piece> Piece for Option<P> {
-    const FOREIGN: bool = P::FOREIGN;
+    const SWIFT: bool = P::SWIFT;
+
+    #[inline(always)]
+    fn is_swift(&self) -> bool {
+        self.as_ref().is_none_or(P::is_swift)
+    }
+
+    #[inline(always)]
+    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+        // SAFETY: the same is demanded.
+        self.as_ref()
+            .map_or(0, |piece| unsafe { piece.put_swiftly(dst) })
+    }
 
     #[inline(always)]
     fn room(&self) -> usize {
@@ -319,19 +342,10 @@ impl<P: Piece> Piece for Option<P> {
         // SAFETY: the same is demanded.
         self.as_ref().map_or(0, |piece| unsafe { piece.put(dst) })
     }
-
-    #[inline]
-    fn append(&self, scratch: &mut Scratch) {
-        if let Some(piece) = self {
-            piece.append(scratch);
-        }
-    }
 }
 
 impl<P: Piece> Sealed for &[P] {}
 impl<P: Piece> Piece for &[P] {
-    const FOREIGN: bool = P::FOREIGN;
-
     #[inline]
     fn room(&self) -> usize {
         self.iter()
@@ -347,11 +361,6 @@ impl<P: Piece> Piece for &[P] {
         }
         length
     }
-
-    #[inline]
-    fn append(&self, scratch: &mut Scratch) {
-        self.iter().for_each(|piece| piece.append(scratch));
-    }
 }
 
 macro_rules! tuples {
@@ -360,7 +369,13 @@ macro_rules! tuples {
 
         #[allow(non_snake_case)]
         impl<$($name: Piece),*> Piece for ($($name,)*) {
-            const FOREIGN: bool = false $(|| $name::FOREIGN)*;
+            const SWIFT: bool = true $(&& $name::SWIFT)*;
+
+            #[inline(always)]
+            fn is_swift(&self) -> bool {
+                let ($($name,)*) = self;
+                true $(&& $name.is_swift())*
+            }
 
             #[inline(always)]
             fn room(&self) -> usize {
@@ -377,10 +392,13 @@ macro_rules! tuples {
                 length
             }
 
-            #[inline]
-            fn append(&self, scratch: &mut Scratch) {
+            #[inline(always)]
+            unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
                 let ($($name,)*) = self;
-                $($name.append(scratch);)*
+                let length = 0;
+                // SAFETY: the room is for all of them, and all are swift.
+                $(let length = length + unsafe { $name.put_swiftly(dst.add(length)) };)*
+                length
             }
         }
     };

@@ -6,7 +6,7 @@ use super::word::{ASCII, put_first, put_word};
 
 /// A base that is a power of two, and the case of its letters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Radix {
+pub(crate) enum Radix {
     /// `{:b}`
     Binary,
     /// `{:o}`

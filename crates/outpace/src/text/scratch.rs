@@ -3,6 +3,8 @@
 
 #![allow(unsafe_code)]
 
+use super::piece::Piece;
+use crate::buffer;
 use std::cell::Cell;
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -17,7 +19,7 @@ thread_local! {
 }
 
 /// A growing text: on the stack first, then in a buffer that the thread keeps.
-pub struct Scratch {
+pub(crate) struct Scratch {
     inline: [MaybeUninit<u8>; INLINE],
     /// How many bytes of `inline` are in use, until it is left.
     length: usize,
@@ -105,6 +107,26 @@ impl Scratch {
         self.heap.reserve(room);
     }
 
+    /// Adds a text.
+    #[inline]
+    pub(crate) fn append_text(&mut self, text: &[u8]) {
+        // SAFETY: the room is the length.
+        unsafe {
+            buffer::copy(text, self.space(text.len()));
+            self.advance(text.len());
+        }
+    }
+
+    /// Adds a piece.
+    #[inline]
+    pub(crate) fn append_piece<P: Piece>(&mut self, piece: &P) {
+        // SAFETY: the room is what the piece asks for.
+        unsafe {
+            let length = piece.put(self.space(piece.room()));
+            self.advance(length);
+        }
+    }
+
     /// Formats foreign values; panics as std does when one of them says that it cannot be formatted.
     #[inline]
     pub(crate) fn append_formatted(&mut self, arguments: fmt::Arguments<'_>) {
@@ -125,12 +147,7 @@ pub(super) fn formatting_failed() -> ! {
 impl fmt::Write for Scratch {
     #[inline]
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // SAFETY: the room is the length.
-        unsafe {
-            let space = self.space(text.len());
-            space.copy_from_nonoverlapping(text.as_ptr(), text.len());
-            self.advance(text.len());
-        }
+        self.append_text(text.as_bytes());
         Ok(())
     }
 }

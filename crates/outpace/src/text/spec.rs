@@ -12,7 +12,7 @@ use std::mem::MaybeUninit;
 
 /// Where the text stands in a field that is wider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Align {
+pub(crate) enum Align {
     /// Not said: numbers stand right, other text left.
     Unsaid,
     /// `<`
@@ -23,7 +23,7 @@ pub enum Align {
     Center,
 }
 
-/// A format specification, read by the macros, but for what is only known at run time.
+/// A format specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spec {
     fill: char,
@@ -35,30 +35,88 @@ pub struct Spec {
     precision: Option<usize>,
 }
 
-impl Spec {
-    /// Nothing in the braces.
-    pub(super) const NONE: Spec = Spec::new(' ', Align::Unsaid, [false; 3], 0, None);
+/// A format specification as the macros write it, in one number, which costs least to compile. From the
+/// lowest bit: the fill (21 bits), the alignment (2), `+`, `#`, `0`, whether there is a width, whether there
+/// is a precision, the width (16), the precision (16).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Braces(pub u64);
 
-    /// `flags` are those of `+`, `#`, `0`.
+impl Braces {
+    /// Nothing in the braces.
+    pub(super) const NONE: Braces = Braces(b' ' as u64);
+
+    const ALIGN: u32 = 21;
+    const PLUS: u32 = 23;
+    const ALTERNATE: u32 = 24;
+    const ZERO: u32 = 25;
+    const HAS_WIDTH: u32 = 26;
+    const HAS_PRECISION: u32 = 27;
+    const WIDTH: u32 = 28;
+    const PRECISION: u32 = 44;
+
+    /// With a width that is known at run time.
     #[inline]
-    pub const fn new(
-        fill: char,
-        align: Align,
-        [plus, alternate, zero]: [bool; 3],
-        width: usize,
-        precision: Option<usize>,
-    ) -> Spec {
+    pub const fn width(self, width: usize) -> Braces {
+        Braces(self.0 | 1 << Self::HAS_WIDTH | in_range(width) << Self::WIDTH)
+    }
+
+    /// With a precision that is known at run time.
+    #[inline]
+    pub const fn precision(self, precision: usize) -> Braces {
+        Braces(self.0 | 1 << Self::HAS_PRECISION | in_range(precision) << Self::PRECISION)
+    }
+
+    #[inline(always)]
+    fn has(self, bit: u32) -> bool {
+        self.0 >> bit & 1 == 1
+    }
+
+    #[inline(always)]
+    pub(super) fn zero(self) -> bool {
+        self.has(Self::ZERO)
+    }
+
+    #[inline(always)]
+    pub(super) fn align(self) -> Align {
+        match self.0 >> Self::ALIGN & 3 {
+            0 => Align::Unsaid,
+            1 => Align::Left,
+            2 => Align::Right,
+            _ => Align::Center,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn given_width(self) -> Option<usize> {
+        let width = (self.0 >> Self::WIDTH) as u16;
+        self.has(Self::HAS_WIDTH).then_some(usize::from(width))
+    }
+
+    #[inline(always)]
+    pub(super) fn given_precision(self) -> Option<usize> {
+        let precision = (self.0 >> Self::PRECISION) as u16;
+        self.has(Self::HAS_PRECISION)
+            .then_some(usize::from(precision))
+    }
+
+    /// An upper bound of the room that padding needs.
+    #[inline]
+    pub(super) fn padding(self) -> usize {
+        self.given_width().map_or(0, |width| width * 4 + MOVED)
+    }
+
+    /// Taken apart.
+    #[inline]
+    pub(super) fn spec(self) -> Spec {
+        let fill = self.0 as u32 & ((1 << Self::ALIGN) - 1);
         Spec {
-            fill,
-            align,
-            plus,
-            alternate,
-            zero,
-            width: in_range(width),
-            precision: match precision {
-                Some(precision) => Some(in_range(precision)),
-                None => None,
-            },
+            fill: char::from_u32(fill).unwrap_or(' '),
+            align: self.align(),
+            plus: self.has(Self::PLUS),
+            alternate: self.has(Self::ALTERNATE),
+            zero: self.zero(),
+            width: self.given_width().unwrap_or(0),
+            precision: self.given_precision(),
         }
     }
 }
@@ -66,9 +124,9 @@ impl Spec {
 /// Widths and precisions have 16 bits; std panics, with these words, when one given at run time has
 /// more.
 #[inline]
-const fn in_range(n: usize) -> usize {
+const fn in_range(n: usize) -> u64 {
     assert!(n <= u16::MAX as usize, "Formatting argument out of range");
-    n
+    n as u64
 }
 
 /// A number's sign and prefix and what follows them, before padding.
@@ -194,7 +252,7 @@ impl<F: Float> Number for InLayout<F> {
         unsafe {
             match spec.precision {
                 Some(decimals) => float::put_decimals(magnitude, decimals, dst),
-                None => float::put(magnitude, self.layout, dst),
+                None => Float::put(magnitude, self.layout, dst),
             }
         }
     }
@@ -308,14 +366,21 @@ unsafe fn put_fill(fill: char, count: usize, dst: *mut u8) {
 /// Text in a field, cut after `precision` characters.
 #[derive(Clone, Copy)]
 pub(crate) struct PaddedStr<'a> {
-    text: &'a str,
-    spec: Spec,
-    missing: usize,
+    pub(super) text: &'a str,
+    pub(super) spec: Spec,
 }
 
-impl<'a> PaddedStr<'a> {
-    #[inline(never)]
-    pub(super) fn new(text: &'a str, spec: Spec) -> PaddedStr<'a> {
+impl Sealed for PaddedStr<'_> {}
+impl Piece for PaddedStr<'_> {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        let fill = self.spec.width * self.spec.fill.len_utf8();
+        self.text.len().saturating_add(fill)
+    }
+
+    #[inline]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        let PaddedStr { text, ref spec } = *self;
         let text = match spec.precision {
             None => text,
             Some(precision) => match text.char_indices().nth(precision) {
@@ -327,30 +392,6 @@ impl<'a> PaddedStr<'a> {
             0 => 0,
             width => width.saturating_sub(text.chars().count()),
         };
-        PaddedStr {
-            text,
-            spec,
-            missing,
-        }
-    }
-}
-
-impl Sealed for PaddedStr<'_> {}
-impl Piece for PaddedStr<'_> {
-    #[inline(always)]
-    fn room(&self) -> usize {
-        self.text
-            .len()
-            .saturating_add(self.missing * self.spec.fill.len_utf8())
-    }
-
-    #[inline(always)]
-    unsafe fn put(&self, dst: *mut u8) -> usize {
-        let PaddedStr {
-            text,
-            ref spec,
-            missing,
-        } = *self;
         let before = match spec.align {
             Align::Left | Align::Unsaid => 0,
             Align::Right => missing,
@@ -393,7 +434,10 @@ impl PaddedChar {
     #[inline(always)]
     fn padded(&self) -> PaddedStr<'_> {
         let text = std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default();
-        PaddedStr::new(text, self.spec)
+        PaddedStr {
+            text,
+            spec: self.spec,
+        }
     }
 }
 
@@ -427,15 +471,23 @@ impl<'a> Quoted<'a> {
             plain: text.as_bytes().iter().all(plain),
         }
     }
+
+    /// An upper bound of the room, without a look at the text.
+    #[inline]
+    pub(super) fn most_room(text: &str) -> usize {
+        // The longest escape of a byte is that of a control character, `\u{7f}`.
+        text.len().saturating_mul(6).saturating_add(2)
+    }
 }
 
 impl Sealed for Quoted<'_> {}
 impl Piece for Quoted<'_> {
     #[inline(always)]
     fn room(&self) -> usize {
-        // The longest escape of a byte is that of a control character, `\u{7f}`.
-        let factor = if self.plain { 1 } else { 6 };
-        self.text.len().saturating_mul(factor).saturating_add(2)
+        match self.plain {
+            true => self.text.len().saturating_add(2),
+            false => Self::most_room(self.text),
+        }
     }
 
     #[inline(always)]

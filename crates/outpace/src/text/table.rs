@@ -27,7 +27,7 @@ pub(super) const WORTH_IT: u32 = 4_096;
 struct Table {
     /// 0 until the entries are complete, then [`EIGHT_DIGITS`].
     reach: AtomicUsize,
-    /// Entry `n` has the four digits of `n`, as values from 0 to 9, the first in the lowest byte.
+    /// Entry `n` has the four digits of `n`, as characters, the first in the lowest byte.
     entries: UnsafeCell<[u32; GROUPS]>,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn reach() -> usize {
     TABLE.reach.load(Ordering::Acquire)
 }
 
-/// The digits of `n` as values from 0 to 9, leading zeros included, the first in the lowest byte.
+/// The digits of `n` as characters, leading zeros included, the first in the lowest byte.
 ///
 /// # Safety
 /// `n` is less than a value that [`reach`] has returned to this thread.
@@ -102,7 +102,8 @@ fn make() {
 }
 
 fn two_digits(n: u32) -> u32 {
-    (n / 10) | ((n % 10) << 8)
+    let digit = |n| n + u32::from(b'0');
+    digit(n / 10) | (digit(n % 10) << 8)
 }
 
 #[cfg(test)]
@@ -122,12 +123,7 @@ mod tests {
             ] {
                 // SAFETY: the reach was just seen to be above n.
                 let digits = unsafe { eight_digits(n) };
-                let text: Vec<u8> = digits
-                    .to_le_bytes()
-                    .iter()
-                    .map(|digit| digit + b'0')
-                    .collect();
-                assert_eq!(text, format!("{n:08}").as_bytes());
+                assert_eq!(digits.to_le_bytes(), format!("{n:08}").as_bytes());
             }
         }
     }
