@@ -598,6 +598,9 @@ impl Drop for OutpaceBackend {
         // A terminal that is gone needs no farewell, and there is nobody to tell.
         let _ = self.present();
         let _ = self.presenter.close(probe::PATIENCE);
+        if let Surface::Terminal(file) = &self.terminal {
+            probe::await_late_answers(file);
+        }
         if let Some(report) = self.report.take() {
             report.write(self.capabilities, self.stats());
         }

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::options::Options;
@@ -81,10 +82,37 @@ impl Capabilities {
     }
 }
 
-/// How long to wait for the terminal's answers. Later ones are recognised by crossterm, and dropped.
+/// How long to wait for the terminal's answers before going on without.
 const ANSWER_LIMIT: Duration = Duration::from_millis(100);
 /// How long to wait for a terminal that must answer or read before we can go on.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// When a terminal was asked that has not answered in time. What it says then must not become key presses:
+/// crossterm takes it for one unknown reply, and before a shell reads it, it is waited for.
+static UNANSWERED: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// Before the terminal is given back: waits for answers that are late, but no longer than a terminal may take
+/// for them. Nothing to wait for is the rule.
+pub(crate) fn await_late_answers(terminal: &File) {
+    let asked = UNANSWERED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    let Some(left) = asked.and_then(|asked| PATIENCE.checked_sub(asked.elapsed())) else {
+        return;
+    };
+    if let (Ok(input), Ok(output)) = (sys::readable_twin(terminal), terminal.try_clone())
+        && sys::is_raw(&input)
+    {
+        let mut conversation = Conversation {
+            output,
+            input,
+            modes: None,
+        };
+        // Where it cannot be read there is nothing to keep from the shell.
+        let _ = conversation.listen(left, |answers| answers.complete);
+    }
+}
 
 /// What was found out about a terminal.
 #[derive(Clone, Copy, Debug)]
@@ -118,8 +146,11 @@ pub(crate) fn find_out(terminal: &File, options: &Options) -> io::Result<Finding
         return Ok(findings);
     };
     let test_repeat = options.owns_screen && by_name.repeat == Repeat::Nothing;
+    let asked = Instant::now();
     let answers = conversation.ask(test_repeat)?;
     conversation.end()?;
+    *UNANSWERED.lock().unwrap_or_else(PoisonError::into_inner) =
+        (!answers.complete).then_some(asked);
     findings.cursor = answers
         .cursor
         .map(|(x, y)| if test_repeat { (0, y) } else { (x, y) });

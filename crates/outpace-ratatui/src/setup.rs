@@ -13,6 +13,7 @@ use ratatui_core::terminal::{Terminal, TerminalOptions};
 use crate::backend::OutpaceBackend;
 use crate::options::Options;
 use crate::present::Closer;
+use crate::probe;
 use crate::sys;
 
 /// The terminal that [`init`] makes.
@@ -190,6 +191,7 @@ impl Session {
         if sys::wait_writable(&self.terminal, Some(PATIENCE))? {
             written = (&self.terminal).write_all(leave.as_bytes());
         }
+        probe::await_late_answers(&self.terminal);
         sys::restore_modes(sys::readable_twin(&self.terminal)?, &self.modes)?;
         written
     }

@@ -1,0 +1,394 @@
+//! Whole sessions on a pseudo-terminal: taking the terminal over and giving it back, by a process of its own,
+//! which is this test executable started again.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use crossterm::event::{self, Event, KeyCode};
+use ratatui::widgets::Widget;
+use ratatui::{TerminalOptions, Viewport};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+const LONG: Duration = Duration::from_secs(60);
+/// Names the program that this executable is to be.
+const PROGRAM: &str = "OUTPACE_TEST_PROGRAM";
+
+/// Not a test: what the tests start on their terminals.
+#[test]
+fn program() {
+    match std::env::var(PROGRAM).as_deref() {
+        Ok("keys") => keys().unwrap(),
+        Ok("panics") => {
+            // Without the harness's own words about it.
+            let _ = std::panic::catch_unwind(panics);
+            std::process::exit(101);
+        }
+        Ok("inline") => inline().unwrap(),
+        Ok("short") => outpace_ratatui::run(|_| ()),
+        Ok(other) => panic!("no program {other}"),
+        Err(_) => {}
+    }
+}
+
+/// Shows its process id and every key; `z` suspends, `q` quits.
+fn keys() -> std::io::Result<()> {
+    let mut pressed = String::new();
+    outpace_ratatui::run(|terminal| {
+        loop {
+            let size = terminal.size()?;
+            let text = format!("pid {} keys [{pressed}] {size}", std::process::id());
+            terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
+            if let Event::Key(key) = event::read()? {
+                match key.code {
+                    KeyCode::Char('q') => return Ok(()),
+                    KeyCode::Char('z') => outpace_ratatui::suspend()?,
+                    KeyCode::Char(letter) => pressed.push(letter),
+                    other => pressed += &format!("<{other}>"),
+                }
+            }
+        }
+    })
+}
+
+fn panics() {
+    let mut terminal = outpace_ratatui::init();
+    let draw = |frame: &mut ratatui::Frame| frame.render_widget("about to panic", frame.area());
+    terminal.draw(draw).unwrap();
+    event::read().unwrap();
+    panic!("the message of the panic");
+}
+
+/// Lines above a viewport of two rows, on a terminal of which it has to ask where the cursor is.
+fn inline() -> std::io::Result<()> {
+    let viewport = Viewport::Inline(2);
+    let mut terminal = outpace_ratatui::init_with_options(TerminalOptions { viewport });
+    for number in 0..30 {
+        let line = format!("line {number}");
+        terminal.insert_before(1, |buffer| line.as_str().render(buffer.area, buffer))?;
+        let text = format!("viewport {number}");
+        terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
+    }
+    event::read()?;
+    drop(terminal);
+    outpace_ratatui::restore();
+    Ok(())
+}
+
+/// A terminal with a program on it.
+struct Session {
+    emulator: File,
+    program: File,
+    screen: Arc<(Mutex<vt100::Parser>, Condvar)>,
+    /// Whether it has said what it is.
+    answered: Arc<AtomicBool>,
+    child: Child,
+}
+
+const fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize {
+        ws_col: columns,
+        ws_row: rows,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    }
+}
+
+fn nonzero(n: u16) -> NonZeroU16 {
+    n.try_into().expect("not zero")
+}
+
+impl Session {
+    /// Starts a program on a terminal that takes so long to answer what it is.
+    fn start(program: &str, answers_after: Duration) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let emulator = openpt(flags).unwrap();
+        grantpt(&emulator).unwrap();
+        unlockpt(&emulator).unwrap();
+        let theirs = ioctl_tiocgptpeer(&emulator, flags).unwrap();
+        tcsetwinsize(&theirs, size(60, 10)).unwrap();
+        let side = || Stdio::from(theirs.try_clone().unwrap());
+        let child = Command::new("setsid")
+            .args(["--ctty", "--wait"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["program", "--exact", "--nocapture", "--quiet"])
+            .env(PROGRAM, program)
+            .env("TERM", "xterm-256color")
+            .env("RUST_BACKTRACE", "0")
+            .env_remove("TMUX")
+            .env_remove("ZELLIJ")
+            .env_remove("OUTPACE_DRAW_OFF")
+            .stdin(side())
+            .stdout(side())
+            .stderr(side())
+            .spawn()
+            .expect("setsid, of util-linux, is installed");
+        let emulator = File::from(emulator);
+        let screen = Arc::new((
+            Mutex::new(vt100::Parser::new(nonzero(10), nonzero(60), 1000)),
+            Condvar::new(),
+        ));
+        let (ours, theirs_too) = (emulator.try_clone().unwrap(), screen.clone());
+        let answered = Arc::new(AtomicBool::new(false));
+        let says_so = answered.clone();
+        std::thread::spawn(move || emulate(ours, &theirs_too, answers_after, &says_so));
+        Self {
+            emulator,
+            program: theirs.into(),
+            screen,
+            answered,
+            child,
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.emulator.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until the screen is as it should be, and gives its text.
+    fn wait(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) -> String {
+        let (screen, changed) = &*self.screen;
+        let start = Instant::now();
+        let mut now = screen.lock().unwrap();
+        loop {
+            if holds(now.screen()) {
+                return now.screen().contents();
+            }
+            assert!(
+                start.elapsed() < LONG,
+                "never {what}; the screen:\n{}",
+                now.screen().contents()
+            );
+            let step = Duration::from_millis(50);
+            now = changed.wait_timeout(now, step).unwrap().0;
+        }
+    }
+
+    fn wait_for(&self, text: &str) -> String {
+        self.wait(text, |screen| screen.contents().contains(text))
+    }
+
+    /// The process id that the program `keys` shows.
+    fn pid(&self) -> Pid {
+        let shown = self.wait_for(" keys [");
+        let number = shown.trim_start().strip_prefix("pid ").unwrap();
+        let number = number.split(' ').next().unwrap();
+        Pid::from_raw(number.parse().unwrap()).unwrap()
+    }
+
+    fn is_raw(&self) -> bool {
+        let modes = tcgetattr(&self.program).unwrap().local_modes;
+        !modes.intersects(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !holds() {
+            assert!(start.elapsed() < LONG, "never {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn wait_for_end(&mut self) {
+        let start = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < LONG, "it does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The terminal as a shell wants it.
+    fn assert_given_back(&self) {
+        self.wait("given back", |screen| {
+            !screen.alternate_screen() && !screen.hide_cursor()
+        });
+        assert!(!self.is_raw(), "still raw");
+    }
+
+    /// What a shell would read now.
+    fn unread(&self) -> u64 {
+        rustix::io::ioctl_fionread(&self.program).unwrap()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Shows what is written, and answers where the cursor is and, after a while, what it is.
+fn emulate(
+    mut terminal: File,
+    screen: &(Mutex<vt100::Parser>, Condvar),
+    answers_after: Duration,
+    answered: &AtomicBool,
+) {
+    let (screen, changed) = screen;
+    let mut chunk = [0; 65536];
+    let mut written = Vec::new();
+    loop {
+        let read = terminal.read(&mut chunk).unwrap_or(0);
+        if read == 0 {
+            return;
+        }
+        for byte in &chunk[..read] {
+            let mut now = screen.lock().unwrap();
+            now.process(&[*byte]);
+            let (row, column) = now.screen().cursor_position();
+            drop(now);
+            written.push(*byte);
+            if written.ends_with(b"\x1b[6n") {
+                let answer = format!("\x1b[{};{}R", row + 1, column + 1);
+                terminal.write_all(answer.as_bytes()).unwrap();
+            } else if written.ends_with(b"\x1b[c") {
+                std::thread::sleep(answers_after);
+                let answer = b"\x1b[?1049;1$y\x1b[?2026;2$y\x1b[?62;22c";
+                terminal.write_all(answer).unwrap();
+                answered.store(true, Ordering::Release);
+            }
+        }
+        // The beginning of a question may be the end of what was read.
+        written.drain(..written.len().saturating_sub(8));
+        changed.notify_all();
+    }
+}
+
+#[test]
+fn a_session_takes_the_terminal_over_and_gives_it_back() {
+    let mut session = Session::start("keys", Duration::ZERO);
+    session.pid();
+    session.wait("the alternate screen", vt100::Screen::alternate_screen);
+    assert!(session.is_raw());
+    session.press("ab");
+    session.wait_for("[ab]");
+    session.press("q");
+    session.wait_for_end();
+    session.assert_given_back();
+}
+
+#[test]
+fn a_stop_from_outside_gives_the_terminal_back_and_going_on_draws_again() {
+    let mut session = Session::start("keys", Duration::ZERO);
+    let pid = session.pid();
+    stops_and_goes_on(&mut session, pid, |_| {
+        kill_process(pid, Signal::TSTP).unwrap()
+    });
+}
+
+#[test]
+fn suspending_gives_the_terminal_back_and_going_on_draws_again() {
+    let mut session = Session::start("keys", Duration::ZERO);
+    let pid = session.pid();
+    stops_and_goes_on(&mut session, pid, |session| session.press("z"));
+}
+
+fn stops_and_goes_on(session: &mut Session, pid: Pid, stop: impl Fn(&mut Session)) {
+    session.press("a");
+    session.wait_for("[a]");
+    let stat = format!("/proc/{}/stat", pid.as_raw_nonzero());
+    let state = || {
+        let stat = std::fs::read_to_string(&stat).unwrap();
+        stat.rsplit(") ").next().unwrap().chars().next().unwrap()
+    };
+    for round in 0..2 {
+        stop(session);
+        session.wait_until("stopped", || state() == 'T');
+        session.assert_given_back();
+        // Meanwhile a shell writes.
+        write!(&session.program, "\x1b[H\x1b[Jthe shell {round}\r\n").unwrap();
+        session.wait_for(&format!("the shell {round}"));
+        kill_process(pid, Signal::CONT).unwrap();
+        session.wait_for("[a]");
+        session.wait("the alternate screen", vt100::Screen::alternate_screen);
+        assert!(session.is_raw());
+    }
+    session.press("b");
+    session.wait_for("[ab]");
+    session.press("q");
+    session.wait_for_end();
+    session.assert_given_back();
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_its_message_can_be_read() {
+    let mut session = Session::start("panics", Duration::ZERO);
+    session.wait_for("about to panic");
+    assert!(session.is_raw());
+    session.press("x");
+    session.wait_for_end();
+    let screen = session.wait_for("the message of the panic");
+    session.assert_given_back();
+    let line = screen
+        .lines()
+        .find(|line| line.contains("the message of the panic"));
+    assert_eq!(
+        line.map(str::trim_end),
+        Some("the message of the panic"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn late_answers_of_a_terminal_never_become_key_presses() {
+    let mut session = Session::start("keys", Duration::from_millis(400));
+    session.pid();
+    session.press("a");
+    session.wait_for("[a]");
+    session.wait_until("answered", || session.answered.load(Ordering::Acquire));
+    session.press("b");
+    session.wait_for("keys [ab]");
+    session.press("q");
+    session.wait_for_end();
+    assert_eq!(session.unread(), 0, "left for the shell");
+}
+
+#[test]
+fn late_answers_do_not_reach_the_shell_after_a_short_program() {
+    let mut session = Session::start("short", Duration::from_millis(400));
+    session.wait_for_end();
+    session.wait_until("answered", || session.answered.load(Ordering::Acquire));
+    session.assert_given_back();
+    assert_eq!(session.unread(), 0, "left for the shell");
+}
+
+#[test]
+fn a_new_size_is_drawn_while_frames_are_on_their_way() {
+    let session = Session::start("keys", Duration::ZERO);
+    session.pid();
+    for (columns, rows) in [(50, 8), (70, 12), (60, 10)] {
+        {
+            let (screen, _) = &*session.screen;
+            let mut now = screen.lock().unwrap();
+            now.screen_mut().set_size(nonzero(rows), nonzero(columns));
+        }
+        tcsetwinsize(&session.program, size(columns, rows)).unwrap();
+        session.wait_for(&format!("{columns}x{rows}"));
+    }
+}
+
+#[test]
+fn lines_inserted_above_an_inline_viewport_are_all_there_in_order() {
+    let mut session = Session::start("inline", Duration::ZERO);
+    session.wait_for("viewport 29");
+    let screen = session.wait_for("line 29");
+    let numbers: Vec<u32> = screen
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("line ")?.parse().ok())
+        .collect();
+    let last: Vec<u32> = (30 - numbers.len() as u32..30).collect();
+    assert!(numbers.len() >= 7, "{screen}");
+    assert_eq!(numbers, last, "{screen}");
+    session.press("x");
+    session.wait_for_end();
+    session.assert_given_back();
+}
