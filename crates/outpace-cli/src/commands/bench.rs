@@ -15,7 +15,6 @@ use crate::experiments::{self, ALL, Experiment, Method, Origin, Rung, calls};
 use crate::failure::{Failure, Outcome};
 use crate::measure::contestant::Contestant;
 use crate::measure::figures::Figures;
-use crate::measure::interrupt;
 use crate::measure::machine::{Machine, disturbance};
 use crate::measure::pace::Pace;
 use crate::measure::requests;
@@ -27,6 +26,7 @@ use crate::present::markdown;
 use crate::present::progress::Progress;
 use crate::present::screen::Screen;
 use crate::present::table;
+use crate::process::interrupts;
 
 /// Measure what output costs, by published experiments and outpace's own
 #[derive(Args)]
@@ -112,7 +112,7 @@ impl Action for Bench {
         {
             writable(path)?;
         }
-        interrupt::watch().map_err(|error| Failure::failed("signals", error))?;
+        interrupts::watch();
         let mut session = Session {
             results: Results {
                 command: command(),
@@ -290,13 +290,13 @@ impl Session<'_> {
         let mut pace = self.bench.pace(chosen);
         for choice in chosen {
             self.experiment(choice, &mut pace, &progress)?;
-            if interrupt::came() {
+            if interrupts::came() {
                 break;
             }
         }
         progress.erase();
         self.save()?;
-        if interrupt::came() {
+        if interrupts::came() {
             let text = "outpace: interrupted: these are the figures of what had been run\n";
             let _ = std::io::stderr().write_all(text.as_bytes());
             return Ok(ExitCode::from(130));
@@ -336,7 +336,7 @@ impl Session<'_> {
         })?;
         let first = self.results.rows.len();
         for to in self.bench.destinations(experiment) {
-            if interrupt::came() {
+            if interrupts::came() {
                 break;
             }
             for contestants in [&others, &pictures] {
@@ -407,7 +407,7 @@ impl Session<'_> {
         progress: &Progress,
     ) -> Result<(), Failure> {
         for contestant in contestants {
-            if interrupt::came() {
+            if interrupts::came() {
                 break;
             }
             let name = format!("{} to {to}: recording {}", experiment.name, contestant.name);

@@ -8,16 +8,16 @@ use super::print;
 use crate::destination::venue::Size;
 use crate::destination::{Destination, Pace};
 use crate::experiments;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::measure::contestant::Contestant;
 use crate::measure::figures::Figures;
-use crate::measure::interrupt;
 use crate::measure::machine::Machine;
 use crate::measure::rows::Row;
 use crate::measure::series::{self, Plan};
 use crate::present::progress::Progress;
 use crate::present::quantity::{duration, times};
 use crate::present::screen::Screen;
+use crate::process::interrupts;
 
 const EXPERIMENT: &str = "lines";
 
@@ -69,7 +69,7 @@ const CELL: usize = 12;
 
 /// Measures and prints, a line as soon as it is known.
 pub(crate) fn look() -> Outcome {
-    interrupt::watch().map_err(|error| Failure::failed("signals", error))?;
+    interrupts::watch();
     let experiment = experiments::find(EXPERIMENT)?;
     let contestants = Contestant::all(experiment, |rung| {
         COLUMNS.iter().any(|&(name, _)| name == rung.name)
@@ -100,7 +100,7 @@ pub(crate) fn look() -> Outcome {
             }
         });
         progress.erase();
-        if interrupt::came() {
+        if interrupts::came() {
             print("\ninterrupted\n")?;
             return Ok(ExitCode::from(130));
         }

@@ -16,6 +16,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, Command};
 
 use crate::failure::{Failure, Outcome};
+use crate::process::ending::Ending;
 
 /// What a subcommand does: its arguments are the type, its help is the type's documentation.
 pub(crate) trait Action: Args {
@@ -81,7 +82,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     written.map_err(|error| {
         if error.kind() == io::ErrorKind::BrokenPipe {
             // It does not return for a signal whose default is to end the program.
-            let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+            let _ = Ending::Killed(libc::SIGPIPE).repeat();
         }
         Failure::failed("stdout", error)
     })

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::clock::{self, Report};
-use super::interrupt;
 use crate::destination::reader::Received;
 use crate::destination::venue::Sink;
 use crate::fps::canvas::Stream;
 use crate::process::clock::now_ns;
+use crate::process::interrupts;
 
 /// What one run gave.
 pub(crate) struct Sample {
@@ -122,10 +122,10 @@ fn to_the_end_at(
     let received = end.finish();
     let said = said?;
     // Ctrl-C goes to the child too, and it may have ended before we were told.
-    if status.signal() == Some(signal_hook::consts::SIGINT) {
-        interrupt::note();
+    if status.signal() == Some(libc::SIGINT) {
+        interrupts::note();
     }
-    if interrupt::came() {
+    if interrupts::came() {
         return Err(Stopped::Interrupted);
     }
     if !status.success() {
@@ -160,7 +160,7 @@ fn wait(child: &mut Child) -> Result<String, Stopped> {
         tv_nsec: 100_000_000,
     };
     loop {
-        if interrupt::came() {
+        if interrupts::came() {
             return Err(Stopped::Interrupted);
         }
         if started.elapsed() > LIMIT {

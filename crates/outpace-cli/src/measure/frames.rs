@@ -14,11 +14,12 @@ use super::contestant::Contestant;
 use super::rows::Row;
 use super::series::{Outcome, Plan};
 use super::stats::{Ratio, Spread};
-use super::{calls, interrupt, shown, stats};
+use super::{calls, shown, stats};
 use crate::destination::reader::{Release, Wanted};
 use crate::destination::venue::{Scratch, Venue};
 use crate::destination::{Destination, Pace};
 use crate::experiments::Experiment;
+use crate::process::interrupts;
 
 /// Between frames, where they are paced: 60 a second.
 const PAUSE: Duration = Duration::from_millis(16);
@@ -251,7 +252,7 @@ impl Series<'_> {
         frames: u64,
         keep: bool,
     ) -> Option<Sample> {
-        if !entry.competes() || interrupt::came() {
+        if !entry.competes() || interrupts::came() {
             return None;
         }
         match self.try_once(entry, venue, frames, keep) {

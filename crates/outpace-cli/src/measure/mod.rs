@@ -9,7 +9,6 @@ pub(crate) mod contestant;
 pub(crate) mod figures;
 pub(crate) mod frames;
 pub(crate) mod histogram;
-pub(crate) mod interrupt;
 pub(crate) mod load;
 pub(crate) mod machine;
 pub(crate) mod pace;

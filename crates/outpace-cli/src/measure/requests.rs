@@ -21,14 +21,15 @@ use super::contestant::Contestant;
 use super::load::{self, Answers, CLOCK, STOP, Source};
 use super::rows::{Latency, Published, Row};
 use super::series::{Outcome, Plan};
+use super::stats;
 use super::stats::{Ratio, Spread};
-use super::{interrupt, stats};
 use crate::destination::Destination;
 use crate::destination::reader::{Received, Release, Wanted};
 use crate::destination::venue::{Scratch, Venue};
 use crate::experiments::Experiment;
 use crate::experiments::server::{FED, FED_LIKE, PUBLISHED, SILENT, request_of};
 use crate::fps::canvas::Stream;
+use crate::process::interrupts;
 
 /// With one connection the figure measures how fast an idle processor wakes; so it comes second.
 const CONNECTIONS: [usize; 2] = [8, 1];
@@ -361,7 +362,7 @@ impl Series<'_> {
         feed: Option<u64>,
         run: Run,
     ) -> Option<Sample> {
-        if !entry.competes() || interrupt::came() {
+        if !entry.competes() || interrupts::came() {
             return None;
         }
         match self.try_once(entry, venue, time, feed, run) {

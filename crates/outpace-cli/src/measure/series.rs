@@ -11,12 +11,13 @@ use super::child::{self, Sample, Stopped};
 use super::contestant::Contestant;
 use super::rows::{ProfilerSamples, Published, Row};
 use super::stats::{self, Ratio, Spread};
-use super::{figures, frames, interrupt, requests};
+use super::{figures, frames, requests};
 use crate::destination::reader::Wanted;
 use crate::destination::venue::{Scratch, Size, Venue};
 use crate::destination::{Destination, Pace};
 use crate::experiments::{Experiment, Method, Origin, calls};
 use crate::fps::canvas::Stream;
+use crate::process::interrupts;
 use crate::trace;
 
 /// How much to measure.
@@ -290,7 +291,7 @@ impl Series<'_> {
                 order.reverse();
             }
             for index in order {
-                if interrupt::came() {
+                if interrupts::came() {
                     return;
                 }
                 let entry = &mut entries[index];
@@ -436,7 +437,7 @@ impl Series<'_> {
         let mut messages = most.min(1_000);
         loop {
             let took = (self.short_round(entries, messages) - overhead).max(1e-6);
-            if took >= round * 0.1 || messages == most || interrupt::came() {
+            if took >= round * 0.1 || messages == most || interrupts::came() {
                 let least = least_messages(self.to).min(most);
                 return rounded(messages as f64 * round / took).clamp(least, most);
             }
@@ -450,7 +451,7 @@ impl Series<'_> {
         let started = Instant::now();
         for entry in entries.iter_mut() {
             let broken = entry.contestant.rung.fails.is_some();
-            if interrupt::came() || broken || !entry.competes() {
+            if interrupts::came() || broken || !entry.competes() {
                 continue;
             }
             let result = self.once(entry.contestant, &self.venue, messages, Wanted::default());

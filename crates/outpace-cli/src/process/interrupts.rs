@@ -1,32 +1,44 @@
-//! Signals to this program while a child runs: remembered, so that it outlives them and can report.
+//! Signals to this program while a child runs: remembered, so that it outlives them, leaves everything
+//! as it was and can report.
 #![allow(unsafe_code)]
 
 use super::signals;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 static PENDING: AtomicI32 = AtomicI32::new(0);
+static CAME: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn remember(signal: libc::c_int) {
     PENDING.store(signal, Ordering::Relaxed);
+    CAME.store(true, Ordering::Relaxed);
 }
 
-/// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP interrupt a waiting call and are remembered.
-/// Those that are ignored (by `nohup`, say) stay ignored, and a child gets the default back at its
+/// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP are remembered, and interrupt a waiting call. Those that are ignored (by `nohup`, say) stay ignored, and a child gets the default back at its
 /// `exec`.
 pub(crate) fn install() {
     // A blocked SIGCHLD is what `sleep` waits for. Where a parent has it ignored, children would vanish
     // without a status.
     signals::block(&[libc::SIGCHLD]);
     signals::set_default(libc::SIGCHLD);
+    remember_from_now_on(0);
+}
+
+/// The same for a program that asks [`came`] now and then: a waiting call goes on.
+pub(crate) fn watch() {
+    remember_from_now_on(libc::SA_RESTART);
+}
+
+fn remember_from_now_on(flags: libc::c_int) {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler only stores to an atomic; the structures are plain numbers for which
-        // zeroes are valid, and no SA_RESTART lets a blocked call return.
+        // zeroes are valid.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &raw mut before);
             if before.sa_sigaction != libc::SIG_IGN {
                 let mut ours: libc::sigaction = std::mem::zeroed();
                 ours.sa_sigaction = remember as *const () as usize;
+                ours.sa_flags = flags;
                 libc::sigaction(signal, &raw const ours, std::ptr::null_mut());
             }
         }
@@ -39,6 +51,16 @@ pub(crate) fn take() -> Option<i32> {
         0 => None,
         signal => Some(signal),
     }
+}
+
+/// Whether one has ever arrived.
+pub(crate) fn came() -> bool {
+    CAME.load(Ordering::Relaxed)
+}
+
+/// Notes that one has, when a child was quicker to notice.
+pub(crate) fn note() {
+    CAME.store(true, Ordering::Relaxed);
 }
 
 /// Passes a signal on to a child, unless the terminal has sent it to the child as well.

@@ -1,5 +1,6 @@
 //! The relays as a set, and the end: the program has ended, and what it wrote is still to be shown.
 
+use super::are_same;
 use super::outlet::Outlet;
 use super::relay::{End, Relay};
 use super::tee::Tee;
@@ -136,7 +137,8 @@ pub(super) fn finish(
     }
     let total = relays.pending();
     // Progress on the terminal that is being flooded would be part of the flood.
-    let shows_progress = terminal.is_none() && io::stderr().is_terminal();
+    let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
+    let shows_progress = io::stderr().is_terminal() && !are_same(stdout, stderr);
     let (mut left, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, false);
     let mut skipped = None;
     while left > 0 && skipped.is_none() {

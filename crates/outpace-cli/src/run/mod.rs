@@ -33,7 +33,7 @@ use tee::Tee;
 /// What the program writes is taken at once and passed on at the pace of the terminal, pipe or
 /// socket that reads it. The program sees a terminal where there is one: colours, window size, keys,
 /// Ctrl-C and Ctrl-Z work as without. It ends with the program's exit status, or by its signal, when
-/// all of its output has been passed on.
+/// all of its output has been passed on; once the program has ended, Ctrl-C skips what is left.
 ///
 /// Regular files and the null device are given to the program directly: nobody waits for those.
 /// When stdout is not a terminal, a stderr that is one is given directly, too.
