@@ -8,7 +8,8 @@
 #![allow(unsafe_code)]
 
 use super::cursor::Cursor;
-use super::integer::{Integer, put_sixteen_digits};
+use super::integer::{Integer, put_eight_digits, put_sixteen_digits};
+use super::shortest;
 use super::spec::Braces;
 use std::mem::{align_of, size_of};
 
@@ -28,6 +29,13 @@ pub(crate) enum Layout {
 const MAX_LEN: usize = 3 + 323 + 17 + ZMIJ_LEN;
 const ZMIJ_LEN: usize = size_of::<zmij::Buffer>();
 const _: () = assert!(align_of::<zmij::Buffer>() == 1);
+
+/// The room for a number that is laid out as zmij does it, whoever does it.
+const ORDINARY_LEN: usize = if shortest::ROOM > ZMIJ_LEN {
+    shortest::ROOM
+} else {
+    ZMIJ_LEN
+};
 
 /// The most decimals that [`put_decimals`] makes by itself.
 const MAX_DECIMALS: usize = 16;
@@ -63,6 +71,12 @@ pub(crate) trait Float: Copy + zmij::Float + std::fmt::Display {
     /// As there.
     #[doc(hidden)]
     unsafe fn put_ordinary(self, dst: *mut u8) -> usize;
+    /// [`shortest::put`] for the type's mantissas.
+    ///
+    /// # Safety
+    /// As there.
+    #[doc(hidden)]
+    unsafe fn put_shortest(mantissa: u64, exponent: i32, point_zero: bool, dst: *mut u8) -> usize;
 }
 
 macro_rules! float {
@@ -123,6 +137,18 @@ macro_rules! float {
                 // SAFETY: the same is demanded.
                 unsafe { put_ordinary(self, Layout::Display, dst) }
             }
+
+            #[inline(always)]
+            unsafe fn put_shortest(
+                mantissa: u64,
+                exponent: i32,
+                point_zero: bool,
+                dst: *mut u8,
+            ) -> usize {
+                const FRACTION: u32 = $float::MANTISSA_DIGITS - 1;
+                // SAFETY: the same is demanded.
+                unsafe { shortest::put::<FRACTION>(mantissa, exponent, point_zero, dst) }
+            }
         }
     };
 }
@@ -144,7 +170,7 @@ fn as_zmij<F: Float>(value: F, layout: Layout) -> bool {
 #[inline(always)]
 pub(super) fn room<F: Float>(value: F, layout: Layout) -> usize {
     match layout {
-        Layout::Display if as_zmij(value, layout) => ZMIJ_LEN,
+        Layout::Display if as_zmij(value, layout) => ORDINARY_LEN,
         Layout::Display => MAX_LEN,
         // At most 17 digits, which zmij's buffer has room for, and what stands around them.
         Layout::Debug | Layout::Exponent => 2 * ZMIJ_LEN,
@@ -176,9 +202,27 @@ unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
 /// Writes a float that is laid out as zmij does it.
 ///
 /// # Safety
-/// There is room for `ZMIJ_LEN` bytes at `dst`; the number's text in this layout is zmij's.
+/// There is room for [`ORDINARY_LEN`] bytes at `dst`; the number's text in this layout is zmij's.
 #[inline(always)]
 unsafe fn put_ordinary<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
+    let (mantissa, exponent) = value.parts();
+    if shortest::covers(mantissa, exponent) {
+        let sign = usize::from(value.negative());
+        // SAFETY: the room is what it needs; zmij's layout is without exponent only from 1e-5 on.
+        return unsafe {
+            *dst = b'-';
+            sign + F::put_shortest(mantissa, exponent, layout == Layout::Debug, dst.add(sign))
+        };
+    }
+    // SAFETY: the same is demanded.
+    unsafe { put_ordinary_by_zmij(value, layout, dst) }
+}
+
+/// # Safety
+/// As [`put_ordinary`].
+#[cold]
+#[inline(never)]
+unsafe fn put_ordinary_by_zmij<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
     // SAFETY: the room is what zmij needs, and no text is shorter than 3 bytes.
     unsafe {
         let length = put_shortest(value, dst);
@@ -492,10 +536,12 @@ pub(super) unsafe fn put_decimals<F: Float>(value: F, decimals: usize, dst: *mut
             return length;
         }
         *dst.add(length) = b'.';
-        put_sixteen_digits(
-            scaled * POWERS[MAX_DECIMALS - decimals],
-            dst.add(length + 1),
-        );
+        let fraction = dst.add(length + 1);
+        if decimals <= 8 {
+            put_eight_digits(scaled * POWERS[8 - decimals], fraction);
+        } else {
+            put_sixteen_digits(scaled * POWERS[MAX_DECIMALS - decimals], fraction);
+        }
         length + 1 + decimals
     }
 }

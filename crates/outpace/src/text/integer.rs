@@ -8,9 +8,9 @@
 #![allow(unsafe_code)]
 
 use super::table;
-use super::word::{ASCII, put_first, put_word};
+use super::word::{ASCII, first, put_word};
 
-const EIGHT_DIGITS: u64 = table::EIGHT_DIGITS as u64;
+pub(super) const EIGHT_DIGITS: u64 = table::EIGHT_DIGITS as u64;
 const SIXTEEN_DIGITS: u64 = EIGHT_DIGITS * EIGHT_DIGITS;
 
 pub(super) mod sealed {
@@ -20,6 +20,12 @@ pub(super) mod sealed {
 
         /// Whether two looks into the table make the text.
         fn is_short(self) -> bool;
+
+        /// The text of a short magnitude as a word, and its length.
+        ///
+        /// # Safety
+        /// The number is short.
+        unsafe fn short_word(self) -> (u64, usize);
 
         /// Writes the text, without calling anything.
         ///
@@ -64,6 +70,12 @@ macro_rules! integers {
             }
 
             #[inline(always)]
+            unsafe fn short_word(self) -> (u64, usize) {
+                // SAFETY: the number is below the reach.
+                without_zeros(unsafe { table::eight_digits(self as u64) })
+            }
+
+            #[inline(always)]
             unsafe fn write_short_to(self, dst: *mut u8) -> usize {
                 // SAFETY: the number is below the reach; the caller has the room.
                 unsafe { write_short(self as u64, dst) }
@@ -86,6 +98,12 @@ macro_rules! integers {
             #[inline(always)]
             fn is_short(self) -> bool {
                 self.unsigned_abs().is_short()
+            }
+
+            #[inline(always)]
+            unsafe fn short_word(self) -> (u64, usize) {
+                // SAFETY: the same is demanded.
+                unsafe { self.unsigned_abs().short_word() }
             }
 
             #[inline(always)]
@@ -262,6 +280,34 @@ const fn high_half(a: u128, b: u128) -> u128 {
     a1 * b1 + mid1 + cross1
 }
 
+/// Eight digits of `n`, which is below 10^8, as characters, leading zeros included, the first in the lowest
+/// byte.
+#[inline(always)]
+pub(super) fn eight_digits(n: u64) -> u64 {
+    if table::reach() == 0 {
+        return by_counted_arithmetic(n);
+    }
+    // SAFETY: it is below 10^8, which is the reach if it is not 0.
+    unsafe { table::eight_digits(n) }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn by_counted_arithmetic(n: u64) -> u64 {
+    table::count_one();
+    by_arithmetic(n)
+}
+
+/// Writes exactly 8 digits, leading zeros included.
+///
+/// # Safety
+/// There is room for 8 bytes at `dst`; `n` is below 10^8.
+#[inline(always)]
+pub(super) unsafe fn put_eight_digits(n: u64, dst: *mut u8) {
+    // SAFETY: the room is demanded.
+    unsafe { put_word(eight_digits(n), dst) };
+}
+
 /// Writes exactly 16 digits, leading zeros included.
 ///
 /// # Safety
@@ -270,8 +316,8 @@ const fn high_half(a: u128, b: u128) -> u128 {
 pub(super) unsafe fn put_sixteen_digits(n: u64, dst: *mut u8) {
     // SAFETY: two words of 8 bytes in the room of 16 that is demanded.
     unsafe {
-        put_word(by_arithmetic(n / EIGHT_DIGITS), dst);
-        put_word(by_arithmetic(n % EIGHT_DIGITS), dst.add(8));
+        put_eight_digits(n / EIGHT_DIGITS, dst);
+        put_eight_digits(n % EIGHT_DIGITS, dst.add(8));
     }
 }
 
@@ -279,8 +325,16 @@ pub(super) unsafe fn put_sixteen_digits(n: u64, dst: *mut u8) {
 /// There is room for 8 bytes at `dst`.
 #[inline(always)]
 unsafe fn put_first_digits(digits: u64, dst: *mut u8) -> usize {
+    let (word, length) = without_zeros(digits);
     // SAFETY: the same is demanded.
-    unsafe { put_first(digits ^ ASCII, digits, dst) }
+    unsafe { put_word(word, dst) };
+    length
+}
+
+/// Eight digits without the leading zeros, and how many are left.
+#[inline(always)]
+fn without_zeros(digits: u64) -> (u64, usize) {
+    first(digits ^ ASCII, digits)
 }
 
 /// The digits of `n`, less than 10^8, as the table has them: halves of the number side by side in

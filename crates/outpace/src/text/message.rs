@@ -289,11 +289,6 @@ fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch) -> R) -> R {
 
 #[inline(never)]
 fn print_message(engine: &Engine, message: Message<'_>) {
-    if message.is_foreign() {
-        let mut scratch = Scratch::new();
-        message.append_foreign(&mut scratch);
-        return print_text(engine, &scratch);
-    }
     match send_in_place(engine, message) {
         Outcome::Sent => {}
         Outcome::Asks => ask_after_print(engine),

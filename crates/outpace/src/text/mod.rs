@@ -12,6 +12,7 @@ pub(crate) mod message;
 pub(crate) mod piece;
 mod radix;
 pub(crate) mod scratch;
+mod shortest;
 pub(crate) mod spec;
 mod table;
 mod ways;

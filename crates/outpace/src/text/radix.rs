@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::word::{ASCII, put_first, put_word};
+use super::word::{ASCII, first, put_word};
 
 /// A base that is a power of two, and the case of its letters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,8 +92,9 @@ pub(super) unsafe fn put(mut n: u128, radix: Radix, dst: *mut u8) -> usize {
     }
     // SAFETY: as many words as the type of `n` has bits for; each follows the digits before it.
     unsafe {
-        let first = words[count - 1];
-        let mut length = put_first(first, radix.characters(first), dst);
+        let word = words[count - 1];
+        let (characters, mut length) = first(word, radix.characters(word));
+        put_word(characters, dst);
         for &word in words[..count - 1].iter().rev() {
             put_word(radix.characters(word), dst.add(length));
             length += 8;

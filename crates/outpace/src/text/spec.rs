@@ -5,9 +5,10 @@
 
 use super::cursor::Cursor;
 use super::float::{self, Float, Layout};
-use super::integer::Integer;
+use super::integer::{Integer, sealed::Sealed as _};
 use super::piece::{Piece, sealed::Sealed};
 use super::radix::{self, Radix};
+use super::word::put_word;
 use std::mem::MaybeUninit;
 
 /// Where the text stands in a field that is wider.
@@ -33,6 +34,14 @@ pub struct Spec {
     zero: bool,
     width: usize,
     precision: Option<usize>,
+}
+
+impl Spec {
+    /// Whether a number stands right, behind single bytes.
+    #[inline(always)]
+    fn is_right_with_ascii(&self) -> bool {
+        matches!(self.align, Align::Unsaid | Align::Right) && self.fill.is_ascii()
+    }
 }
 
 /// A format specification as the macros write it, in one number, which costs least to compile. From the
@@ -134,6 +143,12 @@ pub(crate) trait Number: Copy {
     /// What stands before the digits, padding with `0` excepted.
     #[doc(hidden)]
     fn head(self, spec: &Spec) -> &'static str;
+    /// The digits as a word, and their number, if they are short.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn word(self) -> Option<(u64, usize)> {
+        None
+    }
     /// The room that `put_digits` needs.
     #[doc(hidden)]
     fn digits_room(self, spec: &Spec) -> usize;
@@ -161,6 +176,12 @@ macro_rules! integers {
             fn head(self, spec: &Spec) -> &'static str {
                 #[allow(unused_comparisons)]
                 sign(self < 0, spec)
+            }
+
+            #[inline(always)]
+            fn word(self) -> Option<(u64, usize)> {
+                // SAFETY: it is asked first.
+                self.is_short().then(|| unsafe { self.short_word() })
             }
 
             #[inline(always)]
@@ -283,6 +304,13 @@ impl<N: Number> Piece for Padded<N> {
     unsafe fn put(&self, dst: *mut u8) -> usize {
         let Padded { number, spec } = self;
         let head = number.head(spec);
+        if spec.width <= MOVED
+            && (spec.zero || spec.is_right_with_ascii())
+            && let Some((word, length)) = number.word()
+        {
+            // SAFETY: the room is for the head, a word, and `MOVED` bytes more if there is a width.
+            return unsafe { put_right(spec, head, word, length, dst) };
+        }
         // SAFETY: the room is for the head, the digits, and what `pad` asks for.
         unsafe {
             head.put(dst);
@@ -294,6 +322,34 @@ impl<N: Number> Piece for Padded<N> {
             }
         }
     }
+}
+
+/// Writes a short number that stands right, so without moving it there.
+///
+/// # Safety
+/// At `dst` there is room for the head, the word, and, if there is a width, for `MOVED` bytes more. The width
+/// is at most that, and the fill is one byte.
+#[inline(always)]
+unsafe fn put_right(spec: &Spec, head: &str, word: u64, length: usize, dst: *mut u8) -> usize {
+    let missing = spec.width.saturating_sub(head.len() + length);
+    let put_fill = |fill: char, at: usize| {
+        if missing > 0 {
+            // SAFETY: there is a width, so there is room for `MOVED` bytes behind the head.
+            unsafe { dst.add(at).cast::<[u8; MOVED]>().write([fill as u8; MOVED]) };
+        }
+    };
+    // SAFETY: the head and the word end behind what is missing, and that at most at `MOVED`.
+    unsafe {
+        if spec.zero {
+            head.put(dst);
+            put_fill('0', head.len());
+        } else {
+            put_fill(spec.fill, 0);
+            head.put(dst.add(missing));
+        }
+        put_word(word, dst.add(missing + head.len()));
+    }
+    missing + head.len() + length
 }
 
 /// Pads the number of `length` bytes, the first `head` of which are sign and prefix, that stands at

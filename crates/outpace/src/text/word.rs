@@ -8,18 +8,16 @@
 /// Eight times '0': decimal digits become characters by or-ing this.
 pub(super) const ASCII: u64 = 0x3030_3030_3030_3030;
 
-/// Writes eight digits, given as values and as characters, without the leading zeros (of zero, one
-/// remains); returns how many are left.
-///
-/// # Safety
-/// There is room for 8 bytes at `dst`.
+/// Eight digits, given as values and as characters: the characters without the leading zeros (of zero, one
+/// remains), and how many are left.
 #[inline(always)]
-pub(super) unsafe fn put_first(digits: u64, characters: u64, dst: *mut u8) -> usize {
+pub(super) fn first(digits: u64, characters: u64) -> (u64, usize) {
     // The bit stops the count before the last digit.
     let leading_zeros = (digits | 1 << 56).trailing_zeros() / 8;
-    // SAFETY: 8 bytes of room are demanded.
-    unsafe { put_word(characters >> (leading_zeros * 8), dst) };
-    8 - leading_zeros as usize
+    (
+        characters >> (leading_zeros * 8),
+        8 - leading_zeros as usize,
+    )
 }
 
 /// Writes eight characters.
