@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::lines::message;
 use super::{Experiment, Method, Rung, Work};
-use crate::measure::clock::Span;
+use crate::measure::clock::{Span, thread_delay_ns};
 use crate::measure::figures::Figures;
 use crate::present::quantity::times;
 
@@ -86,19 +86,26 @@ fn outpace<const THREADS: u64>(span: &mut Span) -> io::Result<()> {
 /// Thread `t` of `n` prints lines `t`, `t + n`, `t + 2n`, …
 fn in_threads(span: &mut Span, threads: u64, print: impl Fn(u64) + Sync) {
     let messages = span.messages;
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let print = &print;
+    let delays: Vec<Option<u64>> = std::thread::scope(|scope| {
+        let print = &print;
+        let begin = |thread| {
             scope.spawn(move || {
                 let mut index = thread;
                 while index < messages {
                     print(index);
                     index += threads;
                 }
-            });
-        }
+                thread_delay_ns()
+            })
+        };
+        let threads: Vec<_> = (0..threads).map(begin).collect();
+        let ended = threads
+            .into_iter()
+            .map(|thread| thread.join().ok().flatten());
+        ended.collect()
     });
     span.done_calling();
+    span.worked_in(&delays);
 }
 
 fn verdict(figures: &Figures<'_>) -> String {

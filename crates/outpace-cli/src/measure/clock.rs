@@ -42,7 +42,7 @@ impl Reading {
     /// Read so that the clocks are the last thing before the work.
     fn before() -> Self {
         let written = written();
-        let delay_ns = run_queue_delay_ns();
+        let delay_ns = thread_delay_ns();
         let cpu_ns = cpu_ns();
         Self {
             written,
@@ -60,9 +60,18 @@ impl Reading {
             monotonic_ns,
             cpu_ns,
             written: written(),
-            delay_ns: run_queue_delay_ns(),
+            delay_ns: thread_delay_ns(),
         }
     }
+}
+
+/// Which threads did the work.
+#[derive(Clone, Copy)]
+enum Threads {
+    ThisOne,
+    /// One that was begun for it, while this one waited; and how long it waited for a processor.
+    AnotherOne(u64),
+    Several,
 }
 
 /// The work of one rung: how much of it there is, and when its parts happened.
@@ -74,6 +83,7 @@ pub(crate) struct Span {
     begun: Option<Reading>,
     ended: Option<Reading>,
     called_at: Option<u64>,
+    threads: Threads,
     steps: Vec<(&'static str, u64)>,
     notes: Vec<(&'static str, u64)>,
 }
@@ -86,6 +96,7 @@ impl Span {
             begun: None,
             ended: None,
             called_at: None,
+            threads: Threads::ThisOne,
             steps: Vec::new(),
             notes: Vec::new(),
         }
@@ -106,6 +117,16 @@ impl Span {
     #[inline]
     pub(crate) fn done_calling(&mut self) {
         self.called_at = Some(now_ns());
+    }
+
+    /// Called by a rung whose work was done by threads of its own, with the [`thread_delay_ns`] of each at its
+    /// end. Several of them wait for each other's processors, too, so that nobody can tell what other programs
+    /// took from them: then the run has no delay.
+    pub(crate) fn worked_in(&mut self, delays_ns: &[Option<u64>]) {
+        self.threads = match delays_ns {
+            &[Some(delay)] => Threads::AnotherOne(delay),
+            _ => Threads::Several,
+        };
     }
 
     /// Called by a rung before each of its steps.
@@ -141,8 +162,14 @@ impl Span {
             line("writes", after.calls - before.calls);
             line("written", after.bytes - before.bytes);
         }
-        if let (Some(before), Some(after)) = (before.delay_ns, after.delay_ns) {
-            line("delay_ns", after - before);
+        let others = match self.threads {
+            Threads::ThisOne => Some(0),
+            Threads::AnotherOne(delay) => Some(delay),
+            Threads::Several => None,
+        };
+        if let (Some(before), Some(after), Some(others)) = (before.delay_ns, after.delay_ns, others)
+        {
+            line("delay_ns", after - before + others);
         }
         for (name, at) in self.steps {
             let _ = writeln!(report, "step {at} {name}");
@@ -169,7 +196,7 @@ pub(crate) struct Report {
     pub(crate) writes: Option<u64>,
     /// The bytes that they wrote.
     pub(crate) written: Option<u64>,
-    /// How long the process was ready to run and the processor was taken.
+    /// How long the thread that did the work was ready to run and had no processor, if it was one thread.
     pub(crate) delay_ns: Option<u64>,
     /// Each step and when it began, by the monotonic clock.
     pub(crate) steps: Vec<(String, u64)>,
@@ -234,10 +261,10 @@ fn written() -> Option<Written> {
     })
 }
 
-/// Time this process's main thread spent ready to run but waiting for a processor, from the second
-/// field of /proc/self/schedstat. `None` where the kernel does not keep it.
-fn run_queue_delay_ns() -> Option<u64> {
-    let stat = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+/// Time the calling thread has spent ready to run but waiting for a processor, from the second field of
+/// /proc/thread-self/schedstat (proc(5)). `None` where the kernel does not keep it.
+pub(crate) fn thread_delay_ns() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     stat.split_whitespace().nth(1)?.parse().ok()
 }
 
@@ -278,6 +305,24 @@ mod tests {
         let report = Report::parse(&text).unwrap();
         assert!(report.started_ns >= report.notes["begun"]);
         assert!(report.started_ns + report.wall_ns <= report.notes["ended"]);
+    }
+
+    #[test]
+    fn the_delay_is_that_of_the_thread_that_did_the_work_and_of_several_unknown() {
+        let delay = |delays: &[Option<u64>]| {
+            let text = Span::new(1, std::time::Duration::ZERO)
+                .clocked(|span| {
+                    span.worked_in(delays);
+                    Ok(())
+                })
+                .unwrap();
+            Report::parse(&text).unwrap().delay_ns
+        };
+        if thread_delay_ns().is_some() {
+            assert!(delay(&[Some(1 << 40)]).is_some_and(|delay| delay >= 1 << 40));
+        }
+        assert_eq!(delay(&[Some(5), Some(7)]), None);
+        assert_eq!(delay(&[None]), None);
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub(crate) fn run(
     for row in &mut rows {
         row.terminal.clone_from(&terminal);
     }
-    compare(&mut rows, &entries);
+    compare(&mut rows, &entries, baseline(to));
     Outcome { rows, warnings }
 }
 
@@ -276,9 +276,16 @@ impl Series<'_> {
             progress(&text, step / steps);
             step += 1.0;
         };
+        let is_modelled = entries
+            .iter()
+            .any(|entry| entry.rung() == FED_LIKE && entry.competes());
         for entry in entries.iter_mut() {
-            if entry.rung() == FED && !self.to.is_terminal() {
-                let reason = "only a terminal competes for the processor";
+            if entry.rung() == FED && !is_modelled {
+                let reason = format!("it does what {FED_LIKE} did, which does not run");
+                entry.skipped.get_or_insert(reason);
+            }
+            if entry.rung() == FED && baseline(self.to) != FED {
+                let reason = "only a terminal that draws competes for the processor";
                 entry.skipped.get_or_insert_with(|| reason.to_owned());
             }
             begin(entry, "verifying");
@@ -456,6 +463,9 @@ fn under_load(
     source.run(address, connections, time)
 }
 
+/// As often as a helper thread writes.
+const FEED_EVERY: Duration = Duration::from_millis(4);
+
 /// Writes messages to a terminal at a rate, in bytes a second.
 fn feed_at(
     terminal: &mut impl Write,
@@ -475,7 +485,7 @@ fn feed_at(
         }
         terminal.write_all(&text)?;
         fed += text.len() as f64;
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(FEED_EVERY);
     }
     Ok(())
 }
@@ -504,8 +514,17 @@ fn verdict_on(kept: &[u8], requests: u64, dropped: u64) -> Result<(), String> {
     }
 }
 
+/// A program that draws competes with the server for the processor, whoever writes to it: there, logging is
+/// compared with another process that writes as much.
+fn baseline(to: &Destination) -> &'static str {
+    match to {
+        Destination::Tty | Destination::Emulator(_) => FED,
+        _ => SILENT,
+    }
+}
+
 /// Requests/s against those of the baseline, in pairs of the same round.
-fn compare(rows: &mut [Row], entries: &[Entry<'_>]) {
+fn compare(rows: &mut [Row], entries: &[Entry<'_>], baseline: &str) {
     let rates = |rung: &str, connections: Option<u64>| -> Vec<u64> {
         entries
             .iter()
@@ -517,12 +536,10 @@ fn compare(rows: &mut [Row], entries: &[Entry<'_>]) {
             .collect()
     };
     for row in rows.iter_mut().filter(|row| row.runs > 0) {
-        let (own, baseline) = (
-            rates(&row.rung, row.connections),
-            rates(SILENT, row.connections),
-        );
-        row.ratio = Ratio::paired(&own, &baseline);
-        row.baseline = row.ratio.is_some().then(|| SILENT.to_owned());
+        let own = rates(&row.rung, row.connections);
+        let others = rates(baseline, row.connections);
+        row.ratio = Ratio::paired(&own, &others);
+        row.baseline = row.ratio.is_some().then(|| baseline.to_owned());
     }
 }
 

@@ -167,7 +167,9 @@ impl<'a> Entry<'a> {
             runs: self.samples.len() as u64,
             wall_ns: spread(|sample| sample.report.wall_ns).filter(|_| clocked),
             caller_ns: spread(|sample| sample.report.caller_ns).filter(|_| clocked),
-            cpu_ns: spread(|sample| sample.report.cpu_ns).filter(|_| clocked),
+            // A processor that others had is not in it.
+            cpu_ns: Spread::of(self.samples.iter().map(|sample| sample.report.cpu_ns))
+                .filter(|_| clocked),
             delivered_ns: Spread::of(self.samples.iter().filter_map(Sample::delivered_ns))
                 .filter(|_| clocked),
             writes: (!writes.is_empty()).then(|| stats::median(&writes)),

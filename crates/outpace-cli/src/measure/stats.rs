@@ -8,7 +8,8 @@ pub(crate) struct Spread {
     pub(crate) min: u64,
     pub(crate) median: u64,
     pub(crate) max: u64,
-    /// The maximum less the time its run waited for a processor, where the kernel keeps that.
+    /// The maximum less the time its run waited for a processor, where the kernel keeps that and one thread did the
+    /// work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_less_delay: Option<u64>,
 }
