@@ -229,7 +229,7 @@ fn servers_under_load_report_requests_answers_and_log_calls() {
     let rows = results["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2 * 10);
     for row in rows {
-        if row["rung"] == "fed" {
+        if row["rung"] == "fed" && row["to"] == "null" {
             assert!(row["skipped"].as_str().unwrap().contains("only a terminal"));
             continue;
         }

@@ -14,7 +14,8 @@
 //! and from each that may be the longest its *own* run-queue delay is taken: the time that this thread was
 //! ready to run and had no processor, by the second number of `/proc/thread-self/schedstat` read before and
 //! after that very call. The row `nothing` is the same loop with a call that only spins for 100 ns: what the
-//! machine itself does.
+//! machine itself does. How often the caller slept, for a lock or for room, is told by the kernel, too: what is
+//! long without that was spent on the processor, or by a host that had other things to do.
 
 use outpace::{Buffering, Overflow, Stream};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -122,15 +123,24 @@ fn bursts() -> io::Result<()> {
     Ok(())
 }
 
-/// Resident memory of this process, in bytes (proc(5)).
-fn resident() -> io::Result<u64> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let kib = status
+/// A number about the calling thread (proc(5)).
+fn status(name: &str) -> io::Result<u64> {
+    let status = fs::read_to_string("/proc/thread-self/status")?;
+    let number = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
-    kib.map(|kib| kib << 10)
-        .ok_or_else(|| io::Error::other("no VmRSS in /proc/self/status"))
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    number.ok_or_else(|| io::Error::other(format!("no {name} in /proc/thread-self/status")))
+}
+
+/// Resident memory of this process, in bytes.
+fn resident() -> io::Result<u64> {
+    Ok(status("VmRSS")? << 10)
+}
+
+/// How often this thread has slept.
+fn sleeps() -> io::Result<u64> {
+    status("voluntary_ctxt_switches")
 }
 
 /// The longest of this thread's calls, and the longest less its run-queue delay, which need not be the same.
@@ -138,6 +148,7 @@ struct Longest {
     schedstat: File,
     raw: Duration,
     less_delay: Duration,
+    sleeps_before: u64,
 }
 
 impl Longest {
@@ -146,6 +157,7 @@ impl Longest {
             schedstat: File::open("/proc/thread-self/schedstat")?,
             raw: Duration::ZERO,
             less_delay: Duration::ZERO,
+            sleeps_before: sleeps()?,
         })
     }
 
@@ -209,7 +221,7 @@ fn stalls(time: Duration, device: Option<&Path>) -> io::Result<()> {
         }
         Ok(())
     })?;
-    row("nothing", "a line every 10 µs", &longest, "");
+    row("nothing", "a line every 10 µs", &longest, "")?;
 
     let spill = Overflow::Spill {
         directory: std::env::temp_dir(),
@@ -254,7 +266,7 @@ fn stalls(time: Duration, device: Option<&Path>) -> io::Result<()> {
             } else {
                 "a line every 10 µs"
             };
-            row(name, load, &longest, &rest);
+            row(name, load, &longest, &rest)?;
             outpace::stdout().flush()?;
             match screen {
                 Some(screen) => {
@@ -289,10 +301,12 @@ fn paced(
     Ok(())
 }
 
-fn row(name: &str, load: &str, longest: &Longest, rest: &str) {
+fn row(name: &str, load: &str, longest: &Longest, rest: &str) -> io::Result<()> {
     outpace::println!(
-        "{name:<10} stalled terminal, {load:<18}: longest call {:>6} µs, less run-queue delay {:>4} µs{rest}",
+        "{name:<10} stalled terminal, {load:<18}: longest call {:>6} µs, less run-queue delay {:>4} µs, slept {} times{rest}",
         longest.raw.as_micros(),
         longest.less_delay.as_micros(),
+        sleeps()? - longest.sleeps_before,
     );
+    Ok(())
 }

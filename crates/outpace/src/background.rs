@@ -171,6 +171,11 @@ impl State {
             && matches!(self.overflow, Overflow::DropOldest | Overflow::DropNewest)
     }
 
+    /// Whether callers are not to wait for the one that drains, whatever happens.
+    pub(crate) fn never_waits(&self) -> bool {
+        self.mode == Mode::Background && self.overflow != Overflow::Block
+    }
+
     /// Whether the next that a drain comes to is a gap, or the text that marks it.
     pub(crate) fn has_gap(&self) -> bool {
         self.marking

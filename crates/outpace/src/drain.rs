@@ -332,9 +332,14 @@ impl Engine {
         second: &[u8],
         patience: Patience,
     ) -> Option<(Locked<'a>, io::Result<usize>)> {
+        let is_waited_for = !state.never_waits();
         drop(state);
         let result = self.write_once(first, second, patience)?;
-        let mut state = self.lock_state();
+        let mut state = if is_waited_for {
+            self.lock_state()
+        } else {
+            self.lock_state_politely()
+        };
         state.counts.writes += 1;
         Some((state, result))
     }

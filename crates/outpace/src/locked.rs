@@ -173,6 +173,14 @@ impl Engine {
         self.locked(state.unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
+    /// The same, for a thread for which nobody is to wait, after a system call that may have used up its share of
+    /// the processor: it gives way first. It then has the lock at the beginning of a share, not at the end of one,
+    /// where it would be preempted with the lock in its hands.
+    pub(crate) fn lock_state_politely(&self) -> Locked<'_> {
+        std::thread::yield_now();
+        self.lock_state()
+    }
+
     /// The state, if nobody has it locked.
     pub(crate) fn try_lock_state(&self) -> Option<Locked<'_>> {
         match self.state.try_lock() {

@@ -246,7 +246,7 @@ impl Engine {
             whole: false,
             ..Segment::of(&bytes)
         };
-        let mut state = self.lock_state();
+        let mut state = self.lock_state_politely();
         if let Err(error) = result {
             // The bytes are lost, and the stream with them: what arrived stays a prefix.
             self.fail(&mut state, error);
@@ -301,7 +301,7 @@ fn run(engine: &EngineRef) {
             // The error is that there is no file.
             Err(_) => (0, Ok(())),
         };
-        state = engine.lock_state();
+        state = engine.lock_state_politely();
         let gone = if state.spill.abandoned {
             state.spill.writing
         } else {

@@ -78,7 +78,7 @@ pub(crate) const SERVER: Experiment = Experiment {
         ),
         Rung::added(
             FED,
-            "no logging, while another process feeds the terminal what background-block did",
+            "no logging, while another process feeds the terminal what background-spill did",
             Work::Here(ways::silent),
         ),
     ],
@@ -96,8 +96,9 @@ pub(crate) const PUBLISHED: &[(&str, &str, u64)] =
 /// The control for terminals that compete for the processor.
 pub(crate) const FED: &str = "fed";
 
-/// The rung whose bytes and rate the control gets.
-pub(crate) const FED_LIKE: &str = "background-block";
+/// The rung whose bytes and rate the control gets: one that neither waits for the terminal nor drops, so that
+/// it gets all that the terminal takes.
+pub(crate) const FED_LIKE: &str = "background-spill";
 
 fn message(index: u64, into: &mut Vec<u8>) {
     let text = format!(
