@@ -133,7 +133,8 @@ impl Scene {
             }
         }
         for (row, text) in self.header.iter().enumerate().take(first) {
-            let style = Style::new().fg(Color::White).add_modifier(Modifier::BOLD);
+            // Whatever the terminal's background is, its own foreground can be read on it.
+            let style = Style::reset().add_modifier(Modifier::BOLD);
             buffer.set_stringn(
                 area.x,
                 area.y + row as u16,

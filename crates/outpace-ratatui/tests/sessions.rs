@@ -392,3 +392,12 @@ fn lines_inserted_above_an_inline_viewport_are_all_there_in_order() {
     session.wait_for_end();
     session.assert_given_back();
 }
+
+#[test]
+fn the_script_is_the_example_with_a_manifest() {
+    let example = include_str!("../examples/simple.rs");
+    let script = include_str!("../scripts/simple.rs");
+    let code = |text: &'static str| text.lines().skip_while(|line| !line.starts_with("use "));
+    assert!(code(example).eq(code(script)), "they differ");
+    assert!(example.lines().count() < 50, "an example is short");
+}

@@ -52,7 +52,12 @@ impl Witness {
                 Self::Outpace(terminal) => terminal.backend().was_written(position.x, position.y),
             };
             if written == (highlight == Highlight::Written) {
-                buffer[position].set_bg(Color::Red);
+                let cell = &mut buffer[position];
+                cell.set_bg(Color::Red);
+                // Text stays to be read.
+                if cell.symbol() == "▀" {
+                    cell.set_fg(Color::Red);
+                }
             }
         }
         if let Self::Crossterm(before) = self {

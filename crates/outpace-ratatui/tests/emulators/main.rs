@@ -13,6 +13,7 @@
 mod emulator;
 mod frames;
 mod inline;
+mod tmux;
 mod widgets;
 
 use frames::{Random, play};

@@ -18,7 +18,7 @@ use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use crate::emulator;
 use crate::frames::normal;
 
-const SIZE: Size = Size {
+pub const SIZE: Size = Size {
     width: 100,
     height: 40,
 };
@@ -37,7 +37,7 @@ impl Write for Wire {
     }
 }
 
-fn draw(frame: &mut Frame, tick: u64) {
+pub fn draw(frame: &mut Frame, tick: u64) {
     let rows = Layout::vertical([
         Constraint::Length(3),
         Constraint::Length(8),
