@@ -49,6 +49,9 @@ pub(crate) struct Bench {
     /// How many messages a run [default: what fits the time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     messages: Option<u64>,
+    /// How many connections a server is under load from, a row each [default: 8,1; --quick: 8]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1000))]
+    connections: Vec<u16>,
     /// Columns and rows of the terminals that are opened [default: 80x24, for pictures 200x60]
     #[arg(long, value_name = "COLUMNSxROWS")]
     size: Option<Size>,
@@ -160,9 +163,15 @@ impl Bench {
 
     /// How much to measure of one experiment at one destination, in about so much time.
     fn plan(&self, choice: &Choice, method: Method, budget: Duration) -> Plan {
+        let connections = match (&self.connections[..], self.quick) {
+            ([], true) => requests::CONNECTIONS[..1].to_vec(),
+            ([], false) => requests::CONNECTIONS.to_vec(),
+            (given, _) => given.to_vec(),
+        };
+        let servers = choice.rungs.len() * connections.len();
         let default_runs = match method {
             Method::Arrival => 3,
-            Method::Requests => requests::runs_within(budget, choice.rungs.len(), self.quick),
+            Method::Requests => requests::runs_within(budget, servers, self.quick),
             Method::Timed if self.quick => 2,
             Method::Timed => 3,
             Method::Frames if self.quick => 3,
@@ -188,6 +197,7 @@ impl Bench {
             warmup: self.warmup.map_or(default_warmup, usize::from),
             budget,
             messages: self.messages,
+            connections,
             pause: Duration::from_millis(pause),
             time: if self.quick {
                 Duration::from_millis(400)
@@ -211,7 +221,7 @@ impl Bench {
         let (total, longest) = if self.quick {
             (Duration::from_secs(45), Duration::from_millis(1_200))
         } else {
-            (Duration::from_secs(24 * 60), Duration::from_secs(50))
+            (Duration::from_secs(18 * 60), Duration::from_secs(50))
         };
         Pace::new(total, weight, longest)
     }

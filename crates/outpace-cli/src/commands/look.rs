@@ -122,6 +122,7 @@ fn plan() -> Plan {
         warmup: 0,
         budget: Duration::ZERO,
         messages: None,
+        connections: Vec::new(),
         pause: Duration::ZERO,
         time: Duration::ZERO,
         size: Size {

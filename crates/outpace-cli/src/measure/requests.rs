@@ -32,7 +32,7 @@ use crate::fps::canvas::Stream;
 use crate::process::interrupts;
 
 /// With one connection the figure measures how fast an idle processor wakes; so it comes second.
-const CONNECTIONS: [usize; 2] = [8, 1];
+pub(crate) const CONNECTIONS: [u16; 2] = [8, 1];
 
 /// Runs a series. `progress` is told what is being done and how much of it is done.
 pub(crate) fn run(
@@ -42,11 +42,11 @@ pub(crate) fn run(
     plan: &Plan,
     progress: &mut dyn FnMut(&str, f64),
 ) -> Outcome {
-    let connections = connections(plan.brief);
-    let mut entries: Vec<Entry<'_>> = connections
+    let mut entries: Vec<Entry<'_>> = plan
+        .connections
         .iter()
         .flat_map(|&connections| {
-            let entry = move |contestant| Entry::new(contestant, connections);
+            let entry = move |contestant| Entry::new(contestant, usize::from(connections));
             contestants.iter().map(entry)
         })
         .collect();
@@ -96,14 +96,6 @@ pub(crate) fn run(
     Outcome { rows, warnings }
 }
 
-fn connections(brief: bool) -> &'static [usize] {
-    if brief {
-        &CONNECTIONS[..1]
-    } else {
-        &CONNECTIONS
-    }
-}
-
 /// How long a server is under load in a run; wrk counts in whole seconds.
 fn load_time(brief: bool) -> Duration {
     if brief {
@@ -113,11 +105,11 @@ fn load_time(brief: bool) -> Duration {
     }
 }
 
-/// How many runs of so many rungs fit a time, within reason: enough for a median, and no more than
+/// How many runs of so many servers fit a time, within reason: enough for a median, and no more than
 /// other experiments have.
-pub(crate) fn runs_within(budget: Duration, rungs: usize, brief: bool) -> usize {
+pub(crate) fn runs_within(budget: Duration, servers: usize, brief: bool) -> usize {
     let starting = Duration::from_millis(100);
-    let round = (load_time(brief) + starting) * (rungs * connections(brief).len()) as u32;
+    let round = (load_time(brief) + starting) * servers as u32;
     let rounds = (budget.as_secs_f64() / round.as_secs_f64().max(1e-3)) as usize;
     // One round clocks the log calls.
     rounds
@@ -571,7 +563,7 @@ mod tests {
 
     #[test]
     fn a_series_has_as_many_runs_as_its_time_allows() {
-        let minutes = |minutes: u64| runs_within(Duration::from_secs(60 * minutes), 10, false);
+        let minutes = |minutes: u64| runs_within(Duration::from_secs(60 * minutes), 20, false);
         assert_eq!((minutes(0), minutes(2), minutes(60)), (3, 4, 10));
         assert_eq!(runs_within(Duration::ZERO, 10, true), 1);
     }

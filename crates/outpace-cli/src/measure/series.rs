@@ -29,6 +29,8 @@ pub(crate) struct Plan {
     pub(crate) budget: Duration,
     /// That number itself, when the user gives it.
     pub(crate) messages: Option<u64>,
+    /// How many at once a server is under load from: a row each.
+    pub(crate) connections: Vec<u16>,
     /// Between the steps of an experiment about when text appears.
     pub(crate) pause: Duration,
     /// How long a run is when the time decides.
