@@ -1,8 +1,10 @@
 //! What happens at exit: who is waited for, what is told, and what comes after.
 
-use crate::support::{Program, Reader, To, assert_same, list, pipe, wait_to_go_on};
+use crate::support::{Program, Reader, Terminal, To, assert_same, list, pipe, wait_to_go_on};
+use outpace::{Buffering, Overflow};
 use std::cell::RefCell;
 use std::fs::File;
+use std::time::Duration;
 
 list! {
     portable: [
@@ -17,10 +19,11 @@ list! {
         an_error_at_exit_keeps_what_c_has_buffered,
         what_is_printed_after_the_exit_drain_arrives,
         an_exit_in_a_forked_child_leaves_the_parents_bytes_alone,
+        what_may_be_dropped_does_not_keep_a_program_at_a_reader_that_stands_still,
     ],
     programs: [
         fill_and_return, fill_after_init, fail_and_exit, fail_with_c, print_after_exit, print_from_thread_locals,
-        print_on, exit_in_child,
+        print_on, exit_in_child, drop_and_return,
     ],
 }
 
@@ -258,4 +261,31 @@ fn an_exit_in_a_forked_child_leaves_the_parents_bytes_alone() {
         let finished = running.finish().succeeded();
         assert_eq!(finished.stdout, b"of the parent\nstill of the parent\n");
     }
+}
+
+fn drop_and_return() {
+    let (out, err) = (outpace::stdout(), outpace::stderr());
+    let dropping = |overflow| Buffering::Background {
+        capacity: 10_000,
+        overflow,
+    };
+    out.set_buffering(dropping(Overflow::DropOldest));
+    err.set_buffering(dropping(Overflow::DropNewest));
+    out.exit_timeout(Duration::from_millis(50));
+    err.exit_timeout(Duration::from_millis(50));
+    for i in 0..LINES {
+        out.lock().int(i).char('\n');
+        err.lock().int(i).char('\n');
+    }
+}
+
+/// Not even by what is to be told of it on standard error, which is just as stuck.
+fn what_may_be_dropped_does_not_keep_a_program_at_a_reader_that_stands_still() {
+    let program = || Program::new(drop_and_return).stderr_to_stdout();
+    let (on_a_pipe, _unread) = program().start_unread();
+    assert_eq!(on_a_pipe.ended(), 0);
+    let terminal = Terminal::open();
+    let unread = Reader::paused(terminal.master);
+    let on_a_terminal = program().start_on(terminal.slave, unread);
+    assert_eq!(on_a_terminal.ended(), 0);
 }
