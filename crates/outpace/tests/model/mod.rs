@@ -540,7 +540,9 @@ impl Model<'_, '_> {
         assert_eq!(stats.bytes_queued, 0);
         self.lost = stats.bytes_accepted - arrived.len() as u64;
         self.messages = stats.messages_accepted;
-        self.log.ends.retain(|&end| end <= arrived.len());
+        // A message of which only a part arrived ends there: a gap may follow.
+        self.log.ends.retain(|&end| end < arrived.len());
+        self.log.ends.push(arrived.len());
         self.log.bytes = arrived;
     }
 
