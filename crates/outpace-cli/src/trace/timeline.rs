@@ -67,7 +67,7 @@ impl Timeline {
     }
 
     /// A finished call.
-    pub(crate) fn call(&mut self, call: &Call, program: &Rc<str>) {
+    pub(crate) fn call(&mut self, call: &Call, descriptor: i32, program: &Rc<str>) {
         let span = Span {
             began_ns: call.began_ns,
             ended_ns: call.began_ns + call.took_ns,
@@ -76,7 +76,7 @@ impl Timeline {
             bytes: u64::try_from(call.result).ok(),
             calls: 1,
         };
-        self.add(call.process, call.thread, program, call.descriptor, span);
+        self.add(call.process, call.thread, program, descriptor, span);
     }
 
     /// What a thread did, or was seen doing, with a descriptor.

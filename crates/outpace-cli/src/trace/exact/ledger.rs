@@ -4,7 +4,7 @@ use crate::trace::calls::Call;
 use crate::trace::language::Language;
 use crate::trace::procfs;
 use crate::trace::tally::CallTally;
-use crate::trace::target::Target;
+use crate::trace::target::{Kind, Target};
 use crate::trace::timeline::Timeline;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -32,6 +32,8 @@ pub(crate) struct Entry {
     pub(crate) descriptor: i32,
     pub(crate) target: Rc<Target>,
     pub(crate) processes: BTreeSet<i32>,
+    /// The processes with the descriptors that they used for it.
+    used: BTreeSet<(i32, i32)>,
     pub(crate) tally: CallTally,
 }
 
@@ -140,31 +142,45 @@ impl Ledger {
     /// Adds a finished call.
     pub(crate) fn add(&mut self, call: &Call) {
         let target = self.target(call.process, call.descriptor);
+        let descriptor = self.stream_of(call, &target);
         let process = &self.processes[&call.process];
         let key = Key {
             program: Rc::clone(&process.program),
-            descriptor: call.descriptor,
+            descriptor,
             identity: target.identity,
         };
         let entry = self.entries.entry(key).or_insert_with(|| Entry {
             program: Rc::clone(&process.program),
             language: process.language,
-            descriptor: call.descriptor,
+            descriptor,
             target,
             processes: BTreeSet::new(),
+            used: BTreeSet::new(),
             tally: CallTally::default(),
         });
         entry.processes.insert(call.process);
+        entry.used.insert((call.process, call.descriptor));
         entry.tally.add(call);
-        self.timeline.call(call, &entry.program);
+        self.timeline.call(call, descriptor, &entry.program);
+    }
+
+    /// The stream that a call writes to: another descriptor of the same file as stdout or stderr stands
+    /// for those (Node.js opens its terminal once more).
+    fn stream_of(&mut self, call: &Call, target: &Target) -> i32 {
+        if call.descriptor <= 2 || target.kind == Kind::Unknown {
+            return call.descriptor;
+        }
+        (1..=2)
+            .find(|&stream| self.target(call.process, stream).identity == target.identity)
+            .unwrap_or(call.descriptor)
     }
 
     /// Adds, for every process of every stream, writes whose last byte was seen and those that
     /// ended a line.
     pub(crate) fn add_line_ends(&mut self, of: impl Fn(i32, i32) -> Option<(u64, u64)>) {
         for entry in self.entries.values_mut() {
-            for process in &entry.processes {
-                let (seen, line_ends) = of(*process, entry.descriptor).unwrap_or_default();
+            for &(process, descriptor) in &entry.used {
+                let (seen, line_ends) = of(process, descriptor).unwrap_or_default();
                 entry.tally.tails_seen += seen;
                 entry.tally.line_ends += line_ends;
             }
