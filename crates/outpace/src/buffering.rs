@@ -47,7 +47,9 @@ pub enum Buffering {
         /// How long a byte may wait before it is offered to the kernel.
         max_delay: Duration,
     },
-    /// A helper thread does all the writing; the caller makes no system call but to wake it.
+    /// A helper thread does all the writing; the caller makes no system call but to wake it. It gathers
+    /// messages for 4 ms, or until a quarter of the queue is full (at most 4 MiB), and keeps as much memory for
+    /// the next ones.
     Background {
         /// Bytes queued at most.
         capacity: usize,
