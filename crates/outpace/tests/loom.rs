@@ -11,7 +11,8 @@
 //!
 //! Tried by hand besides, each of which fails a model: `take_bias` that does not look at `depth`, or whose load
 //! of it is relaxed; `leave` whose store to `depth` is relaxed; one slot for all owners; `enter` that does not
-//! retreat; a try that gives the bias back and enters; `close_and_look` that looks first; `publish` that looks
+//! retreat; a try that gives the bias back and enters; `close_and_look` that looks first; `end_burst` that looks before the
+//! fence; `publish` that looks
 //! at the limit first. What is not modelled is the futex: a waiter looks again until it sees what it waits for.
 
 #![cfg(loom)]
@@ -337,8 +338,11 @@ impl Stream {
     fn end_burst(&self) {
         let mut state = self.state.lock().unwrap();
         state.active = false;
-        let published = self.flow.close_and_look();
-        if published.offset() > state.drained {
+        self.flow.close();
+        drop(state);
+        self.flow.make_seen();
+        let mut state = self.state.lock().unwrap();
+        if !state.active && self.flow.published().offset() > state.drained {
             state.active = true;
         }
     }
