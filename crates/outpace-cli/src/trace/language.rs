@@ -160,6 +160,14 @@ impl Language {
     /// What to do about a stream whose many small calls are what costs.
     pub(crate) fn remedy_for_calls(self, buffering: Buffering, kind: Kind) -> String {
         match self.block_buffering() {
+            // Elsewhere than on a terminal it flushes by itself, which stdbuf cannot change.
+            Some(line)
+                if self == Self::C
+                    && kind == Kind::Terminal
+                    && buffering != Buffering::Unbuffered =>
+            {
+                format!("C: {line}; unchanged, if it uses the shared libc: `stdbuf -o64K CMD…`")
+            }
             Some(line) => format!("{}: {line}", self.name()),
             None if kind == Kind::Terminal => "let the program write larger blocks, or run it as \
                  `outpace run -- CMD…`"

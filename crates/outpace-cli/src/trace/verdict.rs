@@ -95,6 +95,13 @@ impl Verdict {
             remedies: Vec::new(),
         };
         verdict.explain(findings, worst);
+        if findings.ending.is_some() {
+            // It was started here, so that its command is known.
+            let command = as_typed(&findings.command);
+            for remedy in &mut verdict.remedies {
+                *remedy = remedy.replace("CMD…", &command);
+            }
+        }
         verdict
     }
 
@@ -188,6 +195,19 @@ impl Verdict {
     }
 }
 
+/// A command as a shell would have to be told it.
+fn as_typed(words: &[String]) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
+    let quoted = words.iter().map(|word| {
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 /// Whether the calls or the reader take the time of a stream.
 fn limit_of(stream: &Stream) -> Limit {
     if stream.waiting_ns > stream.in_kernel_ns
@@ -196,5 +216,17 @@ fn limit_of(stream: &Stream) -> Limit {
         Limit::Reader
     } else {
         Limit::Calls
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let words = ["sh", "-c", "echo 'a b' $x", ""].map(str::to_owned);
+        assert_eq!(as_typed(&words), r"sh -c 'echo '\''a b'\'' $x' ''");
+        assert_eq!(as_typed(&["seq".to_owned(), "10".to_owned()]), "seq 10");
     }
 }
