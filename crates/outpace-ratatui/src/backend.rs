@@ -244,7 +244,9 @@ impl OutpaceBackend {
         self.presenter.was_written(x, y)
     }
 
-    /// Draws everything again with the next flush: call it after another program wrote to the terminal.
+    /// Draws everything again with the next flush: call it after another program wrote to the terminal, and
+    /// when an event says that the size has changed: some terminals (kitty, while its window opens) lose what
+    /// they show even if the size is the same in the end.
     pub fn repaint(&mut self) {
         self.forgotten.everything();
         self.changed = true;

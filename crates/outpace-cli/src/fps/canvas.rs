@@ -205,6 +205,19 @@ impl Canvas {
         }
     }
 
+    /// Draws everything again with the next frame: a terminal may lose what it shows when its size changes,
+    /// even if the size is the same in the end.
+    pub(crate) fn repaint(&mut self) -> io::Result<()> {
+        match self {
+            Self::Crossterm(terminal, _) => {
+                terminal.backend_mut().clear()?;
+                terminal.swap_buffers();
+            }
+            Self::Outpace(terminal) => terminal.backend_mut().repaint(),
+        }
+        Ok(())
+    }
+
     /// Waits until the terminal has been given everything.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         match self {

@@ -142,6 +142,7 @@ impl Fps {
             meter.frames += 1;
             match self.key()? {
                 Some(Key::Quit) => break,
+                Some(Key::Resized) => canvas.repaint()?,
                 Some(Key::OtherStream) => {
                     canvas.finish()?;
                     drop(canvas);
@@ -179,6 +180,7 @@ impl Fps {
                 KeyCode::Char(' ') => Some(Key::OtherStream),
                 _ => None,
             },
+            Event::Resize(..) => Some(Key::Resized),
             _ => None,
         })
     }
@@ -186,6 +188,8 @@ impl Fps {
 
 enum Key {
     Quit,
+    /// None that anybody pressed.
+    Resized,
     OtherStream,
 }
 
