@@ -225,6 +225,7 @@ impl Series<'_> {
                 entry.frames = self.suitable_frames(entry, guess, time);
             }
         }
+        draw_the_same(entries);
         for round in 0..rounds {
             let mut order: Vec<usize> = (0..entries.len()).collect();
             if round >= warmup && (round - warmup) % 2 == 1 {
@@ -349,6 +350,23 @@ impl Series<'_> {
             }
             frames = better.min(frames * 16);
         }
+    }
+}
+
+/// Where few rungs are compared with one of their own, they draw as many frames: later frames of a workload
+/// may be dearer than the first.
+fn draw_the_same(entries: &mut [Entry<'_>]) {
+    let group = |entry: &Entry<'_>| entry.contestant.rung.baseline;
+    let drawn: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry.competes())
+        .map(|entry| (group(entry), entry.frames))
+        .collect();
+    for entry in entries.iter_mut().filter(|entry| group(entry).is_some()) {
+        let own = group(entry);
+        let same = drawn.iter().filter(|(other, _)| *other == own);
+        let least = same.map(|&(_, frames)| frames).min();
+        entry.frames = least.unwrap_or(entry.frames);
     }
 }
 
