@@ -58,7 +58,7 @@ pub(crate) struct Experiment {
     pub(crate) published_to: &'static [&'static str],
     /// What one message is called in a table.
     pub(crate) unit: &'static str,
-    /// The plainest possible generator of the bytes every rung has to write.
+    /// The plainest possible generator of the bytes every rung has to write, if it has none of its own.
     pub(crate) message: Generator,
     /// The messages of a full run, as published.
     pub(crate) messages: u64,
@@ -119,6 +119,8 @@ pub(crate) struct Rung {
     pub(crate) draws: Option<Workload>,
     /// The rung that ratios are taken against, where it is not its experiment's.
     pub(crate) baseline: Option<&'static str>,
+    /// The generator of its bytes, where these are not its experiment's.
+    pub(crate) message: Option<Generator>,
 }
 
 /// Where a rung comes from.
@@ -154,6 +156,7 @@ impl Rung {
             fails: None,
             draws: None,
             baseline: None,
+            message: None,
         }
     }
 
@@ -216,6 +219,14 @@ impl Rung {
         }
     }
 
+    /// The same, writing other bytes than its experiment's others do.
+    pub(crate) const fn writes(self, message: Generator) -> Self {
+        Self {
+            message: Some(message),
+            ..self
+        }
+    }
+
     /// The same, compared with another rung than its experiment's others are.
     pub(crate) const fn against(self, baseline: &'static str) -> Self {
         Self {
@@ -237,6 +248,11 @@ impl Experiment {
     /// The rung that a rung's ratios are taken against.
     pub(crate) fn baseline_of(&self, rung: &Rung) -> &'static str {
         rung.baseline.unwrap_or(self.baseline)
+    }
+
+    /// The bytes that a rung has to write.
+    pub(crate) fn message_of(&self, rung: &Rung) -> Generator {
+        rung.message.unwrap_or(self.message)
     }
 
     /// The rung of that name.

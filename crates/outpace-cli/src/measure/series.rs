@@ -15,7 +15,7 @@ use super::{figures, frames, requests};
 use crate::destination::reader::Wanted;
 use crate::destination::venue::{Scratch, Size, Venue};
 use crate::destination::{Destination, Pace};
-use crate::experiments::{Experiment, Method, Origin, calls};
+use crate::experiments::{Experiment, Method, Origin, Rung, calls};
 use crate::fps::canvas::Stream;
 use crate::process::interrupts;
 use crate::trace;
@@ -103,7 +103,9 @@ pub(crate) fn run(
             Some(row)
         })
         .collect();
-    compare(&mut rows, experiment.baseline);
+    for baseline in baselines(experiment, &entries) {
+        compare(&mut rows, experiment, baseline);
+    }
     Outcome {
         rows,
         warnings: warnings(experiment, to, &entries),
@@ -264,19 +266,22 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
+    /// How much a rung writes.
+    fn bytes(&self, rung: &Rung) -> u64 {
+        let message = self.experiment.message_of(rung);
+        match self.experiment.method {
+            Method::Process => length(message, 1) * self.messages,
+            Method::Work | Method::Requests | Method::Frames => length(message, self.messages),
+            // As many as were written.
+            Method::Timed => 0,
+            Method::Arrival => length(message, 1),
+        }
+    }
+
     fn all(&mut self, entries: &mut [Entry<'_>], progress: &mut dyn FnMut(&str, f64)) {
         let rounds = self.plan.warmup + self.plan.runs;
         progress("finding out how much to write", 0.0);
         self.messages = self.suitable_messages(entries);
-        let bytes = match self.experiment.method {
-            Method::Process => length(self.experiment.message, 1) * self.messages,
-            Method::Work | Method::Requests | Method::Frames => {
-                length(self.experiment.message, self.messages)
-            }
-            // As many as were written.
-            Method::Timed => 0,
-            Method::Arrival => length(self.experiment.message, 1),
-        };
         let steps = (entries.len() * (rounds + 1)).max(1) as f64;
         let mut step = 0.0;
         for entry in entries.iter_mut() {
@@ -285,7 +290,7 @@ impl Series<'_> {
                 step / steps,
             );
             step += 1.0;
-            entry.bytes = bytes;
+            entry.bytes = self.bytes(entry.contestant.rung);
             self.verify(entry);
         }
         for round in 0..rounds {
@@ -382,7 +387,7 @@ impl Series<'_> {
                 }
             }
         } else {
-            let message = self.experiment.message;
+            let message = self.experiment.message_of(entry.contestant.rung);
             let check = Check::new(message, messages, order, to.is_terminal());
             (messages, check)
         };
@@ -511,9 +516,21 @@ fn rounded(value: f64) -> u64 {
     value / scale * scale
 }
 
-/// The ratio of each row to the baseline's, in pairs of the same round. Of a baseline that several
-/// compilers built, the fastest is taken.
-pub(crate) fn compare(rows: &mut [Row], baseline: &str) {
+/// The rungs that others are compared with.
+fn baselines(experiment: &Experiment, entries: &[Entry<'_>]) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    for entry in entries {
+        let baseline = experiment.baseline_of(entry.contestant.rung);
+        if !all.contains(&baseline) {
+            all.push(baseline);
+        }
+    }
+    all
+}
+
+/// The ratio to the baseline's of each row that has this baseline, in pairs of the same round. Of a baseline
+/// that several compilers built, the fastest is taken.
+fn compare(rows: &mut [Row], experiment: &Experiment, baseline: &str) {
     let best = rows
         .iter()
         .filter(|row| figures::base_name(&row.rung) == baseline && !row.samples.is_empty())
@@ -522,7 +539,12 @@ pub(crate) fn compare(rows: &mut [Row], baseline: &str) {
     let Some((name, samples, messages)) = best else {
         return;
     };
-    for row in rows.iter_mut().filter(|row| !row.samples.is_empty()) {
+    let compared = |row: &&mut Row| {
+        let rung = experiment.rung(figures::base_name(&row.rung));
+        let own = rung.map_or(experiment.baseline, |rung| experiment.baseline_of(rung));
+        own == baseline && !row.samples.is_empty()
+    };
+    for row in rows.iter_mut().filter(compared) {
         // Where the time decides, not all have had the same number of messages.
         let of_as_many = |wall: &u64| (*wall as f64 * messages as f64 / row.messages as f64) as u64;
         let own: Vec<u64> = if row.messages == messages {

@@ -129,6 +129,9 @@ struct Figure {
 /// The time of a message, and what it was spent on.
 fn figures(experiment: &Experiment, rows: &[&Row]) -> [Figure; 7] {
     let baseline = rows.iter().find_map(|row| row.baseline.clone());
+    let mixed = rows
+        .iter()
+        .any(|row| row.baseline.is_some() && row.baseline != baseline);
     [
         Figure {
             heading: format!("a {}", experiment.unit),
@@ -136,9 +139,21 @@ fn figures(experiment: &Experiment, rows: &[&Row]) -> [Figure; 7] {
             cell: |row| row.wall_per_message().map(duration),
         },
         Figure {
-            heading: baseline.map_or_else(String::new, |name| format!("of {}", base_name(&name))),
+            heading: match baseline {
+                Some(_) if mixed => "ratio".to_owned(),
+                Some(name) => format!("of {}", base_name(&name)),
+                None => String::new(),
+            },
             expendable: 1,
-            cell: |row| row.ratio.map(|ratio| times(ratio.median)),
+            cell: if mixed {
+                |row| {
+                    let baseline = row.baseline.as_deref().map(base_name)?;
+                    row.ratio
+                        .map(|ratio| format!("{} of {baseline}", times(ratio.median)))
+                }
+            } else {
+                |row| row.ratio.map(|ratio| times(ratio.median))
+            },
         },
         Figure {
             heading: "caller".to_owned(),

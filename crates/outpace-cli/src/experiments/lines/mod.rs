@@ -1,5 +1,7 @@
 //! `lines`: numbers, a line each.
 
+mod values;
+
 use std::fs::File;
 use std::io::{self, BufWriter, LineWriter, Write};
 use std::os::fd::AsFd;
@@ -82,6 +84,48 @@ pub(crate) const LINES: Experiment = Experiment {
             "the same, Background with a queue of 16 MiB",
             Work::Here(outpace_background),
         ),
+        Rung::added(
+            "f64-bufwriter",
+            "writeln! of random floats to a BufWriter",
+            Work::Here(values::float_bufwriter),
+        )
+        .writes(values::float_line)
+        .against("f64-bufwriter"),
+        Rung::outpace(
+            "outpace-f64",
+            "outpace::println! of random floats",
+            Work::Here(values::float_outpace),
+        )
+        .writes(values::float_line)
+        .against("f64-bufwriter"),
+        Rung::added(
+            "csv-bufwriter",
+            "writeln! of a row of 8 mixed fields to a BufWriter",
+            Work::Here(values::row_bufwriter),
+        )
+        .writes(values::row_line)
+        .against("csv-bufwriter"),
+        Rung::outpace(
+            "outpace-csv",
+            "outpace::println! of such a row",
+            Work::Here(values::row_outpace),
+        )
+        .writes(values::row_line)
+        .against("csv-bufwriter"),
+        Rung::added(
+            "display-bufwriter",
+            "writeln! of a type with a Display of its own to a BufWriter",
+            Work::Here(values::size_bufwriter),
+        )
+        .writes(values::size_line)
+        .against("display-bufwriter"),
+        Rung::outpace(
+            "outpace-display",
+            "outpace::println! of such a type",
+            Work::Here(values::size_outpace),
+        )
+        .writes(values::size_line)
+        .against("display-bufwriter"),
     ],
     texts: &[],
     verdict,
