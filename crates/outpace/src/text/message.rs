@@ -124,6 +124,23 @@ impl Writable for fmt::Arguments<'_> {
     }
 }
 
+macro_rules! chooses_own {
+    ([$($generics:tt)*] $destination:ty) => {
+        impl<$($generics)*> Destination<$destination> {
+            /// What is given to the destination's `write_fmt`.
+            #[inline]
+            pub fn choose<'p, M: Whole>(
+                &self,
+                parcel: &'p Parcel<M>,
+                _: fmt::Arguments<'_>,
+                _: fmt::Arguments<'_>,
+            ) -> &'p Parcel<M> {
+                parcel
+            }
+        }
+    };
+}
+
 macro_rules! own_destinations {
     ($([$($generics:tt)*] $destination:ty, |$self:ident, $message:ident| $write:expr;)*) => {$(
         impl<$($generics)*> $destination {
@@ -138,31 +155,8 @@ macro_rules! own_destinations {
             }
         }
 
-        impl<$($generics)*> Destination<$destination> {
-            /// What is given to the destination's `write_fmt`.
-            #[inline]
-            pub fn choose<'p, M: Whole>(
-                &self,
-                parcel: &'p Parcel<M>,
-                _: fmt::Arguments<'_>,
-                _: fmt::Arguments<'_>,
-            ) -> &'p Parcel<M> {
-                parcel
-            }
-        }
-
-        impl<$($generics)*> Destination<&mut $destination> {
-            /// What is given to the destination's `write_fmt`.
-            #[inline]
-            pub fn choose<'p, M: Whole>(
-                &self,
-                parcel: &'p Parcel<M>,
-                _: fmt::Arguments<'_>,
-                _: fmt::Arguments<'_>,
-            ) -> &'p Parcel<M> {
-                parcel
-            }
-        }
+        chooses_own! { [$($generics)*] $destination }
+        chooses_own! { [$($generics)*] &mut $destination }
     )*};
 }
 own_destinations! {
