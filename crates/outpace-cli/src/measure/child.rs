@@ -14,7 +14,7 @@ use super::clock::{self, Report};
 use crate::destination::reader::Received;
 use crate::destination::venue::Sink;
 use crate::fps::canvas::Stream;
-use crate::process::clock::now_ns;
+use crate::process::clock::{children_ns, now_ns};
 use crate::process::interrupts;
 
 /// What one run gave.
@@ -75,11 +75,12 @@ pub(crate) fn run_clocked_outside(
     sink: Sink<'_>,
 ) -> Result<Sample, Stopped> {
     command.env_remove(clock::REPORT);
-    let cpu_before = children_cpu_ns();
+    let cpu_before = children_ns();
     let started_ns = now_ns();
     let (received, ended_ns) = to_the_end_at(command, Stream::Stdout, sink)?;
     let wall_ns = ended_ns - started_ns;
-    let cpu_ns = children_cpu_ns().saturating_sub(cpu_before);
+    let (user_ns, system_ns) = children_ns();
+    let cpu_ns = (user_ns + system_ns).saturating_sub(cpu_before.0 + cpu_before.1);
     let report = Report {
         started_ns,
         caller_ns: wall_ns,
@@ -179,21 +180,4 @@ fn wait(child: &mut Child) -> Result<String, Stopped> {
             length => said.extend_from_slice(&buffer[..length]),
         }
     }
-}
-
-/// Processor time of all children that have been waited for.
-#[allow(unsafe_code)]
-fn children_cpu_ns() -> u64 {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: getrusage(2) writes one `rusage` to the pointer, which is valid for that, and every
-    // bit pattern of its integers is a value, so that it is initialised whether the call fails.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    let nanoseconds = |time: libc::timeval| {
-        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
-            + u64::try_from(time.tv_usec).unwrap_or(0) * 1_000
-    };
-    nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime)
 }

@@ -16,3 +16,20 @@ fn nanoseconds(clock: ClockId) -> u64 {
     let now = clock_gettime(clock);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
+
+/// User and system time, in nanoseconds, of the children that have been waited for.
+#[allow(unsafe_code)]
+pub(crate) fn children_ns() -> (u64, u64) {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: getrusage(2) writes one `rusage` to the pointer, which is valid for that, and every
+    // bit pattern of its integers is a value, so that it is initialised whether the call fails.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let nanoseconds = |time: libc::timeval| {
+        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+            + u64::try_from(time.tv_usec).unwrap_or(0) * 1_000
+    };
+    (nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime))
+}

@@ -25,7 +25,7 @@ mod watch;
 use crate::commands::Action;
 use crate::failure::{Failure, Outcome};
 use crate::process::ending::Ending;
-use crate::process::{interrupts, signals};
+use crate::process::{clock, interrupts, signals};
 use clap::Args;
 use findings::Findings;
 use fxprof_processed_profile::Profile;
@@ -242,6 +242,6 @@ fn processor_time(process: Option<i32>) -> (u64, u64) {
         Some(process) => {
             procfs::Usage::of(process).map_or((0, 0), |usage| (usage.user_ns, usage.system_ns))
         }
-        None => procfs::children_time(),
+        None => clock::children_ns(),
     }
 }

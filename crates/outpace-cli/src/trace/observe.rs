@@ -2,10 +2,11 @@
 
 use super::exact::{Ledger, gate, ptrace, tracepoints};
 use super::findings::{self, Calibrations, Elsewhere, Mode};
-use super::procfs::{self, IoCounters};
+use super::procfs::IoCounters;
 use super::stacks::{Recorder, Sample};
 use super::timeline::Timeline;
 use super::watch;
+use crate::process::clock;
 use crate::process::ending::Ending;
 use rustix::process::{getpid, set_child_subreaper};
 use std::io;
@@ -191,7 +192,7 @@ pub(super) fn exactly(
         _ => 2 * in_calls_ns.saturating_sub(writing_ns) + outcome.stopped_ns,
     };
     // Never so much that less is left than the program needs by itself.
-    let own_ns = writing_ns + procfs::children_time().0;
+    let own_ns = writing_ns + clock::children_ns().0;
     Ok(Observed {
         root: outcome.root,
         mode,

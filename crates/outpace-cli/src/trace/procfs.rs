@@ -210,26 +210,6 @@ pub(crate) fn ended_children() -> Vec<i32> {
         .collect()
 }
 
-/// User and system time, in nanoseconds, of the children that this process has reaped.
-pub(crate) fn children_time() -> (u64, u64) {
-    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = text
-        .rsplit(')')
-        .next()
-        .unwrap_or("")
-        .split_ascii_whitespace()
-        .collect();
-    let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
-    let time = |index: usize| {
-        fields
-            .get(index)
-            .and_then(|field| field.parse::<u64>().ok())
-            .unwrap_or(0)
-            * tick_ns
-    };
-    (time(13), time(14))
-}
-
 /// Every process of the machine.
 pub(crate) fn processes() -> Vec<i32> {
     numbers_in("/proc")
