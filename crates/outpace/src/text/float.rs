@@ -1,9 +1,10 @@
 //! Floats to text: the shortest digits that read back as the same number, laid out as std does.
 //!
-//! The digits are [zmij]'s, which writes numbers of ordinary size almost as std does and others in
-//! scientific form; these are taken apart and laid out afresh. Where a number is exactly half way between
-//! two shortest texts, std takes the upper one, which [zmij] does not: see [`tie`]. A fixed number of decimals is made by
-//! exact integer arithmetic where 128 bits hold it, and by std elsewhere.
+//! Most floats of ordinary size are made by [`shortest`], in one go. Of all others the digits are [zmij]'s, which
+//! writes numbers of ordinary size almost as std does and others in scientific form; these are taken apart and
+//! laid out afresh. Where a number is exactly half way between two shortest texts, std takes the upper one, which
+//! [zmij] does not: see [`tie`]. A fixed number of decimals is made by exact integer arithmetic where 128 bits
+//! hold it, and by std elsewhere.
 
 #![allow(unsafe_code)]
 
