@@ -171,7 +171,8 @@ impl State {
             && self.mode == Mode::Background
             && !self.closed.is_empty()
             && !self.spill.full
-            && pending > self.capacity / 4 * 3;
+            // The other half is for what comes until the thread that spills gets a processor.
+            && pending > self.capacity / 2;
         if spills {
             self.spill.incoming.push_back(segment);
         } else {
@@ -190,7 +191,7 @@ impl Engine {
             return;
         }
         if state.spill.alive {
-            let nearly_full = self.pending(state) > state.capacity / 8 * 7;
+            let nearly_full = self.pending(state) > state.capacity / 4 * 3;
             state.wake_spiller(nearly_full);
             return;
         }
