@@ -63,7 +63,7 @@ impl Argument<'_> {
 /// A whole message: texts, and between each two of them a field.
 #[derive(Clone, Copy)]
 pub struct Message<'a> {
-    /// One more than there are fields; see [`TEXT`].
+    /// One more than there are fields; see `TEXT`.
     pub texts: &'static [u8],
     /// The fields.
     pub fields: &'a [Argument<'a>],
@@ -306,7 +306,7 @@ impl Whole for Message<'_> {
     }
 }
 
-/// A message with few fields, with nothing but their name in the braces, and texts of at most [`TEXT`]
+/// A message with few fields, with nothing but their name in the braces, and texts of at most `TEXT`
 /// bytes.
 #[derive(Clone, Copy)]
 pub struct Short<F>(pub &'static [u8], pub F);
