@@ -453,7 +453,11 @@ fn write_calls_are_what_strace_counts() {
 
 #[test]
 fn ctrl_c_ends_with_what_there_is_and_status_130() {
-    let mut child = outpace(&["bench", "lines", "--to", "pipe", "--runs", "10000"])
+    // A shell that runs the tests in the background may have taken Ctrl-C from them.
+    let mut child = Command::new("env")
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_outpace")])
+        .args(["bench", "lines", "--to", "pipe", "--runs", "10000"])
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
