@@ -228,42 +228,36 @@ fn memory_stays_within_its_bound_when_nothing_is_read() {
     }
 }
 
-#[test]
-fn a_program_ends_although_nothing_is_read_when_the_file_has_room() {
-    let done = scratch("spilled");
-    let script = format!("head -c 50000000 /dev/zero; : > {}", done.display());
-    let mut child = outpace(&["--memory", "1MiB", "--", "sh", "-c", &script])
+/// What arrives of a shell's command, whose output nobody reads before it has ended.
+fn read_after_the_end(name: &str, options: &[&str], command: &str) -> Vec<u8> {
+    let done = scratch(name);
+    let script = format!("{command}; : > {}", done.display());
+    let mut child = outpace(&[options, &["--", "sh", "-c", &script]].concat())
         .spawn()
         .unwrap();
     wait_until("the end of the program", || done.exists());
     let mut received = Vec::new();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_end(&mut received)
-        .unwrap();
-    assert!(received == vec![0; 50_000_000]);
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_to_end(&mut received).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
+    received
+}
+
+#[test]
+fn a_program_ends_although_nothing_is_read_when_the_file_has_room() {
+    let received = read_after_the_end(
+        "spilled",
+        &["--memory", "1MiB"],
+        "head -c 50000000 /dev/zero",
+    );
+    assert!(received == vec![0; 50_000_000]);
 }
 
 #[test]
 fn dropped_lines_leave_a_line_that_says_so_and_whole_lines_around_it() {
-    let done = scratch("dropped");
-    let script = format!("seq 1000000; : > {}", done.display());
     let limits = ["--overflow", "drop", "--memory", "64KiB"];
-    let mut child = outpace(&[&limits[..], &["--", "sh", "-c", &script]].concat())
-        .spawn()
-        .unwrap();
-    wait_until("the end of the program", || done.exists());
-    let mut received = String::new();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut received)
-        .unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let received =
+        String::from_utf8(read_after_the_end("dropped", &limits, "seq 1000000")).unwrap();
     let (gaps, lines): (Vec<&str>, Vec<&str>) = received
         .lines()
         .partition(|line| line.starts_with("[outpace: "));

@@ -41,6 +41,20 @@ pub(crate) enum Stopped {
     Failed(String),
 }
 
+impl Stopped {
+    /// What a run gave, if anything; a failure is noted.
+    pub(super) fn note<T>(result: Result<T, Self>, failed: &mut Option<String>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(Self::Interrupted) => None,
+            Err(Self::Failed(reason)) => {
+                *failed = Some(reason);
+                None
+            }
+        }
+    }
+}
+
 impl From<io::Error> for Stopped {
     fn from(error: io::Error) -> Self {
         Self::Failed(error.to_string())

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::child::{self, Sample, Stopped};
 use super::contestant::Contestant;
 use super::rows::Row;
-use super::series::{Outcome, Plan};
+use super::series::{Outcome, Plan, order};
 use super::stats::{Ratio, Spread};
 use super::{calls, shown, stats};
 use crate::destination::reader::{Release, Wanted};
@@ -227,12 +227,7 @@ impl Series<'_> {
         }
         draw_the_same(entries);
         for round in 0..rounds {
-            let mut order: Vec<usize> = (0..entries.len()).collect();
-            if round >= warmup && (round - warmup) % 2 == 1 {
-                // Whoever runs after a slow one is not always the same.
-                order.reverse();
-            }
-            for index in order {
+            for index in order(entries.len(), round, warmup) {
                 let entry = &mut entries[index];
                 begin(entry, &format!("round {} of {rounds},", round + 1));
                 let frames = entry.frames;
@@ -256,14 +251,7 @@ impl Series<'_> {
         if !entry.competes() || interrupts::came() {
             return None;
         }
-        match self.try_once(entry, venue, frames, keep) {
-            Ok(sample) => Some(sample),
-            Err(Stopped::Interrupted) => None,
-            Err(Stopped::Failed(reason)) => {
-                entry.failed = Some(reason);
-                None
-            }
-        }
+        Stopped::note(self.try_once(entry, venue, frames, keep), &mut entry.failed)
     }
 
     fn try_once(

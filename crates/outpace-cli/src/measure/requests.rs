@@ -20,7 +20,7 @@ use super::clock::Report;
 use super::contestant::Contestant;
 use super::load::{self, Answers, CLOCK, STOP, Source};
 use super::rows::{Latency, Published, Row};
-use super::series::{Outcome, Plan};
+use super::series::{Outcome, Plan, order};
 use super::stats;
 use super::stats::{Ratio, Spread};
 use crate::destination::Destination;
@@ -284,12 +284,7 @@ impl Series<'_> {
             self.verify(entry, proof.as_ref().unwrap_or(&self.venue));
         }
         for round in 0..rounds {
-            let mut order: Vec<usize> = (0..entries.len()).collect();
-            if round >= self.plan.warmup && (round - self.plan.warmup) % 2 == 1 {
-                // Whoever runs after a slow one is not always the same.
-                order.reverse();
-            }
-            for index in order {
+            for index in order(entries.len(), round, self.plan.warmup) {
                 begin(
                     &entries[index],
                     &format!("round {} of {rounds},", round + 1),
@@ -364,14 +359,10 @@ impl Series<'_> {
         if !entry.competes() || interrupts::came() {
             return None;
         }
-        match self.try_once(entry, venue, time, feed, run) {
-            Ok(sample) => Some(sample),
-            Err(Stopped::Interrupted) => None,
-            Err(Stopped::Failed(reason)) => {
-                entry.failed = Some(reason);
-                None
-            }
-        }
+        Stopped::note(
+            self.try_once(entry, venue, time, feed, run),
+            &mut entry.failed,
+        )
     }
 
     fn try_once(

@@ -253,6 +253,16 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// In which order contestants run in a round: every other counted one is reversed, so that whoever runs
+/// after a slow one is not always the same.
+pub(super) fn order(contestants: usize, round: usize, warmup: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..contestants).collect();
+    if round >= warmup && (round - warmup) % 2 == 1 {
+        order.reverse();
+    }
+    order
+}
+
 /// The state of a series while it runs.
 struct Series<'a> {
     experiment: &'static Experiment,
@@ -294,12 +304,7 @@ impl Series<'_> {
             self.verify(entry);
         }
         for round in 0..rounds {
-            let mut order: Vec<usize> = (0..entries.len()).collect();
-            if round >= self.plan.warmup && (round - self.plan.warmup) % 2 == 1 {
-                // Whoever runs after a slow one is not always the same.
-                order.reverse();
-            }
-            for index in order {
+            for index in order(entries.len(), round, self.plan.warmup) {
                 if interrupts::came() {
                     return;
                 }

@@ -149,12 +149,8 @@ pub(super) fn table(experiment: &Experiment, rows: &[&Row]) -> Table {
             ours: is_ours(experiment, row),
         }
     });
-    Table {
-        title: String::new(),
-        lines: lines.collect(),
-        headings,
-        notes: Vec::new(),
-    }
+    let lines = lines.collect();
+    Table::untitled(headings, lines)
 }
 
 #[cfg(test)]

@@ -72,12 +72,7 @@ pub(super) fn table(experiment: &Experiment, rows: &[&Row]) -> Table {
         }
     });
     let lines = lines.collect();
-    Table {
-        title: String::new(),
-        headings,
-        lines,
-        notes: Vec::new(),
-    }
+    Table::untitled(headings, lines)
 }
 
 #[cfg(test)]

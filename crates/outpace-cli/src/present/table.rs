@@ -16,6 +16,18 @@ pub(crate) struct Table {
     pub(crate) notes: Vec<Note>,
 }
 
+impl Table {
+    /// One that gets its title and notes later.
+    pub(super) fn untitled(headings: Vec<Heading>, lines: Vec<Line>) -> Self {
+        Self {
+            title: String::new(),
+            headings,
+            lines,
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// A column's heading.
 pub(crate) struct Heading {
     pub(crate) text: String,
@@ -287,12 +299,7 @@ fn times_table(experiment: &Experiment, rows: &[&Row], figures: &[Figure]) -> Ta
         }
     });
     let lines = lines.collect();
-    Table {
-        title: String::new(),
-        headings,
-        lines,
-        notes: Vec::new(),
-    }
+    Table::untitled(headings, lines)
 }
 
 /// One line a text, one column a rung: what appears at once, and what waits for which step.
@@ -318,12 +325,7 @@ fn arrivals(experiment: &Experiment, rows: &[&Row]) -> Table {
         Line::plain(cells)
     });
     let lines = lines.collect();
-    Table {
-        title: String::new(),
-        headings,
-        lines,
-        notes: Vec::new(),
-    }
+    Table::untitled(headings, lines)
 }
 
 pub(super) fn is_ours(experiment: &Experiment, row: &Row) -> bool {

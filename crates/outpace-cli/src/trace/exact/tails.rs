@@ -122,6 +122,18 @@ fn program(map: i32) -> Vec<u64> {
             Step(step(ADD_NUMBER, register, 0, 0, offset.into())),
         ]
     };
+    // Reads memory of the program; it is over if that cannot be read.
+    let read_user = || {
+        [
+            Step(step(CALL, 0, 0, 0, READ_USER)),
+            Jump {
+                code: JUMP_IF_NOT_EQUAL,
+                register: R0,
+                number: 0,
+                label: DONE,
+            },
+        ]
+    };
     // The entry of the vector at R8 that is `from_end` before its end (of R7 entries), into VECTOR;
     // then its length into R3.
     let entry = |from_end: i32| {
@@ -133,16 +145,8 @@ fn program(map: i32) -> Vec<u64> {
             Step(step(MOVE_NUMBER, R2, 0, 0, 16)),
         ];
         lines.extend(at(R1, VECTOR));
-        lines.extend([
-            Step(step(CALL, 0, 0, 0, READ_USER)),
-            Jump {
-                code: JUMP_IF_NOT_EQUAL,
-                register: R0,
-                number: 0,
-                label: DONE,
-            },
-            Step(step(LOAD_64, R3, FRAME, VECTOR + 8, 0)),
-        ]);
+        lines.extend(read_user());
+        lines.push(Step(step(LOAD_64, R3, FRAME, VECTOR + 8, 0)));
         lines
     };
     let mut lines = vec![
@@ -207,14 +211,8 @@ fn program(map: i32) -> Vec<u64> {
         Step(step(MOVE_NUMBER, R2, 0, 0, 1)),
     ]);
     lines.extend(at(R1, BYTE));
+    lines.extend(read_user());
     lines.extend([
-        Step(step(CALL, 0, 0, 0, READ_USER)),
-        Jump {
-            code: JUMP_IF_NOT_EQUAL,
-            register: R0,
-            number: 0,
-            label: DONE,
-        },
         Step(step(LOAD_8, R8, FRAME, BYTE, 0)),
         // key = process, descriptor
         Step(step(CALL, 0, 0, 0, PID_TGID)),
