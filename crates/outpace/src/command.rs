@@ -1,6 +1,6 @@
 //! Other programs that print to the same place.
 
-use crate::exit::standard_streams;
+use crate::registry::standard_streams;
 use std::io;
 use std::process::Command;
 

@@ -10,6 +10,7 @@
 //! drain), [`drain`](crate::drain) (bytes out) and [`flusher`](crate::flusher) (on whose thread).
 //!
 //! Lock order: guard, then state of stdout, then state of stderr, then of other streams.
+#![allow(unsafe_code)]
 
 use crate::background::{Gap, GapMarker};
 use crate::buffer::Buffer;
@@ -20,8 +21,9 @@ use crate::flow::Flow;
 use crate::flusher::Helper;
 use crate::lock::{Lock, thread_id};
 use crate::locked::PutOff;
+use crate::registry::register;
 use crate::spill::Spill;
-use crate::sync::{Condvar, Mutex};
+use crate::mutex::{Condition, Mutex};
 use crate::sys::{Destination, Identity, Output};
 use std::collections::VecDeque;
 use std::io;
@@ -56,15 +58,23 @@ pub(crate) struct Engine {
     pub(crate) lock: Lock,
     pub(crate) state: Mutex<State>,
     /// A drain has made progress, or ended.
-    pub(crate) progress: Condvar,
+    pub(crate) progress: Condition,
     /// There is something for the helper to do.
-    pub(crate) wake: Condvar,
+    pub(crate) wake: Condition,
     /// There is something for the thread that spills to do.
-    pub(crate) spilled: Condvar,
+    pub(crate) spilled: Condition,
     pub(crate) output: Output,
     pub(crate) role: Role,
-    /// Itself, for the helper to keep alive; nothing for the standard streams, which live for ever.
+    /// Nothing for the standard streams, which live for ever.
+    counted: Option<Counted>,
+}
+
+/// How a stream is kept alive by who uses it. By pointers to functions, so that a program whose only streams
+/// are the standard ones has no code to take one apart.
+struct Counted {
     this: Weak<Engine>,
+    keep_alive: fn(&Weak<Engine>) -> Option<EngineRef>,
+    let_go: unsafe fn(*const Engine),
 }
 
 /// The policy in force, with everything decided.
@@ -257,31 +267,36 @@ impl Engine {
                 counts: Counts::NONE,
                 put_off: PutOff::NOTHING,
             }),
-            progress: Condvar::new(),
-            wake: Condvar::new(),
-            spilled: Condvar::new(),
+            progress: Condition::new(),
+            wake: Condition::new(),
+            spilled: Condition::new(),
             output,
             role,
-            this: Weak::new(),
+            counted: None,
         }
     }
 
     /// A stream of its own, known to the exit drain.
     pub(crate) fn shared(output: Output, buffering: Buffering) -> Arc<Self> {
-        let engine = Arc::new_cyclic(|this| Engine {
-            this: this.clone(),
+        let engine = Arc::new_cyclic(|this: &Weak<Engine>| Engine {
+            counted: Some(Counted {
+                this: this.clone(),
+                keep_alive: |this| this.upgrade().map(EngineRef::shared),
+                // SAFETY: what an `EngineRef` lets go of was an `Arc` when it took hold.
+                let_go: |engine| drop(unsafe { Arc::from_raw(engine) }),
+            }),
             ..Engine::new(Role::Other, output, Some(buffering))
         });
-        exit::register(&engine);
+        exit::install();
+        register(&engine);
         engine
     }
 
     /// Something that keeps this alive for as long as a helper runs.
     pub(crate) fn keep_alive(&self) -> Option<EngineRef> {
-        match self.role {
-            Role::Stdout => Some(EngineRef::Static(&crate::stream::STDOUT)),
-            Role::Stderr => Some(EngineRef::Static(&crate::stream::STDERR)),
-            Role::Other => self.this.upgrade().map(EngineRef::Shared),
+        match &self.counted {
+            Some(counted) => (counted.keep_alive)(&counted.this),
+            None => Some(EngineRef(self)),
         }
     }
 
@@ -372,9 +387,9 @@ impl Engine {
         }
         state.helper.stop = true;
         state.spill.stop = true;
-        self.spilled.notify_all();
+        self.spilled.tell_all();
         self.flow.close();
-        self.wake.notify_all();
+        self.wake.tell_all();
         result
     }
 
@@ -397,18 +412,31 @@ impl Engine {
 }
 
 /// What a helper thread holds on to.
-pub(crate) enum EngineRef {
-    Static(&'static Engine),
-    Shared(Arc<Engine>),
+pub(crate) struct EngineRef(*const Engine);
+
+// SAFETY: it is a shared reference to a stream, which may be used by any thread.
+unsafe impl Send for EngineRef {}
+
+impl EngineRef {
+    fn shared(engine: Arc<Engine>) -> Self {
+        EngineRef(Arc::into_raw(engine))
+    }
 }
 
 impl std::ops::Deref for EngineRef {
     type Target = Engine;
 
     fn deref(&self) -> &Engine {
-        match self {
-            EngineRef::Static(engine) => engine,
-            EngineRef::Shared(engine) => engine,
+        // SAFETY: it lives for ever, or is counted as used by this.
+        unsafe { &*self.0 }
+    }
+}
+
+impl Drop for EngineRef {
+    fn drop(&mut self) {
+        if let Some(counted) = &self.counted {
+            // SAFETY: the count is this one's, and it is not used again.
+            unsafe { (counted.let_go)(self.0) };
         }
     }
 }

@@ -4,55 +4,17 @@
 
 use crate::background::Size;
 use crate::drain::{Failure, Patience};
-use crate::engine::{Engine, EngineRef, Role};
+use crate::engine::{Engine, Role};
 use crate::init::LAST_WORDS;
+use crate::registry::for_each_stream;
 use crate::settings::report;
-use crate::stream::{STDERR, STDOUT};
 use crate::sys;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
-
-/// Streams other than the standard ones. Locked before any stream's state.
-static STREAMS: Mutex<Vec<Weak<Engine>>> = Mutex::new(Vec::new());
 
 /// The state is never locked for so long. If it is, then by the thread that exits: in a signal handler, which
 /// has interrupted it. Waiting for ourselves would be waiting for ever.
 const OWN_LOCK: Duration = Duration::from_secs(1);
-
-fn streams() -> MutexGuard<'static, Vec<Weak<Engine>>> {
-    STREAMS
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// Adds a stream to those that are drained at exit.
-pub(crate) fn register(engine: &Arc<Engine>) {
-    install();
-    let mut streams = streams();
-    if streams.len() == streams.capacity() {
-        streams.retain(|stream| stream.strong_count() > 0);
-    }
-    streams.push(Arc::downgrade(engine));
-}
-
-/// In lock order.
-pub(crate) fn standard_streams() -> [&'static Engine; 2] {
-    [&STDOUT, &STDERR]
-}
-
-pub(crate) fn all_streams() -> Vec<EngineRef> {
-    with_standard_streams(&streams())
-}
-
-fn with_standard_streams(others: &[Weak<Engine>]) -> Vec<EngineRef> {
-    let others = others.iter().filter_map(Weak::upgrade);
-    standard_streams()
-        .map(EngineRef::Static)
-        .into_iter()
-        .chain(others.map(EngineRef::Shared))
-        .collect()
-}
 
 /// Arranges for the exit drain and the care around `fork`, once, at the first use of a stream.
 #[inline]
@@ -68,10 +30,32 @@ pub(crate) fn install() {
 fn at_exit(status: Option<i32>) {
     let mut broken = false;
     let mut failed = false;
-    for engine in all_streams() {
+    for_each_stream(&mut |engine| match engine.end() {
+        End::Well => {}
+        End::Broken => broken = true,
+        End::Failed => failed = true,
+    });
+    if broken {
+        sys::end_by_sigpipe();
+    }
+    if failed && status.unwrap_or(0) == 0 {
+        sys::exit_with(1);
+    }
+}
+
+/// What the exit drain of a stream has come to, as far as the process is concerned.
+enum End {
+    Well,
+    /// The reader has gone, and the process is to end because of it.
+    Broken,
+    Failed,
+}
+
+impl Engine {
+    fn end(&self) -> End {
         // Published bytes need no guard, so a guard that is held or leaked is not waited for.
-        let Some(state) = engine.lock_state_within(OWN_LOCK) else {
-            continue;
+        let Some(mut state) = self.lock_state_within(OWN_LOCK) else {
+            return End::Well;
         };
         // Where messages may be dropped anyway, a reader that stands still does not hold up the end.
         let patience = if state.drops() {
@@ -79,37 +63,35 @@ fn at_exit(status: Option<i32>) {
         } else {
             Patience::Forever
         };
-        let all = engine.accepted(&state);
-        let mut state = engine.drain(state, all, patience);
-        state.exiting = true;
-        engine.flow.close_and_look();
-        let all = engine.accepted(&state);
-        state = engine.drain(state, all, patience);
-        let lost = engine.accepted(&state) - state.drained;
+        for last in [false, true] {
+            if last {
+                state.exiting = true;
+                self.flow.close_and_look();
+            }
+            let all = self.accepted(&state);
+            state = self.drain(state, all, patience);
+        }
+        let lost = self.accepted(&state) - state.drained;
         if lost > 0 && state.drops() {
-            let (name, lost) = (engine.role.name(), Size(lost));
+            let (name, lost) = (self.role.name(), Size(lost));
             state.put_off.report(format!(
                 "{name}: {lost} were not written: the reader stands still"
             ));
         }
         let Some(failure) = state.failure.as_mut().filter(|failure| !failure.told) else {
-            continue;
+            return End::Well;
         };
         failure.told = true;
         if failure.ends_process() {
-            broken = true;
-        } else if engine.role != Role::Other || !is_broken_pipe(failure) {
-            failed = true;
-            let error = failure.error();
-            drop(state);
-            report(&format!("{}: {error}", engine.role.name()));
+            return End::Broken;
         }
-    }
-    if broken {
-        sys::end_by_sigpipe();
-    }
-    if failed && status.unwrap_or(0) == 0 {
-        sys::exit_with(1);
+        if self.role == Role::Other && is_broken_pipe(failure) {
+            return End::Well;
+        }
+        let error = failure.error();
+        drop(state);
+        report(&format!("{}: {error}", self.role.name()));
+        End::Failed
     }
 }
 
@@ -119,84 +101,42 @@ fn is_broken_pipe(failure: &Failure) -> bool {
 
 /// Ends the process as SIGPIPE would, after what other streams have pending.
 pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
-    for engine in all_streams() {
-        if !std::ptr::eq(&*engine, broken) {
+    for_each_stream(&mut |engine| {
+        if !std::ptr::eq(engine, broken) {
             engine.drain_all(Patience::Stalled(LAST_WORDS));
         }
-    }
+    });
     sys::end_by_sigpipe()
 }
 
+/// The forking thread has the state of every stream locked across the fork, so that the child finds everything in
+/// order.
 #[cfg(all(unix, not(outpace_portable)))]
 mod fork {
-    use super::{EngineRef, STREAMS, all_streams, streams, with_standard_streams};
     use crate::barrier;
     use crate::drain::Patience;
-    use crate::engine::Engine;
-    use crate::locked::Locked;
-    use std::cell::RefCell;
-    use std::mem::{ManuallyDrop, transmute};
-    use std::sync::{MutexGuard, Weak};
-
-    /// The locks that the forking thread holds across the fork, so that the child finds everything
-    /// in order.
-    struct Held {
-        states: Vec<(ManuallyDrop<Locked<'static>>, EngineRef)>,
-        _streams: MutexGuard<'static, Vec<Weak<Engine>>>,
-    }
-
-    impl Drop for Held {
-        fn drop(&mut self) {
-            for (state, _core) in &mut self.states {
-                // SAFETY: dropped here and nowhere else, and before the stream it borrows from.
-                unsafe { ManuallyDrop::drop(state) };
-            }
-        }
-    }
-
-    thread_local!(static HELD: RefCell<Option<Held>> = const { RefCell::new(None) });
+    use crate::registry::{for_each_stream, hold_each, let_go_of_each};
 
     pub(super) extern "C" fn before_fork() {
-        let all = all_streams();
         // Bytes that can be written without waiting are written now: they then precede what the
         // child prints.
-        for engine in &all {
-            engine.drain_all(Patience::None);
-        }
-        drop(all);
-        let streams = streams();
-        let states = with_standard_streams(&streams)
-            .into_iter()
-            .map(|engine| {
-                let state = engine.lock_state();
-                // SAFETY: `engine` keeps the stream alive for as long as the lock, and `Held` drops
-                // the lock first.
-                let state = unsafe { transmute::<Locked<'_>, Locked<'static>>(state) };
-                (ManuallyDrop::new(state), engine)
-            })
-            .collect();
-        let held = Held {
-            states,
-            _streams: streams,
-        };
-        // A thread that forks while its thread-local storage is being torn down goes without.
-        let _ = HELD.try_with(|cell| cell.replace(Some(held)));
+        for_each_stream(&mut |engine| engine.drain_all(Patience::None));
+        hold_each(&mut |engine| std::mem::forget(engine.lock_state()));
     }
 
     pub(super) extern "C" fn after_fork_in_parent() {
-        let _ = HELD.try_with(|cell| cell.replace(None));
+        // SAFETY: locked before the fork, by this thread.
+        let_go_of_each(&mut |engine| drop(unsafe { engine.locked_state() }));
     }
 
     pub(super) extern "C" fn after_fork_in_child() {
-        let held = HELD.try_with(|cell| cell.replace(None)).ok().flatten();
         #[cfg(target_os = "linux")]
         barrier::forget_after_fork();
-        if let Some(mut held) = held {
-            for (state, engine) in &mut held.states {
-                engine.reset_after_fork(state);
-            }
-        }
-        debug_assert!(STREAMS.try_lock().is_ok());
+        let_go_of_each(&mut |engine| {
+            // SAFETY: locked before the fork, by this thread.
+            let mut state = unsafe { engine.locked_state() };
+            engine.reset_after_fork(&mut state);
+        });
     }
 }
 #[cfg(all(unix, not(outpace_portable)))]

@@ -10,7 +10,7 @@
 use crate::barrier;
 use crate::buffer::Buffer;
 use crate::drain::Patience;
-use crate::engine::{Engine, EngineRef, Mode, State};
+use crate::engine::{Engine, Mode, Role, State};
 use crate::locked::Locked;
 use crate::sys;
 use std::time::{Duration, Instant};
@@ -126,8 +126,12 @@ impl Engine {
             };
             // Now, because it takes 3 µs while the process has one thread, and 12 ms with two.
             barrier::prepare();
-            let name = format!("outpace-{}", self.role.name());
-            if sys::spawn(&name, move || run(engine)).is_err() {
+            let name = match self.role {
+                Role::Stdout => c"outpace-stdout",
+                Role::Stderr => c"outpace-stderr",
+                Role::Other => c"outpace-stream",
+            };
+            if sys::spawn(name, Box::new(move || run(&engine))).is_err() {
                 return false;
             }
             state.helper.alive = true;
@@ -177,8 +181,7 @@ impl Engine {
     }
 }
 
-fn run(engine: EngineRef) {
-    let engine = &*engine;
+fn run(engine: &Engine) {
     let mut state = engine.lock_state();
     // The stream's length when last looked at, and how often it has not grown since.
     let (mut seen, mut quiet) = (u64::MAX, 0);

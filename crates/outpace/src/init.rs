@@ -20,7 +20,7 @@
 //! say so where they can.
 
 use crate::drain::Patience;
-use crate::exit::standard_streams;
+use crate::registry::standard_streams;
 use crate::settings::report;
 use std::io;
 use std::sync::Once;
@@ -139,7 +139,7 @@ mod imp {
 
     use super::LAST_WORDS;
     use crate::drain::Patience;
-    use crate::exit::{all_streams, standard_streams};
+    use crate::registry::{for_each_stream, standard_streams};
     use crate::sys::{self, signal};
     use std::cell::UnsafeCell;
     use std::ffi::{c_int, c_void};
@@ -161,7 +161,7 @@ mod imp {
         let starting = STARTING.lock();
         if HELPER_OF.load(Ordering::Acquire) != signal::process() {
             BELL.prepare()?;
-            sys::spawn("outpace-signals", wait_for_a_signal)?;
+            sys::spawn(c"outpace-signals", Box::new(wait_for_a_signal))?;
             HELPER_OF.store(signal::process(), Ordering::Release);
         }
         for signal in ENDING {
@@ -192,9 +192,7 @@ mod imp {
             BELL.wait();
             let signal = CAME.load(Ordering::Acquire);
             if signal != 0 {
-                for engine in all_streams() {
-                    engine.drain_all(Patience::Stalled(LAST_WORDS));
-                }
+                for_each_stream(&mut |engine| engine.drain_all(Patience::Stalled(LAST_WORDS)));
                 signal::end_by(signal);
             }
         }

@@ -27,6 +27,7 @@
 #![allow(unsafe_code)]
 
 use crate::barrier;
+use crate::mutex::RawMutex;
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn};
 use crate::sys;
 use std::cell::Cell;
@@ -358,7 +359,7 @@ impl Lock {
 
 #[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
 mod futex {
-    use super::{AtomicU32, Ordering};
+    use super::AtomicU32;
     use crate::sys;
 
     /// Whether the bias is ever given.
@@ -367,7 +368,7 @@ mod futex {
     pub(super) use crate::sys::{task, task_exists};
 
     pub(super) fn wait_while(word: &AtomicU32, value: u32) {
-        sys::futex_wait(word, value);
+        sys::futex_wait(word, value, None);
     }
 
     #[cold]
@@ -375,64 +376,13 @@ mod futex {
     pub(super) fn wake(word: &AtomicU32) {
         sys::futex_wake_one(word);
     }
-
-    const FREE: u32 = 0;
-    const LOCKED: u32 = 1;
-    const CONTENDED: u32 = 2;
-
-    /// A mutex without a guard, of three states, as in Drepper's "Futexes are tricky".
-    pub(super) struct RawMutex(AtomicU32);
-
-    impl RawMutex {
-        pub(super) const fn new() -> Self {
-            RawMutex(AtomicU32::new(FREE))
-        }
-
-        pub(super) fn try_lock(&self) -> bool {
-            self.0
-                .compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
-        }
-
-        pub(super) fn lock(&self) {
-            if !self.try_lock() {
-                self.lock_contended();
-            }
-        }
-
-        #[cold]
-        fn lock_contended(&self) {
-            // A message takes some ten nanoseconds, so the holder is likely to be out very soon.
-            for _ in 0..100 {
-                if self.0.load(Ordering::Relaxed) == FREE && self.try_lock() {
-                    return;
-                }
-                std::hint::spin_loop();
-            }
-            while self.0.swap(CONTENDED, Ordering::Acquire) != FREE {
-                sys::futex_wait(&self.0, CONTENDED);
-            }
-        }
-
-        pub(super) fn unlock(&self) {
-            if self.0.swap(FREE, Ordering::Release) == CONTENDED {
-                sys::futex_wake_one(&self.0);
-            }
-        }
-
-        pub(super) fn reset_after_fork(&self, locked: bool) {
-            self.0
-                .store(if locked { LOCKED } else { FREE }, Ordering::Relaxed);
-        }
-    }
 }
 #[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
-use futex::{BIASED, RawMutex, task, task_exists, wait_while, wake};
+use futex::{BIASED, task, task_exists, wait_while, wake};
 
 #[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
 mod ordinary {
     use super::AtomicU32;
-    use crate::sync::{Condvar, Mutex, const_fn};
 
     /// The models check the bias, too.
     pub(super) const BIASED: bool = cfg!(loom);
@@ -451,45 +401,6 @@ mod ordinary {
     }
 
     pub(super) fn wake(_word: &AtomicU32) {}
-
-    /// A mutex without a guard.
-    pub(super) struct RawMutex {
-        locked: Mutex<bool>,
-        free: Condvar,
-    }
-
-    impl RawMutex {
-        const_fn! {
-            pub(super) fn new() -> Self {
-                RawMutex { locked: Mutex::new(false), free: Condvar::new() }
-            }
-        }
-
-        pub(super) fn try_lock(&self) -> bool {
-            !std::mem::replace(&mut *self.locked.lock().unwrap(), true)
-        }
-
-        pub(super) fn lock(&self) {
-            let mut locked = self.locked.lock().unwrap();
-            while *locked {
-                locked = self.free.wait(locked).unwrap();
-            }
-            *locked = true;
-        }
-
-        pub(super) fn unlock(&self) {
-            *self.locked.lock().unwrap() = false;
-            self.free.notify_one();
-        }
-
-        #[cfg(all(unix, not(any(loom, outpace_portable))))]
-        pub(super) fn reset_after_fork(&self, locked: bool) {
-            // Held for a few instructions only, and never across a fork by the forking thread.
-            if let Ok(mut word) = self.locked.try_lock() {
-                *word = locked;
-            }
-        }
-    }
 }
 #[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
-use ordinary::{BIASED, RawMutex, task, task_exists, wait_while, wake};
+use ordinary::{BIASED, task, task_exists, wait_while, wake};

@@ -4,13 +4,15 @@
 //! longer than deciding is put off until the lock is open again: waking somebody, which is a system call that
 //! may hand the processor over to who was woken, and giving memory back, which may be another.
 
+#![allow(unsafe_code)]
+
 use crate::buffer::Buffer;
 use crate::engine::{Engine, State};
+use crate::mutex::Condition;
 use crate::settings::report;
-use crate::sync::{Condvar, MutexGuard};
+use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Deref, DerefMut};
-use std::sync::TryLockError;
 use std::time::{Duration, Instant};
 
 /// What is to be done when the lock is open.
@@ -63,11 +65,6 @@ impl PutOff {
         nobody && self.garbage.is_empty() && self.reports.is_empty()
     }
 
-    #[inline]
-    fn take(&mut self) -> Option<PutOff> {
-        (!self.is_nothing()).then(|| mem::replace(self, PutOff::NOTHING))
-    }
-
     /// With the lock open.
     #[cold]
     fn make_up(self, engine: &Engine) {
@@ -77,51 +74,50 @@ impl PutOff {
 
     fn notify(&self, engine: &Engine) {
         if self.progress {
-            engine.progress.notify_all();
+            engine.progress.tell_all();
         }
         if self.helper {
-            engine.wake.notify_one();
+            engine.wake.tell_one();
         }
         if self.spiller {
-            engine.spilled.notify_one();
+            engine.spilled.tell_one();
         }
     }
 }
 
+/// The right to the state of the stream, which this thread has locked.
 pub(crate) struct Locked<'a> {
     engine: &'a Engine,
-    /// Taken while waiting, and by the drop.
-    state: Option<MutexGuard<'a, State>>,
+    not_send: PhantomData<*mut State>,
 }
 
 impl Deref for Locked<'_> {
     type Target = State;
 
-    #[inline]
+    #[inline(always)]
     fn deref(&self) -> &State {
-        self.state.as_ref().expect(LOCKED)
+        // SAFETY: locked by this thread, which has one of these.
+        unsafe { &*self.engine.state.value() }
     }
 }
 
 impl DerefMut for Locked<'_> {
-    #[inline]
+    #[inline(always)]
     fn deref_mut(&mut self) -> &mut State {
-        self.state.as_mut().expect(LOCKED)
+        // SAFETY: the same.
+        unsafe { &mut *self.engine.state.value() }
     }
 }
 
-const LOCKED: &str = "a state is taken out only to wait and to be unlocked";
-
 impl Drop for Locked<'_> {
-    #[inline]
+    #[inline(never)]
     fn drop(&mut self) {
-        let Some(mut state) = self.state.take() else {
-            return;
-        };
-        if let Some(put_off) = state.put_off.take() {
-            drop(state);
-            put_off.make_up(self.engine);
+        if self.put_off.is_nothing() {
+            return self.engine.state.unlock();
         }
+        let put_off = mem::replace(&mut self.put_off, PutOff::NOTHING);
+        self.engine.state.unlock();
+        put_off.make_up(self.engine);
     }
 }
 
@@ -136,41 +132,29 @@ impl<'a> Locked<'a> {
         engine.lock_state()
     }
 
-    /// Waits to be notified, or for so long; may return for no reason.
+    /// Waits for the condition, or for so long; may return for no reason.
+    #[inline(never)]
     pub(crate) fn wait_for(
         mut self,
-        notified: impl FnOnce(&Engine) -> &Condvar,
+        condition: fn(&Engine) -> &Condition,
         limit: Option<Duration>,
     ) -> Self {
-        let mut state = self.state.take().expect(LOCKED);
+        self.put_off.notify(self.engine);
         // The rest can wait for longer.
-        state.put_off.notify(self.engine);
-        (state.put_off.progress, state.put_off.helper) = (false, false);
-        state.put_off.spiller = false;
-        let condition = notified(self.engine);
-        let state = match limit {
-            None => condition
-                .wait(state)
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-            Some(limit) => {
-                condition
-                    .wait_timeout(state, limit)
-                    .unwrap_or_else(|poisoned| poisoned.into_inner())
-                    .0
-            }
-        };
-        self.state = Some(state);
+        (self.put_off.progress, self.put_off.helper) = (false, false);
+        self.put_off.spiller = false;
+        self.engine.state.wait(condition(self.engine), limit);
         self
     }
 }
 
 impl Engine {
     /// The state, for a moment.
+    #[inline(never)]
     pub(crate) fn lock_state(&self) -> Locked<'_> {
-        // No user code runs under this lock, so a panic inside it is a bug of ours; the state is then
-        // still the best there is to drain at exit.
-        let state = self.state.lock();
-        self.locked(state.unwrap_or_else(|poisoned| poisoned.into_inner()))
+        self.state.lock();
+        // SAFETY: just locked.
+        unsafe { self.locked_state() }
     }
 
     /// The same, for a thread for which nobody is to wait, after a system call that may have used up its share of
@@ -183,11 +167,8 @@ impl Engine {
 
     /// The state, if nobody has it locked.
     pub(crate) fn try_lock_state(&self) -> Option<Locked<'_>> {
-        match self.state.try_lock() {
-            Ok(state) => Some(self.locked(state)),
-            Err(TryLockError::Poisoned(poisoned)) => Some(self.locked(poisoned.into_inner())),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        // SAFETY: just locked.
+        self.state.try_lock().then(|| unsafe { self.locked_state() })
     }
 
     /// The state, if it can be had in that time.
@@ -202,10 +183,15 @@ impl Engine {
         }
     }
 
-    fn locked<'a>(&'a self, state: MutexGuard<'a, State>) -> Locked<'a> {
+    /// The state, for a thread that has it locked.
+    ///
+    /// # Safety
+    ///
+    /// It has, and has nothing else that stands for that.
+    pub(crate) unsafe fn locked_state(&self) -> Locked<'_> {
         Locked {
             engine: self,
-            state: Some(state),
+            not_send: PhantomData,
         }
     }
 }

@@ -9,7 +9,7 @@
 //! else sees it, and it is gone when the process is, however that ends.
 
 use crate::buffering::Overflow;
-use crate::engine::{Engine, EngineRef, Mode, Segment, State};
+use crate::engine::{Engine, Mode, Segment, State};
 use crate::locked::Locked;
 use crate::sys;
 use std::collections::VecDeque;
@@ -199,8 +199,7 @@ impl Engine {
         let Some(engine) = self.keep_alive() else {
             return;
         };
-        let name = format!("outpace-{}-spill", self.role.name());
-        match sys::spawn(&name, move || run(&engine)) {
+        match sys::spawn(c"outpace-spill", Box::new(move || run(&engine))) {
             Ok(()) => state.spill.alive = true,
             Err(error) => self.spill_failed(state, &error),
         }
@@ -265,7 +264,7 @@ impl Engine {
 }
 
 /// Puts incoming segments into the file.
-fn run(engine: &EngineRef) {
+fn run(engine: &Engine) {
     let mut batch: Vec<&[u8]> = Vec::with_capacity(BATCH);
     let mut quiet = 0;
     let mut state = engine.lock_state();

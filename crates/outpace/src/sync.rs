@@ -3,16 +3,15 @@
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{
-    Condvar, Mutex, MutexGuard,
+    Mutex, MutexGuard,
     atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 #[cfg(all(not(loom), any(outpace_portable, not(target_os = "linux"))))]
 pub(crate) use std::sync::atomic::fence;
 #[cfg(not(loom))]
-pub(crate) use std::sync::{
-    Condvar, Mutex, MutexGuard,
-    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
-};
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+#[cfg(all(not(loom), any(outpace_portable, not(target_os = "linux"))))]
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// `const fn` everywhere but under the model checker, whose types are made at run time.
 macro_rules! const_fn {

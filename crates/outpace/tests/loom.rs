@@ -24,6 +24,9 @@ mod flow;
 #[allow(dead_code)]
 #[path = "../src/lock.rs"]
 mod lock;
+#[allow(dead_code)]
+#[path = "../src/mutex.rs"]
+mod mutex;
 #[allow(unused_imports)]
 #[path = "../src/sync.rs"]
 mod sync;

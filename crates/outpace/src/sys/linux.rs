@@ -2,11 +2,14 @@
 #![allow(unsafe_code)]
 
 pub(crate) use super::unix::*;
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
+use std::ptr;
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 /// The number of bytes that fit into a pipe.
 pub(crate) fn pipe_capacity(fd: RawFd) -> Option<usize> {
@@ -19,30 +22,35 @@ pub(crate) fn is_null_device(status: &libc::stat) -> bool {
     status.st_rdev == libc::makedev(1, 3)
 }
 
-/// Sleeps while `word` is `value`, until woken; may wake for no reason.
-pub(crate) fn futex_wait(word: &AtomicU32, value: u32) {
-    // SAFETY: `word` is a live, aligned 32-bit word; without a timeout.
+/// Sleeps while `word` is `value`, until woken, or for so long; may wake for no reason.
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
+    let limit = limit.map(|limit| libc::timespec {
+        tv_sec: limit.as_secs().min(libc::time_t::MAX as u64) as libc::time_t,
+        tv_nsec: limit.subsec_nanos() as libc::c_long,
+    });
+    let limit: *const libc::timespec = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: `word` is a live, aligned 32-bit word; `limit` is null or lives until the end.
     unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            value,
-            std::ptr::null::<libc::timespec>(),
-        );
+        let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+        libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, limit);
     }
 }
 
 /// Wakes one thread that sleeps on `word`.
 pub(crate) fn futex_wake_one(word: &AtomicU32) {
+    futex_wake(word, 1);
+}
+
+/// Wakes all threads that sleep on `word`.
+pub(crate) fn futex_wake_all(word: &AtomicU32) {
+    futex_wake(word, libc::c_int::MAX);
+}
+
+fn futex_wake(word: &AtomicU32, threads: libc::c_int) {
     // SAFETY: only the address is used.
     unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-            1,
-        );
+        let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+        libc::syscall(libc::SYS_futex, word.as_ptr(), operation, threads);
     }
 }
 
@@ -75,6 +83,12 @@ pub(crate) fn register_membarrier() -> bool {
 pub(crate) fn is_single_threaded() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self/task").is_ok_and(|tasks| tasks.nlink() == 3)
+}
+
+/// Names the calling thread, for who looks at the process.
+pub(crate) fn name_thread(name: &CStr) {
+    // SAFETY: reads up to the end of the name, or 15 bytes of it.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
 }
 
 /// The calling thread's number in the system.

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::{Destination, Identity};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -78,9 +79,9 @@ pub(crate) fn is_closed_descriptor(_error: &io::Error) -> bool {
     false
 }
 
-pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
     std::thread::Builder::new()
-        .name(name.into())
+        .name(name.to_string_lossy().into_owned())
         .stack_size(128 << 10)
         .spawn(run)
         .map(drop)

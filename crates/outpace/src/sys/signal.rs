@@ -155,7 +155,7 @@ impl Bell {
     pub(crate) fn wait(&self) {
         use std::sync::atomic::Ordering;
         if self.0.swap(0, Ordering::Acquire) == 0 {
-            super::futex_wait(&self.0, 0);
+            super::futex_wait(&self.0, 0, None);
         }
     }
 }

@@ -2,9 +2,11 @@
 #![allow(unsafe_code)]
 
 use super::{Destination, Identity, poll_millis};
+use std::ffi::{CStr, c_void};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::ptr;
 use std::time::{Duration, Instant};
 
 /// A descriptor that is written to. Does not own it: whoever made it keeps it open.
@@ -103,22 +105,61 @@ pub(crate) fn is_closed_descriptor(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EBADF)
 }
 
+/// What a new thread is given.
+struct Start {
+    name: &'static CStr,
+    run: Box<dyn FnOnce() + Send>,
+}
+
 /// Starts a helper thread that receives no signals, so that the program's own threads get them.
-pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+///
+/// Not one of std's, which would bring along names of any length, results, panics that are passed on, and a
+/// handle for whoever waits: a third of what this library adds to a small program.
+pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    /// What the threads need is little, but the system may want more for itself.
+    const STACK: usize = 128 << 10;
+
+    extern "C" fn main(start: *mut c_void) -> *mut c_void {
+        // SAFETY: `spawn` has given this to this thread alone.
+        let Start { name, run } = *unsafe { Box::from_raw(start.cast::<Start>()) };
+        super::name_thread(name);
+        run();
+        ptr::null_mut()
+    }
+
+    let start = Box::into_raw(Box::new(Start { name, run }));
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: `sigfillset` initialises `all`, `pthread_sigmask` reads it and initialises `before`.
-    unsafe {
+    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
+    // SAFETY: each call initialises what the next ones read. What has been started owns `start`, and else it
+    // is taken back.
+    let error = unsafe {
         libc::sigfillset(all.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        libc::pthread_attr_init(attributes.as_mut_ptr());
+        let attributes = attributes.as_mut_ptr();
+        libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_attr_setstacksize(attributes, STACK);
+        let mut create = |attributes| {
+            libc::pthread_create(thread.as_mut_ptr(), attributes, main, start.cast())
+        };
+        let mut error = create(attributes);
+        if error == libc::EINVAL {
+            // That is too small a stack for the thread-local variables of this program.
+            libc::pthread_attr_setstacksize(attributes, 64 * STACK);
+            error = create(attributes);
+        }
+        libc::pthread_attr_destroy(attributes);
+        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
+        error
+    };
+    if error == 0 {
+        return Ok(());
     }
-    let thread = std::thread::Builder::new()
-        .name(name.into())
-        .stack_size(128 << 10)
-        .spawn(run);
-    // SAFETY: `before` was initialised above.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
-    thread.map(drop)
+    // SAFETY: there is no thread that has it.
+    drop(unsafe { Box::from_raw(start) });
+    Err(io::Error::from_raw_os_error(error))
 }
 
 /// Calls `prepare` before a `fork(2)` of this process, and `parent` and `child` after it.
@@ -146,6 +187,9 @@ mod other {
 
     /// The space stays taken until the file is gone.
     pub(crate) fn forget_range(_file: &std::fs::File, _at: u64, _length: u64) {}
+
+    /// How a thread is named differs from system to system.
+    pub(crate) fn name_thread(_name: &std::ffi::CStr) {}
 
     /// The capacity of a pipe cannot be asked.
     pub(crate) fn pipe_capacity(_fd: std::os::fd::RawFd) -> Option<usize> {

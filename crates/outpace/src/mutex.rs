@@ -1,0 +1,264 @@
+//! Mutual exclusion of a few instructions, and waiting for what others do meanwhile.
+//!
+//! std's have guards of three words and remember panics; these fit into a word and forget nothing, because the
+//! state they protect is one that a panic leaves as good as any. On Linux both are futexes, elsewhere they are
+//! made of std's.
+#![allow(unsafe_code)]
+
+#[cfg(not(loom))]
+use std::cell::UnsafeCell;
+#[cfg(not(loom))]
+use std::panic::RefUnwindSafe;
+
+pub(crate) use imp::RawMutex;
+#[cfg(not(loom))]
+pub(crate) use imp::Condition;
+
+/// A value, and the mutex that whoever touches it has locked.
+#[cfg(not(loom))]
+pub(crate) struct Mutex<T> {
+    raw: RawMutex,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: whoever has locked it has the value to himself.
+#[cfg(not(loom))]
+unsafe impl<T: Send> Sync for Mutex<T> {}
+#[cfg(not(loom))]
+impl<T> RefUnwindSafe for Mutex<T> {}
+
+#[cfg(not(loom))]
+impl<T> Mutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Mutex {
+            raw: RawMutex::new(),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    pub(crate) fn lock(&self) {
+        self.raw.lock();
+    }
+
+    pub(crate) fn try_lock(&self) -> bool {
+        self.raw.try_lock()
+    }
+
+    /// By whoever has locked it.
+    pub(crate) fn unlock(&self) {
+        self.raw.unlock();
+    }
+
+    /// The value. Use of it demands that the mutex is locked.
+    #[inline(always)]
+    pub(crate) fn value(&self) -> *mut T {
+        self.value.get()
+    }
+
+    /// Waits, unlocked, until the condition is told, or for so long; may return for no reason.
+    pub(crate) fn wait(&self, condition: &Condition, limit: Option<std::time::Duration>) {
+        condition.wait(&self.raw, limit);
+    }
+}
+
+#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
+mod imp {
+    use crate::sys;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+
+    const FREE: u32 = 0;
+    const LOCKED: u32 = 1;
+    const CONTENDED: u32 = 2;
+
+    /// A mutex without a guard, of three states, as in Drepper's "Futexes are tricky".
+    pub(crate) struct RawMutex(AtomicU32);
+
+    impl RawMutex {
+        pub(crate) const fn new() -> Self {
+            RawMutex(AtomicU32::new(FREE))
+        }
+
+        #[inline]
+        pub(crate) fn try_lock(&self) -> bool {
+            self.0
+                .compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+        }
+
+        #[inline]
+        pub(crate) fn lock(&self) {
+            if !self.try_lock() {
+                self.lock_contended();
+            }
+        }
+
+        #[cold]
+        fn lock_contended(&self) {
+            // It is held for some ten nanoseconds mostly, so the holder is likely to be out very soon.
+            for _ in 0..100 {
+                if self.0.load(Ordering::Relaxed) == FREE && self.try_lock() {
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+            while self.0.swap(CONTENDED, Ordering::Acquire) != FREE {
+                sys::futex_wait(&self.0, CONTENDED, None);
+            }
+        }
+
+        #[inline]
+        pub(crate) fn unlock(&self) {
+            if self.0.swap(FREE, Ordering::Release) == CONTENDED {
+                sys::futex_wake_one(&self.0);
+            }
+        }
+
+        pub(crate) fn reset_after_fork(&self, locked: bool) {
+            self.0
+                .store(if locked { LOCKED } else { FREE }, Ordering::Relaxed);
+        }
+    }
+
+    /// Something that threads wait for: how often it has been told.
+    pub(crate) struct Condition(AtomicU32);
+
+    impl Condition {
+        pub(crate) const fn new() -> Self {
+            Condition(AtomicU32::new(0))
+        }
+
+        pub(super) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
+            // Whoever tells it after this has changed the number, and the wait ends at once.
+            let told = self.0.load(Ordering::Relaxed);
+            mutex.unlock();
+            sys::futex_wait(&self.0, told, limit);
+            mutex.lock();
+        }
+
+        /// Wakes one thread that waits.
+        pub(crate) fn tell_one(&self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            sys::futex_wake_one(&self.0);
+        }
+
+        /// Wakes all threads that wait.
+        pub(crate) fn tell_all(&self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            sys::futex_wake_all(&self.0);
+        }
+    }
+}
+
+#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
+mod imp {
+    #[cfg(not(loom))]
+    use crate::sync::Condvar;
+    use crate::sync::{Mutex, MutexGuard, const_fn};
+    use std::cell::UnsafeCell;
+    use std::mem::transmute;
+    use std::sync::{PoisonError, TryLockError};
+    #[cfg(not(loom))]
+    use std::time::Duration;
+
+    type Guard = MutexGuard<'static, ()>;
+
+    /// A mutex whose guard is kept in it.
+    pub(crate) struct RawMutex {
+        mutex: UnsafeCell<Mutex<()>>,
+        /// The guard of the thread that has locked it.
+        guard: UnsafeCell<Option<Guard>>,
+    }
+
+    // SAFETY: the guard is touched only by the thread that has locked the mutex; the mutex is replaced only
+    // in a process that has no other thread.
+    unsafe impl Sync for RawMutex {}
+    // SAFETY: nobody has a mutex locked that is moved.
+    unsafe impl Send for RawMutex {}
+
+    impl RawMutex {
+        const_fn! {
+            pub(crate) fn new() -> Self {
+                RawMutex { mutex: UnsafeCell::new(Mutex::new(())), guard: UnsafeCell::new(None) }
+            }
+        }
+
+        fn mutex(&self) -> &Mutex<()> {
+            // SAFETY: shared by all.
+            unsafe { &*self.mutex.get() }
+        }
+
+        fn keep(&self, guard: MutexGuard<'_, ()>) {
+            // SAFETY: the mutex is locked by this thread. The guard does not outlive it: whoever locks it
+            // unlocks it.
+            unsafe { *self.guard.get() = Some(transmute::<MutexGuard<'_, ()>, Guard>(guard)) };
+        }
+
+        fn take(&self) -> Option<Guard> {
+            // SAFETY: the mutex is locked by this thread.
+            unsafe { (*self.guard.get()).take() }
+        }
+
+        pub(crate) fn try_lock(&self) -> bool {
+            match self.mutex().try_lock() {
+                Ok(guard) => self.keep(guard),
+                Err(TryLockError::Poisoned(poisoned)) => self.keep(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => return false,
+            }
+            true
+        }
+
+        pub(crate) fn lock(&self) {
+            let guard = self.mutex().lock();
+            self.keep(guard.unwrap_or_else(PoisonError::into_inner));
+        }
+
+        pub(crate) fn unlock(&self) {
+            drop(self.take());
+        }
+
+        #[cfg(all(unix, not(any(loom, outpace_portable))))]
+        pub(crate) fn reset_after_fork(&self, locked: bool) {
+            // SAFETY: there is no other thread. What the old one held in the parent is leaked.
+            unsafe {
+                std::mem::forget(self.take());
+                self.mutex.get().write(Mutex::new(()));
+            }
+            if locked {
+                self.lock();
+            }
+        }
+    }
+
+    /// Something that threads wait for.
+    #[cfg(not(loom))]
+    pub(crate) struct Condition(Condvar);
+
+    #[cfg(not(loom))]
+    impl Condition {
+        pub(crate) const fn new() -> Self {
+            Condition(Condvar::new())
+        }
+
+        pub(super) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
+            let guard = mutex.take().expect("the mutex is locked");
+            mutex.keep(match limit {
+                None => self.0.wait(guard).unwrap_or_else(PoisonError::into_inner),
+                Some(limit) => {
+                    let waited = self.0.wait_timeout(guard, limit);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            });
+        }
+
+        /// Wakes one thread that waits.
+        pub(crate) fn tell_one(&self) {
+            self.0.notify_one();
+        }
+
+        /// Wakes all threads that wait.
+        pub(crate) fn tell_all(&self) {
+            self.0.notify_all();
+        }
+    }
+}
