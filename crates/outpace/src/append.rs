@@ -132,15 +132,16 @@ impl Engine {
                     && self.pending(&state) > 0
                 {
                     self.queue_tail(&mut state);
-                    self.spill_incoming(&mut state);
+                    self.spill(&mut state);
                     state = self.make_progress(state);
                 }
             }
             self.queue_tail(&mut state);
             let start = self.accepted(&state);
-            if state.drops() && self.pending(&state) + bytes.len() > state.capacity {
+            let full = state.drops() && self.pending(&state) + bytes.len() > state.capacity;
+            if full && let Some(relief) = state.relief {
                 state.counts.messages -= 1;
-                state.drop_newest(bytes.len());
+                relief.refuse(&mut state, bytes.len());
             } else {
                 state.queue(bytes);
                 state.tail_start += bytes.len() as u64;
@@ -323,7 +324,7 @@ impl Engine {
         state.tail.whole = true;
         self.flow.set_published(Published::START);
         if state.mode == Mode::Background {
-            self.spill_incoming(state);
+            self.spill(state);
             if self.is_filling(state) {
                 self.wake_helper(state);
             }

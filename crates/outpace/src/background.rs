@@ -13,7 +13,7 @@
 
 use crate::buffering::Overflow;
 use crate::drain::Patience;
-use crate::engine::{Engine, Mode, Segment, State};
+use crate::engine::{Engine, Mode, State};
 use crate::locked::Locked;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
@@ -40,7 +40,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    fn add(&mut self, other: Gap) {
+    pub(crate) fn add(&mut self, other: Gap) {
         self.messages += other.messages;
         self.bytes += other.bytes;
     }
@@ -77,7 +77,7 @@ impl GapMarker {
     }
 
     /// The line for a gap, with its newline; empty for `Off`.
-    fn line(&self, gap: Gap) -> String {
+    pub(crate) fn line(&self, gap: Gap) -> String {
         let mut line = match self {
             GapMarker::Off => return String::new(),
             GapMarker::Text(text) => text.clone(),
@@ -173,7 +173,7 @@ impl State {
 
     /// Whether callers are not to wait for the one that drains, whatever happens.
     pub(crate) fn never_waits(&self) -> bool {
-        self.mode == Mode::Background && self.overflow != Overflow::Block
+        self.mode == Mode::Background && !matches!(self.overflow, Overflow::Block)
     }
 
     /// Whether the next that a drain comes to is a gap, or the text that marks it.
@@ -195,47 +195,6 @@ impl State {
     pub(crate) fn forget_gap(&mut self) {
         if self.closed.front().is_some_and(|front| front.gap.is_some()) {
             self.closed.pop_front();
-        }
-    }
-
-    /// Counts a message as missing behind the closed segments.
-    pub(crate) fn drop_newest(&mut self, bytes: usize) {
-        let gap = Gap {
-            messages: 1,
-            bytes: bytes as u64,
-        };
-        self.counts.dropped.add(gap);
-        self.counts.refused += 1;
-        let last = self.last_queue();
-        match last.back_mut().and_then(|last| last.gap.as_mut()) {
-            Some(last) => last.add(gap),
-            None => last.push_back(Segment::gap(gap)),
-        }
-    }
-
-    /// Drops the segment at `index`, which is closed, owned and whole.
-    fn drop_segment(&mut self, index: usize) {
-        let segment = self.closed.remove(index).expect("the index is valid");
-        let bytes = segment.end - segment.drained;
-        let gap = Gap {
-            messages: segment.messages,
-            bytes: bytes as u64,
-        };
-        self.tail_start -= bytes as u64;
-        self.counts.dropped.add(gap);
-        self.keep_spare(segment.buffer);
-        // Neighbouring gaps become one.
-        let mut joined = gap;
-        if let Some(after) = self.closed.get(index).and_then(|next| next.gap) {
-            joined.add(after);
-            self.closed.remove(index);
-        }
-        match index
-            .checked_sub(1)
-            .and_then(|before| self.closed[before].gap.as_mut())
-        {
-            Some(before) => before.add(joined),
-            None => self.closed.insert(index, Segment::gap(joined)),
         }
     }
 }
@@ -261,79 +220,38 @@ impl Engine {
             if !over || (pending == 0 && !state.drops()) {
                 return (state, true);
             }
-            match state.overflow {
-                Overflow::DropNewest => {
-                    self.close_tail(&mut state);
-                    state.drop_newest(bytes);
-                    return (state, false);
+            if let Some(relief) = state.relief {
+                let (relieved, admitted) = relief.relieve(self, state, bytes);
+                state = relieved;
+                if let Some(admitted) = admitted {
+                    return (state, admitted);
                 }
-                Overflow::DropOldest => {
-                    let fits = bytes <= state.capacity && self.drop_oldest(&mut state, bytes);
-                    if !fits {
-                        self.close_tail(&mut state);
-                        state.drop_newest(bytes);
-                    }
-                    return (state, fits);
-                }
-                Overflow::Spill { .. } => {
-                    self.close_tail(&mut state);
-                    self.spill_incoming(&mut state);
-                    state = self.wait_for_progress(state);
-                }
-                Overflow::Block => state = self.wait_for_progress(state),
             }
+            state = self.wait_for_progress(state);
         }
     }
 
-    /// Drops the oldest messages until `bytes` bytes fit; returns whether they do.
-    fn drop_oldest(&self, state: &mut State, bytes: usize) -> bool {
-        while self.pending(state) + bytes > state.capacity {
-            let in_flight = state.drainer != 0;
-            let droppable = |(index, segment): (usize, &Segment)| {
-                segment.gap.is_none()
-                    && segment.whole
-                    && segment.drained == 0
-                    && segment.end > 0
-                    && !(in_flight && index == 0)
-            };
-            match state.closed.iter().enumerate().position(droppable) {
-                Some(index) => state.drop_segment(index),
-                None if self.flow.published().offset() > state.tail.drained => {
-                    self.close_tail(state);
-                }
-                None => return false,
-            }
+    /// Gives the gap at the front of the queue, if there is one, its text.
+    pub(crate) fn mark_gap<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        match state.relief {
+            Some(relief) => relief.mark_gap(self, state),
+            None => state,
         }
-        true
     }
 
-    /// Gives the gap at the front of the queue, if there is one, its text, which is nobody's message and
-    /// not part of the stream's length. Made without the state, because the user's function may take
-    /// its time.
-    pub(crate) fn mark_gap<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
-        while let Some(gap) = state.closed.front().and_then(|front| front.gap) {
-            state.closed.pop_front();
-            state.marking = true;
-            let marker = state.gap_marker.clone();
-            let line_begun = !state.at_line_start;
-            drop(state);
-            let mut line = marker.line(gap);
-            if line_begun && !line.is_empty() {
-                line.insert(0, '\n');
-            }
-            let text = (!line.is_empty()).then(|| Segment {
-                marker: true,
-                whole: false,
-                ..Segment::of(line.as_bytes())
-            });
-            state = self.lock_state();
-            state.marking = false;
-            if let Some(text) = text {
-                state.closed.push_front(text);
-            }
-            state.pop_drained();
+    /// Brings what follows the closed segments back into memory: from the file, or from what waits for it.
+    pub(crate) fn back_from_file<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        match state.relief {
+            Some(relief) => relief.read_back(self, state),
+            None => state,
         }
-        state
+    }
+
+    /// Sees to it that what waits is put into the file.
+    pub(crate) fn spill(&self, state: &mut State) {
+        if let Some(relief) = state.relief {
+            relief.spill(self, state);
+        }
     }
 
     /// Waits, in the background mode, until the helper has made progress.

@@ -113,10 +113,12 @@ impl Buffering {
     }
 
     /// The default of standard output.
-    pub(crate) fn for_destination(destination: Destination) -> Self {
+    pub(crate) fn for_destination(destination: Destination) -> &'static Self {
+        static PROMPT: Buffering = Buffering::prompt();
+        static BLOCK: Buffering = Buffering::block();
         match destination {
-            Destination::Terminal | Destination::Pipe(_) | Destination::Socket => Self::prompt(),
-            Destination::File | Destination::Null => Self::block(),
+            Destination::Terminal | Destination::Pipe(_) | Destination::Socket => &PROMPT,
+            Destination::File | Destination::Null => &BLOCK,
         }
     }
 

@@ -124,7 +124,7 @@ impl Engine {
                 break;
             }
             if state.closed_is_followed_by_file() {
-                state = self.read_back(state);
+                state = self.back_from_file(state);
                 continue;
             }
             let front = self.front(&state, until);
@@ -207,7 +207,7 @@ impl Engine {
         loop {
             state = self.mark_gap(state);
             if state.closed_is_followed_by_file() && state.failure.is_none() {
-                state = self.read_back(state);
+                state = self.back_from_file(state);
                 continue;
             }
             let all = self.accepted(&state);
@@ -408,7 +408,9 @@ impl Engine {
         // Nobody is writing from the memory: a failed stream has no drain but the one that failed.
         debug_assert!(state.failure.is_some());
         state.closed.clear();
-        state.clear_spill();
+        if let Some(relief) = state.relief {
+            relief.clear(state);
+        }
         state.tail.drained = self.flow.published().offset();
         state.drained = self.accepted(state);
     }

@@ -22,6 +22,7 @@ use crate::flusher::Helper;
 use crate::lock::{Lock, thread_id};
 use crate::locked::PutOff;
 use crate::registry::register;
+use crate::relief::{RELIEF, Relief};
 use crate::spill::Spill;
 use crate::mutex::{Condition, Mutex};
 use crate::sys::{Destination, Identity, Output};
@@ -108,6 +109,8 @@ pub(crate) struct State {
     pub(crate) capacity: usize,
     /// What happens when a background queue is full.
     pub(crate) overflow: Overflow,
+    /// What does it, other than waiting; nothing until a buffering is chosen in code.
+    pub(crate) relief: Option<&'static dyn Relief>,
     pub(crate) gap_marker: GapMarker,
     /// How long the exit drain waits without progress where messages may be dropped.
     pub(crate) exit_timeout: Duration,
@@ -242,6 +245,7 @@ impl Engine {
                 mode: Mode::Unbuffered,
                 capacity: 0,
                 overflow: Overflow::Block,
+                relief: None,
                 gap_marker: GapMarker::Standard,
                 exit_timeout: EXIT_TIMEOUT,
                 closed: VecDeque::new(),
@@ -287,6 +291,7 @@ impl Engine {
             }),
             ..Engine::new(Role::Other, output, Some(buffering))
         });
+        engine.lock_state().relief = Some(RELIEF);
         exit::install();
         register(&engine);
         engine
@@ -398,7 +403,9 @@ impl Engine {
     pub(crate) fn reset_after_fork(&self, state: &mut State) {
         let at = self.flow.published();
         state.closed.clear();
-        state.spill.forget_after_fork();
+        if let Some(relief) = state.relief {
+            relief.forget_after_fork(state);
+        }
         state.tail.drained = at.offset();
         state.looked = at.offset();
         state.drained = self.accepted(state);

@@ -2,7 +2,6 @@
 //! nobody reads any more.
 #![allow(unsafe_code)]
 
-use crate::background::Size;
 use crate::drain::{Failure, Patience};
 use crate::engine::{Engine, Role};
 use crate::init::LAST_WORDS;
@@ -72,11 +71,8 @@ impl Engine {
             state = self.drain(state, all, patience);
         }
         let lost = self.accepted(&state) - state.drained;
-        if lost > 0 && state.drops() {
-            let (name, lost) = (self.role.name(), Size(lost));
-            state.put_off.report(format!(
-                "{name}: {lost} were not written: the reader stands still"
-            ));
+        if let (true, Some(relief)) = (lost > 0 && state.drops(), state.relief) {
+            relief.report_lost(self, &mut state, lost);
         }
         let Some(failure) = state.failure.as_mut().filter(|failure| !failure.told) else {
             return End::Well;

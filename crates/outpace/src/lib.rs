@@ -134,6 +134,7 @@ mod mutex;
 mod policy;
 pub mod raw;
 mod registry;
+mod relief;
 mod settings;
 mod spill;
 mod stream;

@@ -6,6 +6,7 @@ use crate::drain::Patience;
 use crate::engine::{Engine, Mode, Role, State};
 use crate::lock::{Entry, thread_id};
 use crate::locked::Locked;
+use crate::relief::RELIEF;
 use crate::settings;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,10 @@ const EARLY_MESSAGES: u64 = 12;
 
 /// A longer delay counts as this, so that a deadline always exists.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The default of standard error.
+static UNBUFFERED: Buffering = Buffering::Unbuffered;
+
 impl Engine {
     /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.
     pub(crate) fn settle<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
@@ -22,28 +27,28 @@ impl Engine {
             return state;
         }
         state.stale = false;
-        let (destination, _) = self.destination(&mut state);
-        let buffering = self.buffering_in_force(&mut state);
-        let by_destination = |capacity| match capacity {
-            Buffering::BY_DESTINATION => capacity_for(destination),
+        let by_destination = capacity_for(self.destination(&mut state).0);
+        let sized = |capacity| match capacity {
+            Buffering::BY_DESTINATION => by_destination,
             capacity => capacity,
         };
-        (state.mode, state.capacity) = match buffering {
-            Buffering::Unbuffered => (Mode::Unbuffered, capacity_for(destination)),
-            Buffering::Line => (Mode::Line, capacity_for(destination)),
-            Buffering::Block { capacity } => (Mode::Block, by_destination(capacity)),
+        let (mode, capacity) = match *self.buffering_in_force(&mut state) {
+            Buffering::Unbuffered => (Mode::Unbuffered, by_destination),
+            Buffering::Line => (Mode::Line, by_destination),
+            Buffering::Block { capacity } => (Mode::Block, sized(capacity)),
             Buffering::Prompt {
                 capacity,
                 max_delay,
             } => {
                 let max_delay = max_delay.min(LONGEST_DELAY);
-                (Mode::Prompt { max_delay }, by_destination(capacity))
+                (Mode::Prompt { max_delay }, sized(capacity))
             }
-            Buffering::Background { capacity, overflow } => {
-                state.overflow = overflow;
-                (Mode::Background, capacity)
-            }
+            Buffering::Background { capacity, .. } => (Mode::Background, capacity),
         };
+        (state.mode, state.capacity) = (mode, capacity);
+        if let (Mode::Background, Some(relief)) = (mode, state.relief) {
+            relief.adopt(self, &mut state);
+        }
         let all = self.accepted(&state);
         if state.helper.active {
             // What it promised it keeps, and about the rest it decides by the new policy.
@@ -63,47 +68,33 @@ impl Engine {
         state
     }
 
-    fn buffering_in_force(&self, state: &mut State) -> Buffering {
+    pub(crate) fn buffering_in_force<'s>(&self, state: &'s mut State) -> &'s Buffering {
+        let destination = self.destination(state).0;
         if let Some(chosen) = &state.chosen {
-            return chosen.clone();
+            return chosen;
         }
         let put_off = &mut state.put_off;
         let environment = state
             .environment
             .get_or_insert_with(|| settings::from_environment(self.role, put_off));
-        if let Some(buffering) = environment.as_ref().or(state.preferred.as_ref()) {
-            return buffering.clone();
-        }
-        match self.role {
-            Role::Stderr => Buffering::Unbuffered,
-            _ => Buffering::for_destination(self.destination(state).0),
-        }
+        let default = || match self.role {
+            Role::Stderr => &UNBUFFERED,
+            _ => Buffering::for_destination(destination),
+        };
+        let asked_for = environment.as_ref().or(state.preferred.as_ref());
+        asked_for.unwrap_or_else(default)
     }
 
     pub(crate) fn buffering(&self) -> Buffering {
         let mut state = self.lock_state();
-        let buffering = self.buffering_in_force(&mut state);
-        let capacity = capacity_for(self.destination(&mut state).0);
-        let sized = |asked| {
-            if asked == Buffering::BY_DESTINATION {
-                capacity
-            } else {
-                asked
-            }
-        };
-        match buffering {
-            Buffering::Block { capacity } => Buffering::Block {
-                capacity: sized(capacity),
-            },
-            Buffering::Prompt {
-                capacity,
-                max_delay,
-            } => Buffering::Prompt {
-                capacity: sized(capacity),
-                max_delay,
-            },
-            other => other,
+        let by_destination = capacity_for(self.destination(&mut state).0);
+        let mut buffering = self.buffering_in_force(&mut state).clone();
+        if let Buffering::Block { capacity } | Buffering::Prompt { capacity, .. } = &mut buffering
+            && *capacity == Buffering::BY_DESTINATION
+        {
+            *capacity = by_destination;
         }
+        buffering
     }
 
     /// Decides what happens to the messages that were just published. Called by the guard's holder.
@@ -212,6 +203,7 @@ impl Engine {
     pub(crate) fn set_buffering(&self, buffering: Buffering, chosen: bool) {
         assert_valid(&buffering);
         let mut state = self.lock_state();
+        state.relief = Some(RELIEF);
         *(if chosen {
             &mut state.chosen
         } else {
