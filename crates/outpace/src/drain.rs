@@ -38,35 +38,17 @@ const POLLED_WRITE: usize = 4096;
 const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
 
 /// Why a stream has failed.
-#[derive(Debug)]
 pub(crate) struct Failure {
-    error: io::Error,
+    pub(crate) error: sys::Error,
     on_broken_pipe: OnBrokenPipe,
     /// Whether a caller has been given the error.
     pub(crate) told: bool,
 }
 
-/// Whether the write is to be tried again.
-#[cfg(all(unix, not(outpace_portable)))]
-fn is_temporary(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
-    )
-}
-
 impl Failure {
-    /// Another copy of the error.
-    pub(crate) fn error(&self) -> io::Error {
-        match self.error.raw_os_error() {
-            Some(code) => io::Error::from_raw_os_error(code),
-            None => io::Error::new(self.error.kind(), self.error.to_string()),
-        }
-    }
-
     /// Whether the reader has gone and the process is to end because of it.
     pub(crate) fn ends_process(&self) -> bool {
-        self.error.kind() == io::ErrorKind::BrokenPipe && self.on_broken_pipe == OnBrokenPipe::End
+        self.error.is_broken_pipe() && self.on_broken_pipe == OnBrokenPipe::End
     }
 }
 
@@ -75,7 +57,7 @@ impl State {
     pub(crate) fn tell_failure(&mut self) -> Option<io::Error> {
         let failure = self.failure.as_mut()?;
         failure.told = true;
-        Some(failure.error())
+        Some(failure.error.into())
     }
 
     /// A drain has made progress, or ended.
@@ -191,7 +173,7 @@ impl Engine {
                     state.advance(written, |_, buffer| std::mem::forget(buffer));
                     moved = Instant::now();
                 }
-                Err(error) if is_temporary(&error) => std::thread::sleep(PAUSE),
+                Err(error) if error.is_interruption() || error.would_block() => std::thread::sleep(PAUSE),
                 Err(_) => return,
             }
         }
@@ -331,7 +313,7 @@ impl Engine {
         first: &[u8],
         second: &[u8],
         patience: Patience,
-    ) -> Option<(Locked<'a>, io::Result<usize>)> {
+    ) -> Option<(Locked<'a>, Result<usize, sys::Error>)> {
         let is_waited_for = !state.never_waits();
         drop(state);
         let result = self.write_once(first, second, patience)?;
@@ -349,7 +331,7 @@ impl Engine {
         first: &[u8],
         second: &[u8],
         patience: Patience,
-    ) -> Option<io::Result<usize>> {
+    ) -> Option<Result<usize, sys::Error>> {
         let limit = match patience {
             Patience::Forever => None,
             Patience::None => Some(Duration::ZERO),
@@ -368,15 +350,15 @@ impl Engine {
                 None => self.output.write_both(first, second),
             };
             match result {
-                Ok(0) => return Some(Err(io::ErrorKind::WriteZero.into())),
+                Ok(0) => return Some(Err(sys::Error::WROTE_NOTHING)),
                 Ok(written) => return Some(Ok(written)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(error) if error.is_interruption() => {}
+                Err(error) if error.would_block() => {
                     if !self.output.wait_writable(limit) {
                         return None;
                     }
                 }
-                Err(error) if self.swallows(&error) => {
+                Err(error) if self.swallows(error) => {
                     return Some(Ok(first.len() + second.len()));
                 }
                 Err(error) => return Some(Err(error)),
@@ -385,15 +367,15 @@ impl Engine {
     }
 
     /// Whether what cannot be written is to be taken as written.
-    fn swallows(&self, error: &io::Error) -> bool {
-        if error.kind() == io::ErrorKind::BrokenPipe {
+    fn swallows(&self, error: sys::Error) -> bool {
+        if error.is_broken_pipe() {
             return self.lock_state().on_broken_pipe == OnBrokenPipe::Ignore;
         }
-        self.role != Role::Other && sys::is_closed_descriptor(error)
+        self.role != Role::Other && error.is_closed_descriptor()
     }
 
     /// Nothing is written after an error; what is pending is given up.
-    pub(crate) fn fail(&self, state: &mut State, error: io::Error) {
+    pub(crate) fn fail(&self, state: &mut State, error: sys::Error) {
         state.failure = Some(Failure {
             error,
             on_broken_pipe: state.on_broken_pipe,

@@ -2,12 +2,13 @@
 //! nobody reads any more.
 #![allow(unsafe_code)]
 
-use crate::drain::{Failure, Patience};
+use crate::drain::Patience;
 use crate::engine::{Engine, Role};
 use crate::init::LAST_WORDS;
 use crate::registry::for_each_stream;
 use crate::settings::report;
 use crate::sys;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -81,18 +82,14 @@ impl Engine {
         if failure.ends_process() {
             return End::Broken;
         }
-        if self.role == Role::Other && is_broken_pipe(failure) {
+        if self.role == Role::Other && failure.error.is_broken_pipe() {
             return End::Well;
         }
-        let error = failure.error();
+        let error = io::Error::from(failure.error);
         drop(state);
         report(&format!("{}: {error}", self.role.name()));
         End::Failed
     }
-}
-
-fn is_broken_pipe(failure: &Failure) -> bool {
-    failure.error().kind() == std::io::ErrorKind::BrokenPipe
 }
 
 /// Ends the process as SIGPIPE would, after what other streams have pending.

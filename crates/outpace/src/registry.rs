@@ -3,6 +3,10 @@
 //! The standard ones are always there. What there is to do about others is reached by pointers to functions,
 //! which [`register`] sets: a program that makes no stream of its own has none of that code.
 #![allow(unsafe_code)]
+#![cfg_attr(
+    any(not(unix), outpace_portable),
+    expect(dead_code, reason = "there is no fork")
+)]
 
 use crate::engine::Engine;
 use crate::mutex::Mutex;
@@ -92,7 +96,6 @@ static OTHERS_HELD: AtomicBool = AtomicBool::new(false);
 
 /// Calls back with each stream of the process, to have it locked. There come and go none until
 /// [`let_go_of_each`].
-#[cfg(all(unix, not(outpace_portable)))]
 pub(crate) fn hold_each(lock: &mut dyn FnMut(&Engine)) {
     standard_streams().into_iter().for_each(&mut *lock);
     let others = OTHERS.get();
@@ -103,7 +106,6 @@ pub(crate) fn hold_each(lock: &mut dyn FnMut(&Engine)) {
 }
 
 /// Calls back with each of the same streams, to have it unlocked.
-#[cfg(all(unix, not(outpace_portable)))]
 pub(crate) fn let_go_of_each(unlock: &mut dyn FnMut(&Engine)) {
     if OTHERS_HELD.load(Ordering::Relaxed)
         && let Some(others) = OTHERS.get()

@@ -249,7 +249,7 @@ impl Engine {
         let mut state = self.lock_state_politely();
         if let Err(error) = result {
             // The bytes are lost, and the stream with them: what arrived stays a prefix.
-            self.fail(&mut state, error);
+            self.fail(&mut state, error.into());
             return state;
         }
         state.spill.from += length;

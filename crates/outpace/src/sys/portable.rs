@@ -30,7 +30,7 @@ impl Output {
         Ok(Output::File(File::from(handle.try_clone_to_owned()?)))
     }
 
-    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {
         match self {
             Output::Stdout => {
                 // std's handle buffers lines: all of the bytes have to leave it, or none.
@@ -39,12 +39,12 @@ impl Output {
                 stdout.flush()?;
                 Ok(bytes.len())
             }
-            Output::Stderr => io::stderr().write(bytes),
-            Output::File(file) => (&*file).write(bytes),
+            Output::Stderr => Ok(io::stderr().write(bytes)?),
+            Output::File(file) => Ok((&*file).write(bytes)?),
         }
     }
 
-    pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> Result<usize, Error> {
         self.write(if first.is_empty() { second } else { first })
     }
 
@@ -74,9 +74,51 @@ impl Output {
     }
 }
 
-/// std already treats a closed standard stream as one that swallows everything.
-pub(crate) fn is_closed_descriptor(_error: &io::Error) -> bool {
-    false
+/// What can be copied of an [`io::Error`].
+#[derive(Clone, Copy)]
+pub(crate) struct Error {
+    kind: io::ErrorKind,
+    code: Option<i32>,
+}
+
+impl Error {
+    /// `write` has taken nothing, and does not say why.
+    pub(crate) const WROTE_NOTHING: Error = Error {
+        kind: io::ErrorKind::WriteZero,
+        code: None,
+    };
+
+    pub(crate) fn is_interruption(self) -> bool {
+        self.kind == io::ErrorKind::Interrupted
+    }
+
+    pub(crate) fn would_block(self) -> bool {
+        self.kind == io::ErrorKind::WouldBlock
+    }
+
+    pub(crate) fn is_broken_pipe(self) -> bool {
+        self.kind == io::ErrorKind::BrokenPipe
+    }
+
+    /// std already treats a closed standard stream as one that swallows everything.
+    pub(crate) fn is_closed_descriptor(self) -> bool {
+        false
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error {
+            kind: error.kind(),
+            code: error.raw_os_error(),
+        }
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(Error { kind, code }: Error) -> Self {
+        code.map_or_else(|| kind.into(), io::Error::from_raw_os_error)
+    }
 }
 
 pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {

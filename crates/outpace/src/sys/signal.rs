@@ -109,7 +109,7 @@ pub(crate) fn keeping_errno(handle: impl FnOnce()) {
 }
 
 /// Where this thread's `errno` is.
-unsafe fn errno() -> *mut c_int {
+pub(super) unsafe fn errno() -> *mut c_int {
     // SAFETY: always sound.
     unsafe {
         #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]

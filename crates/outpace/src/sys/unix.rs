@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::{Destination, Identity, poll_millis};
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -23,15 +23,15 @@ impl Output {
     }
 
     /// One `write(2)`.
-    pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {
         let len = bytes.len().min(MAX_WRITE);
         // SAFETY: `bytes` is readable for `len` bytes.
         let written = unsafe { libc::write(self.0, bytes.as_ptr().cast(), len) };
-        usize::try_from(written).map_err(|_| io::Error::last_os_error())
+        usize::try_from(written).map_err(|_| Error::last())
     }
 
     /// One `writev(2)` of `first` and then `second`.
-    pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> Result<usize, Error> {
         if first.len() > MAX_WRITE / 2 {
             // Nothing may follow before the end of it.
             return self.write(first);
@@ -43,7 +43,7 @@ impl Output {
         let parts = [part(first), part(second)];
         // SAFETY: both parts are readable for their lengths; `writev` does not write to them.
         let written = unsafe { libc::writev(self.0, parts.as_ptr(), 2) };
-        usize::try_from(written).map_err(|_| io::Error::last_os_error())
+        usize::try_from(written).map_err(|_| Error::last())
     }
 
     /// Waits until a write would make progress (or fail); returns whether that came in time.
@@ -58,7 +58,7 @@ impl Output {
         loop {
             // SAFETY: `poll` is one valid entry.
             let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(left)) };
-            if ready >= 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            if ready >= 0 || !Error::last().is_interruption() {
                 // Another error is found out by the caller's write.
                 return ready != 0;
             }
@@ -97,13 +97,57 @@ impl Output {
     }
 }
 
+/// What an [`io::Error`] of the system says: copied without a thought, dropped without any code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Error(c_int);
+
+impl Error {
+    /// `write` has taken nothing, and does not say why.
+    pub(crate) const WROTE_NOTHING: Error = Error(0);
+
+    /// Why the last call of this thread failed.
+    fn last() -> Self {
+        // SAFETY: the location belongs to this thread.
+        Error(unsafe { *super::signal::errno() })
+    }
+
+    pub(crate) fn is_interruption(self) -> bool {
+        self.0 == libc::EINTR
+    }
+
+    /// The descriptor is non-blocking, and cannot take anything now.
+    pub(crate) fn would_block(self) -> bool {
+        self.0 == libc::EAGAIN || self.0 == libc::EWOULDBLOCK
+    }
+
+    pub(crate) fn is_broken_pipe(self) -> bool {
+        self.0 == libc::EPIPE
+    }
+
+    /// The descriptor is not open.
+    pub(crate) fn is_closed_descriptor(self) -> bool {
+        self.0 == libc::EBADF
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::WROTE_NOTHING => io::ErrorKind::WriteZero.into(),
+            Error(code) => io::Error::from_raw_os_error(code),
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        // What is not the system's is a file that has become shorter than it was.
+        Error(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
 /// The largest write that every system takes (macOS refuses 2 GiB).
 const MAX_WRITE: usize = 1 << 30;
-
-/// Whether the error says that the descriptor is not open.
-pub(crate) fn is_closed_descriptor(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EBADF)
-}
 
 /// What a new thread is given.
 struct Start {
