@@ -173,7 +173,9 @@ impl Engine {
                     state.advance(written, |_, buffer| std::mem::forget(buffer));
                     moved = Instant::now();
                 }
-                Err(error) if error.is_interruption() || error.would_block() => std::thread::sleep(PAUSE),
+                Err(error) if error.is_interruption() || error.would_block() => {
+                    std::thread::sleep(PAUSE)
+                }
                 Err(_) => return,
             }
         }

@@ -168,7 +168,9 @@ impl Engine {
     /// The state, if nobody has it locked.
     pub(crate) fn try_lock_state(&self) -> Option<Locked<'_>> {
         // SAFETY: just locked.
-        self.state.try_lock().then(|| unsafe { self.locked_state() })
+        self.state
+            .try_lock()
+            .then(|| unsafe { self.locked_state() })
     }
 
     /// The state, if it can be had in that time.

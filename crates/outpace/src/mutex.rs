@@ -10,9 +10,9 @@ use std::cell::UnsafeCell;
 #[cfg(not(loom))]
 use std::panic::RefUnwindSafe;
 
-pub(crate) use imp::RawMutex;
 #[cfg(not(loom))]
 pub(crate) use imp::Condition;
+pub(crate) use imp::RawMutex;
 
 /// A value, and the mutex that whoever touches it has locked.
 #[cfg(not(loom))]

@@ -44,7 +44,11 @@ static OTHERS: OnceLock<Others> = OnceLock::new();
 
 /// Adds a stream to the streams of the process.
 pub(crate) fn register(engine: &Arc<Engine>) {
-    OTHERS.get_or_init(|| Others { visit, hold, let_go });
+    OTHERS.get_or_init(|| Others {
+        visit,
+        hold,
+        let_go,
+    });
     REGISTRY.lock();
     // SAFETY: locked.
     let streams = unsafe { &mut (*REGISTRY.value()).streams };

@@ -185,9 +185,8 @@ pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> io::R
         let attributes = attributes.as_mut_ptr();
         libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
         libc::pthread_attr_setstacksize(attributes, STACK);
-        let mut create = |attributes| {
-            libc::pthread_create(thread.as_mut_ptr(), attributes, main, start.cast())
-        };
+        let mut create =
+            |attributes| libc::pthread_create(thread.as_mut_ptr(), attributes, main, start.cast());
         let mut error = create(attributes);
         if error == libc::EINVAL {
             // That is too small a stack for the thread-local variables of this program.
