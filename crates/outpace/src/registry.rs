@@ -32,11 +32,14 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     held: Vec::new(),
 });
 
+/// Calls back with each stream.
+type Visit = fn(&mut dyn FnMut(&Engine));
+
 /// What there is to do about the streams of the registry.
 struct Others {
-    visit: fn(&mut dyn FnMut(&Engine)),
-    hold: fn(&mut dyn FnMut(&Engine)),
-    let_go: fn(&mut dyn FnMut(&Engine)),
+    visit: Visit,
+    hold: Visit,
+    let_go: Visit,
 }
 
 /// Something once a stream has been registered.
