@@ -106,7 +106,7 @@ impl Drop for Capture {
 
 /// Catches a message, if this thread captures.
 #[inline]
-pub(crate) fn catches(role: Role, text: &Scratch) -> bool {
+pub(crate) fn catches(role: Role, text: &Scratch<'_>) -> bool {
     if CAPTURING.load(Ordering::Relaxed) > 0 && catch(role, text) {
         return true;
     }
@@ -116,7 +116,7 @@ pub(crate) fn catches(role: Role, text: &Scratch) -> bool {
 
 #[cold]
 #[inline(never)]
-fn catch(role: Role, text: &Scratch) -> bool {
+fn catch(role: Role, text: &Scratch<'_>) -> bool {
     CAUGHT.with_borrow_mut(|caught| match (caught, role) {
         (None, _) => false,
         (Some(caught), Role::Stderr) => {

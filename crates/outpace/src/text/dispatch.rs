@@ -271,7 +271,7 @@ impl<'a, T: ?Sized> Foreign<'a, T> {
 
 /// Has a value formatted in simple braces, which the macros so need not write out once more: an alignment,
 /// or a `0`, and a width and a precision.
-fn append_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces, scratch: &mut Scratch) {
+fn append_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces, scratch: &mut Scratch<'_>) {
     macro_rules! aligned {
         ($zero:literal $unsaid:literal $left:literal $right:literal $center:literal $($counts:tt)*) => {
             match braces.align() {

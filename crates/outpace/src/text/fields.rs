@@ -104,20 +104,21 @@ impl Message<'_> {
     }
 
     /// Puts the message into memory of its own, foreign fields too.
-    pub(crate) fn append(&self, scratch: &mut Scratch) {
-        if self.is_foreign() {
-            return self.append_foreign(scratch);
+    pub(crate) fn append(&self, scratch: &mut Scratch<'_>) {
+        let room = self.room();
+        if room == NO_ROOM {
+            return self.append_fields(scratch);
         }
-        // SAFETY: the room is what is asked for, and no field is foreign.
+        // SAFETY: the room is what is asked for, so no field is foreign.
         unsafe {
-            let length = self.put(scratch.space(self.room()));
+            let length = self.put(scratch.space(room));
             scratch.advance(length);
         }
     }
 
     /// The same, field by field.
     #[inline]
-    pub(crate) fn append_foreign(&self, scratch: &mut Scratch) {
+    pub(crate) fn append_fields(&self, scratch: &mut Scratch<'_>) {
         let mut text = self.texts.as_ptr();
         // SAFETY: there is a text more than there are fields; each field is given what its room says.
         unsafe {
@@ -178,7 +179,7 @@ unsafe fn put_text(text: *const u8, dst: *mut u8) -> (*const u8, *mut u8) {
 /// # Safety
 /// As [`start_and_length`].
 #[inline(always)]
-unsafe fn append_text(text: *const u8, scratch: &mut Scratch) -> *const u8 {
+unsafe fn append_text(text: *const u8, scratch: &mut Scratch<'_>) -> *const u8 {
     // SAFETY: as demanded; behind the last text there are `TEXT` bytes more.
     unsafe {
         let (start, length) = start_and_length(text);

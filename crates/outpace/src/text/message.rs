@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::fields::{Argument, Field, Message, Short, Whole};
-use super::scratch::Scratch;
+use super::scratch::{Scratch, inline};
 use crate::append::Answer;
 use crate::buffer;
 use crate::capture;
@@ -19,7 +19,8 @@ use std::ops::Deref;
 /// `format!`
 #[inline(never)]
 pub fn format(texts: &'static [u8], fields: &[Argument<'_>]) -> String {
-    let mut scratch = Scratch::new();
+    let mut inline = inline();
+    let mut scratch = Scratch::new(&mut inline);
     Message { texts, fields }.append(&mut scratch);
     scratch.into_string()
 }
@@ -226,6 +227,9 @@ macro_rules! short {
         #[inline(never)]
         pub fn $print<$($field: Field),*>(texts: &'static [u8], $($name: $field),*) {
             let engine = crate::stdout().engine();
+            if false $(|| $field::FOREIGN)* {
+                return print_foreign(engine, Message { texts, fields: &[$($name.argument()),*] });
+            }
             match send(engine, Short(texts, ($($name,)*))) {
                 Outcome::Sent => {}
                 Outcome::Asks => ask_after_print(engine),
@@ -275,8 +279,9 @@ fn send_in_place(engine: &Engine, message: Message<'_>) -> Outcome {
 
 /// Puts a message together before the guard is taken.
 #[inline]
-fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch) -> R) -> R {
-    let mut scratch = Scratch::new();
+fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch<'_>) -> R) -> R {
+    let mut inline = inline();
+    let mut scratch = Scratch::new(&mut inline);
     message.append(&mut scratch);
     then(&scratch)
 }
@@ -290,8 +295,17 @@ fn print_message(engine: &Engine, message: Message<'_>) {
     }
 }
 
+/// As [`print_message`], if the message is known to be foreign.
 #[inline(never)]
-fn print_text(engine: &Engine, text: &Scratch) {
+fn print_foreign(engine: &Engine, message: Message<'_>) {
+    let mut inline = inline();
+    let mut scratch = Scratch::new(&mut inline);
+    message.append_fields(&mut scratch);
+    print_text(engine, &scratch);
+}
+
+#[inline]
+fn print_text(engine: &Engine, text: &Scratch<'_>) {
     match send_text_in_place(engine, text.as_bytes()) {
         Outcome::Sent => {}
         Outcome::Asks => ask_after_print(engine),
@@ -335,7 +349,7 @@ fn send_message(engine: &Engine, message: Message<'_>) -> bool {
 
 /// Appends a message that has been put together; returns whether the stream has not failed.
 #[inline(never)]
-fn send_text(engine: &Engine, text: &Scratch) -> bool {
+fn send_text(engine: &Engine, text: &Scratch<'_>) -> bool {
     Guard::within(engine, |guard| guard.append(text.as_bytes()))
 }
 

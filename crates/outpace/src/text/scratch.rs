@@ -7,10 +7,17 @@ use super::piece::Piece;
 use crate::buffer;
 use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// Messages up to this length need no memory but the stack.
 const INLINE: usize = 256;
+
+/// Memory of such a length.
+#[inline(always)]
+pub(crate) fn inline() -> Inline {
+    [MaybeUninit::uninit(); INLINE]
+}
 /// The most that a thread keeps for its next long message, in bytes.
 const KEPT: usize = 64 << 10;
 
@@ -18,33 +25,37 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
+/// Memory on the stack, for short messages.
+pub(crate) type Inline = [MaybeUninit<u8>; INLINE];
+
 /// A growing text: on the stack first, then in a buffer that the thread keeps.
-pub(crate) struct Scratch {
-    inline: [MaybeUninit<u8>; INLINE],
-    /// How many bytes of `inline` are in use, until it is left.
+pub(crate) struct Scratch<'a> {
+    /// Where the text begins: in the memory on the stack, until that is too small.
+    start: *mut u8,
     length: usize,
-    /// All of the text, once `inline` was too small. It has no capacity before that.
+    capacity: usize,
+    /// What `start` then points to; its own length is not used.
     heap: Vec<u8>,
+    inline: PhantomData<&'a mut Inline>,
 }
 
-impl Scratch {
-    #[inline]
-    pub(crate) fn new() -> Scratch {
+impl<'a> Scratch<'a> {
+    #[inline(always)]
+    pub(crate) fn new(inline: &'a mut Inline) -> Scratch<'a> {
         Scratch {
-            inline: [const { MaybeUninit::uninit() }; INLINE],
+            start: inline.as_mut_ptr().cast(),
             length: 0,
+            capacity: INLINE,
             heap: Vec::new(),
+            inline: PhantomData,
         }
     }
 
     /// The text so far.
     #[inline]
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        if self.heap.capacity() > 0 {
-            return &self.heap;
-        }
-        // SAFETY: `length` bytes of `inline` have been written.
-        unsafe { std::slice::from_raw_parts(self.inline.as_ptr().cast(), self.length) }
+        // SAFETY: so many bytes have been written there.
+        unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 
     /// The text so far.
@@ -57,26 +68,25 @@ impl Scratch {
     /// The text as a string of its own.
     #[inline]
     pub(crate) fn into_string(mut self) -> String {
-        let bytes = match self.heap.capacity() {
-            0 => self.as_bytes().to_vec(),
-            _ => std::mem::take(&mut self.heap),
-        };
-        // SAFETY: as in `as_str`.
-        unsafe { String::from_utf8_unchecked(bytes) }
+        if self.heap.capacity() == 0 {
+            return self.as_str().to_owned();
+        }
+        let mut text = std::mem::take(&mut self.heap);
+        // SAFETY: so many bytes have been written there; as in `as_str`.
+        unsafe {
+            text.set_len(self.length);
+            String::from_utf8_unchecked(text)
+        }
     }
 
     /// Where the next `room` bytes may be put, for [`advance`](Self::advance).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn space(&mut self, room: usize) -> *mut u8 {
-        if self.heap.capacity() == 0 && room <= INLINE - self.length {
-            return self
-                .inline
-                .as_mut_ptr()
-                .cast::<u8>()
-                .wrapping_add(self.length);
+        if room > self.capacity - self.length {
+            self.grow(room);
         }
-        self.grow(room);
-        self.heap.spare_capacity_mut().as_mut_ptr().cast()
+        // SAFETY: the length is at most the capacity.
+        unsafe { self.start.add(self.length) }
     }
 
     /// Makes the next `length` bytes part of the text.
@@ -84,18 +94,14 @@ impl Scratch {
     /// # Safety
     /// They have been written where the last call of [`space`](Self::space) said, whose room was enough,
     /// and they are UTF-8.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn advance(&mut self, length: usize) {
-        if self.heap.capacity() == 0 {
-            self.length += length;
-        } else {
-            // SAFETY: the capacity is there, and the bytes have been written.
-            unsafe { self.heap.set_len(self.heap.len() + length) };
-        }
+        self.length += length;
     }
 
     /// Room for as many more bytes on the heap.
     #[cold]
+    #[inline(never)]
     fn grow(&mut self, room: usize) {
         if self.heap.capacity() == 0 {
             let mut heap = SPARE.try_with(Cell::take).unwrap_or_default();
@@ -104,7 +110,11 @@ impl Scratch {
             heap.extend_from_slice(self.as_bytes());
             self.heap = heap;
         }
+        // SAFETY: so many bytes have been written there.
+        unsafe { self.heap.set_len(self.length) };
         self.heap.reserve(room);
+        self.start = self.heap.as_mut_ptr();
+        self.capacity = self.heap.capacity();
     }
 
     /// Adds a text.
@@ -144,7 +154,7 @@ pub(super) fn formatting_failed() -> ! {
     );
 }
 
-impl fmt::Write for Scratch {
+impl fmt::Write for Scratch<'_> {
     #[inline]
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.append_text(text.as_bytes());
@@ -152,7 +162,7 @@ impl fmt::Write for Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for Scratch<'_> {
     #[inline]
     fn drop(&mut self) {
         if (1..=KEPT).contains(&self.heap.capacity()) {
@@ -171,7 +181,8 @@ mod tests {
     #[test]
     fn a_text_is_whole_however_it_grows() {
         for step in [1, 7, INLINE - 1, INLINE, INLINE + 1, 3 * INLINE, KEPT] {
-            let mut scratch = Scratch::new();
+            let mut inline = inline();
+            let mut scratch = Scratch::new(&mut inline);
             let mut expected = String::new();
             while expected.len() < 4 * INLINE + step {
                 let piece: String = ('a'..='z')
@@ -188,10 +199,12 @@ mod tests {
 
     #[test]
     fn texts_within_one_another_keep_apart() {
-        let mut outer = Scratch::new();
+        let mut memory = inline();
+        let mut outer = Scratch::new(&mut memory);
         outer.append_formatted(format_args!("{:1000}", 1));
         {
-            let mut inner = Scratch::new();
+            let mut memory = inline();
+            let mut inner = Scratch::new(&mut memory);
             inner.append_formatted(format_args!("{:2000}", 2));
             assert_eq!(inner.as_bytes().len(), 2000);
         }
