@@ -189,7 +189,7 @@ impl OutpaceBackend {
         if options.record_written {
             renderer.record_written();
         }
-        let painter = Painter::new(renderer, output);
+        let painter = Painter::new(renderer, output, options.fewest_bytes);
         let presenter = if options.direct {
             Presenter::direct(painter)
         } else {

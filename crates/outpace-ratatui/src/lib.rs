@@ -45,8 +45,9 @@
 //!
 //! What a terminal can do is asked (with a limit of 100 ms, before the first event is read) or known from
 //! `TERM`; what is neither is not used. `OUTPACE_DRAW_OFF` turns optimisations off, a list of `sync`,
-//! `repeat`, `scroll`, `shift`, `erase`, `background` and `blocks`; `OUTPACE_DRAW_REPORT` names a file (or
-//! `-`, standard error) that gets a report of what was detected and done when the backend is dropped.
+//! `repeat`, `scroll`, `shift`, `erase`, `background`, `blocks` and `order`; `OUTPACE_DRAW_REPORT` names a
+//! file (or `-`, standard error) that gets a report of what was detected and done when the backend is
+//! dropped.
 //!
 //! # Without this crate
 //!

@@ -26,6 +26,7 @@ pub struct Options {
     pub(crate) capabilities: Option<Capabilities>,
     pub(crate) target: Target,
     pub(crate) record_written: bool,
+    pub(crate) fewest_bytes: bool,
     /// The terminal shows an empty alternate screen of ours, which may be scribbled on.
     pub(crate) owns_screen: bool,
 }
@@ -78,6 +79,15 @@ impl Options {
     #[must_use]
     pub fn max_lag(mut self, limit: Duration) -> Self {
         self.max_lag = Some(limit);
+        self
+    }
+
+    /// Always takes the time to find the fewest bytes. Without it (the default) what saves bytes at a higher
+    /// price in processor time, drawing the cells of a picture in another order, is only done while the
+    /// terminal takes longer for those bytes than it takes to save them.
+    #[must_use]
+    pub fn fewest_bytes(mut self) -> Self {
+        self.fewest_bytes = true;
         self
     }
 

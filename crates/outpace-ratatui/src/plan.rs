@@ -44,6 +44,16 @@ const WORTHWHILE: u32 = 48;
 /// What selecting a region, moving there and scrolling costs, roughly.
 const SCROLL_PRICE: u32 = 16;
 
+/// The longer nothing was found in this frame, the rarer the search.
+pub(crate) const fn is_worth_searching(fruitless: u32) -> bool {
+    fruitless.is_multiple_of(match fruitless {
+        0..4 => 1,
+        4..16 => 4,
+        16..64 => 8,
+        _ => 16,
+    })
+}
+
 /// Estimates the bytes it takes to turn one run of cells into another. `from` may be shorter: the rest
 /// is unknown.
 fn price(from: &[Cell], to: &[Cell]) -> u32 {
@@ -241,16 +251,6 @@ impl Planner {
         (gain > 0).then_some((scroll, gain as u32))
     }
 
-    /// The longer nothing was found in this frame, the rarer the search.
-    const fn is_worth_searching(&self) -> bool {
-        self.fruitless.is_multiple_of(match self.fruitless {
-            0..4 => 1,
-            4..16 => 4,
-            16..64 => 8,
-            _ => 16,
-        })
-    }
-
     /// The shift that saves most in a row, if one is worth it. `hint` is the distance of the row above.
     pub(crate) fn find_shift(
         &mut self,
@@ -264,7 +264,7 @@ impl Planner {
         if last - first < 8 {
             return None;
         }
-        let search = self.is_worth_searching();
+        let search = is_worth_searching(self.fruitless);
         if hint == 0 && !search {
             self.fruitless += 1;
             return None;

@@ -41,6 +41,8 @@ pub struct Capabilities {
     pub erase_to_background: bool,
     /// `▀`, `▄`, `█` and space may stand for one another where that looks the same.
     pub half_blocks: bool,
+    /// The cells of a picture may be drawn in any order within their row, where that saves colours.
+    pub any_order: bool,
     /// The alternate screen is on: nothing that scrolls reaches the scrollback.
     pub alternate_screen: bool,
 }
@@ -56,6 +58,7 @@ impl Capabilities {
             erase_characters: true,
             erase_to_background: false,
             half_blocks: true,
+            any_order: true,
             alternate_screen: true,
         }
     }
@@ -77,6 +80,7 @@ impl Capabilities {
             shift: false,
             erase_characters: false,
             half_blocks: false,
+            any_order: false,
             ..Self::basic()
         }
     }
@@ -209,7 +213,7 @@ fn by_name(term: &str, tmux: bool, zellij: bool) -> Capabilities {
 type Optimisation = (&'static str, fn(&mut Capabilities));
 
 /// The optimisations that `OUTPACE_DRAW_OFF` can turn off.
-const OPTIMISATIONS: [Optimisation; 7] = [
+const OPTIMISATIONS: [Optimisation; 8] = [
     ("sync", |c| c.synchronized = false),
     ("repeat", |c| c.repeat = Repeat::Nothing),
     ("scroll", |c| c.scroll = false),
@@ -217,6 +221,7 @@ const OPTIMISATIONS: [Optimisation; 7] = [
     ("erase", |c| c.erase_characters = false),
     ("background", |c| c.erase_to_background = false),
     ("blocks", |c| c.half_blocks = false),
+    ("order", |c| c.any_order = false),
 ];
 
 /// The capabilities without those that the user does not want used.

@@ -7,12 +7,14 @@
 
 mod motion;
 mod row;
+mod trail;
 
 use crate::encode::Encoder;
 use crate::plan::Planner;
 use crate::probe::Capabilities;
 use crate::screen::{Cell, Color, Screen, same_cells};
 use crate::stats::Stats;
+use trail::Trail;
 
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";
 const END_SYNCHRONIZED: &str = "\x1b[?2026l";
@@ -42,6 +44,9 @@ pub struct Renderer {
     cursor_visible: Option<bool>,
     encoder: Encoder,
     planner: Planner,
+    trail: Trail,
+    /// Bytes are dearer than the time it takes to save them.
+    thorough: bool,
     /// Whether this frame has erased or moved anything: half drawn, it would look broken.
     destructive: bool,
     written: Option<Vec<bool>>,
@@ -60,6 +65,8 @@ impl Renderer {
             cursor_visible: None,
             encoder: Encoder::new(capabilities.half_blocks),
             planner: Planner::default(),
+            trail: Trail::default(),
+            thorough: true,
             destructive: false,
             written: None,
             stats: Stats::default(),
@@ -92,6 +99,11 @@ impl Renderer {
         if from < to {
             cells[from..to].fill(Cell::UNKNOWN);
         }
+    }
+
+    /// Whether to save bytes also where that takes more time than encoding them; so it does from the beginning.
+    pub(crate) fn be_thorough(&mut self, thorough: bool) {
+        self.thorough = thorough;
     }
 
     /// Records from now on which cells each frame prints; see [`was_written`](Self::was_written).
@@ -127,6 +139,7 @@ impl Renderer {
             self.cursor_visible = Some(false);
         }
         self.planner.begin();
+        self.trail.begin();
         self.blank_unknown_rows(wanted);
         self.scroll_rows(wanted);
         let mut hint = 0;

@@ -32,6 +32,8 @@ pub struct Stats {
     pub cells_erased: u64,
     /// Cells drawn by repeating the one before (REP).
     pub cells_repeated: u64,
+    /// Cells of pictures that were drawn in another order than from left to right, to save colours.
+    pub cells_out_of_order: u64,
     /// Scrolled groups of rows.
     pub scrolls: u64,
     /// Rows of which a part was moved left or right.

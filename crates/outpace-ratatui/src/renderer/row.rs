@@ -3,7 +3,7 @@
 use super::Renderer;
 use crate::encode::At;
 use crate::probe::Repeat;
-use crate::screen::{Cell, Screen, trusted_width};
+use crate::screen::{Cell, Screen, UPPER_HALF, trusted_width};
 
 impl Renderer {
     pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16) {
@@ -11,6 +11,7 @@ impl Renderer {
         let start = wanted.index(0, y);
         let target = &wanted.cells()[start..start + width];
         let tail = blank_tail(target);
+        let drawn = self.draw_trail(wanted, y);
         let mut x = 0;
         while x < width {
             let cell = target[x];
@@ -36,6 +37,41 @@ impl Renderer {
                 _ => self.draw_cluster(wanted, x, y, cell),
             };
         }
+        // The cells of the trail were as they should be by then, but not from the beginning.
+        self.stats.cells_unchanged -= drawn as u64;
+    }
+
+    /// Draws cells that are better not drawn from left to right. Returns how many.
+    fn draw_trail(&mut self, wanted: &Screen, y: u16) -> usize {
+        if !self.thorough || !self.capabilities.any_order {
+            return 0;
+        }
+        let Some(pen) = self.encoder.picture_pen() else {
+            return 0;
+        };
+        let start = wanted.index(0, y);
+        let row = start..start + usize::from(wanted.width());
+        let target = &wanted.cells()[row.clone()];
+        let mut trail = std::mem::take(&mut self.trail);
+        let shown = &mut self.shown.cells_mut()[row];
+        let columns = trail.find(shown, target, pen, self.capabilities.half_blocks);
+        for &x in columns {
+            let cell = target[usize::from(x)];
+            let symbol = if cell.is_blank() { ' ' } else { UPPER_HALF };
+            self.encoder.move_to(x, y);
+            self.encoder.print(cell, symbol, 1, &mut self.stats);
+            shown[usize::from(x)] = cell;
+        }
+        let drawn = columns.len();
+        self.stats.cells_written += drawn as u64;
+        self.stats.cells_out_of_order += drawn as u64;
+        if let Some(written) = &mut self.written {
+            for &x in columns {
+                written[start + usize::from(x)] = true;
+            }
+        }
+        self.trail = trail;
+        drawn
     }
 
     /// Prints cells of two colours each, as long as there are nothing but such, one after another: what
@@ -337,7 +373,7 @@ impl Renderer {
 }
 
 /// Where the run of equal blanks at the end of a row begins.
-fn blank_tail(row: &[Cell]) -> usize {
+pub(super) fn blank_tail(row: &[Cell]) -> usize {
     match row.last() {
         Some(&last) if last.is_blank() => row
             .iter()

@@ -39,6 +39,12 @@ impl Color {
         [red, green, blue]
     }
 
+    /// All of it in a number below 2^26.
+    #[inline]
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
     /// Whether this colour was chosen, rather than left to the terminal. Only chosen colours can move
     /// between foreground and background.
     pub const fn is_explicit(self) -> bool {
@@ -254,6 +260,12 @@ impl Cell {
     #[inline]
     pub(crate) const fn is_two_colors(self) -> bool {
         self.glyph == UPPER_HALF as u32 && self.fg.0 & self.bg.0 & RGB != 0
+    }
+
+    /// Whether this is a blank on a 24-bit colour.
+    #[inline]
+    pub(crate) const fn is_blank_of_24_bits(self) -> bool {
+        self.is_blank() && self.bg.0 & RGB != 0
     }
 
     /// Whether the cell has one of these colours, on either side.

@@ -114,6 +114,14 @@ fn color(choices: &mut impl Choices) -> Color {
     }
 }
 
+/// The colour of one half of a cell: of any kind, or a 24-bit one of so many that occur again and again.
+fn half(choices: &mut impl Choices, levels: u32) -> Color {
+    match levels {
+        0 => color(choices),
+        levels => Color::Rgb(choices.below(levels) as u8 * 6, 9, 0),
+    }
+}
+
 fn style(choices: &mut impl Choices) -> Style {
     let modifier = match choices.below(6) {
         0 => Modifier::from_bits_truncate(choices.below(512) as u16),
@@ -229,9 +237,10 @@ pub fn change(choices: &mut impl Choices, buffer: &mut Buffer) {
             }
         }
         4 | 5 => {
+            let levels = [0, 4, 12, 40][choices.below(4) as usize];
             for y in area.top()..area.bottom() {
                 for x in area.left()..area.right() {
-                    let (top, bottom) = (color(choices), color(choices));
+                    let (top, bottom) = (half(choices, levels), half(choices, levels));
                     let half = ["▀", "▄"][choices.below(2) as usize];
                     put(buffer, x, y, half, Style::new().fg(top).bg(bottom));
                 }
@@ -466,7 +475,10 @@ pub fn play(
         emulators.retain(|emulator| emulator.name() != "vt100");
     }
     let wire = Wire::default();
-    let options = Options::default().capabilities(capabilities(choices));
+    let mut options = Options::default().capabilities(capabilities(choices));
+    if choices.below(2) == 0 {
+        options = options.fewest_bytes();
+    }
     let backend = OutpaceBackend::writer(wire.clone(), Size::new(width, height), options)
         .map_err(|error| error.to_string())?;
     let mut terminal = Terminal::new(backend).map_err(|error| error.to_string())?;

@@ -33,15 +33,18 @@ fn number(name: &str, default: u64) -> u64 {
 fn every_emulator_shows_every_frame() {
     let games = number("OUTPACE_FRAMES", 6_000).div_ceil(FRAMES_A_GAME.into());
     let first = number("OUTPACE_SEED", 1);
-    let mut bytes = 0;
+    let (mut bytes, mut out_of_order) = (0, 0);
     for seed in first..first + games {
         match play(&mut Random::new(seed), FRAMES_A_GAME, emulator::all) {
-            Ok(stats) => bytes += stats.bytes,
+            Ok(stats) => {
+                bytes += stats.bytes;
+                out_of_order += stats.cells_out_of_order;
+            }
             Err(problem) => panic!("OUTPACE_SEED={seed}: {problem}"),
         }
     }
     println!(
-        "{} frames, {bytes} bytes, seeds from {first}",
+        "{} frames, {bytes} bytes, {out_of_order} cells out of order, seeds from {first}",
         games * u64::from(FRAMES_A_GAME)
     );
 }
