@@ -11,7 +11,7 @@
 //! }
 //! ```
 //!
-//! and `print!("{x}: {}\n", y)`, where nothing has to be bound or padded,
+//! because `y` is evaluated first; and `print!("{x}: {}\n", y)`, where nothing has to be bound,
 //!
 //! ```text
 //! print2(b"…", Arg(&&(x)).display(), Arg(&&(y)).display())
@@ -259,9 +259,12 @@ impl Message {
             bound: true,
         };
         let used_once = |(i, field): (usize, &Field)| {
-            field.argument.index() == i
-                && field.is_plain()
-                && matches!(field.kind.as_str(), "" | "?")
+            let is_named_once = match field.kind.as_str() {
+                "" => field.is_simple() && !field.counts_are_arguments(),
+                "?" => field.is_plain_or_alternate(),
+                _ => false,
+            };
+            field.argument.index() == i && is_named_once
         };
         message.bound = message.fields().count() != message.arguments.len()
             || !message.fields().enumerate().all(used_once);

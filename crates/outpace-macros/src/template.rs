@@ -47,6 +47,13 @@ impl Field {
             && !(self.zero && self.align.is_some())
     }
 
+    /// Whether the width or the precision is an argument.
+    pub(crate) fn counts_are_arguments(&self) -> bool {
+        [&self.width, &self.precision]
+            .into_iter()
+            .any(|count| matches!(count, Some(Count::Argument(_))))
+    }
+
     /// All the arguments that are referred to.
     pub(crate) fn arguments_mut(&mut self) -> impl Iterator<Item = &mut Argument> {
         let counts = [&mut self.width, &mut self.precision].into_iter();

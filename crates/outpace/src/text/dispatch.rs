@@ -94,15 +94,9 @@ impl<'a, T: Own + ?Sized> Arg<'a, T> {
     /// `{}`
     #[inline]
     pub fn show(self) -> Argument<'a> {
-        /// # Safety
-        /// `value` is a reference; there is the room at `dst` that its piece asks for.
-        unsafe fn put<T: Own + ?Sized>(value: *const (), _: Braces, dst: *mut ()) -> usize {
-            // SAFETY: as demanded.
-            unsafe { (*value.cast::<&T>()).own().put(dst.cast()) }
-        }
-        let value = (&raw const *self.0).cast();
+        let value = T::pointer(self.0);
         // SAFETY: the function is for what the pointer points to, whose piece is the same again.
-        unsafe { Argument::new(value, Braces::NONE, put::<T>, Piece::room(&self.0.own())) }
+        unsafe { Argument::new(value, Braces::NONE, T::put_own, Piece::room(&self.0.own())) }
     }
 }
 
@@ -132,7 +126,7 @@ fn in_way<'a, W, T: In<W> + ?Sized>(value: &'a &'a T, braces: Braces) -> Argumen
         // SAFETY: as demanded.
         unsafe { (*value.cast::<&T>()).put(braces, dst.cast()) }
     }
-    let room = value.room(braces);
+    let room = ways::room::<W, T>(value, braces);
     // SAFETY: the function is for what the pointer points to.
     unsafe { Argument::new((&raw const *value).cast(), braces, put::<W, T>, room) }
 }

@@ -205,9 +205,9 @@ pub trait Field: Copy {
         false
     }
 
-    /// See [`Piece::room`].
-    fn room(&self) -> usize {
-        NO_ROOM
+    /// See [`Piece::swift_room`].
+    fn swift_room(&self) -> usize {
+        unreachable!("it is not swift")
     }
 
     /// See [`Piece::put_swiftly`].
@@ -232,8 +232,8 @@ impl<P: Piece> Field for P {
     }
 
     #[inline(always)]
-    fn room(&self) -> usize {
-        P::room(self)
+    fn swift_room(&self) -> usize {
+        P::swift_room(self)
     }
 
     #[inline(always)]
@@ -244,15 +244,9 @@ impl<P: Piece> Field for P {
 
     #[inline]
     fn argument(&self) -> Argument<'_> {
-        /// # Safety
-        /// `piece` is a `P`; there is the room at `dst` that it asks for.
-        unsafe fn put<P: Piece>(piece: *const (), _: Braces, dst: *mut ()) -> usize {
-            // SAFETY: as demanded.
-            unsafe { (*piece.cast::<P>()).put(dst.cast()) }
-        }
         let value = (&raw const *self).cast();
         // SAFETY: the function is for what the pointer points to.
-        unsafe { Argument::new(value, Braces::NONE, put::<P>, P::room(self)) }
+        unsafe { Argument::new(value, Braces::NONE, P::put_piece, P::room(self)) }
     }
 }
 
@@ -326,7 +320,7 @@ macro_rules! short {
             #[inline(always)]
             fn room(&self) -> usize {
                 let ($($name,)*) = &self.1;
-                (TEXT * ($count + 1_usize)) $(.saturating_add($name.room()))*
+                (TEXT * ($count + 1_usize)) $(.saturating_add($name.swift_room()))*
             }
 
             #[inline(always)]

@@ -11,7 +11,6 @@
 use super::cursor::Cursor;
 use super::integer::{Integer, put_eight_digits, put_sixteen_digits};
 use super::shortest;
-use super::spec::Braces;
 use std::mem::{align_of, size_of};
 
 /// How a float is laid out.
@@ -32,7 +31,7 @@ const ZMIJ_LEN: usize = size_of::<zmij::Buffer>();
 const _: () = assert!(align_of::<zmij::Buffer>() == 1);
 
 /// The room for a number that is laid out as zmij does it, whoever does it.
-const ORDINARY_LEN: usize = if shortest::ROOM > ZMIJ_LEN {
+pub(super) const ORDINARY_LEN: usize = if shortest::ROOM > ZMIJ_LEN {
     shortest::ROOM
 } else {
     ZMIJ_LEN
@@ -482,14 +481,9 @@ pub(super) fn decimals_room<F: Float>(value: F, decimals: usize) -> usize {
     2 + whole + decimals.max(MAX_DECIMALS)
 }
 
-/// An upper bound of the room for any number.
-#[inline]
-pub(super) fn most_room(braces: Braces) -> usize {
-    match braces.given_precision() {
-        Some(decimals) => 2 + 309 + decimals.max(MAX_DECIMALS),
-        None => MAX_LEN,
-    }
-}
+/// An upper bound of the room for any number, besides as much as it is given decimals.
+pub(super) const MOST_ROOM: usize = MAX_LEN;
+const _: () = assert!(MOST_ROOM >= 2 + 309 + MAX_DECIMALS);
 
 /// Writes a float with so many decimals, correctly rounded (ties to even), at `dst`; returns the
 /// length.

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::fields::{Argument, Field, Message, Short, Whole};
-use super::scratch::{Scratch, inline};
+use super::scratch::{Memory, Scratch};
 use crate::append::Answer;
 use crate::buffer;
 use crate::capture;
@@ -19,8 +19,8 @@ use std::ops::Deref;
 /// `format!`
 #[inline(never)]
 pub fn format(texts: &'static [u8], fields: &[Argument<'_>]) -> String {
-    let mut inline = inline();
-    let mut scratch = Scratch::new(&mut inline);
+    let mut memory = Memory::new();
+    let mut scratch = memory.scratch();
     Message { texts, fields }.append(&mut scratch);
     scratch.into_string()
 }
@@ -210,13 +210,13 @@ fn append_message(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer
 }
 
 /// `print!`
-#[inline]
+#[inline(never)]
 pub fn print(texts: &'static [u8], fields: &[Argument<'_>]) {
     print_message(crate::stdout().engine(), Message { texts, fields });
 }
 
 /// `eprint!`
-#[inline]
+#[inline(never)]
 pub fn eprint(texts: &'static [u8], fields: &[Argument<'_>]) {
     print_message(crate::stderr().engine(), Message { texts, fields });
 }
@@ -280,8 +280,8 @@ fn send_in_place(engine: &Engine, message: Message<'_>) -> Outcome {
 /// Puts a message together before the guard is taken.
 #[inline]
 fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch<'_>) -> R) -> R {
-    let mut inline = inline();
-    let mut scratch = Scratch::new(&mut inline);
+    let mut memory = Memory::new();
+    let mut scratch = memory.scratch();
     message.append(&mut scratch);
     then(&scratch)
 }
@@ -298,8 +298,8 @@ fn print_message(engine: &Engine, message: Message<'_>) {
 /// As [`print_message`], if the message is known to be foreign.
 #[inline(never)]
 fn print_foreign(engine: &Engine, message: Message<'_>) {
-    let mut inline = inline();
-    let mut scratch = Scratch::new(&mut inline);
+    let mut memory = Memory::new();
+    let mut scratch = memory.scratch();
     message.append_fields(&mut scratch);
     print_text(engine, &scratch);
 }

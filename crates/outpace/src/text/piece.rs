@@ -4,6 +4,7 @@
 
 use super::float::{self, Float, Layout};
 use super::integer::{Integer, sealed as integer};
+use super::spec::Braces;
 use crate::buffer;
 use std::borrow::Cow;
 use std::num::NonZero;
@@ -50,6 +51,24 @@ pub trait Piece: Sealed + Copy {
     /// As many bytes as `room` says are valid for writes at `dst`.
     #[doc(hidden)]
     unsafe fn put(&self, dst: *mut u8) -> usize;
+
+    /// Writes the text of the piece at `piece`, returns its length. The most common pieces have it compiled
+    /// here, and not once more in each program.
+    ///
+    /// # Safety
+    /// As `put`.
+    #[doc(hidden)]
+    unsafe fn put_piece(piece: *const (), _: Braces, dst: *mut ()) -> usize {
+        // SAFETY: as demanded.
+        unsafe { Piece::put(&*piece.cast::<Self>(), dst.cast()) }
+    }
+
+    /// The room that [`put_swiftly`](Self::put_swiftly) needs, if the piece is swift.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn swift_room(&self) -> usize {
+        self.room()
+    }
 
     /// As [`put`](Self::put), without calling a function: what does so keeps its values in registers that
     /// need not be saved.
@@ -100,10 +119,22 @@ pub trait Text: std::fmt::Display {
     fn pieces(&self) -> impl Piece;
 }
 
+/// `put_piece`, for a type without parameters.
+macro_rules! compiled_here {
+    () => {
+        unsafe fn put_piece(piece: *const (), _: Braces, dst: *mut ()) -> usize {
+            // SAFETY: as demanded.
+            unsafe { Piece::put(&*piece.cast::<Self>(), dst.cast()) }
+        }
+    };
+}
+
 macro_rules! integers {
     ($($integer:ident)*) => {$(
         impl Sealed for $integer {}
         impl Piece for $integer {
+            compiled_here!();
+
             const SWIFT: bool = <$integer as integer::Sealed>::SHORT;
 
             #[inline(always)]
@@ -150,6 +181,8 @@ macro_rules! floats {
     ($($float:ident)*) => {$(
         impl Sealed for $float {}
         impl Piece for $float {
+            compiled_here!();
+
             const SWIFT: bool = true;
 
             #[inline(always)]
@@ -164,6 +197,10 @@ macro_rules! floats {
             }
 
             #[inline(always)]
+            fn swift_room(&self) -> usize {
+                float::ORDINARY_LEN
+            }
+
             fn room(&self) -> usize {
                 float::room(*self, Layout::Display)
             }
@@ -187,6 +224,8 @@ floats!(f32 f64);
 
 impl Sealed for &str {}
 impl Piece for &str {
+    compiled_here!();
+
     #[inline(always)]
     fn room(&self) -> usize {
         self.len()
@@ -209,6 +248,8 @@ impl Text for str {
 
 impl Sealed for bool {}
 impl Piece for bool {
+    compiled_here!();
+
     const SWIFT: bool = true;
 
     #[inline(always)]
@@ -234,7 +275,21 @@ impl Text for bool {
 
 impl Sealed for char {}
 impl Piece for char {
+    compiled_here!();
+
     const SWIFT: bool = true;
+
+    #[inline(always)]
+    fn is_swift(&self) -> bool {
+        self.is_ascii()
+    }
+
+    #[inline(always)]
+    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+        // SAFETY: there is room for 4 bytes.
+        unsafe { *dst = *self as u8 };
+        1
+    }
 
     #[inline(always)]
     fn room(&self) -> usize {
@@ -305,6 +360,11 @@ impl<P: Piece> Piece for &P {
     }
 
     #[inline(always)]
+    fn swift_room(&self) -> usize {
+        (**self).swift_room()
+    }
+
+    #[inline(always)]
     fn room(&self) -> usize {
         (**self).room()
     }
@@ -330,6 +390,11 @@ impl<P: Piece> Piece for Option<P> {
         // SAFETY: the same is demanded.
         self.as_ref()
             .map_or(0, |piece| unsafe { piece.put_swiftly(dst) })
+    }
+
+    #[inline(always)]
+    fn swift_room(&self) -> usize {
+        self.as_ref().map_or(0, P::swift_room)
     }
 
     #[inline(always)]
@@ -375,6 +440,12 @@ macro_rules! tuples {
             fn is_swift(&self) -> bool {
                 let ($($name,)*) = self;
                 true $(&& $name.is_swift())*
+            }
+
+            #[inline(always)]
+            fn swift_room(&self) -> usize {
+                let ($($name,)*) = self;
+                0_usize $(.saturating_add($name.swift_room()))*
             }
 
             #[inline(always)]

@@ -7,17 +7,11 @@ use super::piece::Piece;
 use crate::buffer;
 use std::cell::Cell;
 use std::fmt;
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// Messages up to this length need no memory but the stack.
 const INLINE: usize = 256;
 
-/// Memory of such a length.
-#[inline(always)]
-pub(crate) fn inline() -> Inline {
-    [MaybeUninit::uninit(); INLINE]
-}
 /// The most that a thread keeps for its next long message, in bytes.
 const KEPT: usize = 64 << 10;
 
@@ -25,8 +19,43 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Memory on the stack, for short messages.
-pub(crate) type Inline = [MaybeUninit<u8>; INLINE];
+/// Where a text is put together.
+pub(crate) struct Memory {
+    inline: [MaybeUninit<u8>; INLINE],
+    heap: Vec<u8>,
+}
+
+impl Memory {
+    #[inline(always)]
+    pub(crate) fn new() -> Memory {
+        Memory {
+            inline: [MaybeUninit::uninit(); INLINE],
+            heap: Vec::new(),
+        }
+    }
+
+    /// An empty text.
+    #[inline(always)]
+    pub(crate) fn scratch(&mut self) -> Scratch<'_> {
+        Scratch {
+            start: self.inline.as_mut_ptr().cast(),
+            length: 0,
+            capacity: INLINE,
+            memory: self,
+        }
+    }
+}
+
+impl Drop for Memory {
+    #[inline]
+    fn drop(&mut self) {
+        if (1..=KEPT).contains(&self.heap.capacity()) {
+            let heap = std::mem::take(&mut self.heap);
+            // A thread that is ending keeps nothing.
+            let _ = SPARE.try_with(|spare| spare.set(heap));
+        }
+    }
+}
 
 /// A growing text: on the stack first, then in a buffer that the thread keeps.
 pub(crate) struct Scratch<'a> {
@@ -34,23 +63,11 @@ pub(crate) struct Scratch<'a> {
     start: *mut u8,
     length: usize,
     capacity: usize,
-    /// What `start` then points to; its own length is not used.
-    heap: Vec<u8>,
-    inline: PhantomData<&'a mut Inline>,
+    // The length of its heap is not used.
+    memory: &'a mut Memory,
 }
 
-impl<'a> Scratch<'a> {
-    #[inline(always)]
-    pub(crate) fn new(inline: &'a mut Inline) -> Scratch<'a> {
-        Scratch {
-            start: inline.as_mut_ptr().cast(),
-            length: 0,
-            capacity: INLINE,
-            heap: Vec::new(),
-            inline: PhantomData,
-        }
-    }
-
+impl Scratch<'_> {
     /// The text so far.
     #[inline]
     pub(crate) fn as_bytes(&self) -> &[u8] {
@@ -67,11 +84,11 @@ impl<'a> Scratch<'a> {
 
     /// The text as a string of its own.
     #[inline]
-    pub(crate) fn into_string(mut self) -> String {
-        if self.heap.capacity() == 0 {
+    pub(crate) fn into_string(self) -> String {
+        if self.memory.heap.capacity() == 0 {
             return self.as_str().to_owned();
         }
-        let mut text = std::mem::take(&mut self.heap);
+        let mut text = std::mem::take(&mut self.memory.heap);
         // SAFETY: so many bytes have been written there; as in `as_str`.
         unsafe {
             text.set_len(self.length);
@@ -103,18 +120,18 @@ impl<'a> Scratch<'a> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, room: usize) {
-        if self.heap.capacity() == 0 {
+        if self.memory.heap.capacity() == 0 {
             let mut heap = SPARE.try_with(Cell::take).unwrap_or_default();
             heap.clear();
             heap.reserve(room.saturating_add(2 * INLINE));
             heap.extend_from_slice(self.as_bytes());
-            self.heap = heap;
+            self.memory.heap = heap;
         }
+        let heap = &mut self.memory.heap;
         // SAFETY: so many bytes have been written there.
-        unsafe { self.heap.set_len(self.length) };
-        self.heap.reserve(room);
-        self.start = self.heap.as_mut_ptr();
-        self.capacity = self.heap.capacity();
+        unsafe { heap.set_len(self.length) };
+        heap.reserve(room);
+        (self.start, self.capacity) = (heap.as_mut_ptr(), heap.capacity());
     }
 
     /// Adds a text.
@@ -154,22 +171,20 @@ pub(super) fn formatting_failed() -> ! {
     );
 }
 
+// All of it is compiled here, and nothing of it in the programs.
 impl fmt::Write for Scratch<'_> {
-    #[inline]
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.append_text(text.as_bytes());
         Ok(())
     }
-}
 
-impl Drop for Scratch<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if (1..=KEPT).contains(&self.heap.capacity()) {
-            let heap = std::mem::take(&mut self.heap);
-            // A thread that is ending keeps nothing.
-            let _ = SPARE.try_with(|spare| spare.set(heap));
-        }
+    fn write_char(&mut self, c: char) -> fmt::Result {
+        self.append_piece(&c);
+        Ok(())
+    }
+
+    fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> fmt::Result {
+        fmt::write(self, arguments)
     }
 }
 
@@ -181,8 +196,8 @@ mod tests {
     #[test]
     fn a_text_is_whole_however_it_grows() {
         for step in [1, 7, INLINE - 1, INLINE, INLINE + 1, 3 * INLINE, KEPT] {
-            let mut inline = inline();
-            let mut scratch = Scratch::new(&mut inline);
+            let mut memory = Memory::new();
+            let mut scratch = memory.scratch();
             let mut expected = String::new();
             while expected.len() < 4 * INLINE + step {
                 let piece: String = ('a'..='z')
@@ -199,12 +214,12 @@ mod tests {
 
     #[test]
     fn texts_within_one_another_keep_apart() {
-        let mut memory = inline();
-        let mut outer = Scratch::new(&mut memory);
+        let mut memory = Memory::new();
+        let mut outer = memory.scratch();
         outer.append_formatted(format_args!("{:1000}", 1));
         {
-            let mut memory = inline();
-            let mut inner = Scratch::new(&mut memory);
+            let mut memory = Memory::new();
+            let mut inner = memory.scratch();
             inner.append_formatted(format_args!("{:2000}", 2));
             assert_eq!(inner.as_bytes().len(), 2000);
         }

@@ -108,10 +108,12 @@ impl Braces {
             .then_some(usize::from(precision))
     }
 
-    /// An upper bound of the room that padding needs.
-    #[inline]
-    pub(super) fn padding(self) -> usize {
-        self.given_width().map_or(0, |width| width * 4 + MOVED)
+    /// An upper bound of the room that they add, without a question: bits that are not given are 0.
+    #[inline(always)]
+    pub(super) fn room(self) -> usize {
+        let width = (self.0 >> Self::WIDTH) as u16;
+        let precision = (self.0 >> Self::PRECISION) as u16;
+        usize::from(width) * 4 + usize::from(precision) + MOVED
     }
 
     /// Taken apart.
@@ -528,22 +530,21 @@ impl<'a> Quoted<'a> {
         }
     }
 
-    /// An upper bound of the room, without a look at the text.
-    #[inline]
-    pub(super) fn most_room(text: &str) -> usize {
-        // The longest escape of a byte is that of a control character, `\u{7f}`.
-        text.len().saturating_mul(6).saturating_add(2)
-    }
+    /// The longest escape of a byte: that of a control character, `\u{7f}`.
+    pub(super) const LONGEST: usize = 6;
+    /// The quotes.
+    pub(super) const AROUND: usize = 2;
 }
 
 impl Sealed for Quoted<'_> {}
 impl Piece for Quoted<'_> {
     #[inline(always)]
     fn room(&self) -> usize {
-        match self.plain {
-            true => self.text.len().saturating_add(2),
-            false => Self::most_room(self.text),
-        }
+        let longest = if self.plain { 1 } else { Self::LONGEST };
+        self.text
+            .len()
+            .saturating_mul(longest)
+            .saturating_add(Self::AROUND)
     }
 
     #[inline(always)]
@@ -563,12 +564,16 @@ impl Piece for Quoted<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct QuotedChar(pub(super) char);
 
+impl QuotedChar {
+    /// The quotes, and `\u{10ffff}`.
+    pub(super) const ROOM: usize = 12;
+}
+
 impl Sealed for QuotedChar {}
 impl Piece for QuotedChar {
     #[inline(always)]
     fn room(&self) -> usize {
-        // The quotes, and `\u{10ffff}`.
-        12
+        Self::ROOM
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@ use super::radix::Radix;
 use super::spec::{Braces, InLayout, InRadix, Padded, PaddedChar, PaddedStr, Quoted, QuotedChar};
 use std::borrow::Cow;
 use std::num::NonZero;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -29,6 +30,18 @@ pub trait Own {
 
     #[doc(hidden)]
     fn own<'a>(&'a self) -> Self::Piece<'a>;
+
+    /// What [`put_own`](Self::put_own) takes: a pointer to the value, or to the reference if that is not a
+    /// pointer alone.
+    #[doc(hidden)]
+    fn pointer(reference: &&Self) -> *const ();
+
+    /// Writes the text of the value, returns its length.
+    ///
+    /// # Safety
+    /// The value is a [`pointer`](Self::pointer) to it; there is the room at `dst` that its piece asks for.
+    #[doc(hidden)]
+    unsafe fn put_own(value: *const (), braces: Braces, dst: *mut ()) -> usize;
 }
 
 macro_rules! own {
@@ -42,6 +55,16 @@ macro_rules! own {
             fn own<'a>(&'a $self) -> $piece {
                 $own
             }
+
+            #[inline(always)]
+            fn pointer(reference: &&Self) -> *const () {
+                (&raw const **reference).cast()
+            }
+
+            unsafe fn put_own(value: *const (), _: Braces, dst: *mut ()) -> usize {
+                // SAFETY: as demanded.
+                unsafe { Piece::put(&(*value.cast::<$type>()).own(), dst.cast()) }
+            }
         }
     )*};
 }
@@ -50,7 +73,6 @@ own! {
     [] char, char, |self| *self;
     [] f32, f32, |self| *self;
     [] f64, f64, |self| *self;
-    [] str, &'a str, |self| self;
     [] String, &'a str, |self| self;
     [] Cow<'_, str>, &'a str, |self| self;
     [T: Own + ?Sized] &T, T::Piece<'a>, |self| (**self).own();
@@ -58,6 +80,25 @@ own! {
     [T: Own + ?Sized] Box<T>, T::Piece<'a>, |self| (**self).own();
     [T: Own + ?Sized] Rc<T>, T::Piece<'a>, |self| (**self).own();
     [T: Own + ?Sized] Arc<T>, T::Piece<'a>, |self| (**self).own();
+}
+
+impl Own for str {
+    type Piece<'a> = &'a str;
+
+    #[inline(always)]
+    fn own(&self) -> &str {
+        self
+    }
+
+    #[inline(always)]
+    fn pointer(reference: &&str) -> *const () {
+        (&raw const *reference).cast()
+    }
+
+    unsafe fn put_own(value: *const (), _: Braces, dst: *mut ()) -> usize {
+        // SAFETY: as demanded.
+        unsafe { Piece::put(&*value.cast::<&str>(), dst.cast()) }
+    }
 }
 
 /// In messages there are few kinds of integers, so that there are few kinds of short messages to compile.
@@ -76,9 +117,17 @@ own_integers! {
 
 /// Types that outpace can write by itself in the way `W`, with anything in the braces.
 pub trait In<W> {
-    /// An upper bound of the room that [`put`](Self::put) needs; sums of it saturate.
+    /// An upper bound of the room that [`put`](Self::put) needs, without what the braces and
+    /// [`length`](Self::length) add to it: together they fold to a number where a macro stands.
     #[doc(hidden)]
-    fn room(&self, braces: Braces) -> usize;
+    const ROOM: usize;
+
+    /// The room that the value adds, if it is a text.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn length(&self) -> usize {
+        0
+    }
 
     /// Writes the text at `dst`, returns its length.
     ///
@@ -103,18 +152,21 @@ pub enum Binary {}
 /// `{:e}`
 pub enum LowerExp {}
 
+/// The room that a value in such braces needs.
+#[inline(always)]
+pub(super) fn room<W, T: In<W> + ?Sized>(value: &T, braces: Braces) -> usize {
+    value.length().saturating_add(T::ROOM + braces.room())
+}
+
 macro_rules! ways {
-    ($($way:ident for $type:ty, |$self:ident, $braces:ident| $room:expr, |$spec:ident| $piece:expr;)*) => {$(
+    ($($way:ident for $type:ty, $room:expr, |$self:ident, $spec:ident| $piece:expr;)*) => {$(
         impl In<$way> for $type {
-            #[inline]
-            fn room(&$self, $braces: Braces) -> usize {
-                $room
-            }
+            const ROOM: usize = $room;
 
             unsafe fn put(&$self, braces: Braces, dst: *mut u8) -> usize {
                 let $spec = braces.spec();
                 let piece = $piece;
-                debug_assert!(Piece::room(&piece) <= In::<$way>::room($self, braces));
+                debug_assert!(Piece::room(&piece) <= room::<$way, Self>($self, braces));
                 // SAFETY: the same is demanded.
                 unsafe { Piece::put(&piece, dst) }
             }
@@ -128,14 +180,12 @@ const HEAD: usize = 3;
 macro_rules! integers {
     ($($integer:ident)*) => {$(
         ways! {
-            Display for $integer, |self, braces| HEAD + $integer::MAX_LEN + braces.padding(),
-                |spec| Padded { number: *self, spec };
-            Debug for $integer, |self, braces| HEAD + $integer::MAX_LEN + braces.padding(),
-                |spec| Padded { number: *self, spec };
-            Display for NonZero<$integer>, |self, braces| In::<Display>::room(&self.get(), braces),
-                |spec| Padded { number: self.get(), spec };
-            Debug for NonZero<$integer>, |self, braces| In::<Debug>::room(&self.get(), braces),
-                |spec| Padded { number: self.get(), spec };
+            Display for $integer, HEAD + $integer::MAX_LEN, |self, spec| Padded { number: *self, spec };
+            Debug for $integer, HEAD + $integer::MAX_LEN, |self, spec| Padded { number: *self, spec };
+            Display for NonZero<$integer>, HEAD + $integer::MAX_LEN,
+                |self, spec| Padded { number: self.get(), spec };
+            Debug for NonZero<$integer>, HEAD + $integer::MAX_LEN,
+                |self, spec| Padded { number: self.get(), spec };
         }
         radixes! { $integer: LowerHex UpperHex Octal Binary }
     )*};
@@ -144,9 +194,8 @@ macro_rules! integers {
 macro_rules! radixes {
     ($integer:ident: $($radix:ident)*) => {
         ways! {$(
-            $radix for $integer,
-                |self, braces| HEAD + Radix::$radix.room($integer::BITS) + braces.padding(),
-                |spec| Padded { number: InRadix { value: *self, radix: Radix::$radix }, spec };
+            $radix for $integer, HEAD + Radix::$radix.room($integer::BITS),
+                |self, spec| Padded { number: InRadix { value: *self, radix: Radix::$radix }, spec };
         )*}
     };
 }
@@ -155,8 +204,8 @@ integers!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize);
 macro_rules! floats {
     ($($float:ident: $($way:ident in $layout:ident)*;)*) => {$(
         ways! {$(
-            $way for $float, |self, braces| HEAD + float::most_room(braces) + braces.padding(),
-                |spec| Padded { number: InLayout { value: *self, layout: Layout::$layout }, spec };
+            $way for $float, HEAD + float::MOST_ROOM,
+                |self, spec| Padded { number: InLayout { value: *self, layout: Layout::$layout }, spec };
         )*}
     )*};
 }
@@ -170,22 +219,46 @@ fn name(value: bool) -> &'static str {
 }
 
 ways! {
-    Display for bool, |self, braces| 5 + braces.padding(), |spec| PaddedStr { text: name(*self), spec };
-    Debug for bool, |self, braces| 5 + braces.padding(), |spec| PaddedStr { text: name(*self), spec };
-    Display for char, |self, braces| 4 + braces.padding(), |spec| PaddedChar::new(*self, spec);
-    Debug for char, |self, _braces| QuotedChar(*self).room(), |_spec| QuotedChar(*self);
-    Display for str, |self, braces| self.len().saturating_add(braces.padding()),
-        |spec| PaddedStr { text: self, spec };
-    Debug for str, |self, _braces| Quoted::most_room(self), |_spec| Quoted::new(self);
+    Display for bool, 5, |self, spec| PaddedStr { text: name(*self), spec };
+    Debug for bool, 5, |self, spec| PaddedStr { text: name(*self), spec };
+    Display for char, 4, |self, spec| PaddedChar::new(*self, spec);
+    Debug for char, QuotedChar::ROOM, |self, _spec| QuotedChar(*self);
 }
+
+/// Strings: a byte's longest text, what is around, and how they are written.
+macro_rules! strings {
+    ($($way:ident, $longest:expr, $around:expr, |$text:ident, $spec:ident| $piece:expr;)*) => {$(
+        impl In<$way> for str {
+            const ROOM: usize = $around;
+
+            #[inline(always)]
+            fn length(&self) -> usize {
+                self.len().saturating_mul($longest)
+            }
+
+            unsafe fn put(&self, braces: Braces, dst: *mut u8) -> usize {
+                let ($text, $spec) = (self, braces.spec());
+                // SAFETY: the same is demanded.
+                unsafe { Piece::put(&$piece, dst) }
+            }
+        }
+    )*};
+}
+strings! {
+    Display, 1, 0, |text, spec| PaddedStr { text, spec };
+    Debug, Quoted::LONGEST, Quoted::AROUND, |text, _spec| Quoted::new(text);
+}
+type Target<T> = <T as Deref>::Target;
 
 /// What leads to a value is written as the value, where std does so, too.
 macro_rules! forwards {
     ($([$($generics:tt)*] $way:ty, $type:ty;)*) => {$(
         impl<$($generics)*> In<$way> for $type {
-            #[inline]
-            fn room(&self, braces: Braces) -> usize {
-                In::<$way>::room(&**self, braces)
+            const ROOM: usize = <Target<Self> as In<$way>>::ROOM;
+
+            #[inline(always)]
+            fn length(&self) -> usize {
+                In::<$way>::length(&**self)
             }
 
             #[inline]
