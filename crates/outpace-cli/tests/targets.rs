@@ -360,6 +360,7 @@ fn programs_in_xterm_do_not_wait_for_it_under_run() {
             .args(["-geometry", "80x24", "-e", "sh"])
             .arg(&script)
             .env("DISPLAY", &display)
+            .env_remove("PYTHONUNBUFFERED")
             .stderr(Stdio::null())
             .spawn()
             .unwrap();

@@ -5,6 +5,7 @@
 //! ([`outlet`]), which is written at the destination's pace.
 
 mod finish;
+mod handover;
 mod monitor;
 mod outlet;
 mod pipes;

@@ -2,6 +2,8 @@
 //! hands everything to the [`Outlet`]'s queue. Nothing here waits for the destination unless the
 //! queue is full.
 
+use super::LARGEST_PIPE;
+use super::handover::{FAST, Found, Handover};
 use super::outlet::Outlet;
 use super::tee::Tee;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,15 +38,13 @@ pub(super) enum End {
 
 /// Read at once.
 const CHUNK: usize = 256 << 10;
-/// Reads that follow one another this closely are a flood. A program that writes line by line then
-/// pays for waking us at every line, so a short nap lets it write many undisturbed.
-const FLOOD: Duration = Duration::from_micros(200);
-const NAP: Duration = Duration::from_micros(300);
-/// A read this large needs no encouragement.
-const LARGE_READ: usize = 2 << 10;
+/// Reads that follow one another this closely are a flood. Every line that a program writes to a terminal
+/// wakes a thread of the kernel, and that wakes us; a nap between reads does not spare the program that, on the
+/// contrary: see `bench/results/2026-11-20-run-and-trace.md`.
+const FLOOD: Duration = Duration::from_micros(500);
 /// How long a terminal that reads takes to accept a little.
 const AT_ONCE: Duration = Duration::from_micros(100);
-/// In a flood for this long before the first nap: an answer to a key never waits for one.
+/// So many reads in a row are a flood; until then they may be answers to keys.
 const FLOOD_READS: u32 = 8;
 
 impl Relay {
@@ -60,6 +60,7 @@ impl Relay {
         let mut buffer = vec![0; CHUNK];
         let mut lines = Lines::default();
         let mut catching_up = CatchingUp::new();
+        let mut handover = Handover::new();
         let (mut last, mut flood) = (Instant::now(), 0);
         loop {
             match self.wait_for_bytes(!lines.unfinished.is_empty())? {
@@ -73,7 +74,7 @@ impl Relay {
             if self.may_splice
                 && lines.unfinished.is_empty()
                 && catching_up.has_caught_up(&self.outlet)?
-                && self.splice_through()?
+                && self.splice_through(&mut handover)?
             {
                 continue;
             }
@@ -94,16 +95,10 @@ impl Relay {
                 catching_up.queued += read as u64;
             }
             let now = Instant::now();
-            flood = if now - last < FLOOD + NAP {
-                flood + 1
-            } else {
-                0
-            };
+            flood = if now - last < FLOOD { flood + 1 } else { 0 };
             if flood < FLOOD_READS {
                 // In a burst the queue is emptied every few milliseconds, which an answer to a key feels.
                 self.outlet.empties_within(AT_ONCE)?;
-            } else if read < LARGE_READ {
-                std::thread::sleep(NAP);
             }
             last = now;
         }
@@ -127,28 +122,27 @@ impl Relay {
         }
     }
 
-    /// Moves pages from the program's pipe into the destination's as long as that has room. False
-    /// when it has none: then the queue must take what there is.
-    fn splice_through(&self) -> io::Result<bool> {
+    /// Moves pages from the program's pipe into the destination's until there are none left. False when
+    /// the destination has had no room for longer than a fast reader needs: then the queue must take
+    /// what there is.
+    fn splice_through(&self, handover: &mut Handover) -> io::Result<bool> {
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
-        match splice(
-            &self.source,
-            None,
-            self.outlet.as_fd(),
-            None,
-            CHUNK * 4,
-            flags,
-        ) {
-            Ok(0) => Ok(false),
-            Ok(_) => Ok(true),
-            Err(Errno::AGAIN | Errno::INVAL) => {
-                // Full for the moment: worth a short wait, for the queue costs two copies.
-                let mut room = [PollFd::new(&self.outlet, PollFlags::OUT)];
-                let waited = poll(&mut room, Some(&SPLICE_PATIENCE)).unwrap_or(0);
-                Ok(waited > 0 && room[0].revents().contains(PollFlags::OUT))
+        let (from, to) = (&self.source, self.outlet.as_fd());
+        loop {
+            match splice(from, None, to, None, LARGEST_PIPE, flags) {
+                // The end of what the program writes; reading says so, too.
+                Ok(0) => return Ok(false),
+                Ok(moved) => handover.moved(moved),
+                Err(Errno::AGAIN) => match handover.wait(from.as_fd(), to)? {
+                    Found::Room => {}
+                    Found::NothingToMove => return Ok(true),
+                    Found::NoRoom => return Ok(false),
+                },
+                Err(Errno::INTR) => {}
+                // Pages that cannot go there can be copied.
+                Err(Errno::INVAL) => return Ok(false),
+                Err(error) => return Err(error.into()),
             }
-            Err(Errno::INTR) => Ok(true),
-            Err(error) => Err(error.into()),
         }
     }
 }
@@ -166,8 +160,6 @@ struct CatchingUp {
 
 /// How often its pace is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// A reader of so many bytes a second is not what a program waits for: copying them takes as long.
-const FAST: f64 = 100e6;
 /// The longest that a program waits for it.
 const LONGEST_MOMENT: f64 = 1.0;
 
@@ -253,12 +245,6 @@ impl Lines {
         send(&std::mem::take(&mut self.unfinished))
     }
 }
-
-/// A destination that is full for longer is slow.
-const SPLICE_PATIENCE: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 2_000_000,
-};
 
 /// Whether two descriptors are both pipes.
 pub(super) fn is_pipe(descriptor: impl AsFd) -> bool {
