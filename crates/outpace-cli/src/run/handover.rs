@@ -1,17 +1,16 @@
 //! Waiting for room in the destination's pipe, when pages go there without being copied.
 //!
-//! That pipe is the user's, and so small that a reader of gigabytes a second empties it in less time than it
-//! takes to fall asleep and to be woken up again. So a wait begins with asking, for some microseconds, as long as that
-//! finds room and nobody else wants the processor.
+//! That pipe is the user's, and lasts a reader of gigabytes a second some 30 µs, so that every call between two
+//! moves is felt. How long the program may be made to wait follows from how fast the reader has been.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// What a wait has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Room,
     /// The program has written nothing more.
@@ -24,30 +23,19 @@ pub(super) enum Found {
 pub(super) struct Handover {
     /// How long the program may be made to wait: by no more than a reader of [`FAST`] would have made it.
     credit: Duration,
-    /// From when on asking is worth a try; never with one processor, which the reader needs.
-    ask_from: Option<Instant>,
 }
 
 /// A reader of so many bytes a second is not what a program waits for: copying them takes as long.
 pub(super) const FAST: f64 = 100e6;
-/// The first wait may last as long, and none longer than that: a reader that is ready to run may have to wait
-/// for a processor.
+/// The first wait may last as long.
 const FIRST_CREDIT: Duration = Duration::from_millis(2);
+/// No wait lasts longer. A reader that is ready to run may have to wait for a processor.
 const MOST_CREDIT: Duration = Duration::from_millis(30);
-/// As long as a pipe of 64 KiB lasts a reader of 1.3 GB/s.
-const ASKING: Duration = Duration::from_micros(50);
-/// When that has found no room, the next waits are for sleeping.
-const REST: Duration = Duration::from_millis(1);
-/// Who takes so long to ask once had to wait for a processor: others can use it better.
-const DISTURBANCE: Duration = Duration::from_micros(200);
-const RETREAT: Duration = Duration::from_millis(100);
 
 impl Handover {
     pub(super) fn new() -> Self {
-        let has_others = thread::available_parallelism().is_ok_and(|count| count.get() > 1);
         Self {
             credit: FIRST_CREDIT,
-            ask_from: has_others.then(Instant::now),
         }
     }
 
@@ -59,63 +47,61 @@ impl Handover {
 
     /// Waits until `to` has room, unless `from` has nothing for it.
     pub(super) fn wait(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<Found> {
-        let began = Instant::now();
-        let found = match self.ask(began, from, to)? {
-            Some(found) => found,
-            None => sleep_until_room(to, self.credit.saturating_sub(began.elapsed()))?,
-        };
-        self.credit = self.credit.saturating_sub(began.elapsed());
-        Ok(found)
-    }
-
-    /// Asks at least once.
-    fn ask(
-        &mut self,
-        began: Instant,
-        from: BorrowedFd<'_>,
-        to: BorrowedFd<'_>,
-    ) -> io::Result<Option<Found>> {
-        let mut asked = began;
-        loop {
-            let mut both = [
-                PollFd::from_borrowed_fd(to, PollFlags::OUT),
-                PollFd::from_borrowed_fd(from, PollFlags::IN),
-            ];
-            match poll(&mut both, Some(&Timespec::default())) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            if both[1].revents().is_empty() {
-                return Ok(Some(Found::NothingToMove));
-            }
-            if !both[0].revents().is_empty() {
-                return Ok(Some(Found::Room));
-            }
-            if self.ask_from.is_none_or(|ask_from| asked < ask_from) {
-                return Ok(None);
-            }
-            // To the program, most likely, which has got room by what was moved.
-            thread::yield_now();
-            let now = Instant::now();
-            if now - asked > DISTURBANCE {
-                self.ask_from = Some(now + RETREAT);
-            } else if now - began > ASKING {
-                self.ask_from = Some(now + REST);
-            }
-            asked = now;
+        let mut something = [PollFd::from_borrowed_fd(from, PollFlags::IN)];
+        if wait_for(&mut something, Duration::ZERO)? == 0 {
+            return Ok(Found::NothingToMove);
         }
+        let began = Instant::now();
+        let mut room = [PollFd::from_borrowed_fd(to, PollFlags::OUT)];
+        let ready = wait_for(&mut room, self.credit)?;
+        self.credit = self.credit.saturating_sub(began.elapsed());
+        Ok(if ready == 0 {
+            Found::NoRoom
+        } else {
+            Found::Room
+        })
     }
 }
 
-fn sleep_until_room(to: BorrowedFd<'_>, patience: Duration) -> io::Result<Found> {
+fn wait_for(what: &mut [PollFd<'_>], patience: Duration) -> io::Result<usize> {
     let patience = Timespec {
         tv_sec: patience.as_secs() as i64,
         tv_nsec: patience.subsec_nanos().into(),
     };
-    let mut room = [PollFd::from_borrowed_fd(to, PollFlags::OUT)];
-    match poll(&mut room, Some(&patience)) {
-        Ok(0) | Err(Errno::INTR) => Ok(Found::NoRoom),
-        Ok(_) => Ok(Found::Room),
-        Err(error) => Err(error.into()),
+    match poll(what, Some(&patience)) {
+        Err(Errno::INTR) => Ok(0),
+        ready => Ok(ready?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::pipe::{PipeFlags, pipe_with};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_wait_says_which_of_the_pipes_it_is_about() {
+        let (from, program) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+        let (reader, to) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
+        let mut handover = Handover::new();
+        let wait = |handover: &mut Handover| handover.wait(from.as_fd(), to.as_fd()).unwrap();
+        assert_eq!(wait(&mut handover), Found::NothingToMove);
+        rustix::io::write(&program, b"x").unwrap();
+        assert_eq!(wait(&mut handover), Found::Room);
+        while rustix::io::write(&to, &[0; 4096]).is_ok() {}
+        assert_eq!(wait(&mut handover), Found::NoRoom);
+        assert_eq!(handover.credit, Duration::ZERO, "the reader did not come");
+        rustix::io::read(&reader, &mut [0; 8192]).unwrap();
+        assert_eq!(wait(&mut handover), Found::Room);
+    }
+
+    #[test]
+    fn what_a_fast_reader_takes_allows_for_a_longer_wait_up_to_a_limit() {
+        let mut handover = Handover::new();
+        handover.moved(100_000);
+        assert_eq!(handover.credit, FIRST_CREDIT + Duration::from_millis(1));
+        handover.moved(1 << 30);
+        assert_eq!(handover.credit, MOST_CREDIT);
     }
 }
