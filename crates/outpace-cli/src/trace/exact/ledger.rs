@@ -139,6 +139,17 @@ impl Ledger {
         }
     }
 
+    /// Looks up what a process has just opened, if it is still there.
+    pub(crate) fn opened(&mut self, process: i32, descriptor: i32) {
+        if let Some(target) = Target::of(process, descriptor) {
+            let known = self.process(process);
+            known
+                .descriptors
+                .entry(descriptor)
+                .or_insert(Rc::new(target));
+        }
+    }
+
     /// Adds a finished call.
     pub(crate) fn add(&mut self, call: &Call) {
         let target = self.target(call.process, call.descriptor);

@@ -11,7 +11,7 @@ use crate::trace::findings::Mode;
 use crate::trace::procfs;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
@@ -70,6 +70,13 @@ const BOOKKEEPING: [libc::c_long; 3] = [libc::SYS_close, libc::SYS_dup3, DUP2];
 const DUP2: libc::c_long = libc::SYS_dup2;
 #[cfg(not(target_arch = "x86_64"))]
 const DUP2: libc::c_long = libc::SYS_dup3;
+
+/// Calls that open a file.
+const OPENING: [libc::c_long; 3] = [libc::SYS_openat, libc::SYS_openat2, OPEN];
+#[cfg(target_arch = "x86_64")]
+const OPEN: libc::c_long = libc::SYS_open;
+#[cfg(not(target_arch = "x86_64"))]
+const OPEN: libc::c_long = libc::SYS_openat;
 
 impl Permission {
     /// Finds the tracepoints and tries one on this very thread.
@@ -169,7 +176,7 @@ impl Rings {
         let wanted: Vec<String> = WRITE_FAMILY
             .iter()
             .map(|call| call.number)
-            .chain(BOOKKEEPING.map(i64::from))
+            .chain(BOOKKEEPING.into_iter().chain(OPENING))
             .map(|number| format!("id=={number}"))
             .collect();
         let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
@@ -305,6 +312,9 @@ struct Reader {
     bytes: Vec<u8>,
     records: Vec<Record>,
     inside: HashMap<i32, (u64, i64, [u64; 6])>,
+    /// Descriptors that were opened in the records read last: what they are is asked at once, because
+    /// when something is written there the process may have ended.
+    opened: BTreeSet<(i32, i32)>,
     /// Whether a program has been started.
     started: bool,
     lost: u64,
@@ -317,6 +327,7 @@ impl Reader {
             bytes: Vec::new(),
             records: Vec::new(),
             inside: HashMap::new(),
+            opened: BTreeSet::new(),
             started: false,
             lost: 0,
         }
@@ -345,6 +356,9 @@ impl Reader {
         let later = self.records.split_off(ready);
         for record in std::mem::replace(&mut self.records, later) {
             self.apply(record, ledger);
+        }
+        for (process, descriptor) in std::mem::take(&mut self.opened) {
+            ledger.opened(process, descriptor);
         }
     }
 
@@ -470,7 +484,9 @@ impl Reader {
             Event::Enter { number, arguments } => {
                 self.inside.insert(thread, (time_ns, number, arguments));
                 if number == libc::SYS_close {
-                    ledger.closed(process, arguments[0] as i32);
+                    let descriptor = arguments[0] as i32;
+                    ledger.closed(process, descriptor);
+                    self.opened.remove(&(process, descriptor));
                 }
             }
             Event::Exit { number, result } => {
@@ -493,6 +509,13 @@ impl Reader {
                         result,
                         ends_line: None,
                     });
+                } else if OPENING.contains(&number) {
+                    if let Ok(descriptor) = i32::try_from(result)
+                        && descriptor >= 0
+                    {
+                        ledger.closed(process, descriptor);
+                        self.opened.insert((process, descriptor));
+                    }
                 } else if number != libc::SYS_close && result >= 0 {
                     ledger.closed(process, arguments[1] as i32);
                     ledger.duplicated(process, arguments[0] as i32, arguments[1] as i32);
