@@ -204,7 +204,7 @@ impl Engine {
     }
 
     /// Appends to the queue, in pieces if need be; they stay together, because the guard is held.
-    fn append_pieces<'a>(&'a self, mut state: Locked<'a>, bytes: &[u8]) -> Locked<'a> {
+    extern "C" fn append_pieces<'a>(&'a self, mut state: Locked<'a>, bytes: &[u8]) -> Locked<'a> {
         let mut rest = bytes;
         loop {
             let piece = rest.len().min(SEGMENT).min(state.capacity);
@@ -223,7 +223,7 @@ impl Engine {
     }
 
     /// Moves what is published of the tail to the closed segments, and leaves the rest where it is.
-    fn queue_tail(&self, state: &mut State) {
+    extern "C" fn queue_tail(&self, state: &mut State) {
         let end = self.flow.published().offset();
         if state.tail.drained < end {
             let published = Segment {
@@ -242,7 +242,7 @@ impl Engine {
     }
 
     /// Makes room for `bytes` bytes at the end of the tail. Called by the guard's holder.
-    fn room<'a>(&'a self, mut state: Locked<'a>, bytes: usize) -> Locked<'a> {
+    extern "C" fn room<'a>(&'a self, mut state: Locked<'a>, bytes: usize) -> Locked<'a> {
         loop {
             if state.failure.is_some() {
                 // What is appended now goes nowhere, and needs no more room than this.
@@ -288,7 +288,7 @@ impl Engine {
 
     /// Begins the tail anew, with room for `bytes` bytes: in the same memory, if all of it is drained
     /// and it is of the right size, else in another one, behind it. Called by the guard's holder.
-    pub(crate) fn begin_tail(&self, state: &mut State, bytes: usize) {
+    pub(crate) extern "C" fn begin_tail(&self, state: &mut State, bytes: usize) {
         let capacity = match state.mode {
             Mode::Background => state.segment_capacity(),
             _ => state.capacity,
@@ -301,7 +301,7 @@ impl Engine {
     }
 
     /// Moves what is in the tail to the closed segments and leaves it empty.
-    pub(crate) fn close_tail(&self, state: &mut State) {
+    pub(crate) extern "C" fn close_tail(&self, state: &mut State) {
         let at = self.flow.published();
         state.counts.messages += at.messages();
         state.looked = 0;
@@ -331,7 +331,8 @@ impl Engine {
         }
     }
 
-    fn replace_tail(&self, state: &mut State, buffer: Buffer) {
+    #[inline(never)]
+    extern "C" fn replace_tail(&self, state: &mut State, buffer: Buffer) {
         self.tail.store(buffer.start(), Ordering::Relaxed);
         state.tail.buffer = buffer;
     }
@@ -345,6 +346,9 @@ impl Engine {
         self.flow.published().offset() + left
     }
 }
+
+/// What is done with memory that is not needed any more.
+pub(crate) type Finish = extern "C" fn(&mut State, Buffer);
 
 impl State {
     /// Appends bytes behind the closed segments: to the last of them, if it is its own and has room.
@@ -374,7 +378,8 @@ impl State {
     }
 
     /// The same, but `finish` gets their memory.
-    pub(crate) fn pop_drained_with(&mut self, mut finish: impl FnMut(&mut State, Buffer)) {
+    #[inline(never)]
+    pub(crate) extern "C" fn pop_drained_with(&mut self, finish: Finish) {
         while self.closed.front().is_some_and(Segment::is_drained) {
             let done = self.closed.pop_front().expect("the front is there");
             finish(self, done.buffer);

@@ -10,15 +10,17 @@
 //! becomes a line of text when the drain reaches it. The oldest messages are dropped a segment at a time,
 //! so segments are small under that policy; the one in flight stays, and so does one that is partly
 //! written.
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
 
 use crate::buffering::Overflow;
 use crate::drain::Patience;
 use crate::engine::{Engine, Mode, State};
 use crate::locked::Locked;
+use crate::sys::Moment;
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The capacity of a segment.
 pub(crate) const SEGMENT: usize = 64 << 10;
@@ -177,6 +179,7 @@ impl State {
     }
 
     /// Whether the next that a drain comes to is a gap, or the text that marks it.
+    #[inline(never)]
     pub(crate) fn has_gap(&self) -> bool {
         self.marking
             || match self.closed.front() {
@@ -212,7 +215,11 @@ impl Engine {
 
     /// Makes room for a message in the background, or drops it, or drops others for it; returns whether
     /// there is room. Called by the guard's holder.
-    pub(crate) fn admit<'a>(&'a self, mut state: Locked<'a>, bytes: usize) -> (Locked<'a>, bool) {
+    pub(crate) extern "C" fn admit<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        bytes: usize,
+    ) -> (Locked<'a>, bool) {
         loop {
             let pending = self.pending(&state);
             let over = pending + bytes > state.capacity;
@@ -232,7 +239,7 @@ impl Engine {
     }
 
     /// Gives the gap at the front of the queue, if there is one, its text.
-    pub(crate) fn mark_gap<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn mark_gap<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
         match state.relief {
             Some(relief) => relief.mark_gap(self, state),
             None => state,
@@ -240,7 +247,7 @@ impl Engine {
     }
 
     /// Brings what follows the closed segments back into memory: from the file, or from what waits for it.
-    pub(crate) fn back_from_file<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn back_from_file<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
         match state.relief {
             Some(relief) => relief.read_back(self, state),
             None => state,
@@ -248,19 +255,19 @@ impl Engine {
     }
 
     /// Sees to it that what waits is put into the file.
-    pub(crate) fn spill(&self, state: &mut State) {
+    pub(crate) extern "C" fn spill(&self, state: &mut State) {
         if let Some(relief) = state.relief {
             relief.spill(self, state);
         }
     }
 
     /// Waits, in the background mode, until the helper has made progress.
-    pub(crate) fn wait_for_progress<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn wait_for_progress<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         if !self.wake_helper(&mut state) {
             let all = self.accepted(&state);
             return self.drain(state, all, Patience::Forever);
         }
-        let begun = Instant::now();
+        let begun = Moment::now();
         let mut state = self.wait(state, None);
         state.counts.longest_wait = state.counts.longest_wait.max(begun.elapsed());
         state

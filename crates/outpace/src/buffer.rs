@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -13,7 +14,22 @@ pub(crate) struct Buffer {
     start: *mut u8,
     capacity: usize,
     /// What is freed when the last alias is gone.
-    memory: Option<Arc<Memory>>,
+    memory: ManuallyDrop<Option<Arc<Memory>>>,
+}
+
+impl Drop for Buffer {
+    #[inline]
+    fn drop(&mut self) {
+        /// A call that does not unwind, for the sake of those who drop buffers.
+        #[inline(never)]
+        extern "C" fn let_go(memory: &mut ManuallyDrop<Option<Arc<Memory>>>) {
+            // SAFETY: by the drop alone.
+            unsafe { ManuallyDrop::drop(memory) };
+        }
+        if self.memory.is_some() {
+            let_go(&mut self.memory);
+        }
+    }
 }
 
 // SAFETY: access to the bytes is by raw pointers, whose users state their case.
@@ -24,7 +40,7 @@ impl Buffer {
     pub(crate) const EMPTY: Buffer = Buffer {
         start: ptr::dangling_mut(),
         capacity: 0,
-        memory: None,
+        memory: ManuallyDrop::new(None),
     };
 
     pub(crate) fn with_capacity(capacity: usize) -> Self {
@@ -35,7 +51,7 @@ impl Buffer {
         Buffer {
             start: memory.start.as_ptr(),
             capacity,
-            memory: Some(Arc::new(memory)),
+            memory: ManuallyDrop::new(Some(Arc::new(memory))),
         }
     }
 
@@ -74,7 +90,7 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.start().add(from), to - from) }
     }
 
-    /// Copies `bytes` to `at`.
+    /// Copies `bytes` to `at`: where a message takes the long way, which [`copy`] would make longer for all.
     ///
     /// # Safety
     ///
@@ -82,7 +98,10 @@ impl Buffer {
     pub(crate) unsafe fn put(&self, at: usize, bytes: &[u8]) {
         debug_assert!(at + bytes.len() <= self.capacity);
         // SAFETY: in bounds, and nobody else touches unpublished bytes.
-        unsafe { copy(bytes, self.start().add(at)) };
+        unsafe {
+            let to = self.start().add(at);
+            to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
     }
 }
 
@@ -100,7 +119,9 @@ impl Memory {
     fn with_capacity(capacity: usize) -> Self {
         // A page, so that the kernel's copy starts aligned; a cache line for the small ones.
         let align = if capacity >= 4096 { 4096 } else { 64 };
-        let layout = Layout::from_size_align(capacity, align).expect("a capacity is at most 1 GiB");
+        let Ok(layout) = Layout::from_size_align(capacity, align) else {
+            panic!("a capacity is at most 1 GiB");
+        };
         assert!(capacity > 0);
         // SAFETY: the layout's size is not 0.
         let start = unsafe { alloc(layout) };

@@ -122,17 +122,41 @@ impl Buffering {
         }
     }
 
+    /// What [`str::parse`] takes.
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        let (name, value) = match text.bytes().position(|byte| byte == b':') {
+            Some(colon) => (&text[..colon], Some(&text[colon + 1..])),
+            None => (text, None),
+        };
+        Some(match (name, value) {
+            ("unbuffered", None) => Buffering::Unbuffered,
+            ("line", None) => Buffering::Line,
+            ("block", None) => Buffering::block(),
+            ("block", Some(value)) => Buffering::Block {
+                capacity: parse_capacity(value)?,
+            },
+            ("prompt", None) => Buffering::prompt(),
+            ("prompt", Some(value)) => Buffering::Prompt {
+                capacity: Self::BY_DESTINATION,
+                max_delay: parse_duration(value)?,
+            },
+            ("background", None) => Buffering::background(Self::DEFAULT_BACKGROUND_CAPACITY),
+            ("background", Some(value)) => Buffering::background(parse_capacity(value)?),
+            _ => return None,
+        })
+    }
+
     /// What `stdbuf` put into `_STDBUF_O` or `_STDBUF_E`: `L`, `0` or a number of bytes.
-    pub(crate) fn from_stdbuf(text: &str) -> Result<Self, ParseBufferingError> {
+    pub(crate) fn from_stdbuf(text: &str) -> Option<Self> {
         match text {
-            "L" => Ok(Buffering::Line),
-            "0" => Ok(Buffering::Unbuffered),
-            _ => text
-                .parse()
-                .ok()
-                .filter(|&capacity| is_capacity(capacity))
-                .map(|capacity| Buffering::Block { capacity })
-                .ok_or_else(|| ParseBufferingError { text: text.into() }),
+            "L" => Some(Buffering::Line),
+            "0" => Some(Buffering::Unbuffered),
+            _ => match parse_number(text) {
+                (capacity, "") => Some(Buffering::Block {
+                    capacity: as_capacity(capacity)?,
+                }),
+                _ => None,
+            },
         }
     }
 }
@@ -153,8 +177,10 @@ pub(crate) fn capacity_for(destination: Destination) -> usize {
 /// A buffer's offsets are kept in 32 bits, with room to spare for an encoder's reservation.
 pub(crate) const MAX_CAPACITY: usize = 1 << 30;
 
-fn is_capacity(capacity: usize) -> bool {
-    (1..=MAX_CAPACITY).contains(&capacity)
+fn as_capacity(bytes: u64) -> Option<usize> {
+    (1..=MAX_CAPACITY as u64)
+        .contains(&bytes)
+        .then_some(bytes as usize)
 }
 
 /// A text that is not a [`Buffering`].
@@ -179,33 +205,7 @@ impl FromStr for Buffering {
     type Err = ParseBufferingError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || ParseBufferingError { text: text.into() };
-        let (name, value) = match text.split_once(':') {
-            Some((name, value)) => (name, Some(value)),
-            None => (text, None),
-        };
-        let capacity = |default| match value {
-            None => Ok(default),
-            Some(value) => parse_size(value)
-                .filter(|&size| is_capacity(size))
-                .ok_or_else(error),
-        };
-        match (name, value) {
-            ("unbuffered", None) => Ok(Buffering::Unbuffered),
-            ("line", None) => Ok(Buffering::Line),
-            ("block", _) => Ok(Buffering::Block {
-                capacity: capacity(Self::BY_DESTINATION)?,
-            }),
-            ("prompt", None) => Ok(Buffering::prompt()),
-            ("prompt", Some(value)) => Ok(Buffering::Prompt {
-                capacity: Self::BY_DESTINATION,
-                max_delay: parse_duration(value).ok_or_else(error)?,
-            }),
-            ("background", _) => Ok(Buffering::background(capacity(
-                Self::DEFAULT_BACKGROUND_CAPACITY,
-            )?)),
-            _ => Err(error()),
-        }
+        Buffering::from_text(text).ok_or_else(|| ParseBufferingError { text: text.into() })
     }
 }
 
@@ -231,14 +231,28 @@ impl fmt::Display for Buffering {
     }
 }
 
+/// The number in decimal that a text begins with, and what follows it. Nothing fits the largest number, which
+/// stands for all that are larger; no digits are 0, which nothing that is parsed here may be.
+fn parse_number(text: &str) -> (u64, &str) {
+    let mut number: u64 = 0;
+    let mut digits = 0;
+    while let Some(digit) = text
+        .as_bytes()
+        .get(digits)
+        .map(|byte| byte.wrapping_sub(b'0'))
+        && digit < 10
+    {
+        number = number.saturating_mul(10).saturating_add(digit.into());
+        digits += 1;
+    }
+    (number, &text[digits..])
+}
+
 /// `64`, `64B`, `64K`, `64kB`, `64KiB`, `16M`, `16MB`, `16MiB`, `1G`, `1GiB`: bytes. As in `stdbuf`, a
 /// bare letter is binary.
-fn parse_size(text: &str) -> Option<usize> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit: usize = match unit {
+fn parse_capacity(text: &str) -> Option<usize> {
+    let (number, unit) = parse_number(text);
+    let unit = match unit {
         "" | "B" => 1,
         "K" | "k" | "KiB" => 1 << 10,
         "M" | "MiB" => 1 << 20,
@@ -248,30 +262,35 @@ fn parse_size(text: &str) -> Option<usize> {
         "GB" => 1_000_000_000,
         _ => return None,
     };
-    number.parse::<usize>().ok()?.checked_mul(unit)
+    as_capacity(number.saturating_mul(unit))
 }
 
 /// `4ms`, `500us`, `500µs`, `1s`, `0.5s`; more than nothing and at most an hour. In whole nanoseconds,
 /// without floating point, which would be most of a small program.
 fn parse_duration(text: &str) -> Option<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let (number, unit) = text.split_at(digits);
+    let (whole, rest) = parse_number(text);
+    let (fraction, unit) = match rest.strip_prefix('.') {
+        Some(fraction) => {
+            let (_, unit) = parse_number(fraction);
+            (&fraction[..fraction.len() - unit.len()], unit)
+        }
+        None => ("", rest),
+    };
     let unit: u64 = match unit {
         "us" | "µs" => 1_000,
         "ms" => 1_000_000,
         "s" => 1_000_000_000,
         _ => return None,
     };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let mut nanos = whole.parse::<u64>().ok()?.checked_mul(unit)?;
+    let mut nanos = whole.saturating_mul(unit);
     let mut place = unit;
     for digit in fraction.bytes() {
         place /= 10;
-        nanos = nanos.checked_add(u64::from(digit.checked_sub(b'0')?) * place)?;
+        nanos = nanos.saturating_add(u64::from(digit - b'0') * place);
     }
-    let duration = Duration::from_nanos(nanos);
-    (duration >= Duration::from_micros(1) && duration <= Duration::from_secs(3600))
-        .then_some(duration)
+    (1_000..=3600 * 1_000_000_000)
+        .contains(&nanos)
+        .then_some(Duration::from_nanos(nanos))
 }
 
 #[cfg(test)]
@@ -353,13 +372,14 @@ mod tests {
 
     #[test]
     fn stdbuf_writes_modes_its_own_way() {
-        assert_eq!(Buffering::from_stdbuf("L"), Ok(Buffering::Line));
-        assert_eq!(Buffering::from_stdbuf("0"), Ok(Buffering::Unbuffered));
+        assert_eq!(Buffering::from_stdbuf("L"), Some(Buffering::Line));
+        assert_eq!(Buffering::from_stdbuf("0"), Some(Buffering::Unbuffered));
         assert_eq!(
             Buffering::from_stdbuf("4096"),
-            Ok(Buffering::Block { capacity: 4096 })
+            Some(Buffering::Block { capacity: 4096 })
         );
-        assert!(Buffering::from_stdbuf("line").is_err());
+        assert_eq!(Buffering::from_stdbuf(""), None);
+        assert!(Buffering::from_stdbuf("line").is_none());
     }
 
     #[test]

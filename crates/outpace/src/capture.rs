@@ -4,6 +4,7 @@ use crate::engine::Role;
 use crate::lock::{ThreadId, thread_id};
 use crate::text::scratch::Scratch;
 use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What [`capture`] has caught.
@@ -20,6 +21,9 @@ pub struct Captured<T> {
 
 /// Threads that capture.
 static CAPTURING: AtomicUsize = AtomicUsize::new(0);
+
+/// What catches a message if the thread captures: a pointer, so that only a program that captures has it.
+static CATCH: OnceLock<fn(Role, &Scratch<'_>) -> bool> = OnceLock::new();
 
 thread_local! {
     /// What has been caught, if this thread captures.
@@ -80,6 +84,7 @@ struct Capture {
 
 impl Capture {
     fn begin() -> Capture {
+        CATCH.get_or_init(|| catch);
         CAPTURING.fetch_add(1, Ordering::Relaxed);
         SWIFT.set(0);
         Capture {
@@ -107,15 +112,16 @@ impl Drop for Capture {
 /// Catches a message, if this thread captures.
 #[inline]
 pub(crate) fn catches(role: Role, text: &Scratch<'_>) -> bool {
-    if CAPTURING.load(Ordering::Relaxed) > 0 && catch(role, text) {
+    if CAPTURING.load(Ordering::Relaxed) > 0
+        && let Some(catch) = CATCH.get()
+        && catch(role, text)
+    {
         return true;
     }
     SWIFT.set(thread_id());
     false
 }
 
-#[cold]
-#[inline(never)]
 fn catch(role: Role, text: &Scratch<'_>) -> bool {
     CAUGHT.with_borrow_mut(|caught| match (caught, role) {
         (None, _) => false,

@@ -8,14 +8,15 @@
 //! | `EBADF` on a standard stream | as if written: there is no such stream |
 //! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
 #![allow(unsafe_code)]
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
 
-use crate::buffer::Buffer;
+use crate::append::Finish;
 use crate::engine::{Engine, OnBrokenPipe, Role, State};
 use crate::lock::thread_id;
 use crate::locked::Locked;
-use crate::sys;
-use std::io;
-use std::time::{Duration, Instant};
+use crate::sys::{self, Moment};
+use std::time::Duration;
 
 /// How long a drain may take.
 #[derive(Clone, Copy, Debug)]
@@ -54,10 +55,12 @@ impl Failure {
 
 impl State {
     /// The failure, for a caller who now knows of it.
-    pub(crate) fn tell_failure(&mut self) -> Option<io::Error> {
-        let failure = self.failure.as_mut()?;
+    pub(crate) fn tell_failure(&mut self) -> Result<(), sys::Error> {
+        let Some(failure) = self.failure.as_mut() else {
+            return Ok(());
+        };
         failure.told = true;
-        Some(failure.error.into())
+        Err(failure.error)
     }
 
     /// A drain has made progress, or ended.
@@ -67,8 +70,15 @@ impl State {
         }
     }
 
+    /// Memory cannot be given back in a signal handler.
+    #[cfg(all(unix, not(outpace_portable)))]
+    extern "C" fn leak(&mut self, buffer: crate::buffer::Buffer) {
+        std::mem::forget(buffer);
+    }
+
     /// Counts `bytes` at the front of the queue as drained, and hands over the memory that is then free.
-    fn advance(&mut self, bytes: usize, finish: impl FnMut(&mut State, Buffer)) {
+    #[inline(never)]
+    extern "C" fn advance(&mut self, bytes: usize, finish: Finish) {
         match self.closed.front_mut() {
             Some(front) => {
                 front.drained += bytes;
@@ -88,7 +98,7 @@ impl State {
 impl Engine {
     /// Drains up to the stream offset `until`, or until somebody else has. On return the state is locked
     /// again; whether the drain got there is told by `drained` and `failure`.
-    pub(crate) fn drain<'a>(
+    pub(crate) extern "C" fn drain<'a>(
         &'a self,
         state: Locked<'a>,
         mut until: u64,
@@ -138,8 +148,7 @@ impl Engine {
     /// no longer than for the reader. Takes and frees no memory.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn drain_in_handler(&self, limit: Duration) {
-        const PAUSE: Duration = Duration::from_millis(1);
-        let mut moved = Instant::now();
+        let mut moved = Moment::now();
         let mut drained = 0;
         let mut state = loop {
             match self.try_lock_state() {
@@ -147,17 +156,17 @@ impl Engine {
                 // The handler interrupted it: how much it has written is not known.
                 Some(state) if state.drainer == thread_id() => return,
                 Some(state) if state.drained != drained => {
-                    (drained, moved) = (state.drained, Instant::now());
+                    (drained, moved) = (state.drained, Moment::now());
                 }
                 _ => {}
             }
             if moved.elapsed() >= limit {
                 return;
             }
-            std::thread::sleep(PAUSE);
+            sys::pause();
         };
         let all = self.accepted(&state);
-        moved = Instant::now();
+        moved = Moment::now();
         while state.drained < all && state.failure.is_none() && !state.closed_for_good {
             // A marker takes memory, and so does the way back from a file.
             state.forget_gap();
@@ -170,12 +179,10 @@ impl Engine {
             }
             match self.output.write(&front[..front.len().min(POLLED_WRITE)]) {
                 Ok(written) => {
-                    state.advance(written, |_, buffer| std::mem::forget(buffer));
-                    moved = Instant::now();
+                    state.advance(written, State::leak);
+                    moved = Moment::now();
                 }
-                Err(error) if error.is_interruption() || error.would_block() => {
-                    std::thread::sleep(PAUSE)
-                }
+                Err(error) if error.is_interruption() || error.would_block() => sys::pause(),
                 Err(_) => return,
             }
         }
@@ -183,7 +190,11 @@ impl Engine {
 
     /// Drains everything and then writes `bytes`, which are not copied, as the next message.
     /// Called by the guard's holder.
-    pub(crate) fn write_through<'a>(&'a self, state: Locked<'a>, bytes: &[u8]) -> Locked<'a> {
+    pub(crate) extern "C" fn write_through<'a>(
+        &'a self,
+        state: Locked<'a>,
+        bytes: &[u8],
+    ) -> Locked<'a> {
         let Ok(mut state) = self.begin_drain(state, u64::MAX, Patience::Forever) else {
             return self.lock_state();
         };
@@ -234,7 +245,7 @@ impl Engine {
     }
 
     /// Becomes the one that drains. Gives up, unlocked, when there is nothing left to do, or no patience.
-    fn begin_drain<'a>(
+    extern "C" fn begin_drain<'a>(
         &'a self,
         mut state: Locked<'a>,
         until: u64,
@@ -250,7 +261,7 @@ impl Engine {
             let before = state.drained;
             state = match patience {
                 Patience::None => {
-                    let begun = *begun.get_or_insert_with(Instant::now);
+                    let begun = *begun.get_or_insert_with(Moment::now);
                     if begun.elapsed() >= DRAIN_IN_PROGRESS {
                         return Err(());
                     }
@@ -284,9 +295,14 @@ impl Engine {
     }
 
     /// Waits until somebody's drain has made progress or ended.
-    pub(crate) fn wait<'a>(&'a self, mut state: Locked<'a>, limit: Option<Duration>) -> Locked<'a> {
+    #[inline(never)]
+    pub(crate) extern "C" fn wait<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        limit: Option<Duration>,
+    ) -> Locked<'a> {
         state.waiters += 1;
-        let mut state = state.wait_for(|engine| &engine.progress, limit);
+        let mut state = state.wait_for(&self.progress, limit);
         state.waiters = state.waiters.saturating_sub(1);
         state
     }
@@ -295,6 +311,7 @@ impl Engine {
     ///
     /// They stay where they are, and unchanged, until the caller, who is the one that drains, counts
     /// them as drained.
+    #[inline(never)]
     fn front<'b>(&self, state: &State, until: u64) -> &'b [u8] {
         let (segment, end) = match state.closed.front() {
             Some(marker) if marker.marker => return marker.pending_bytes(),
@@ -309,7 +326,7 @@ impl Engine {
 
     /// Writes some of `first` and then `second` without the state, and locks it again. Nothing if
     /// patience ran out before anything could be written.
-    fn write_some<'a>(
+    extern "C" fn write_some<'a>(
         &'a self,
         state: Locked<'a>,
         first: &[u8],
@@ -388,10 +405,10 @@ impl Engine {
     }
 
     /// Forgets what is pending on a stream that has failed.
-    pub(crate) fn give_up(&self, state: &mut State) {
+    pub(crate) extern "C" fn give_up(&self, state: &mut State) {
         // Nobody is writing from the memory: a failed stream has no drain but the one that failed.
         debug_assert!(state.failure.is_some());
-        state.closed.clear();
+        while state.closed.pop_front().is_some() {}
         if let Some(relief) = state.relief {
             relief.clear(state);
         }

@@ -25,7 +25,7 @@ use crate::mutex::{Condition, Mutex};
 use crate::registry::register;
 use crate::relief::{RELIEF, Relief};
 use crate::spill::Spill;
-use crate::sys::{Destination, Identity, Output};
+use crate::sys::{self, Destination, Identity, Moment, Output};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::AtomicPtr;
@@ -129,7 +129,7 @@ pub(crate) struct State {
     /// Where `Line` goes on looking for newlines, in the tail.
     pub(crate) looked: usize,
     /// When the last message was written at once, if that may have been less than the delay ago.
-    pub(crate) last: Option<Instant>,
+    pub(crate) last: Option<Moment>,
 
     // The drain.
     /// The thread that drains, or 0.
@@ -323,8 +323,8 @@ impl Engine {
 
     /// Why the stream has failed, for a caller who can be told.
     #[cold]
-    pub(crate) fn error(&self) -> io::Result<()> {
-        self.lock_state().tell_failure().map_or(Ok(()), Err)
+    pub(crate) fn error(&self) -> Result<(), sys::Error> {
+        self.lock_state().tell_failure()
     }
 
     /// For a caller who cannot be told: ends the process, quietly, if nobody reads its output any more
@@ -346,7 +346,7 @@ impl Engine {
         let state = self.lock_state();
         let all = self.accepted(&state);
         let mut state = self.drain(state, all, Patience::Forever);
-        state.tell_failure().map_or(Ok(()), Err)
+        Ok(state.tell_failure()?)
     }
 
     /// The same, until `deadline`: on the helper's time.
@@ -365,7 +365,7 @@ impl Engine {
                 self.drain(state, all, Patience::Stalled(left))
             };
         }
-        state.tell_failure().map_or(Ok(()), Err)
+        Ok(state.tell_failure()?)
     }
 
     /// Forgets a failure: what is written from now on is written again.
@@ -402,7 +402,7 @@ impl Engine {
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self, state: &mut State) {
         let at = self.flow.published();
-        state.closed.clear();
+        while state.closed.pop_front().is_some() {}
         if let Some(relief) = state.relief {
             relief.forget_after_fork(state);
         }

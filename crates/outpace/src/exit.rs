@@ -8,7 +8,6 @@ use crate::init::LAST_WORDS;
 use crate::registry::for_each_stream;
 use crate::settings::report;
 use crate::sys;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -20,9 +19,18 @@ const OWN_LOCK: Duration = Duration::from_secs(1);
 #[inline]
 pub(crate) fn install() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
-    if !INSTALLED.load(Ordering::Relaxed) && !INSTALLED.swap(true, Ordering::Relaxed) {
-        sys::at_exit(at_exit);
-        sys::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+
+    #[cold]
+    #[inline(never)]
+    fn install_now() {
+        if !INSTALLED.swap(true, Ordering::Relaxed) {
+            sys::at_exit(at_exit);
+            sys::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+        }
+    }
+
+    if !INSTALLED.load(Ordering::Relaxed) {
+        install_now();
     }
 }
 
@@ -85,7 +93,7 @@ impl Engine {
         if self.role == Role::Other && failure.error.is_broken_pipe() {
             return End::Well;
         }
-        let error = io::Error::from(failure.error);
+        let error = failure.error;
         drop(state);
         report(&format!("{}: {error}", self.role.name()));
         End::Failed

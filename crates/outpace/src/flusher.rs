@@ -6,14 +6,16 @@
 //! and sleeps until the next burst wakes it: nothing ever wakes while nothing is pending.
 //!
 //! A thread belongs to one stream, so that a stalled stdout cannot delay stderr.
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
 
 use crate::barrier;
 use crate::buffer::Buffer;
 use crate::drain::Patience;
 use crate::engine::{Engine, Mode, Role, State};
 use crate::locked::Locked;
-use crate::sys;
-use std::time::{Duration, Instant};
+use crate::sys::{self, Moment};
+use std::time::Duration;
 
 /// In the background, how long messages are gathered into one write. Every look takes the processor from
 /// somebody for some microseconds, so that more of them would be felt; a queue that fills up faster has the
@@ -40,7 +42,7 @@ pub(crate) struct Helper {
     /// It looks again without an interval.
     hurried: bool,
     /// When it looks next; at once, if never.
-    deadline: Option<Instant>,
+    deadline: Option<Moment>,
     /// The stream offset up to which it drains even if the policy no longer asks for it.
     pub(crate) promised: u64,
     pub(crate) spare: Vec<Buffer>,
@@ -61,8 +63,10 @@ impl Helper {
     /// The child of a fork has no helper yet.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&mut self) {
+        // The memory that it has kept is as good here.
         *self = Helper {
             stop: self.stop,
+            spare: std::mem::take(&mut self.spare),
             ..Helper::NONE
         };
     }
@@ -70,7 +74,7 @@ impl Helper {
 
 impl State {
     /// Keeps the memory of a finished segment, if it is of use.
-    pub(crate) fn keep_spare(&mut self, buffer: Buffer) {
+    pub(crate) extern "C" fn keep_spare(&mut self, buffer: Buffer) {
         // In the background as much as is filled before the helper is woken.
         let limit = match self.mode {
             Mode::Background => self.filling(),
@@ -103,7 +107,7 @@ impl State {
 
 impl Engine {
     /// Has the helper look at the stream; returns false if there is no helper to be had.
-    pub(crate) fn wake_helper(&self, state: &mut State) -> bool {
+    pub(crate) extern "C" fn wake_helper(&self, state: &mut State) -> bool {
         if state.helper.active {
             // In its interval, or busy with a drain.
             if state.mode == Mode::Background {
@@ -115,7 +119,7 @@ impl Engine {
             return false;
         }
         state.helper.deadline = match state.mode {
-            Mode::Prompt { max_delay } => Some(Instant::now() + max_delay),
+            Mode::Prompt { max_delay } => Some(Moment::now() + max_delay),
             _ => None,
         };
         if state.helper.alive {
@@ -141,7 +145,7 @@ impl Engine {
     }
 
     /// Goes to sleep, unless a message came meanwhile that the policy wants looked after.
-    fn end_burst<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    extern "C" fn end_burst<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         state.helper.active = false;
         self.flow.close();
         // The fence takes effect on other processors, which may be slow to answer, so the lock is open
@@ -160,22 +164,23 @@ impl Engine {
             state.forget_last();
             // Who asked for a queue of that size is allowed to use it.
             if state.mode != Mode::Background {
-                let spare = std::mem::take(&mut state.helper.spare);
-                let put_off = &mut state.put_off;
-                spare.into_iter().for_each(|buffer| put_off.free(buffer));
+                let State {
+                    helper, put_off, ..
+                } = &mut *state;
+                put_off.free_all(&mut helper.spare);
             }
         }
         state
     }
 
     /// Sleeps until woken, or until the deadline.
-    fn sleep<'a>(&'a self, mut state: Locked<'a>, until: Option<Instant>) -> Locked<'a> {
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        if left.is_some_and(|left| left.is_zero()) {
+    fn sleep<'a>(&'a self, mut state: Locked<'a>, until: Option<Moment>) -> Locked<'a> {
+        let left = until.map(Moment::left);
+        if left == Some(None) {
             return state;
         }
         state.helper.asleep = true;
-        let mut state = state.wait_for(|engine| &engine.wake, left);
+        let mut state = state.wait_for(&self.wake, left.flatten());
         state.helper.asleep = false;
         state
     }
@@ -192,8 +197,8 @@ fn run(engine: &Engine) {
             (seen, quiet) = (u64::MAX, 0);
             continue;
         }
-        let now = Instant::now();
-        let early = state.helper.deadline.is_some_and(|deadline| now < deadline);
+        let now = Moment::now();
+        let early = state.helper.deadline.and_then(Moment::left).is_some();
         if early && !state.helper.hurried {
             let deadline = state.helper.deadline;
             state = engine.sleep(state, deadline);
@@ -221,7 +226,7 @@ fn run(engine: &Engine) {
             // Measured from the look, not from the end of the drain: bytes that came during a slow
             // drain have waited already.
             Mode::Prompt { .. } => now + interval,
-            _ => Instant::now() + interval,
+            _ => Moment::now() + interval,
         });
         state.helper.hurried |= engine.is_filling(&state);
         state = state.catch_up();

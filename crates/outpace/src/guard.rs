@@ -297,7 +297,7 @@ impl Write for Guard<'_> {
         if self.append(bytes) {
             Ok(())
         } else {
-            self.engine.error()
+            Ok(self.engine.error()?)
         }
     }
 

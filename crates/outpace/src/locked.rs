@@ -3,17 +3,19 @@
 //! Who has it locked may be preempted, and a thread of the program may be waiting for it. So what takes
 //! longer than deciding is put off until the lock is open again: waking somebody, which is a system call that
 //! may hand the processor over to who was woken, and giving memory back, which may be another.
-
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
 #![allow(unsafe_code)]
 
 use crate::buffer::Buffer;
 use crate::engine::{Engine, State};
 use crate::mutex::Condition;
 use crate::settings::report;
+use crate::sys::{self, Moment};
 use std::marker::PhantomData;
 use std::mem;
 use std::ops::{Deref, DerefMut};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is to be done when the lock is open.
 pub(crate) struct PutOff {
@@ -55,6 +57,11 @@ impl PutOff {
         }
     }
 
+    /// The same with several.
+    pub(crate) fn free_all(&mut self, buffers: &mut Vec<Buffer>) {
+        self.garbage.append(buffers);
+    }
+
     pub(crate) fn report(&mut self, message: String) {
         self.reports.push(message);
     }
@@ -67,7 +74,7 @@ impl PutOff {
 
     /// With the lock open.
     #[cold]
-    fn make_up(self, engine: &Engine) {
+    extern "C" fn make_up(self, engine: &Engine) {
         self.notify(engine);
         self.reports.iter().for_each(|message| report(message));
     }
@@ -110,8 +117,15 @@ impl DerefMut for Locked<'_> {
 }
 
 impl Drop for Locked<'_> {
-    #[inline(never)]
+    #[inline(always)]
     fn drop(&mut self) {
+        self.unlock();
+    }
+}
+
+impl<'a> Locked<'a> {
+    #[inline(never)]
+    extern "C" fn unlock(&mut self) {
         if self.put_off.is_nothing() {
             return self.engine.state.unlock();
         }
@@ -119,9 +133,7 @@ impl Drop for Locked<'_> {
         self.engine.state.unlock();
         put_off.make_up(self.engine);
     }
-}
 
-impl<'a> Locked<'a> {
     /// Does what was put off, for which it opens the lock.
     pub(crate) fn catch_up(self) -> Self {
         if self.put_off.is_nothing() {
@@ -134,16 +146,16 @@ impl<'a> Locked<'a> {
 
     /// Waits for the condition, or for so long; may return for no reason.
     #[inline(never)]
-    pub(crate) fn wait_for(
+    pub(crate) extern "C" fn wait_for(
         mut self,
-        condition: fn(&Engine) -> &Condition,
+        condition: &Condition,
         limit: Option<Duration>,
     ) -> Self {
         self.put_off.notify(self.engine);
         // The rest can wait for longer.
         (self.put_off.progress, self.put_off.helper) = (false, false);
         self.put_off.spiller = false;
-        self.engine.state.wait(condition(self.engine), limit);
+        self.engine.state.wait(condition, limit);
         self
     }
 }
@@ -151,7 +163,7 @@ impl<'a> Locked<'a> {
 impl Engine {
     /// The state, for a moment.
     #[inline(never)]
-    pub(crate) fn lock_state(&self) -> Locked<'_> {
+    pub(crate) extern "C" fn lock_state(&self) -> Locked<'_> {
         self.state.lock();
         // SAFETY: just locked.
         unsafe { self.locked_state() }
@@ -175,13 +187,13 @@ impl Engine {
 
     /// The state, if it can be had in that time.
     pub(crate) fn lock_state_within(&self, limit: Duration) -> Option<Locked<'_>> {
-        let begun = Instant::now();
+        let begun = Moment::now();
         loop {
             let state = self.try_lock_state();
             if state.is_some() || begun.elapsed() > limit {
                 return state;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            sys::pause();
         }
     }
 

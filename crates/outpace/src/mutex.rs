@@ -4,6 +4,8 @@
 //! state they protect is one that a panic leaves as good as any. On Linux both are futexes, elsewhere they are
 //! made of std's.
 #![allow(unsafe_code)]
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
 
 #[cfg(not(loom))]
 use std::cell::UnsafeCell;
@@ -94,7 +96,7 @@ mod imp {
         }
 
         #[cold]
-        fn lock_contended(&self) {
+        extern "C" fn lock_contended(&self) {
             // It is held for some ten nanoseconds mostly, so the holder is likely to be out very soon.
             for _ in 0..100 {
                 if self.0.load(Ordering::Relaxed) == FREE && self.try_lock() {

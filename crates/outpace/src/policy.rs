@@ -1,4 +1,6 @@
 //! Deciding: which policy is in force, and what it does about the messages that were just published.
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
 
 use crate::barrier;
 use crate::buffering::{Buffering, MAX_CAPACITY, capacity_for};
@@ -8,7 +10,8 @@ use crate::lock::{Entry, thread_id};
 use crate::locked::Locked;
 use crate::relief::RELIEF;
 use crate::settings;
-use std::time::{Duration, Instant};
+use crate::sys::Moment;
+use std::time::Duration;
 
 /// So many messages of a stream are written at once by their callers before anything is buffered or
 /// a helper is started: a small program pays for neither.
@@ -22,7 +25,7 @@ static UNBUFFERED: Buffering = Buffering::Unbuffered;
 
 impl Engine {
     /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.
-    pub(crate) fn settle<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn settle<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         if !state.stale {
             return state;
         }
@@ -98,7 +101,7 @@ impl Engine {
     }
 
     /// Decides what happens to the messages that were just published. Called by the guard's holder.
-    pub(crate) fn dispatch<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn dispatch<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         let all = self.accepted(&state);
         if state.failure.is_some() {
             // Its author is told that it failed, so it must not appear after `clear_error`.
@@ -129,7 +132,7 @@ impl Engine {
 
     /// On the same terminal, pipe or file, what was printed to stdout comes before what is now printed
     /// to stderr. Never waits for the reader.
-    pub(crate) fn stdout_first<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn stdout_first<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
         if self.role != Role::Stderr {
             return state;
         }
@@ -162,8 +165,8 @@ impl Engine {
             if messages < EARLY_MESSAGES {
                 return self.drain(state, all, Patience::Forever);
             }
-            let now = Instant::now();
-            let isolated = state.last.is_none_or(|last| now - last >= max_delay);
+            let now = Moment::now();
+            let isolated = state.last.is_none_or(|last| now.since(last) >= max_delay);
             if isolated || messages == EARLY_MESSAGES {
                 state.last = Some(now);
                 return self.drain(state, all, Patience::Forever);

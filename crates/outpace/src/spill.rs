@@ -165,6 +165,7 @@ impl State {
     }
 
     /// Puts a segment behind the closed ones: in memory, or on its way to the file.
+    #[inline(never)]
     pub(crate) fn close_segment(&mut self, segment: Segment, pending: usize) {
         // The first one stays: a drain may be writing it.
         let spills = matches!(self.overflow, Overflow::Spill { .. })
@@ -201,7 +202,7 @@ impl Engine {
         };
         match sys::spawn(c"outpace-spill", Box::new(move || run(&engine))) {
             Ok(()) => state.spill.alive = true,
-            Err(error) => self.spill_failed(state, &error),
+            Err(error) => self.spill_failed(state, &error.into()),
         }
     }
 
@@ -284,7 +285,7 @@ fn run(engine: &Engine) {
                 (Sleep::UntilWoken, None)
             };
             state.spill.asleep = asleep;
-            state = state.wait_for(|engine| &engine.spilled, limit);
+            state = state.wait_for(&engine.spilled, limit);
             state.spill.asleep = Sleep::Awake;
             quiet += 1;
             continue;

@@ -5,6 +5,7 @@ pub(crate) use super::unix::*;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use std::ptr;
@@ -46,7 +47,7 @@ pub(crate) fn futex_wake_all(word: &AtomicU32) {
     futex_wake(word, libc::c_int::MAX);
 }
 
-fn futex_wake(word: &AtomicU32, threads: libc::c_int) {
+extern "C" fn futex_wake(word: &AtomicU32, threads: libc::c_int) {
     // SAFETY: only the address is used.
     unsafe {
         let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
@@ -81,8 +82,12 @@ pub(crate) fn register_membarrier() -> bool {
 
 /// Whether the process has one thread now. `/proc/self/task` has a link for each, besides `.` and `..`.
 pub(crate) fn is_single_threaded() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self/task").is_ok_and(|tasks| tasks.nlink() == 3)
+    let mut tasks = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the path ends in NUL; the call fills `tasks` when it returns 0.
+    unsafe {
+        libc::stat(c"/proc/self/task".as_ptr(), tasks.as_mut_ptr()) == 0
+            && tasks.assume_init().st_nlink == 3
+    }
 }
 
 /// Names the calling thread, for who looks at the process.

@@ -4,8 +4,11 @@
 //! pipe. `portable.rs` makes do with `std::io`; it serves Windows, and with `--cfg outpace_portable`
 //! any system, which is how it is tested.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
+use std::mem::ManuallyDrop;
+use std::ops::Add;
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,6 +27,13 @@ pub(crate) use linux::*;
 pub(crate) use portable::*;
 #[cfg(all(unix, not(any(target_os = "linux", outpace_portable))))]
 pub(crate) use unix::*;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // It has no memory of its own, so there is nothing to drop.
+        ManuallyDrop::new(io::Error::from(*self)).fmt(f)
+    }
+}
 
 /// What a stream's bytes go to, as far as it matters to buffering.
 #[cfg_attr(
@@ -46,12 +56,45 @@ pub(crate) enum Destination {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Identity(pub(crate) [u64; 3]);
 
-/// Milliseconds on a clock that is cheap, monotonic and coarse. Never 0.
+/// A moment, in nanoseconds of a clock that only goes forward.
+///
+/// std's `Instant` checks each step and has words for what may go wrong, which a small program would carry.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment(u64);
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        Moment(monotonic_nanos())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        Self::now().since(self)
+    }
+
+    /// The time from `earlier` on; none if that is later.
+    pub(crate) fn since(self, earlier: Moment) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Nothing, if it has come.
+    pub(crate) fn left(self) -> Option<Duration> {
+        Some(self.since(Self::now())).filter(|left| !left.is_zero())
+    }
+}
+
+impl Add<Duration> for Moment {
+    type Output = Moment;
+
+    fn add(self, duration: Duration) -> Moment {
+        let nanos = duration.as_secs().saturating_mul(1_000_000_000);
+        let nanos = nanos.saturating_add(duration.subsec_nanos().into());
+        Moment(self.0.saturating_add(nanos))
+    }
+}
+
+/// Milliseconds on a clock that is monotonic and coarse. Never 0.
 pub(crate) fn coarse_millis() -> u64 {
-    use std::sync::OnceLock;
-    use std::time::Instant;
-    static START: OnceLock<Instant> = OnceLock::new();
-    START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
+    monotonic_nanos() / 1_000_000 + 1
 }
 
 /// `poll`'s timeout argument: whole milliseconds, rounded up, -1 for ever.
@@ -62,7 +105,11 @@ pub(crate) fn coarse_millis() -> u64 {
 fn poll_millis(timeout: Option<Duration>) -> i32 {
     match timeout {
         None => -1,
-        Some(timeout) => i32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX),
+        Some(timeout) => {
+            let millis = timeout.as_secs().saturating_mul(1000);
+            let rest = timeout.subsec_nanos().div_ceil(1_000_000);
+            i32::try_from(millis.saturating_add(rest.into())).unwrap_or(i32::MAX)
+        }
     }
 }
 

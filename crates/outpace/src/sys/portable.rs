@@ -121,12 +121,25 @@ impl From<Error> for io::Error {
     }
 }
 
-pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-    std::thread::Builder::new()
+pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Result<(), Error> {
+    let thread = std::thread::Builder::new()
         .name(name.to_string_lossy().into_owned())
         .stack_size(128 << 10)
-        .spawn(run)
-        .map(drop)
+        .spawn(run);
+    thread.map(drop).map_err(Error::from)
+}
+
+/// Nanoseconds since the first call.
+pub(super) fn monotonic_nanos() -> u64 {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Sleeps for a moment, in which others may get on.
+pub(crate) fn pause() {
+    std::thread::sleep(Duration::from_millis(1));
 }
 
 /// There is no fork to prepare for.

@@ -1,13 +1,13 @@
 //! POSIX.
 #![allow(unsafe_code)]
 
-use super::{Destination, Identity, poll_millis};
+use super::{Destination, Identity, Moment, poll_millis};
 use std::ffi::{CStr, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A descriptor that is written to. Does not own it: whoever made it keeps it open.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Output {
             events: libc::POLLOUT,
             revents: 0,
         };
-        let begun = Instant::now();
+        let begun = Moment::now();
         let mut left = timeout;
         loop {
             // SAFETY: `poll` is one valid entry.
@@ -146,6 +146,23 @@ impl From<io::Error> for Error {
     }
 }
 
+/// Nanoseconds since some time before the process began.
+pub(super) fn monotonic_nanos() -> u64 {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the call fills it; it cannot fail, for the clock is there and the memory valid.
+    let time = unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
+        time.assume_init()
+    };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Sleeps for a moment, in which others may get on.
+pub(crate) fn pause() {
+    // SAFETY: there is nothing to poll.
+    unsafe { libc::poll(ptr::null_mut(), 0, 1) };
+}
+
 /// The largest write that every system takes (macOS refuses 2 GiB).
 const MAX_WRITE: usize = 1 << 30;
 
@@ -159,7 +176,7 @@ struct Start {
 ///
 /// Not one of std's, which would bring along names of any length, results, panics that are passed on, and a
 /// handle for whoever waits: a third of what this library adds to a small program.
-pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Result<(), Error> {
     /// What the threads need is little, but the system may want more for itself.
     const STACK: usize = 128 << 10;
 
@@ -202,7 +219,7 @@ pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> io::R
     }
     // SAFETY: there is no thread that has it.
     drop(unsafe { Box::from_raw(start) });
-    Err(io::Error::from_raw_os_error(error))
+    Err(Error(error))
 }
 
 /// Calls `prepare` before a `fork(2)` of this process, and `parent` and `child` after it.

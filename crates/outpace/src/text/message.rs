@@ -9,7 +9,7 @@ use crate::buffer;
 use crate::capture;
 use crate::engine::Engine;
 use crate::guard::{Guard, Outcome, ask_and_leave, by_bias, in_place, with_text};
-use crate::lock::Entry;
+use crate::lock::{Entry, thread_id};
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
 use std::io;
@@ -95,7 +95,7 @@ impl<M: Whole> Writable for &Parcel<M> {
         if append(guard, self.0) {
             Ok(())
         } else {
-            guard.engine.error()
+            Ok(guard.engine.error()?)
         }
     }
 
@@ -107,7 +107,7 @@ impl<M: Whole> Writable for &Parcel<M> {
             Outcome::Asks => ask_and_leave(engine),
             Outcome::Nothing => self.0.with(|message| send_message(engine, message)),
         };
-        if intact { Ok(()) } else { engine.error() }
+        if intact { Ok(()) } else { Ok(engine.error()?) }
     }
 }
 
@@ -194,18 +194,21 @@ fn append_message(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer
     if let Some(answer) = unsafe { in_place(engine, entry, message.room(), put) } {
         return answer;
     }
-    aside(message, |text| {
-        let text = text.as_bytes();
-        // SAFETY: it is asked for the room that the text needs.
-        let put = |space| unsafe {
-            buffer::copy(text, space);
-            text.len()
-        };
-        // SAFETY: as above.
-        unsafe { in_place(engine, entry, text.len(), put) }.unwrap_or_else(|| match entry {
-            Entry::Outermost => engine.append_cold(text),
-            Entry::Nested => engine.append_nested(text),
-        })
+    aside(message, |text| append_text(engine, entry, text.as_bytes()))
+}
+
+/// The same with a message that has been put together.
+#[inline(never)]
+fn append_text(engine: &Engine, entry: Entry, text: &[u8]) -> Answer {
+    // SAFETY: it is asked for the room that the text needs.
+    let put = |space| unsafe {
+        buffer::copy(text, space);
+        text.len()
+    };
+    // SAFETY: as above; the guard is held.
+    unsafe { in_place(engine, entry, text.len(), put) }.unwrap_or_else(|| match entry {
+        Entry::Outermost => engine.append_cold(text),
+        Entry::Nested => engine.append_nested(text),
     })
 }
 
@@ -301,19 +304,18 @@ fn print_foreign(engine: &Engine, message: Message<'_>) {
     let mut memory = Memory::new();
     let mut scratch = memory.scratch();
     message.append_fields(&mut scratch);
-    print_text(engine, &scratch);
-}
-
-#[inline]
-fn print_text(engine: &Engine, text: &Scratch<'_>) {
-    match send_text_in_place(engine, text.as_bytes()) {
+    match send_text_in_place(engine, scratch.as_bytes()) {
         Outcome::Sent => {}
         Outcome::Asks => ask_after_print(engine),
-        Outcome::Nothing => {
-            if !capture::catches(engine.role, text) && !send_text(engine, text) {
-                printing_failed(engine);
-            }
-        }
+        Outcome::Nothing => print_text(engine, &scratch),
+    }
+}
+
+/// Prints a message that has been put together, and does not go the shortest way.
+#[inline(never)]
+fn print_text(engine: &Engine, text: &Scratch<'_>) {
+    if !capture::catches(engine.role, text) && !send_text(engine, text) {
+        printing_failed(engine);
     }
 }
 
@@ -350,7 +352,11 @@ fn send_message(engine: &Engine, message: Message<'_>) -> bool {
 /// Appends a message that has been put together; returns whether the stream has not failed.
 #[inline(never)]
 fn send_text(engine: &Engine, text: &Scratch<'_>) -> bool {
-    Guard::within(engine, |guard| guard.append(text.as_bytes()))
+    let me = thread_id();
+    let entry = engine.lock.enter(me);
+    let answer = append_text(engine, entry, text.as_bytes());
+    engine.lock.leave(me);
+    !answer.failed
 }
 
 /// Ends the process if nobody reads its output any more and it wants that, else panics as std does.
