@@ -520,7 +520,7 @@ impl Message {
     }
 }
 
-/// Behind the texts there are so many bytes more, and a text that is longer is not short: `TEXT` in outpace.
+/// A text that is longer is not short; one that is not takes so many bytes: `TEXT` in outpace.
 const TEXT: usize = 16;
 
 /// The most fields of a short message.
@@ -528,18 +528,19 @@ const SHORT: usize = 4;
 
 /// The texts before, between and behind the fields, as outpace reads them.
 fn encoded(texts: &[String]) -> TokenTree {
+    const LONG: u8 = u8::MAX;
     let mut bytes = Vec::new();
     for text in texts {
-        match u8::try_from(text.len()) {
-            Ok(length) if length < u8::MAX => bytes.push(length),
-            _ => {
-                bytes.push(u8::MAX);
-                bytes.extend((text.len() as u32).to_le_bytes());
-            }
+        if text.len() <= TEXT {
+            bytes.push(text.len() as u8);
+            bytes.extend(text.as_bytes());
+            bytes.resize(bytes.len() + TEXT - text.len(), 0);
+        } else {
+            bytes.push(LONG);
+            bytes.extend((text.len() as u32).to_le_bytes());
+            bytes.extend(text.as_bytes());
         }
-        bytes.extend(text.as_bytes());
     }
-    bytes.resize(bytes.len() + TEXT, 0);
     TokenTree::Literal(Literal::byte_string(&bytes))
 }
 

@@ -5,47 +5,62 @@
 
 use crate::background::{Gap, SEGMENT};
 use crate::buffer::Buffer;
+use crate::buffering::MAX_CAPACITY;
 use crate::drain::Patience;
 use crate::engine::{Engine, Mode, Segment, State};
 use crate::exit;
-use crate::flow::Published;
 use crate::locked::Locked;
-use crate::sync::Ordering;
 use std::ptr;
 
 /// Where the guard's holder appends: it may keep this in registers between messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor {
-    pub(crate) start: *mut u8,
-    pub(crate) at: Published,
-    /// The offset up to which it may append without asking.
-    pub(crate) end: usize,
+    /// Where the next message begins.
+    pub(crate) next: *mut u8,
+    /// Up to where it may append without asking.
+    pub(crate) end: *mut u8,
 }
 
-/// The answer to a guard's holder who asked: where it appends next, from `published` on. It fits into two
-/// registers, so that a cursor never has to have an address.
+/// The answer to a guard's holder who asked: where it appends next. It fits into two registers, so that a
+/// cursor never has to have an address.
 #[repr(C)]
 pub(crate) struct Answer {
     /// Null if there is no room in the tail.
-    pub(crate) start: *mut u8,
-    pub(crate) end: u32,
+    pub(crate) next: *mut u8,
+    /// How many bytes it may append there without asking.
+    pub(crate) room: u32,
     /// The stream has failed; [`Engine::error`] says why.
     pub(crate) failed: bool,
+}
+
+impl Answer {
+    /// For a guard inside another one.
+    pub(crate) const NO_ROOM: Answer = Answer {
+        next: ptr::null_mut(),
+        room: 0,
+        failed: false,
+    };
 }
 
 impl Cursor {
     /// The cursor of a guard inside another one: it has to ask about everything, even about nothing,
     /// because publishing is the outer one's.
     pub(crate) const NOWHERE: Cursor = Cursor {
-        start: ptr::null_mut(),
-        at: Published::NOWHERE,
-        end: 0,
+        next: ptr::dangling_mut(),
+        end: ptr::null_mut(),
     };
 
     /// Whether `bytes` bytes fit.
     #[inline(always)]
     pub(crate) fn admits(&self, bytes: usize) -> bool {
-        self.at.offset() + bytes <= self.end
+        // Neither an address nor a length has all 64 bits.
+        self.next.addr() as u64 + bytes as u64 <= self.end.addr() as u64
+    }
+
+    /// How many bytes fit.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> usize {
+        self.end.addr() - self.next.addr()
     }
 }
 
@@ -54,17 +69,48 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn cursor(&self) -> Cursor {
         Cursor {
-            start: self.tail.load(Ordering::Relaxed),
-            at: self.flow.published(),
+            next: self.flow.published(),
             end: self.flow.limit(),
         }
+    }
+
+    /// Where a message goes that needs at most `room` bytes, if there is room; called by the guard's holder, who
+    /// keeps no cursor.
+    #[inline(always)]
+    pub(crate) fn place(&self, room: usize) -> Option<*mut u8> {
+        let cursor = self.cursor();
+        // The first is for sums that saturated.
+        (room <= MAX_CAPACITY && cursor.admits(room)).then_some(cursor.next)
+    }
+
+    /// For a holder who keeps a cursor, and need not ask.
+    #[inline(always)]
+    pub(crate) fn unasked(&self) -> Answer {
+        let Cursor { next, end } = self.cursor();
+        Answer {
+            next,
+            room: end.addr().saturating_sub(next.addr()) as u32,
+            failed: false,
+        }
+    }
+
+    /// Lets the guard's holder append to the tail without asking.
+    pub(crate) fn open(&self, state: &State) {
+        let room = self.tail_room(state);
+        self.flow.open(self.flow.published().wrapping_add(room));
+    }
+
+    /// How many bytes may be appended to the tail.
+    fn tail_room(&self, state: &State) -> usize {
+        let room = state.tail.buffer.capacity() - self.offset(state);
+        room.min(self.budget(state))
     }
 
     /// For a holder who has just asked, and needs not ask before the next message that fits.
     fn answer(&self, state: &State) -> Answer {
         Answer {
-            start: state.tail.buffer.start(),
-            end: state.tail.buffer.capacity().min(self.budget(state)) as u32,
+            next: self.flow.published(),
+            room: self.tail_room(state) as u32,
             failed: state.failure.is_some(),
         }
     }
@@ -80,7 +126,7 @@ impl Engine {
         let over = state.mode == Mode::Background && self.pending(&state) + bytes > state.capacity;
         if (small && !self.fits(&state, bytes)) || (over && state.drops()) {
             return Answer {
-                start: ptr::null_mut(),
+                next: ptr::null_mut(),
                 ..self.answer(&state)
             };
         }
@@ -155,7 +201,7 @@ impl Engine {
             }
         }
         Answer {
-            start: ptr::null_mut(),
+            next: ptr::null_mut(),
             ..self.answer(&state)
         }
     }
@@ -185,21 +231,22 @@ impl Engine {
     }
 
     fn fits(&self, state: &State, bytes: usize) -> bool {
-        self.flow.published().offset() + bytes <= state.tail.buffer.capacity()
+        self.offset(state) + bytes <= state.tail.buffer.capacity()
     }
 
     /// Copies bytes for which there is room to the tail, and publishes them.
-    fn put(&self, state: &State, bytes: &[u8], count: fn(Published, usize) -> Published) {
-        let at = self.flow.published();
+    fn put(&self, state: &State, bytes: &[u8]) {
         // SAFETY: the guard's holder calls this, after making room.
-        unsafe { state.tail.buffer.put(at.offset(), bytes) };
-        self.flow.set_published(count(at, bytes.len()));
+        unsafe { state.tail.buffer.put(self.offset(state), bytes) };
+        let end = self.flow.published().wrapping_add(bytes.len());
+        self.flow.publish_piece(end);
     }
 
     /// Makes room for a message and appends it.
     fn append_whole<'a>(&'a self, state: Locked<'a>, bytes: &[u8]) -> Locked<'a> {
         let state = self.room(state, bytes.len());
-        self.put(&state, bytes, Published::message);
+        self.flow.count_message();
+        self.put(&state, bytes);
         state
     }
 
@@ -213,10 +260,12 @@ impl Engine {
             // Under a later policy a segment with a part of a message must not be dropped.
             state.tail.whole &= now.len() == bytes.len();
             if later.is_empty() {
-                self.put(&state, now, Published::message);
+                self.flow.count_message();
+            }
+            self.put(&state, now);
+            if later.is_empty() {
                 return state;
             }
-            self.put(&state, now, Published::piece);
             state = self.dispatch(state);
             rest = later;
         }
@@ -224,7 +273,7 @@ impl Engine {
 
     /// Moves what is published of the tail to the closed segments, and leaves the rest where it is.
     extern "C" fn queue_tail(&self, state: &mut State) {
-        let end = self.flow.published().offset();
+        let end = self.offset(state);
         if state.tail.drained < end {
             let published = Segment {
                 buffer: state.tail.buffer.alias(),
@@ -269,7 +318,7 @@ impl Engine {
 
     /// The stream offset of the last newline since this was asked last, if there is one.
     pub(crate) fn last_new_newline(&self, state: &mut State) -> Option<u64> {
-        let (from, to) = (state.looked, self.flow.published().offset());
+        let (from, to) = (state.looked, self.offset(state));
         state.looked = to;
         // SAFETY: published, and the guard's holder, who asks, alone begins the tail anew.
         let new = unsafe { state.tail.buffer.published(from, to) };
@@ -302,14 +351,14 @@ impl Engine {
 
     /// Moves what is in the tail to the closed segments and leaves it empty.
     pub(crate) extern "C" fn close_tail(&self, state: &mut State) {
-        let at = self.flow.published();
-        state.counts.messages += at.messages();
+        let (end, messages) = (self.offset(state), self.flow.messages());
+        state.counts.messages += messages;
         state.looked = 0;
         let pending = self.pending(state);
-        state.tail_start += at.offset() as u64;
-        if state.tail.drained < at.offset() {
-            state.tail.end = at.offset();
-            state.tail.messages = at.messages();
+        state.tail_start += end as u64;
+        if state.tail.drained < end {
+            state.tail.end = end;
+            state.tail.messages = messages;
             let full = std::mem::replace(&mut state.tail, Segment::EMPTY);
             state.close_segment(full, pending);
             state.pop_drained();
@@ -322,7 +371,7 @@ impl Engine {
         }
         state.tail.drained = 0;
         state.tail.whole = true;
-        self.flow.set_published(Published::START);
+        self.flow.begin(state.tail.buffer.start());
         if state.mode == Mode::Background {
             self.spill(state);
             if self.is_filling(state) {
@@ -333,17 +382,16 @@ impl Engine {
 
     #[inline(never)]
     extern "C" fn replace_tail(&self, state: &mut State, buffer: Buffer) {
-        self.tail.store(buffer.start(), Ordering::Relaxed);
+        self.flow.begin(buffer.start());
         state.tail.buffer = buffer;
     }
 
-    /// How far the tail may be filled before the queue is full.
+    /// How many bytes there may be before the queue is full.
     pub(crate) fn budget(&self, state: &State) -> usize {
         if state.mode != Mode::Background {
             return usize::MAX;
         }
-        let left = state.capacity.saturating_sub(self.pending(state));
-        self.flow.published().offset() + left
+        state.capacity.saturating_sub(self.pending(state))
     }
 }
 

@@ -316,7 +316,7 @@ impl Engine {
         let (segment, end) = match state.closed.front() {
             Some(marker) if marker.marker => return marker.pending_bytes(),
             Some(segment) => (segment, segment.end),
-            None => (&state.tail, self.flow.published().offset()),
+            None => (&state.tail, self.offset(state)),
         };
         let wanted = usize::try_from(until - state.drained).unwrap_or(usize::MAX);
         let end = end.min(segment.drained.saturating_add(wanted));
@@ -412,7 +412,7 @@ impl Engine {
         if let Some(relief) = state.relief {
             relief.clear(state);
         }
-        state.tail.drained = self.flow.published().offset();
+        state.tail.drained = self.offset(state);
         state.drained = self.accepted(state);
     }
 }

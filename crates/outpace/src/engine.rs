@@ -28,7 +28,6 @@ use crate::spill::Spill;
 use crate::sys::{self, Destination, Identity, Moment, Output};
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -54,8 +53,6 @@ impl Role {
 pub(crate) struct Engine {
     // What a message touches, first and together.
     pub(crate) flow: Flow,
-    /// The tail buffer's memory. Changed by the guard's holder with the state locked.
-    pub(crate) tail: AtomicPtr<u8>,
     pub(crate) lock: Lock,
     pub(crate) state: Mutex<State>,
     /// A drain has made progress, or ended.
@@ -234,7 +231,6 @@ impl Engine {
     pub(crate) const fn new(role: Role, output: Output, chosen: Option<Buffering>) -> Self {
         Engine {
             flow: Flow::new(),
-            tail: AtomicPtr::new(std::ptr::null_mut()),
             lock: Lock::new(),
             state: Mutex::new(State {
                 chosen,
@@ -305,14 +301,19 @@ impl Engine {
         }
     }
 
+    /// How far the tail buffer is published.
+    pub(crate) fn offset(&self, state: &State) -> usize {
+        self.flow.published().addr() - state.tail.buffer.start().addr()
+    }
+
     /// Bytes accepted since the stream began.
     pub(crate) fn accepted(&self, state: &State) -> u64 {
-        state.tail_start + self.flow.published().offset() as u64
+        state.tail_start + self.offset(state) as u64
     }
 
     /// Messages accepted since the stream began.
     pub(crate) fn messages(&self, state: &State) -> u64 {
-        state.counts.messages + self.flow.published().messages()
+        state.counts.messages + self.flow.messages()
     }
 
     pub(crate) fn destination(&self, state: &mut State) -> (Destination, Option<Identity>) {
@@ -401,13 +402,13 @@ impl Engine {
     /// In the child of a fork: what the parent had pending is the parent's to write.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self, state: &mut State) {
-        let at = self.flow.published();
+        let end = self.offset(state);
         while state.closed.pop_front().is_some() {}
         if let Some(relief) = state.relief {
             relief.forget_after_fork(state);
         }
-        state.tail.drained = at.offset();
-        state.looked = at.offset();
+        state.tail.drained = end;
+        state.looked = end;
         state.drained = self.accepted(state);
         state.drainer = 0;
         state.waiters = 0;

@@ -74,7 +74,7 @@ impl Engine {
         for last in [false, true] {
             if last {
                 state.exiting = true;
-                self.flow.close_and_look();
+                self.flow.close_at_once();
             }
             let all = self.accepted(&state);
             state = self.drain(state, all, patience);

@@ -1,7 +1,7 @@
-//! The two words through which the thread that appends and the threads that drain meet.
+//! The words through which the thread that appends and the threads that drain meet.
 //!
 //! `published` says how far the tail buffer holds finished messages; the guard's holder moves it with
-//! one release store a message. `limit` says how far it may append without asking; 0 means that it
+//! one release store a message. `limit` says how far it may append without asking; null means that it
 //! has to ask about every message, before it and after it. Asking is the cold path, where the
 //! stream's state is locked and anything can be decided: a drain, a switch of policy, a helper thread
 //! to be woken.
@@ -12,98 +12,93 @@
 //! to sleep without a message being left behind, and a message pays a store and a load for it.
 
 use crate::barrier;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, const_fn};
+use crate::sync::{AtomicPtr, AtomicU64, Ordering, const_fn};
+use std::ptr;
 
-/// How far messages are published: an offset into the tail buffer in the low half, the number of
-/// messages since that buffer was begun in the high half.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Published(u64);
-
-impl Published {
-    pub(crate) const START: Published = Published(0);
-
-    /// Behind every limit: not even an empty message fits there.
-    pub(crate) const NOWHERE: Published = Published(u32::MAX as u64);
-
-    #[inline(always)]
-    pub(crate) fn offset(self) -> usize {
-        self.0 as u32 as usize
-    }
-
-    pub(crate) fn messages(self) -> u64 {
-        self.0 >> 32
-    }
-
-    /// One message of `bytes` bytes more.
-    #[inline(always)]
-    pub(crate) fn message(self, bytes: usize) -> Self {
-        debug_assert!(self.offset() + bytes <= u32::MAX as usize);
-        Published(self.0.wrapping_add((1 << 32) + bytes as u64))
-    }
-
-    /// A piece of a message: more bytes, not yet another message.
-    pub(crate) fn piece(self, bytes: usize) -> Self {
-        debug_assert!(self.offset() + bytes <= u32::MAX as usize);
-        Published(self.0 + bytes as u64)
-    }
-}
-
+/// Both places are in the tail buffer.
+#[repr(C)]
 pub(crate) struct Flow {
-    published: AtomicU64,
-    limit: AtomicU32,
+    published: AtomicPtr<u8>,
+    limit: AtomicPtr<u8>,
+    /// Messages in the tail buffer.
+    messages: AtomicU64,
 }
 
 impl Flow {
     const_fn! {
+        /// In a tail buffer without memory.
         pub(crate) fn new() -> Self {
-            Flow { published: AtomicU64::new(0), limit: AtomicU32::new(0) }
+            Flow {
+                published: AtomicPtr::new(ptr::dangling_mut()),
+                limit: AtomicPtr::new(ptr::null_mut()),
+                messages: AtomicU64::new(0),
+            }
         }
     }
 
     #[inline(always)]
-    pub(crate) fn published(&self) -> Published {
-        Published(self.published.load(Ordering::Acquire))
+    pub(crate) fn published(&self) -> *mut u8 {
+        self.published.load(Ordering::Acquire)
+    }
+
+    /// Messages published in the tail buffer.
+    pub(crate) fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
     }
 
     /// How far the guard's holder may append without asking.
     #[inline(always)]
-    pub(crate) fn limit(&self) -> usize {
-        self.limit.load(Ordering::Relaxed) as usize
+    pub(crate) fn limit(&self) -> *mut u8 {
+        self.limit.load(Ordering::Relaxed)
     }
 
-    /// Publishes up to `to`; returns whether the author of the message need not ask.
+    /// Publishes a message that ends at `end`; returns whether its author need not ask.
     #[inline(always)]
     #[must_use]
-    pub(crate) fn publish(&self, to: Published) -> bool {
-        self.set_published(to);
+    pub(crate) fn publish(&self, end: *mut u8) -> bool {
+        self.count_message();
+        self.publish_piece(end);
         barrier::light();
-        to.offset() <= self.limit()
+        // It was not exceeded; so it is as it was, or null.
+        !self.limit().is_null()
     }
 
-    /// Publishes without looking at the limit, for callers that hold the stream's state.
+    /// A message more. Only the guard's holder counts.
     #[inline(always)]
-    pub(crate) fn set_published(&self, to: Published) {
-        self.published.store(to.0, Ordering::Release);
+    pub(crate) fn count_message(&self) {
+        // One instruction.
+        let messages = self.messages.load(Ordering::Relaxed) + 1;
+        self.messages.store(messages, Ordering::Relaxed);
+    }
+
+    /// Publishes what ends at `end`, without looking at the limit, for callers that hold the stream's state.
+    #[inline(always)]
+    pub(crate) fn publish_piece(&self, end: *mut u8) {
+        self.published.store(end, Ordering::Release);
+    }
+
+    /// Begins the tail buffer anew, in the memory at `start`. Called by the guard's holder, with the stream's
+    /// state locked.
+    pub(crate) fn begin(&self, start: *mut u8) {
+        self.messages.store(0, Ordering::Relaxed);
+        self.publish_piece(start);
     }
 
     /// Lets the guard's holder append up to `limit` without asking. Called by the guard's holder, with
     /// the stream's state locked.
-    pub(crate) fn open(&self, limit: usize) {
-        debug_assert!(u32::try_from(limit).is_ok());
-        self.limit.store(limit as u32, Ordering::Relaxed);
+    pub(crate) fn open(&self, limit: *mut u8) {
+        self.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Makes the guard's holder ask from its next message on.
     pub(crate) fn close(&self) {
-        self.limit.store(0, Ordering::Relaxed);
+        self.limit.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Makes the guard's holder ask from the message on that it is appending now, and returns how far
-    /// it has published: what comes after that will be asked about.
-    pub(crate) fn close_and_look(&self) -> Published {
+    /// Makes the guard's holder ask from the message on that it is appending now.
+    pub(crate) fn close_at_once(&self) {
         self.close();
         self.make_seen();
-        self.published()
     }
 
     /// After a [`close`](Self::close): once this returns, what was published by authors who did not see it

@@ -7,7 +7,7 @@ use crate::append::{Answer, Cursor};
 use crate::buffer;
 use crate::buffering::MAX_CAPACITY;
 use crate::engine::Engine;
-use crate::lock::{Entry, Lock, ThreadId, thread_id};
+use crate::lock::{Entrance, Entry, Lock, ThreadId, thread_id};
 use crate::message::{Message, Reserved};
 use crate::text::Integer;
 use std::cell::Cell;
@@ -156,13 +156,12 @@ impl<'a> Guard<'a> {
     /// Goes on where the answer says; returns whether the stream has not failed.
     #[inline(always)]
     pub(crate) fn accept(&mut self, answer: Answer) -> bool {
-        self.cursor = if answer.start.is_null() {
+        self.cursor = if answer.next.is_null() {
             Cursor::NOWHERE
         } else {
             Cursor {
-                start: answer.start,
-                at: self.engine.flow.published(),
-                end: answer.end as usize,
+                next: answer.next,
+                end: answer.next.wrapping_add(answer.room as usize),
             }
         };
         !answer.failed
@@ -175,8 +174,8 @@ impl<'a> Guard<'a> {
             return self.append_cold(bytes);
         }
         // SAFETY: the bytes fit behind the cursor, where nobody else writes while the guard is held.
-        unsafe { buffer::copy(bytes, self.cursor.start.add(self.cursor.at.offset())) };
-        self.publish(bytes.len())
+        unsafe { buffer::copy(bytes, self.cursor.next) };
+        self.publish(self.cursor.next.wrapping_add(bytes.len()))
     }
 
     #[inline(always)]
@@ -188,12 +187,11 @@ impl<'a> Guard<'a> {
         self.accept(answer)
     }
 
-    /// Publishes the `bytes` bytes that were just put behind the cursor; returns whether the stream has
-    /// not failed.
+    /// Publishes what was just put behind the cursor, up to `end`; returns whether the stream has not failed.
     #[inline(always)]
-    pub(crate) fn publish(&mut self, bytes: usize) -> bool {
-        self.cursor.at = self.cursor.at.message(bytes);
-        if self.engine.flow.publish(self.cursor.at) {
+    pub(crate) fn publish(&mut self, end: *mut u8) -> bool {
+        self.cursor.next = end;
+        if self.engine.flow.publish(end) {
             return true;
         }
         let answer = self.engine.after_message();
@@ -207,27 +205,20 @@ impl<'a> Guard<'a> {
 /// # Safety
 ///
 /// The guard is held, by an entry of this kind. `put` writes at most `room` bytes where it is told to, and
-/// returns how many.
+/// returns their end.
 #[inline(always)]
 pub(crate) unsafe fn in_place(
     engine: &Engine,
     entry: Entry,
     room: usize,
-    put: impl FnOnce(*mut u8) -> usize,
+    put: impl FnOnce(*mut u8) -> *mut u8,
 ) -> Option<Answer> {
-    let cursor = engine.cursor();
-    // The second condition is for sums that saturated.
-    if entry == Entry::Nested || room > MAX_CAPACITY || !cursor.admits(room) {
+    if entry == Entry::Nested {
         return None;
     }
-    // SAFETY: the offset is within the tail's capacity.
-    let bytes = put(unsafe { cursor.start.add(cursor.at.offset()) });
-    Some(if engine.flow.publish(cursor.at.message(bytes)) {
-        Answer {
-            start: cursor.start,
-            end: cursor.end as u32,
-            failed: false,
-        }
+    let end = put(engine.place(room)?);
+    Some(if engine.flow.publish(end) {
+        engine.unasked()
     } else {
         engine.after_message()
     })
@@ -237,6 +228,9 @@ pub(crate) unsafe fn in_place(
 pub(crate) enum Outcome {
     /// Nothing has happened: it has to go the long way.
     Nothing,
+    /// It has to go the long way, after [`get_unstuck`]. Not left here, because who calls functions only as the last
+    /// thing he does has no registers to save, which takes longer than the message.
+    Stuck,
     Sent,
     /// It is in the stream, and its author has to ask, by [`ask_and_leave`].
     Asks,
@@ -247,33 +241,48 @@ pub(crate) enum Outcome {
 ///
 /// # Safety
 ///
-/// `put` writes at most `room` bytes where it is told to, returns how many, and does not unwind.
+/// `put` writes at most `room` bytes where it is told to, returns their end, and does not unwind.
 #[inline(always)]
 pub(crate) unsafe fn by_bias(
     engine: &Engine,
     me: ThreadId,
     room: usize,
-    put: impl FnOnce(*mut u8) -> usize,
+    put: impl FnOnce(*mut u8) -> *mut u8,
 ) -> Outcome {
-    // For sums that saturated.
-    if room > MAX_CAPACITY {
-        return Outcome::Nothing;
-    }
-    let Some(inside) = engine.lock.enter_by_bias(me) else {
-        return Outcome::Nothing;
+    let inside = match engine.lock.enter_by_bias(me) {
+        Entrance::Entered(inside) => inside,
+        Entrance::Lost => return Outcome::Stuck,
+        Entrance::None => return Outcome::Nothing,
     };
-    let cursor = engine.cursor();
-    if !cursor.admits(room) {
-        inside.leave();
-        return Outcome::Nothing;
-    }
-    // SAFETY: the offset is within the tail's capacity.
-    let bytes = put(unsafe { cursor.start.add(cursor.at.offset()) });
-    if !engine.flow.publish(cursor.at.message(bytes)) {
+    let Some(place) = engine.place(room) else {
+        return Outcome::Stuck;
+    };
+    if !engine.flow.publish(put(place)) {
         return Outcome::Asks;
     }
     inside.leave();
     Outcome::Sent
+}
+
+impl Outcome {
+    /// Leaves the lock in which a message is stuck.
+    #[inline(always)]
+    pub(crate) fn unstuck(self, engine: &Engine) -> Self {
+        match self {
+            Outcome::Stuck => {
+                get_unstuck(engine);
+                Outcome::Nothing
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// After [`Outcome::Stuck`].
+#[cold]
+#[inline(never)]
+pub(crate) fn get_unstuck(engine: &Engine) {
+    engine.lock.leave(thread_id());
 }
 
 /// After [`Outcome::Asks`]; returns whether the stream has not failed.

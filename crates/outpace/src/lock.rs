@@ -106,21 +106,19 @@ impl Slot {
 const NOBODY: usize = 0;
 const SLOTS: usize = 1 + 4;
 
-impl Slot {
-    /// The owner, who has lost the bias meanwhile, has not entered.
-    #[cold]
-    #[inline(never)]
-    fn retreat(&self) {
-        self.depth.store(0, Ordering::Release);
-        wake(&self.depth);
-    }
-}
-
 /// What an entry by the bias has found out, for leaving.
 pub(crate) struct ByBias<'a> {
     lock: &'a Lock,
     bias: usize,
     slot: &'a Slot,
+}
+
+/// Whether a thread has entered by the bias.
+pub(crate) enum Entrance<'a> {
+    Entered(ByBias<'a>),
+    /// It was about to when it lost the bias, and now has to [leave](Lock::leave).
+    Lost,
+    None,
 }
 
 impl ByBias<'_> {
@@ -175,28 +173,29 @@ impl Lock {
     #[inline(always)]
     pub(crate) fn enter(&self, me: ThreadId) -> Entry {
         match self.enter_by_bias(me) {
-            Some(_) => Entry::Outermost,
-            None => self.enter_cold(me, true).expect("only a try can fail"),
+            Entrance::Entered(_) => return Entry::Outermost,
+            Entrance::Lost => self.leave_cold(me),
+            Entrance::None => {}
         }
+        self.enter_cold(me, true).expect("only a try can fail")
     }
 
     /// Enters with plain stores, if the thread has the bias and is outside. `me` is [`thread_id`], or 0,
     /// which never has it.
     #[inline(always)]
-    pub(crate) fn enter_by_bias(&self, me: ThreadId) -> Option<ByBias<'_>> {
+    pub(crate) fn enter_by_bias(&self, me: ThreadId) -> Entrance<'_> {
         let bias = self.bias.load(Ordering::Relaxed);
         let slot = self.slot(bias);
         // Another thread's slot may be anything by now, but not this thread's.
         if slot.owner.load(Ordering::Relaxed) != me || slot.depth.load(Ordering::Relaxed) != 0 {
-            return None;
+            return Entrance::None;
         }
         slot.depth.store(1, Ordering::Relaxed);
         barrier::light();
         if self.bias.load(Ordering::Relaxed) != bias {
-            slot.retreat();
-            return None;
+            return Entrance::Lost;
         }
-        Some(ByBias {
+        Entrance::Entered(ByBias {
             lock: self,
             bias,
             slot,
@@ -278,7 +277,7 @@ impl Lock {
         true
     }
 
-    /// Leaves. The calling thread is inside, and `me` is its identity.
+    /// Leaves. The calling thread is inside, or was about to be by the bias, and `me` is its identity.
     #[inline(always)]
     pub(crate) fn leave(&self, me: ThreadId) {
         let bias = self.bias.load(Ordering::Relaxed);
@@ -302,7 +301,7 @@ impl Lock {
             .expect("only a thread that is inside leaves");
         let left = depth.load(Ordering::Relaxed) - 1;
         if left > 0 || !std::ptr::eq(depth, &self.depth) {
-            // Nested; or in by the bias and lost it meanwhile: its taker waits for this store.
+            // Nested; or in, or about to be, by the bias and lost it meanwhile: its taker waits for this store.
             depth.store(left, Ordering::Release);
             if left == 0 {
                 wake(depth);

@@ -13,7 +13,7 @@ use crate::text::Integer;
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::{Deref, DerefMut};
-use std::{ptr, slice};
+use std::slice;
 
 /// A message that is being built in place: what [`Guard::str`] and its siblings return.
 ///
@@ -36,11 +36,7 @@ impl<'g, 'a> Message<'g, 'a> {
         if !guard.cursor.admits(HEADROOM) {
             let answer = match guard.entry {
                 Entry::Outermost => guard.engine.make_room(HEADROOM),
-                Entry::Nested => Answer {
-                    start: ptr::null_mut(),
-                    end: 0,
-                    failed: false,
-                },
+                Entry::Nested => Answer::NO_ROOM,
             };
             // In any case: a switch of policy may have taken the tail away from under the cursor.
             guard.accept(answer);
@@ -55,8 +51,7 @@ impl<'g, 'a> Message<'g, 'a> {
                 };
             }
         }
-        // SAFETY: the offset is within the tail's capacity.
-        let start = unsafe { guard.cursor.start.add(guard.cursor.at.offset()) };
+        let start = guard.cursor.next;
         Message {
             guard,
             start,
@@ -79,7 +74,7 @@ impl<'g, 'a> Message<'g, 'a> {
     #[inline(always)]
     fn room(&self) -> usize {
         match self.own_room {
-            0 => self.guard.cursor.end - self.guard.cursor.at.offset(),
+            0 => self.guard.cursor.room(),
             own => own,
         }
     }
@@ -204,8 +199,8 @@ impl Drop for Message<'_, '_> {
     fn drop(&mut self) {
         let guard = &mut *self.guard;
         if self.own_room == 0 {
-            guard.cursor.at = guard.cursor.at.message(self.filled);
-            if !guard.engine.flow.publish(guard.cursor.at) {
+            guard.cursor.next = guard.cursor.next.wrapping_add(self.filled);
+            if !guard.engine.flow.publish(guard.cursor.next) {
                 guard.accept(after_typed(guard.engine));
             }
         } else {

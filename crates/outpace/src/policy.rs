@@ -194,8 +194,7 @@ impl Engine {
             Mode::Prompt { .. } | Mode::Background => state.helper.active,
         };
         if free && !asks && barrier::prepare() {
-            self.flow
-                .open(state.tail.buffer.capacity().min(self.budget(state)));
+            self.open(state);
         } else {
             self.flow.close();
         }
@@ -224,7 +223,7 @@ impl Engine {
 
     fn resettle<'a>(&'a self, mut state: Locked<'a>) {
         state.stale = true;
-        self.flow.close_and_look();
+        self.flow.close_at_once();
         drop(state);
         let me = thread_id();
         match self.lock.try_enter(me) {

@@ -196,7 +196,7 @@ impl Engine {
             };
             match state.closed.iter().enumerate().position(droppable) {
                 Some(index) => state.drop_segment(index),
-                None if self.flow.published().offset() > state.tail.drained => {
+                None if self.offset(state) > state.tail.drained => {
                     self.close_tail(state);
                 }
                 None => return false,

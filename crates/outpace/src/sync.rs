@@ -4,12 +4,12 @@
 #[cfg(loom)]
 pub(crate) use loom::sync::{
     Mutex, MutexGuard,
-    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
+    atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 #[cfg(all(not(loom), any(outpace_portable, not(target_os = "linux"))))]
 pub(crate) use std::sync::atomic::fence;
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 #[cfg(all(not(loom), any(outpace_portable, not(target_os = "linux"))))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 

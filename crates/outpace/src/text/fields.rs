@@ -11,11 +11,12 @@
 use super::piece::Piece;
 use super::scratch::Scratch;
 use super::spec::Braces;
+use super::word::put_word;
 use std::marker::PhantomData;
 
-/// A format string's texts are one behind the other, each after its length: a byte, or if that is
-/// [`LONG`], four more, lowest first. Behind the last there are `TEXT` bytes more, so that of a short text
-/// as many can be copied whatever its length.
+/// A format string's texts are one behind the other, each after its length. Of a short one that is a byte, and
+/// the text takes `TEXT` bytes: so many can be copied whatever its length, and the place of the next text does
+/// not depend on it. Of others it is [`LONG`] and four bytes, lowest first.
 const TEXT: usize = 16;
 const LONG: u8 = u8::MAX;
 
@@ -84,22 +85,21 @@ impl Message<'_> {
         })
     }
 
-    /// Writes the message at `dst`, returns its length.
+    /// Writes the message at `dst`, returns its end.
     ///
     /// # Safety
     /// There is as much room at `dst` as [`room`](Self::room) says, and no field is foreign.
     #[inline]
-    pub(crate) unsafe fn put(&self, dst: *mut u8) -> usize {
+    pub(crate) unsafe fn put(&self, dst: *mut u8) -> *mut u8 {
         let mut text = self.texts.as_ptr();
         let mut end = dst;
-        // SAFETY: the room is for all of them; behind a text there is room for the fields that follow, and
-        // for `TEXT` bytes.
+        // SAFETY: the room is for all of them: each text has at least `TEXT` bytes of it.
         unsafe {
             for field in self.fields {
                 (text, end) = put_text(text, end);
                 end = end.add((field.write)(field.value, field.braces, end.cast()));
             }
-            put_text(text, end).1.offset_from_unsigned(dst)
+            put_text(text, end).1
         }
     }
 
@@ -111,8 +111,8 @@ impl Message<'_> {
         }
         // SAFETY: the room is what is asked for, so no field is foreign.
         unsafe {
-            let length = self.put(scratch.space(room));
-            scratch.advance(length);
+            let space = scratch.space(room);
+            scratch.advance(self.put(space).offset_from_unsigned(space));
         }
     }
 
@@ -137,20 +137,17 @@ impl Message<'_> {
     }
 }
 
-/// Where a text begins, and its length.
+/// A text's length.
 ///
 /// # Safety
 /// `text` points to a text's length, and the text is behind it.
 #[inline(always)]
-unsafe fn start_and_length(text: *const u8) -> (*const u8, usize) {
+unsafe fn length(text: *const u8) -> usize {
     // SAFETY: as demanded.
     unsafe {
         match *text {
-            LONG => {
-                let length = text.add(1).cast::<[u8; 4]>().read();
-                (text.add(5), u32::from_le_bytes(length) as usize)
-            }
-            length => (text.add(1), usize::from(length)),
+            LONG => u32::from_le_bytes(text.add(1).cast::<[u8; 4]>().read()) as usize,
+            length => usize::from(length),
         }
     }
 }
@@ -158,36 +155,39 @@ unsafe fn start_and_length(text: *const u8) -> (*const u8, usize) {
 /// Copies a text to `dst`; returns where the next text's length is, and the end of what was written.
 ///
 /// # Safety
-/// As [`start_and_length`]; there is room for it, and for `TEXT` bytes, at `dst`.
+/// As [`length`]; there is room for it, and for `TEXT` bytes, at `dst`.
 #[inline(always)]
 unsafe fn put_text(text: *const u8, dst: *mut u8) -> (*const u8, *mut u8) {
-    // SAFETY: as demanded; behind the last text there are `TEXT` bytes more.
+    // SAFETY: as demanded.
     unsafe {
-        let (text, length) = start_and_length(text);
-        if length <= TEXT {
-            dst.cast::<[u8; TEXT]>()
-                .write(text.cast::<[u8; TEXT]>().read());
+        let length = length(text);
+        let next = if *text == LONG {
+            dst.copy_from_nonoverlapping(text.add(5), length);
+            text.add(5 + length)
         } else {
-            dst.copy_from_nonoverlapping(text, length);
-        }
-        (text.add(length), dst.add(length))
+            dst.cast::<[u8; TEXT]>()
+                .write(text.add(1).cast::<[u8; TEXT]>().read());
+            text.add(1 + TEXT)
+        };
+        (next, dst.add(length))
     }
 }
 
 /// Appends a text; returns where the next text's length is.
 ///
 /// # Safety
-/// As [`start_and_length`].
+/// As [`length`].
 #[inline(always)]
 unsafe fn append_text(text: *const u8, scratch: &mut Scratch<'_>) -> *const u8 {
-    // SAFETY: as demanded; behind the last text there are `TEXT` bytes more.
+    // SAFETY: as demanded, after making room.
     unsafe {
-        let (start, length) = start_and_length(text);
-        if length > 0 {
-            put_text(text, scratch.space(length.max(TEXT)));
-            scratch.advance(length);
+        let length = length(text);
+        if length == 0 {
+            return text.add(1 + TEXT);
         }
-        start.add(length)
+        let (next, _) = put_text(text, scratch.space(length.max(TEXT)));
+        scratch.advance(length);
+        next
     }
 }
 
@@ -261,11 +261,11 @@ pub trait Whole: Copy {
     /// The room that [`put_swiftly`](Self::put_swiftly) needs.
     fn room(&self) -> usize;
 
-    /// Writes the message at `dst`, returns its length.
+    /// Writes the message at `dst`, returns its end.
     ///
     /// # Safety
     /// There is the room; the message is swift.
-    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize;
+    unsafe fn put_swiftly(&self, dst: *mut u8) -> *mut u8;
 
     /// Whether a field is foreign.
     fn is_foreign(&self) -> bool;
@@ -286,7 +286,7 @@ impl Whole for Message<'_> {
         unreachable!("it is not swift")
     }
 
-    unsafe fn put_swiftly(&self, _: *mut u8) -> usize {
+    unsafe fn put_swiftly(&self, _: *mut u8) -> *mut u8 {
         unreachable!("it is not swift")
     }
 
@@ -324,16 +324,16 @@ macro_rules! short {
             }
 
             #[inline(always)]
-            unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+            unsafe fn put_swiftly(&self, dst: *mut u8) -> *mut u8 {
                 let &Short(texts, ($(ref $name,)*)) = self;
-                let (text, length) = (texts.as_ptr(), 0);
+                let (text, end) = (texts.as_ptr(), dst);
                 // SAFETY: the room is for all of them, and all fields are swift.
                 unsafe {
                     $(
-                        let (text, length) = put_short_text(text, dst, length);
-                        let length = length + $name.put_swiftly(dst.add(length));
+                        let (text, end) = put_short_text(text, end);
+                        let end = end.add($name.put_swiftly(end));
                     )*
-                    put_short_text(text, dst, length).1
+                    put_short_text(text, end).1
                 }
             }
 
@@ -355,24 +355,23 @@ short!(2 a A b B);
 short!(3 a A b B c C);
 short!(4 a A b B c C d D);
 
-/// Copies a short text to `dst + at`; returns where the next text's length is, and where the next field.
+/// As [`put_text`] of a short text, most of which fit into a word with their length.
 ///
 /// # Safety
-/// As [`put_text`]; the text is short.
+/// As there; the text is short.
 #[inline(always)]
-unsafe fn put_short_text(text: *const u8, dst: *mut u8, at: usize) -> (*const u8, usize) {
-    const HALF: usize = TEXT / 2;
+unsafe fn put_short_text(text: *const u8, dst: *mut u8) -> (*const u8, *mut u8) {
+    const REST: usize = TEXT - 7;
     // SAFETY: as demanded.
     unsafe {
-        let length = usize::from(*text);
+        let word = u64::from_le_bytes(text.cast::<[u8; 8]>().read());
+        let length = usize::from(word as u8);
         debug_assert!(length <= TEXT);
-        let (text, dst) = (text.add(1), dst.add(at));
-        dst.cast::<[u8; HALF]>()
-            .write(text.cast::<[u8; HALF]>().read());
-        if length > HALF {
-            let rest = text.add(HALF).cast::<[u8; HALF]>().read();
-            dst.add(HALF).cast::<[u8; HALF]>().write(rest);
+        put_word(word >> 8, dst);
+        if length > 7 {
+            let rest = text.add(8).cast::<[u8; REST]>().read();
+            dst.add(7).cast::<[u8; REST]>().write(rest);
         }
-        (text.add(length), at + length)
+        (text.add(1 + TEXT), dst.add(length))
     }
 }

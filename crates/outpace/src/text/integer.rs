@@ -71,14 +71,14 @@ macro_rules! integers {
 
             #[inline(always)]
             unsafe fn short_word(self) -> (u64, usize) {
-                // SAFETY: the number is below the reach.
-                without_zeros(unsafe { table::eight_digits(self as u64) })
+                // SAFETY: the number is below the reach; digits are ASCII.
+                unsafe { first(table::eight_digits(self as u64)) }
             }
 
             #[inline(always)]
             unsafe fn write_short_to(self, dst: *mut u8) -> usize {
                 // SAFETY: the number is below the reach; the caller has the room.
-                unsafe { write_short(self as u64, dst) }
+                unsafe { table::put_short(self as u64, dst) }
             }
         }
 
@@ -163,26 +163,10 @@ unsafe fn write_u64(n: u64, dst: *mut u8) -> usize {
     // SAFETY: the same is demanded, and the first is for numbers below the reach.
     unsafe {
         if n < table::reach() as u64 {
-            write_short(n, dst)
+            table::put_short(n, dst)
         } else {
             write_u64_long(n, dst)
         }
-    }
-}
-
-/// # Safety
-/// There is room for a word at `dst`; `n` is below what [`table::reach`] has returned.
-#[inline(always)]
-unsafe fn write_short(n: u64, dst: *mut u8) -> usize {
-    // SAFETY: `n` is below the reach, and there is room for a word.
-    unsafe {
-        let digits = table::eight_digits(n);
-        // Eight digits need no counting.
-        if n >= EIGHT_DIGITS / 10 {
-            put_word(digits, dst);
-            return 8;
-        }
-        put_first_digits(digits, dst)
     }
 }
 
@@ -322,19 +306,15 @@ pub(super) unsafe fn put_sixteen_digits(n: u64, dst: *mut u8) {
 }
 
 /// # Safety
-/// There is room for 8 bytes at `dst`.
+/// The digits are ASCII; there is room for 8 bytes at `dst`.
 #[inline(always)]
 unsafe fn put_first_digits(digits: u64, dst: *mut u8) -> usize {
-    let (word, length) = without_zeros(digits);
     // SAFETY: the same is demanded.
-    unsafe { put_word(word, dst) };
-    length
-}
-
-/// Eight digits without the leading zeros, and how many are left.
-#[inline(always)]
-fn without_zeros(digits: u64) -> (u64, usize) {
-    first(digits ^ ASCII, digits)
+    unsafe {
+        let (word, length) = first(digits);
+        put_word(word, dst);
+        length
+    }
 }
 
 /// The digits of `n`, less than 10^8, as the table has them: halves of the number side by side in

@@ -8,7 +8,7 @@ use crate::append::Answer;
 use crate::buffer;
 use crate::capture;
 use crate::engine::Engine;
-use crate::guard::{Guard, Outcome, ask_and_leave, by_bias, in_place, with_text};
+use crate::guard::{Guard, Outcome, ask_and_leave, by_bias, get_unstuck, in_place, with_text};
 use crate::lock::{Entry, thread_id};
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
@@ -102,10 +102,10 @@ impl<M: Whole> Writable for &Parcel<M> {
     #[inline(always)]
     #[allow(private_interfaces)]
     fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
-        let intact = match send(engine, self.0) {
+        let intact = match send(engine, self.0).unstuck(engine) {
             Outcome::Sent => true,
             Outcome::Asks => ask_and_leave(engine),
-            Outcome::Nothing => self.0.with(|message| send_message(engine, message)),
+            _ => self.0.with(|message| send_message(engine, message)),
         };
         if intact { Ok(()) } else { Ok(engine.error()?) }
     }
@@ -172,11 +172,8 @@ own_destinations! {
 fn append<M: Whole>(guard: &mut Guard<'_>, message: M) -> bool {
     if M::SWIFT && message.is_swift() && guard.cursor.admits(message.room()) {
         // SAFETY: there is as much room as the message asks for, and it is swift.
-        let bytes = unsafe {
-            let space = guard.cursor.start.add(guard.cursor.at.offset());
-            message.put_swiftly(space)
-        };
-        return guard.publish(bytes);
+        let end = unsafe { message.put_swiftly(guard.cursor.next) };
+        return guard.publish(end);
     }
     let (engine, entry) = (guard.engine, guard.entry);
     // A copy, so that the message itself has no address, and is in registers above.
@@ -203,7 +200,7 @@ fn append_text(engine: &Engine, entry: Entry, text: &[u8]) -> Answer {
     // SAFETY: it is asked for the room that the text needs.
     let put = |space| unsafe {
         buffer::copy(text, space);
-        text.len()
+        space.add(text.len())
     };
     // SAFETY: as above; the guard is held.
     unsafe { in_place(engine, entry, text.len(), put) }.unwrap_or_else(|| match entry {
@@ -236,19 +233,20 @@ macro_rules! short {
             match send(engine, Short(texts, ($($name,)*))) {
                 Outcome::Sent => {}
                 Outcome::Asks => ask_after_print(engine),
-                Outcome::Nothing => $any(engine, texts, $($name),*),
+                Outcome::Nothing => $any(texts, $($name,)* Way::Stdout),
+                Outcome::Stuck => $any(texts, $($name,)* Way::StuckInStdout),
             }
         }
 
         /// `eprint!` of a short message, which is not worth so much code
         pub fn $eprint<$($field: Field),*>(texts: &'static [u8], $($name: $field),*) {
-            $any(crate::stderr().engine(), texts, $($name),*);
+            $any(texts, $($name,)* Way::Stderr);
         }
 
         /// Takes the message in registers, where it is until here.
         #[inline(never)]
-        fn $any<$($field: Field),*>(engine: &Engine, texts: &'static [u8], $($name: $field),*) {
-            print_message(engine, Message { texts, fields: &[$($name.argument()),*] });
+        fn $any<$($field: Field),*>(texts: &'static [u8], $($name: $field,)* way: Way) {
+            print_by(way, Message { texts, fields: &[$($name.argument()),*] });
         }
     )*};
 }
@@ -257,6 +255,27 @@ short! {
     print2 eprint2 any2 a A b B;
     print3 eprint3 any3 a A b B c C;
     print4 eprint4 any4 a A b B c C d D;
+}
+
+/// What `print!` and `eprint!` of short messages have in common, in a register.
+#[derive(Clone, Copy)]
+enum Way {
+    Stdout,
+    /// After [`Outcome::Stuck`].
+    StuckInStdout,
+    Stderr,
+}
+
+#[inline(never)]
+fn print_by(way: Way, message: Message<'_>) {
+    let engine = match way {
+        Way::Stdout | Way::StuckInStdout => crate::stdout().engine(),
+        Way::Stderr => crate::stderr().engine(),
+    };
+    if let Way::StuckInStdout = way {
+        get_unstuck(engine);
+    }
+    print_message(engine, message);
 }
 
 /// Appends a swift message, when no guard is held, if it can be put where it belongs.
@@ -291,10 +310,10 @@ fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch<'_>) -> R) -> R {
 
 #[inline(never)]
 fn print_message(engine: &Engine, message: Message<'_>) {
-    match send_in_place(engine, message) {
+    match send_in_place(engine, message).unstuck(engine) {
         Outcome::Sent => {}
         Outcome::Asks => ask_after_print(engine),
-        Outcome::Nothing => aside(message, |text| print_text(engine, text)),
+        _ => aside(message, |text| print_text(engine, text)),
     }
 }
 
@@ -304,10 +323,10 @@ fn print_foreign(engine: &Engine, message: Message<'_>) {
     let mut memory = Memory::new();
     let mut scratch = memory.scratch();
     message.append_fields(&mut scratch);
-    match send_text_in_place(engine, scratch.as_bytes()) {
+    match send_text_in_place(engine, scratch.as_bytes()).unstuck(engine) {
         Outcome::Sent => {}
         Outcome::Asks => ask_after_print(engine),
-        Outcome::Nothing => print_text(engine, &scratch),
+        _ => print_text(engine, &scratch),
     }
 }
 
@@ -325,7 +344,7 @@ fn send_text_in_place(engine: &Engine, text: &[u8]) -> Outcome {
     // SAFETY: there is as much room as the text needs.
     let put = |space| unsafe {
         buffer::copy(text, space);
-        text.len()
+        space.add(text.len())
     };
     // SAFETY: nobody else's code runs meanwhile.
     unsafe { by_bias(engine, capture::swift_thread(), text.len(), put) }
@@ -342,10 +361,10 @@ fn ask_after_print(engine: &Engine) {
 /// Appends a message when no guard is held; returns whether the stream has not failed.
 #[inline(never)]
 fn send_message(engine: &Engine, message: Message<'_>) -> bool {
-    match send_in_place(engine, message) {
+    match send_in_place(engine, message).unstuck(engine) {
         Outcome::Sent => true,
         Outcome::Asks => ask_and_leave(engine),
-        Outcome::Nothing => aside(message, |text| send_text(engine, text)),
+        _ => aside(message, |text| send_text(engine, text)),
     }
 }
 

@@ -90,10 +90,11 @@ pub(super) unsafe fn put(mut n: u128, radix: Radix, dst: *mut u8) -> usize {
             break;
         }
     }
-    // SAFETY: as many words as the type of `n` has bits for; each follows the digits before it.
+    // SAFETY: as many words as the type of `n` has bits for; each follows the digits before it. All of them
+    // are ASCII.
     unsafe {
         let word = words[count - 1];
-        let (characters, mut length) = first(word, radix.characters(word));
+        let (characters, mut length) = first(radix.characters(word));
         put_word(characters, dst);
         for &word in words[..count - 1].iter().rev() {
             put_word(radix.characters(word), dst.add(length));

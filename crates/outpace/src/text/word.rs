@@ -5,15 +5,24 @@
 
 #![allow(unsafe_code)]
 
+use std::num::NonZero;
+
 /// Eight times '0': decimal digits become characters by or-ing this.
 pub(super) const ASCII: u64 = 0x3030_3030_3030_3030;
 
-/// Eight digits, given as values and as characters: the characters without the leading zeros (of zero, one
-/// remains), and how many are left.
+/// Eight digits, given as characters: those without the leading zeros (of zero, one remains), and how many are
+/// left.
+///
+/// # Safety
+/// They are ASCII.
 #[inline(always)]
-pub(super) fn first(digits: u64, characters: u64) -> (u64, usize) {
-    // The bit stops the count before the last digit.
-    let leading_zeros = (digits | 1 << 56).trailing_zeros() / 8;
+pub(super) unsafe fn first(characters: u64) -> (u64, usize) {
+    /// Of a zero nothing remains, but of the last digit always something, which stops the count.
+    const ZEROS: u64 = ASCII | 1 << 63;
+    debug_assert!(characters >> 63 == 0);
+    // SAFETY: the highest bit is in one of them only.
+    let digits = unsafe { NonZero::new_unchecked(characters ^ ZEROS) };
+    let leading_zeros = digits.trailing_zeros() / 8;
     (
         characters >> (leading_zeros * 8),
         8 - leading_zeros as usize,
