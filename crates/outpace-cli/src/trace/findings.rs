@@ -116,6 +116,8 @@ pub(crate) struct Findings {
     pub(crate) wall_ns: u64,
     /// The part of `wall_ns` that is the tracing's own.
     pub(crate) overhead_ns: u64,
+    /// The part of it that the program was ready to run and had no processor, which is nobody's writing.
+    pub(crate) delayed_ns: u64,
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
     pub(crate) streams: Vec<Stream>,

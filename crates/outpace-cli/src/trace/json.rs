@@ -7,9 +7,10 @@
 //!   "lost": 0,                          records that did not fit (tracepoints)
 //!   "ending": {"status": 0} | {"signal": 9} | null,
 //!   "wall_ns": …, "overhead_ns": …,     the second is the part of the first that tracing took
+//!   "delayed_ns": …,                    and this the part that it waited for a processor
 //!   "user_ns": …, "system_ns": …,
 //!   "verdict": { "limit": "none" | "calls" | "reader",
-//!                "share": 0.87,         of the time without tracing, in writes to streams
+//!                "share": 0.87,         of now_ns, in writes to streams
 //!                "now_ns": …, "with_blocks_ns": …, "with_fast_reader_ns": …,
 //!                "text": ["…"], "remedies": ["…"] },
 //!   "streams": [ { "program": "…", "language": "…", "processes": 1,
@@ -57,6 +58,7 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
         }),
         "wall_ns": findings.wall_ns,
         "overhead_ns": findings.overhead_ns,
+        "delayed_ns": findings.delayed_ns,
         "user_ns": findings.user_ns,
         "system_ns": findings.system_ns,
         "verdict": {

@@ -198,6 +198,7 @@ fn observe(
         ending: observed.ending,
         wall_ns: observed.wall_ns,
         overhead_ns: observed.overhead_ns.min(observed.wall_ns),
+        delayed_ns: observed.delayed_ns,
         user_ns: after.0.saturating_sub(before.0),
         system_ns: after.1.saturating_sub(before.1),
         streams: observed.streams,

@@ -67,6 +67,16 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
             &format!("the program ended with {}", ending.describe()),
         );
     }
+    if findings.delayed_ns * 10 >= findings.wall_ns {
+        line(
+            &mut text,
+            0,
+            &format!(
+                "note: it waited {} for a processor, which is left out of the times above",
+                duration(findings.delayed_ns as f64)
+            ),
+        );
+    }
     for note in &findings.notes {
         line(&mut text, 0, &format!("note: {note}"));
     }

@@ -33,7 +33,7 @@ pub(crate) struct Verdict {
     pub(crate) limit: Limit,
     /// The part of the wall time spent in writes to streams.
     pub(crate) share: f64,
-    /// The time without tracing.
+    /// The time without tracing, with a processor whenever it is wanted.
     pub(crate) now_ns: u64,
     /// The time if the streams written in small pieces were block-buffered.
     pub(crate) with_blocks_ns: u64,
@@ -64,7 +64,11 @@ fn in_blocks_ns(stream: &Stream) -> f64 {
 
 impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
-        let now_ns = findings.wall_ns.saturating_sub(findings.overhead_ns).max(1);
+        let now_ns = findings
+            .wall_ns
+            .saturating_sub(findings.overhead_ns)
+            .saturating_sub(findings.delayed_ns)
+            .max(1);
         let sum = |part: fn(&Stream) -> u64| findings.streams.iter().map(part).sum::<u64>();
         let writing_ns = sum(Stream::writing_ns).min(now_ns);
         let waiting_ns = sum(|stream| stream.waiting_ns).min(writing_ns);

@@ -170,6 +170,8 @@ pub(crate) struct Found {
     pub(crate) ending: Option<Ending>,
     pub(crate) processes: Vec<Watched>,
     pub(crate) wall_ns: u64,
+    /// How much of that the root was ready to run and had no processor.
+    pub(crate) delayed_ns: u64,
     pub(crate) looks: u64,
     /// Calls and bytes of the whole tree, including processes too short-lived to be seen; only for a
     /// program started by us.
@@ -187,6 +189,8 @@ struct Watcher {
     ended_now: usize,
     looks: u64,
     last_look_ns: u64,
+    /// The root's delay when the watching began, and now.
+    delay_ns: [u64; 2],
 }
 
 /// Watches a child of ours until it ends.
@@ -216,6 +220,7 @@ impl Watcher {
             ended_now: 0,
             looks: 0,
             last_look_ns: now_ns,
+            delay_ns: [procfs::delay_ns(root).unwrap_or(0); 2],
         }
     }
 
@@ -272,6 +277,7 @@ impl Watcher {
             ending,
             processes: self.ended,
             wall_ns,
+            delayed_ns: self.delay_ns[1].saturating_sub(self.delay_ns[0]),
             looks: self.looks,
             tree: None,
             timeline: self.timeline,
@@ -282,6 +288,7 @@ impl Watcher {
     fn search(&mut self, now_ns: u64) {
         let mut known = HashSet::new();
         let mut queue = vec![self.root];
+        self.count_delay();
         if self.launched {
             // Orphans of the tree have become our own children.
             let ours = std::process::id() as i32;
@@ -461,9 +468,16 @@ impl Watcher {
         }
     }
 
+    fn count_delay(&mut self) {
+        if let Some(now) = procfs::delay_ns(self.root) {
+            self.delay_ns[1] = now;
+        }
+    }
+
     /// Reads the final counters of children that have ended, then reaps them.
     fn reap(&mut self) -> io::Result<Option<Ending>> {
         let mut root = None;
+        self.count_delay();
         for process in procfs::ended_children() {
             if let Some(watched) = self.alive.get_mut(&process) {
                 watched.count();

@@ -24,6 +24,8 @@ pub(crate) struct Outcome {
     pub(crate) ending: Option<Ending>,
     /// From the program's start, or ours if it ran already, to its end.
     pub(crate) wall_ns: u64,
+    /// How much of that the root was ready to run and had no processor, as far as the mechanism can tell.
+    pub(crate) delayed_ns: u64,
     /// How long threads stood still at calls, because of us, all together.
     pub(crate) stopped_ns: u64,
 }

@@ -147,6 +147,8 @@ impl<'a> Tracer<'a> {
             mode: Mode::Ptrace,
             ending: self.ending,
             wall_ns: ended_ns - self.began_ns,
+            // Most of that would be ours: every stop ends with one.
+            delayed_ns: 0,
             stopped_ns: self.stopped_ns,
         }
     }

@@ -363,23 +363,13 @@ impl Reader {
     }
 
     /// Takes the last records.
-    fn finish(
-        mut self,
-        rings: Rings,
-        ledger: &mut Ledger,
-        root: i32,
-        ending: Option<Ending>,
-        wall_ns: u64,
-    ) -> Outcome {
+    fn finish(mut self, rings: Rings, ledger: &mut Ledger, outcome: Outcome) -> Outcome {
         self.drain(&rings, ledger, true);
         rings.tell_line_ends(ledger);
         aside(rings);
         Outcome {
-            root,
             mode: Mode::Tracepoints { lost: self.lost },
-            ending,
-            wall_ns,
-            stopped_ns: 0,
+            ..outcome
         }
     }
 
@@ -539,12 +529,13 @@ pub(crate) fn run(
         let began_ns = clock::now_ns();
         gate.open()?;
         let mut reader = Reader::new(permission.points);
-        let mut ending = None;
+        let (mut ending, mut delayed_ns) = (None, 0);
         // A program that could not be started is gone without an ending.
         while ending.is_none() && procfs::name(root).is_some() {
             rings.wait(program.as_ref());
             if reader.started {
                 // Before that, who starts the program waits for it himself.
+                delayed_ns = procfs::delay_ns(root).unwrap_or(delayed_ns);
                 ending = Ending::reap(root)?;
             }
             reader.drain(&rings, ledger, false);
@@ -552,8 +543,15 @@ pub(crate) fn run(
                 interrupts::pass_on(signal, root);
             }
         }
-        let wall_ns = clock::now_ns() - began_ns;
-        Ok(reader.finish(rings, ledger, root, ending, wall_ns))
+        let outcome = Outcome {
+            root,
+            mode: Mode::Tracepoints { lost: 0 },
+            ending,
+            wall_ns: clock::now_ns() - began_ns,
+            delayed_ns,
+            stopped_ns: 0,
+        };
+        Ok(reader.finish(rings, ledger, outcome))
     })
 }
 
@@ -575,10 +573,20 @@ pub(crate) fn attach(
     let program = end_of(root);
     ledger.look_at(root);
     let mut reader = Reader::new(permission.points);
+    let delayed_before_ns = procfs::delay_ns(root).unwrap_or(0);
+    let mut delayed_ns = delayed_before_ns;
     while procfs::name(root).is_some() && interrupts::take().is_none() {
         rings.wait(program.as_ref());
+        delayed_ns = procfs::delay_ns(root).unwrap_or(delayed_ns);
         reader.drain(&rings, ledger, false);
     }
-    let wall_ns = clock::now_ns() - began_ns;
-    Ok(reader.finish(rings, ledger, root, None, wall_ns))
+    let outcome = Outcome {
+        root,
+        mode: Mode::Tracepoints { lost: 0 },
+        ending: None,
+        wall_ns: clock::now_ns() - began_ns,
+        delayed_ns: delayed_ns - delayed_before_ns,
+        stopped_ns: 0,
+    };
+    Ok(reader.finish(rings, ledger, outcome))
 }
