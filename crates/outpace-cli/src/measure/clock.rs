@@ -261,11 +261,9 @@ fn written() -> Option<Written> {
     })
 }
 
-/// Time the calling thread has spent ready to run but waiting for a processor, from the second field of
-/// /proc/thread-self/schedstat (proc(5)). `None` where the kernel does not keep it.
+/// Time the calling thread has spent ready to run but waiting for a processor.
 pub(crate) fn thread_delay_ns() -> Option<u64> {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    stat.split_whitespace().nth(1)?.parse().ok()
+    crate::process::clock::delay_ns("thread-self")
 }
 
 #[cfg(test)]

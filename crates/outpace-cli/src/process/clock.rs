@@ -12,6 +12,13 @@ pub(crate) fn now_ns() -> u64 {
     nanoseconds(ClockId::Monotonic)
 }
 
+/// How long a thread, or the first one of a process, has been ready to run without a processor, from the second
+/// field of `/proc/…/schedstat` (proc(5)). `None` where the kernel does not keep it.
+pub(crate) fn delay_ns(thread: impl std::fmt::Display) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
+    stat.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 fn nanoseconds(clock: ClockId) -> u64 {
     let now = clock_gettime(clock);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -80,6 +80,8 @@ pub(crate) struct Stream {
     pub(crate) waiting_ns: u64,
     /// What a write costs on a destination of this kind with a reader that keeps up.
     pub(crate) costs: Option<Costs>,
+    /// The same for where it is to write instead, when its language cannot write larger blocks there.
+    pub(crate) detour: Option<Costs>,
 }
 
 impl Stream {
@@ -143,11 +145,19 @@ pub(crate) struct Calibrations(HashMap<(Kind, u64), Option<Costs>>);
 
 impl Calibrations {
     fn of(&mut self, target: &Target, size: u64) -> Option<Costs> {
+        self.at(target.kind, Path::new(&target.path), size)
+    }
+
+    /// What a shell's writes would cost if another process wrote them to the terminal.
+    fn of_detour(&mut self, language: Language, target: &Target, size: u64) -> Option<Costs> {
+        let has_one = language == Language::Shell && target.kind == Kind::Terminal;
+        has_one.then(|| self.at(Kind::Pipe, Path::new(""), size))?
+    }
+
+    fn at(&mut self, kind: Kind, path: &Path, size: u64) -> Option<Costs> {
         let rounded = size.max(1).next_power_of_two();
-        let key = (target.kind, rounded);
-        *self.0.entry(key).or_insert_with(|| {
-            calibrate::costs(target.kind, Path::new(&target.path), size as usize).ok()
-        })
+        let entry = self.0.entry((kind, rounded));
+        *entry.or_insert_with(|| calibrate::costs(kind, path, size as usize).ok())
     }
 }
 
@@ -201,16 +211,17 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
         .unwrap_or_else(Target::unknown);
     let mean = io.bytes_written / io.write_calls.max(1);
     let costs = calibrations.of(&target, mean);
+    let detour = calibrations.of_detour(process.language, &target, mean);
     let usage = process.own_usage();
     let other_ns = io.read_calls * READ_NS + usage.minor_faults * FAULT_NS;
-    // The split of processor time between program and kernel comes from clock ticks: good for long
-    // runs, and bounded for short ones by what such writes are known to cost.
+    // The split of processor time between program and kernel comes from clock ticks, and a tick that falls
+    // into the way in or out of the kernel counts for the program: such writes cost no less than they are
+    // known to.
     let expected_ns = costs.map_or(0.0, |costs| costs.call_ns * io.write_calls as f64);
-    let (least_ns, most_ns) = ((expected_ns * 0.7) as u64, (expected_ns * 3.0) as u64);
     let in_kernel_ns = usage
         .system_ns
         .saturating_sub(other_ns)
-        .clamp(least_ns, most_ns)
+        .clamp(expected_ns as u64, (expected_ns * 3.0) as u64)
         .min(usage.user_ns + usage.system_ns + TICK_NS);
     let mut tally = CallTally::default();
     let mut main_waiting_ns = waiting_ns;
@@ -236,6 +247,7 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
                     in_kernel_ns: 0,
                     waiting_ns: seen.waiting_ns,
                     costs: None,
+                    detour: None,
                 });
             }
         }
@@ -257,6 +269,7 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
             in_kernel_ns,
             waiting_ns: main_waiting_ns,
             costs,
+            detour,
         },
     );
     streams
@@ -401,6 +414,7 @@ pub(crate) fn exact(
             in_kernel_ns,
             waiting_ns,
             costs,
+            detour: calibrations.of_detour(entry.language, &entry.target, mean),
             tally: entry.tally,
         });
     }

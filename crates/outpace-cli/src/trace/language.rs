@@ -145,10 +145,7 @@ impl Language {
             }
             Self::Ruby => "$stdout.sync = false, and build large strings before `$stdout.write`",
             Self::Perl => "$| = 0;   # and no autoflush on STDOUT",
-            Self::Shell => {
-                "group the commands and let one process write: { …; } | cat, or build the text \
-                 and print it with one printf"
-            }
+            Self::Shell => "build the text, and print it with one printf",
             Self::Zig => {
                 "var buffer: [65536]u8 = undefined; var out = std.fs.File.stdout().writer(&buffer);   \
                  // flush it at the end"
@@ -167,6 +164,10 @@ impl Language {
                     && buffering != Buffering::Unbuffered =>
             {
                 format!("C: {line}; unchanged, if it uses the shared libc: `stdbuf -o64K CMD…`")
+            }
+            // Its writes stay as many, but each costs a fraction.
+            Some(line) if self == Self::Shell && kind == Kind::Terminal => {
+                format!("shell: let another process write: {{ …; }} | cat; or {line}")
             }
             Some(line) => format!("{}: {line}", self.name()),
             None if kind == Kind::Terminal => "let the program write larger blocks, or run it as \

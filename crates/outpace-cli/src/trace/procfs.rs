@@ -96,13 +96,6 @@ impl Usage {
     }
 }
 
-/// How long the first thread of a process has been ready to run without a processor
-/// (`/proc/PID/schedstat`); until the process is reaped. `None` where the kernel does not keep it.
-pub(crate) fn delay_ns(process: i32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?;
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
 /// What a thread was doing at the moment it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {

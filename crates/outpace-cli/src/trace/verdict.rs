@@ -48,8 +48,12 @@ const WORTH_IT: f64 = 0.10;
 /// A copy into a buffer and out of it.
 const COPY_BYTE_NS: f64 = 0.1;
 
-/// Time the writing of a stream would take in large blocks, in the program's own time.
+/// Time the writing of a stream would take after the change that its language allows (large blocks, but for a
+/// shell), in the program's own time.
 fn in_blocks_ns(stream: &Stream) -> f64 {
+    if let Some(detour) = stream.detour {
+        return (stream.calls as f64 * detour.call_ns).min(stream.writing_ns() as f64);
+    }
     let byte_ns = stream
         .costs
         .map_or(COPY_BYTE_NS, |costs| costs.byte_ns + COPY_BYTE_NS);

@@ -220,7 +220,7 @@ impl Watcher {
             ended_now: 0,
             looks: 0,
             last_look_ns: now_ns,
-            delay_ns: [procfs::delay_ns(root).unwrap_or(0); 2],
+            delay_ns: [clock::delay_ns(root).unwrap_or(0); 2],
         }
     }
 
@@ -469,7 +469,7 @@ impl Watcher {
     }
 
     fn count_delay(&mut self) {
-        if let Some(now) = procfs::delay_ns(self.root) {
+        if let Some(now) = clock::delay_ns(self.root) {
             self.delay_ns[1] = now;
         }
     }

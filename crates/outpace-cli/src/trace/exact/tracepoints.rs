@@ -535,7 +535,7 @@ pub(crate) fn run(
             rings.wait(program.as_ref());
             if reader.started {
                 // Before that, who starts the program waits for it himself.
-                delayed_ns = procfs::delay_ns(root).unwrap_or(delayed_ns);
+                delayed_ns = clock::delay_ns(root).unwrap_or(delayed_ns);
                 ending = Ending::reap(root)?;
             }
             reader.drain(&rings, ledger, false);
@@ -573,11 +573,11 @@ pub(crate) fn attach(
     let program = end_of(root);
     ledger.look_at(root);
     let mut reader = Reader::new(permission.points);
-    let delayed_before_ns = procfs::delay_ns(root).unwrap_or(0);
+    let delayed_before_ns = clock::delay_ns(root).unwrap_or(0);
     let mut delayed_ns = delayed_before_ns;
     while procfs::name(root).is_some() && interrupts::take().is_none() {
         rings.wait(program.as_ref());
-        delayed_ns = procfs::delay_ns(root).unwrap_or(delayed_ns);
+        delayed_ns = clock::delay_ns(root).unwrap_or(delayed_ns);
         reader.drain(&rings, ledger, false);
     }
     let outcome = Outcome {
