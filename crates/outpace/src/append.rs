@@ -215,7 +215,8 @@ impl Engine {
     }
 
     /// What follows a message about which the guard's holder asked.
-    fn finish<'a>(&'a self, mut state: Locked<'a>) -> Answer {
+    #[inline(never)]
+    extern "C" fn finish<'a>(&'a self, mut state: Locked<'a>) -> Answer {
         state = self.dispatch(state);
         self.reopen(&state);
         self.answer(&state)
@@ -428,8 +429,10 @@ impl State {
     /// The same, but `finish` gets their memory.
     #[inline(never)]
     pub(crate) extern "C" fn pop_drained_with(&mut self, finish: Finish) {
-        while self.closed.front().is_some_and(Segment::is_drained) {
-            let done = self.closed.pop_front().expect("the front is there");
+        while let Some(front) = self.closed.front()
+            && front.is_drained()
+            && let Some(done) = self.closed.pop_front()
+        {
             finish(self, done.buffer);
         }
     }

@@ -146,6 +146,25 @@ impl Drop for Memory {
 /// `to` is writable for that many bytes, which do not overlap `bytes`.
 #[inline(always)]
 pub(crate) unsafe fn copy(bytes: &[u8], to: *mut u8) {
+    // SAFETY: the same is demanded.
+    unsafe {
+        match bytes.len() {
+            0..=SHORT => copy_short(bytes, to),
+            len => ptr::copy_nonoverlapping(bytes.as_ptr(), to, len),
+        }
+    }
+}
+
+/// The most bytes that are copied without a call.
+pub(crate) const SHORT: usize = 32;
+
+/// As [`copy`].
+///
+/// # Safety
+///
+/// As there; there are at most [`SHORT`] bytes.
+#[inline(always)]
+pub(crate) unsafe fn copy_short(bytes: &[u8], to: *mut u8) {
     /// Two copies of `N` bytes that overlap in the middle, for lengths of `N` to `2 * N`.
     #[inline(always)]
     unsafe fn ends<const N: usize>(bytes: &[u8], to: *mut u8) {
@@ -159,6 +178,7 @@ pub(crate) unsafe fn copy(bytes: &[u8], to: *mut u8) {
             to.add(last).cast::<[u8; N]>().write(tail);
         }
     }
+    debug_assert!(bytes.len() <= SHORT);
     // SAFETY: passed on from the caller; each arm's length is in its helper's range.
     unsafe {
         match bytes.len() {
@@ -167,8 +187,7 @@ pub(crate) unsafe fn copy(bytes: &[u8], to: *mut u8) {
             2..=3 => ends::<2>(bytes, to),
             4..=7 => ends::<4>(bytes, to),
             8..=16 => ends::<8>(bytes, to),
-            17..=32 => ends::<16>(bytes, to),
-            len => ptr::copy_nonoverlapping(bytes.as_ptr(), to, len),
+            _ => ends::<16>(bytes, to),
         }
     }
 }

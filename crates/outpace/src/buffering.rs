@@ -128,20 +128,18 @@ impl Buffering {
             Some(colon) => (&text[..colon], Some(&text[colon + 1..])),
             None => (text, None),
         };
-        Some(match (name, value) {
-            ("unbuffered", None) => Buffering::Unbuffered,
-            ("line", None) => Buffering::Line,
-            ("block", None) => Buffering::block(),
-            ("block", Some(value)) => Buffering::Block {
-                capacity: parse_capacity(value)?,
+        let capacity = |default| value.map_or(Some(default), parse_capacity);
+        Some(match name {
+            "unbuffered" if value.is_none() => Buffering::Unbuffered,
+            "line" if value.is_none() => Buffering::Line,
+            "block" => Buffering::Block {
+                capacity: capacity(Self::BY_DESTINATION)?,
             },
-            ("prompt", None) => Buffering::prompt(),
-            ("prompt", Some(value)) => Buffering::Prompt {
+            "prompt" => Buffering::Prompt {
                 capacity: Self::BY_DESTINATION,
-                max_delay: parse_duration(value)?,
+                max_delay: value.map_or(Some(Self::DEFAULT_MAX_DELAY), parse_duration)?,
             },
-            ("background", None) => Buffering::background(Self::DEFAULT_BACKGROUND_CAPACITY),
-            ("background", Some(value)) => Buffering::background(parse_capacity(value)?),
+            "background" => Buffering::background(capacity(Self::DEFAULT_BACKGROUND_CAPACITY)?),
             _ => return None,
         })
     }
@@ -250,6 +248,7 @@ fn parse_number(text: &str) -> (u64, &str) {
 
 /// `64`, `64B`, `64K`, `64kB`, `64KiB`, `16M`, `16MB`, `16MiB`, `1G`, `1GiB`: bytes. As in `stdbuf`, a
 /// bare letter is binary.
+#[inline(never)]
 fn parse_capacity(text: &str) -> Option<usize> {
     let (number, unit) = parse_number(text);
     let unit = match unit {
@@ -267,14 +266,15 @@ fn parse_capacity(text: &str) -> Option<usize> {
 
 /// `4ms`, `500us`, `500µs`, `1s`, `0.5s`; more than nothing and at most an hour. In whole nanoseconds,
 /// without floating point, which would be most of a small program.
+#[inline(never)]
 fn parse_duration(text: &str) -> Option<Duration> {
     let (whole, rest) = parse_number(text);
-    let (fraction, unit) = match rest.strip_prefix('.') {
-        Some(fraction) => {
-            let (_, unit) = parse_number(fraction);
-            (&fraction[..fraction.len() - unit.len()], unit)
+    let ((fraction, unit), decimals) = match rest.strip_prefix('.') {
+        Some(rest) => {
+            let (fraction, unit) = parse_number(rest);
+            ((fraction, unit), rest.len() - unit.len())
         }
-        None => ("", rest),
+        None => ((0, rest), 0),
     };
     let unit: u64 = match unit {
         "us" | "µs" => 1_000,
@@ -282,12 +282,11 @@ fn parse_duration(text: &str) -> Option<Duration> {
         "s" => 1_000_000_000,
         _ => return None,
     };
-    let mut nanos = whole.saturating_mul(unit);
-    let mut place = unit;
-    for digit in fraction.bytes() {
-        place /= 10;
-        nanos = nanos.saturating_add(u64::from(digit - b'0') * place);
-    }
+    // Nine of them are nanoseconds of a second.
+    let decimals = u32::try_from(decimals).ok().filter(|&places| places <= 9)?;
+    let nanos = whole
+        .saturating_mul(unit)
+        .saturating_add(fraction * unit / 10_u64.pow(decimals));
     (1_000..=3600 * 1_000_000_000)
         .contains(&nanos)
         .then_some(Duration::from_nanos(nanos))
@@ -343,6 +342,10 @@ mod tests {
             "prompt:-1ms",
             "prompt:2h",
             "prompt:1e9s",
+            "prompt:0.0.5s",
+            "prompt:0.0000000001s",
+            "block:18446744073709551616",
+            "prompt:99999999999999999999s",
             "background:0",
             " line",
         ] {

@@ -31,6 +31,31 @@ pub(crate) enum Patience {
     Stalled(Duration),
 }
 
+/// Whether the first `length` bytes end a line.
+fn ends_line(bytes: &[u8], length: usize) -> bool {
+    bytes.get(length.wrapping_sub(1)) == Some(&b'\n')
+}
+
+impl Patience {
+    /// Whether another thread's drain has been waited for long enough. It has come to `drained`; `since` is
+    /// when the time began to run, and how far it had come then.
+    #[inline(never)]
+    fn is_over(self, since: &mut Option<(Moment, u64)>, drained: u64) -> bool {
+        let (limit, from_progress) = match self {
+            Patience::Forever => return false,
+            Patience::None => (DRAIN_IN_PROGRESS, false),
+            Patience::Stalled(limit) => (limit, true),
+        };
+        match *since {
+            Some((from, before)) if drained == before || !from_progress => from.elapsed() >= limit,
+            _ => {
+                *since = Some((Moment::now(), drained));
+                limit.is_zero()
+            }
+        }
+    }
+}
+
 /// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`), and a terminal takes
 /// them without waiting for long.
 const POLLED_WRITE: usize = 4096;
@@ -54,6 +79,12 @@ impl Failure {
 }
 
 impl State {
+    /// Gives up what is in memory, but for the tail.
+    #[inline(never)]
+    pub(crate) extern "C" fn forget_closed(&mut self) {
+        while self.closed.pop_front().is_some() {}
+    }
+
     /// The failure, for a caller who now knows of it.
     pub(crate) fn tell_failure(&mut self) -> Result<(), sys::Error> {
         let Some(failure) = self.failure.as_mut() else {
@@ -127,7 +158,7 @@ impl Engine {
             state = next;
             match result {
                 Ok(written) => {
-                    state.at_line_start = front[written - 1] == b'\n';
+                    state.at_line_start = ends_line(front, written);
                     state.advance(written, State::keep_spare);
                 }
                 Err(error) => self.fail(&mut state, error),
@@ -217,22 +248,22 @@ impl Engine {
             let behind = if is_last { rest } else { &[] };
             let Some((next, result)) = self.write_some(state, front, behind, Patience::Forever)
             else {
-                unreachable!("patience without end");
+                // Never: it has no end.
+                return self.lock_state();
             };
             state = next;
             match result {
                 Ok(written) => {
                     let buffered = written.min(front.len());
                     let direct = written - buffered;
-                    let last = if direct > 0 {
-                        rest[direct - 1]
+                    state.at_line_start = if direct > 0 {
+                        ends_line(rest, direct)
                     } else {
-                        front[buffered - 1]
+                        ends_line(front, buffered)
                     };
-                    state.at_line_start = last == b'\n';
                     // Lets go of the memory.
                     state.advance(buffered, State::keep_spare);
-                    rest = &rest[direct..];
+                    rest = rest.get(direct..).unwrap_or_default();
                     state.drained += direct as u64;
                     state.tail_start += direct as u64;
                 }
@@ -252,30 +283,18 @@ impl Engine {
         patience: Patience,
     ) -> Result<Locked<'a>, ()> {
         let me = thread_id();
-        let mut begun = None;
+        let limit = match patience {
+            Patience::Forever => None,
+            Patience::None => Some(DRAIN_IN_PROGRESS),
+            Patience::Stalled(limit) => Some(limit),
+        };
+        let mut since = None;
         while state.drainer != 0 {
             let done = state.drained >= until && !state.has_gap();
-            if done || state.drainer == me {
+            if done || state.drainer == me || patience.is_over(&mut since, state.drained) {
                 return Err(());
             }
-            let before = state.drained;
-            state = match patience {
-                Patience::None => {
-                    let begun = *begun.get_or_insert_with(Moment::now);
-                    if begun.elapsed() >= DRAIN_IN_PROGRESS {
-                        return Err(());
-                    }
-                    self.wait(state, Some(DRAIN_IN_PROGRESS))
-                }
-                Patience::Forever => self.wait(state, None),
-                Patience::Stalled(limit) => {
-                    let state = self.wait(state, Some(limit));
-                    if state.drainer != 0 && state.drained == before {
-                        return Err(());
-                    }
-                    state
-                }
-            };
+            state = self.wait(state, limit);
         }
         if state.failure.is_some() {
             self.give_up(&mut state);
@@ -356,17 +375,19 @@ impl Engine {
             Patience::None => Some(Duration::ZERO),
             Patience::Stalled(limit) => Some(limit),
         };
+        let (first, second): (&[u8], &[u8]) = match limit {
+            Some(_) => (first.get(..POLLED_WRITE).unwrap_or(first), &[]),
+            None if first.is_empty() => (second, &[]),
+            None => (first, second),
+        };
         loop {
-            let result = match limit {
-                Some(limit) => {
-                    if !self.output.wait_writable(Some(limit)) {
-                        return None;
-                    }
-                    self.output.write(&first[..first.len().min(POLLED_WRITE)])
-                }
-                None if second.is_empty() => self.output.write(first),
-                None if first.is_empty() => self.output.write(second),
-                None => self.output.write_both(first, second),
+            if limit.is_some() && !self.output.wait_writable(limit) {
+                return None;
+            }
+            let result = if second.is_empty() {
+                self.output.write(first)
+            } else {
+                self.output.write_both(first, second)
             };
             match result {
                 Ok(0) => return Some(Err(sys::Error::WROTE_NOTHING)),
@@ -405,10 +426,11 @@ impl Engine {
     }
 
     /// Forgets what is pending on a stream that has failed.
+    #[inline(never)]
     pub(crate) extern "C" fn give_up(&self, state: &mut State) {
         // Nobody is writing from the memory: a failed stream has no drain but the one that failed.
         debug_assert!(state.failure.is_some());
-        while state.closed.pop_front().is_some() {}
+        state.forget_closed();
         if let Some(relief) = state.relief {
             relief.clear(state);
         }

@@ -316,6 +316,7 @@ impl Engine {
         state.counts.messages + self.flow.messages()
     }
 
+    #[inline(never)]
     pub(crate) fn destination(&self, state: &mut State) -> (Destination, Option<Identity>) {
         *state
             .destination
@@ -403,7 +404,7 @@ impl Engine {
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self, state: &mut State) {
         let end = self.offset(state);
-        while state.closed.pop_front().is_some() {}
+        state.forget_closed();
         if let Some(relief) = state.relief {
             relief.forget_after_fork(state);
         }

@@ -95,7 +95,7 @@ impl Engine {
         }
         let error = failure.error;
         drop(state);
-        report(&format!("{}: {error}", self.role.name()));
+        report(format_args!("{}: {error}", self.role.name()));
         End::Failed
     }
 }

@@ -43,7 +43,7 @@ pub fn init() {
     broken_pipe();
     match signals() {
         Err(error) if error.kind() != io::ErrorKind::Unsupported => {
-            report(&format!("the thread that handles signals: {error}"));
+            report(format_args!("the thread that handles signals: {error}"));
         }
         _ => {}
     }

@@ -76,7 +76,9 @@ impl PutOff {
     #[cold]
     extern "C" fn make_up(self, engine: &Engine) {
         self.notify(engine);
-        self.reports.iter().for_each(|message| report(message));
+        for message in &self.reports {
+            report(format_args!("{message}"));
+        }
     }
 
     fn notify(&self, engine: &Engine) {

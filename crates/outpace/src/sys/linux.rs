@@ -103,11 +103,12 @@ pub(crate) fn task() -> u32 {
 }
 
 /// Whether a thread of this process with that number exists.
+#[inline]
 pub(crate) fn task_exists(task: u32) -> bool {
     // SAFETY: signal 0 only asks.
     let asked = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), task, 0) };
     // A sandbox may forbid to ask.
-    asked == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
+    asked == 0 || !Error::last().is_no_such_process()
 }
 
 /// Calls `run` at exit with the exit status.

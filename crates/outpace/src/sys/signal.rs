@@ -1,6 +1,7 @@
 //! POSIX signals: installing handlers, waking a thread from one, ending the process by one.
 #![allow(unsafe_code)]
 
+use super::Error;
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
@@ -31,12 +32,12 @@ impl Action {
     }
 
     /// What is done about `signal` now.
-    pub(crate) fn of(signal: c_int) -> io::Result<Self> {
+    pub(crate) fn of(signal: c_int) -> Result<Self, Error> {
         let mut action = Self::default_action();
         // SAFETY: only asks, and fills `action`.
         match unsafe { libc::sigaction(signal, ptr::null(), &mut action.0) } {
             0 => Ok(action),
-            _ => Err(io::Error::last_os_error()),
+            _ => Err(Error::last()),
         }
     }
 
@@ -49,12 +50,12 @@ impl Action {
     }
 
     /// Has this done about `signal`. May be called from a handler.
-    pub(crate) fn install(&self, signal: c_int) -> io::Result<()> {
+    pub(crate) fn install(&self, signal: c_int) -> Result<(), Error> {
         // SAFETY: the action is a default, one the system gave, or calls a function that lives as long as
         // the process.
         match unsafe { libc::sigaction(signal, &self.0, ptr::null_mut()) } {
             0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
+            _ => Err(Error::last()),
         }
     }
 }

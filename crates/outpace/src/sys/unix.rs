@@ -23,6 +23,7 @@ impl Output {
     }
 
     /// One `write(2)`.
+    #[inline(never)]
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {
         let len = bytes.len().min(MAX_WRITE);
         // SAFETY: `bytes` is readable for `len` bytes.
@@ -106,7 +107,7 @@ impl Error {
     pub(crate) const WROTE_NOTHING: Error = Error(0);
 
     /// Why the last call of this thread failed.
-    fn last() -> Self {
+    pub(super) fn last() -> Self {
         // SAFETY: the location belongs to this thread.
         Error(unsafe { *super::signal::errno() })
     }
@@ -122,6 +123,12 @@ impl Error {
 
     pub(crate) fn is_broken_pipe(self) -> bool {
         self.0 == libc::EPIPE
+    }
+
+    /// Neither is a thread.
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_no_such_process(self) -> bool {
+        self.0 == libc::ESRCH
     }
 
     /// The descriptor is not open.
@@ -237,6 +244,7 @@ pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: 
 }
 
 /// Ends the process as an unhandled SIGPIPE would.
+#[inline]
 pub(crate) fn end_by_sigpipe() -> ! {
     super::signal::end_by(libc::SIGPIPE)
 }
@@ -286,6 +294,7 @@ pub(crate) fn at_exit(run: fn(Option<i32>)) {
 }
 
 /// Ends a process that is already exiting with another status.
+#[inline]
 pub(crate) fn exit_with(status: i32) -> ! {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: glibc continues with the handlers that are still to run, C's own flushing among them.

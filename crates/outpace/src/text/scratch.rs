@@ -134,14 +134,16 @@ impl Scratch<'_> {
         (self.start, self.capacity) = (heap.as_mut_ptr(), heap.capacity());
     }
 
-    /// Adds a text.
-    #[inline]
-    pub(crate) fn append_text(&mut self, text: &[u8]) {
+    /// Adds a text that may be long.
+    #[inline(never)]
+    fn append_long(&mut self, text: &[u8]) -> fmt::Result {
         // SAFETY: the room is the length.
         unsafe {
-            buffer::copy(text, self.space(text.len()));
+            let space = self.space(text.len());
+            space.copy_from_nonoverlapping(text.as_ptr(), text.len());
             self.advance(text.len());
         }
+        Ok(())
     }
 
     /// Adds a piece.
@@ -174,7 +176,15 @@ pub(super) fn formatting_failed() -> ! {
 // All of it is compiled here, and nothing of it in the programs.
 impl fmt::Write for Scratch<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.append_text(text.as_bytes());
+        // What needs no call has no registers to save.
+        if text.len() > buffer::SHORT || text.len() > self.capacity - self.length {
+            return self.append_long(text.as_bytes());
+        }
+        // SAFETY: it is short, and there is room for it.
+        unsafe {
+            buffer::copy_short(text.as_bytes(), self.space(0));
+            self.advance(text.len());
+        }
         Ok(())
     }
 
