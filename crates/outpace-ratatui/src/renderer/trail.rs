@@ -94,6 +94,10 @@ impl Trail {
     /// that it may be worth coming to them in another order.
     fn collect(&mut self, shown: &[Cell], wanted: &[Cell]) -> bool {
         self.columns.clear();
+        let differing = shown.iter().zip(wanted).filter(|(old, new)| old != new);
+        if differing.take(FEWEST).count() < FEWEST {
+            return false;
+        }
         let mut apart = 0;
         let mut previous = Cell::UNKNOWN;
         let mut alike = 0;
