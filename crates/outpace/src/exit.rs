@@ -114,7 +114,6 @@ pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
 /// order.
 #[cfg(all(unix, not(outpace_portable)))]
 mod fork {
-    use crate::barrier;
     use crate::drain::Patience;
     use crate::registry::{for_each_stream, hold_each, let_go_of_each};
 
@@ -132,7 +131,7 @@ mod fork {
 
     pub(super) extern "C" fn after_fork_in_child() {
         #[cfg(target_os = "linux")]
-        barrier::forget_after_fork();
+        crate::barrier::forget_after_fork();
         let_go_of_each(&mut |engine| {
             // SAFETY: locked before the fork, by this thread.
             let mut state = unsafe { engine.locked_state() };

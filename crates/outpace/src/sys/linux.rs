@@ -26,7 +26,8 @@ pub(crate) fn is_null_device(status: &libc::stat) -> bool {
 /// Sleeps while `word` is `value`, until woken, or for so long; may wake for no reason.
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
     let limit = limit.map(|limit| libc::timespec {
-        tv_sec: limit.as_secs().min(libc::time_t::MAX as u64) as libc::time_t,
+        // It may wake for no reason, and so after 68 years.
+        tv_sec: limit.as_secs().min(i32::MAX as u64) as _,
         tv_nsec: limit.subsec_nanos() as libc::c_long,
     });
     let limit: *const libc::timespec = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
