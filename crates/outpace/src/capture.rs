@@ -31,6 +31,10 @@ thread_local! {
 
     /// The thread, once it is known not to capture; or 0.
     static SWIFT: Cell<ThreadId> = const { Cell::new(0) };
+
+    /// Where the thread's slot in standard output's lock is, once that is known, and it is known not to capture; or
+    /// 0.
+    static SLOT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The thread, if its messages may go straight into the stream; or 0, when it has to be asked whether
@@ -38,6 +42,26 @@ thread_local! {
 #[inline(always)]
 pub(crate) fn swift_thread() -> ThreadId {
     SWIFT.get()
+}
+
+/// The same for standard output alone, and faster: the thread's slot there.
+#[inline(always)]
+pub(crate) fn swift_slot() -> usize {
+    SLOT.get()
+}
+
+/// Finds out what [`swift_slot`] is to be, as long as that is not known.
+pub(crate) fn learn_slot() {
+    let me = swift_thread();
+    if me != 0 && swift_slot() == 0 {
+        SLOT.set(crate::stdout().engine().lock.slot_of(me));
+    }
+}
+
+/// After a fork nobody has a slot.
+#[cfg(all(unix, not(outpace_portable)))]
+pub(crate) fn forget_slot() {
+    SLOT.set(0);
 }
 
 #[derive(Default)]
@@ -87,6 +111,7 @@ impl Capture {
         CATCH.get_or_init(|| catch);
         CAPTURING.fetch_add(1, Ordering::Relaxed);
         SWIFT.set(0);
+        SLOT.set(0);
         Capture {
             outer: CAUGHT.replace(Some(Caught::default())),
         }

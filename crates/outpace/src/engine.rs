@@ -15,6 +15,7 @@
 use crate::background::{Gap, GapMarker};
 use crate::buffer::Buffer;
 use crate::buffering::{Buffering, Overflow};
+use crate::capture;
 use crate::drain::{Failure, Patience};
 use crate::exit;
 use crate::flow::Flow;
@@ -417,6 +418,7 @@ impl Engine {
         state.helper.reset_after_fork();
         self.flow.close();
         self.lock.reset_after_fork(thread_id());
+        capture::forget_slot();
     }
 }
 

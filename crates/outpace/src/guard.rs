@@ -237,7 +237,7 @@ pub(crate) enum Outcome {
 }
 
 /// One message without a guard, all of it inlined: puts at most `room` bytes where they belong in the
-/// stream, if the thread `me` has the lock's bias and there is room.
+/// stream, if the thread has just entered and there is room.
 ///
 /// # Safety
 ///
@@ -245,11 +245,11 @@ pub(crate) enum Outcome {
 #[inline(always)]
 pub(crate) unsafe fn by_bias(
     engine: &Engine,
-    me: ThreadId,
+    entrance: Entrance<'_>,
     room: usize,
     put: impl FnOnce(*mut u8) -> *mut u8,
 ) -> Outcome {
-    let inside = match engine.lock.enter_by_bias(me) {
+    let inside = match entrance {
         Entrance::Entered(inside) => inside,
         Entrance::Lost => return Outcome::Stuck,
         Entrance::None => return Outcome::Nothing,
@@ -282,7 +282,7 @@ impl Outcome {
 #[cold]
 #[inline(never)]
 pub(crate) fn get_unstuck(engine: &Engine) {
-    engine.lock.leave(thread_id());
+    engine.lock.withdraw(thread_id());
 }
 
 /// After [`Outcome::Asks`]; returns whether the stream has not failed.

@@ -101,8 +101,8 @@ impl Slot {
     }
 }
 
-/// The bias that no thread has: the first slot's, which is no thread's. So nobody has to ask whether there
-/// is a bias before he asks whether it is his.
+/// The bias that no thread has: the first slot's, which is no thread's, and where somebody always is. So nobody
+/// has to ask whether there is a bias before he asks whether it is his, or whether he has a slot.
 const NOBODY: usize = 0;
 const SLOTS: usize = 1 + 4;
 
@@ -116,7 +116,7 @@ pub(crate) struct ByBias<'a> {
 /// Whether a thread has entered by the bias.
 pub(crate) enum Entrance<'a> {
     Entered(ByBias<'a>),
-    /// It was about to when it lost the bias, and now has to [leave](Lock::leave).
+    /// It tried, but has not, or no longer has, the bias, and has to [withdraw](Lock::withdraw).
     Lost,
     None,
 }
@@ -145,7 +145,7 @@ impl Lock {
             Lock {
                 bias: AtomicUsize::new(NOBODY),
                 slots: [
-                    Slot::new(ThreadId::MAX),
+                    Slot { depth: AtomicU32::new(1), ..Slot::new(ThreadId::MAX) },
                     Slot::new(0),
                     Slot::new(0),
                     Slot::new(0),
@@ -174,7 +174,7 @@ impl Lock {
     pub(crate) fn enter(&self, me: ThreadId) -> Entry {
         match self.enter_by_bias(me) {
             Entrance::Entered(_) => return Entry::Outermost,
-            Entrance::Lost => self.leave_cold(me),
+            Entrance::Lost => self.withdraw(me),
             Entrance::None => {}
         }
         self.enter_cold(me, true).expect("only a try can fail")
@@ -185,21 +185,53 @@ impl Lock {
     #[inline(always)]
     pub(crate) fn enter_by_bias(&self, me: ThreadId) -> Entrance<'_> {
         let bias = self.bias.load(Ordering::Relaxed);
-        let slot = self.slot(bias);
         // Another thread's slot may be anything by now, but not this thread's.
-        if slot.owner.load(Ordering::Relaxed) != me || slot.depth.load(Ordering::Relaxed) != 0 {
+        if self.slot(bias).owner.load(Ordering::Relaxed) != me {
+            return Entrance::None;
+        }
+        self.enter_by_slot(bias)
+    }
+
+    /// Enters with plain stores, if the thread, whose [slot](Self::slot_of) is there, has the bias and is outside.
+    #[inline(always)]
+    pub(crate) fn enter_by_slot(&self, place: usize) -> Entrance<'_> {
+        let slot = self.slot(place);
+        if slot.depth.load(Ordering::Relaxed) != 0 {
             return Entrance::None;
         }
         slot.depth.store(1, Ordering::Relaxed);
         barrier::light();
-        if self.bias.load(Ordering::Relaxed) != bias {
+        if self.bias.load(Ordering::Relaxed) != place {
             return Entrance::Lost;
         }
         Entrance::Entered(ByBias {
             lock: self,
-            bias,
+            bias: place,
             slot,
         })
+    }
+
+    /// Where the slot of a thread is, which stays its own for as long as it lives, or until a fork. Without one, a
+    /// place where nobody enters.
+    pub(crate) fn slot_of(&self, me: ThreadId) -> usize {
+        let mut owners = self.slots.iter().map(|slot| &slot.owner);
+        let index = owners.position(|owner| owner.load(Ordering::Relaxed) == me);
+        index.map_or(NOBODY, |index| index * size_of::<Slot>())
+    }
+
+    /// Undoes an entry by the bias, or by the slot, whether or not it has succeeded.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn withdraw(&self, me: ThreadId) {
+        let bias = self.slot_of(me);
+        let slot = self.slot(bias);
+        debug_assert!(bias != NOBODY);
+        ByBias {
+            lock: self,
+            bias,
+            slot,
+        }
+        .leave();
     }
 
     /// Enters if no other thread is inside.
@@ -277,7 +309,7 @@ impl Lock {
         true
     }
 
-    /// Leaves. The calling thread is inside, or was about to be by the bias, and `me` is its identity.
+    /// Leaves. The calling thread is inside, and `me` is its identity.
     #[inline(always)]
     pub(crate) fn leave(&self, me: ThreadId) {
         let bias = self.bias.load(Ordering::Relaxed);
@@ -301,7 +333,7 @@ impl Lock {
             .expect("only a thread that is inside leaves");
         let left = depth.load(Ordering::Relaxed) - 1;
         if left > 0 || !std::ptr::eq(depth, &self.depth) {
-            // Nested; or in, or about to be, by the bias and lost it meanwhile: its taker waits for this store.
+            // Nested; or in by the bias and lost it meanwhile: its taker waits for this store.
             depth.store(left, Ordering::Release);
             if left == 0 {
                 wake(depth);

@@ -34,12 +34,8 @@ impl<'g, 'a> Message<'g, 'a> {
     #[inline(always)]
     pub(crate) fn begin(guard: &'g mut Guard<'a>) -> Self {
         if !guard.cursor.admits(HEADROOM) {
-            let answer = match guard.entry {
-                Entry::Outermost => guard.engine.make_room(HEADROOM),
-                Entry::Nested => Answer::NO_ROOM,
-            };
             // In any case: a switch of policy may have taken the tail away from under the cursor.
-            guard.accept(answer);
+            guard.accept(headroom(guard.engine, guard.entry));
             // The budget of a queue may end before the memory does.
             if !guard.cursor.admits(HEADROOM) {
                 let Own { start, room } = own_memory(HEADROOM);
@@ -230,6 +226,16 @@ impl fmt::Debug for Message<'_, '_> {
 //
 // Those that are called while there is a message are `extern "C"`, which here means that they do not
 // unwind: else the compiler keeps every message in memory, for the sake of a drop that never comes.
+
+/// Room in the tail for the beginning of a message.
+#[cold]
+#[inline(never)]
+extern "C" fn headroom(engine: &Engine, entry: Entry) -> Answer {
+    match entry {
+        Entry::Outermost => engine.make_room(HEADROOM),
+        Entry::Nested => Answer::NO_ROOM,
+    }
+}
 
 /// Memory that a message has to itself.
 #[repr(C)]

@@ -78,7 +78,7 @@ mod sys {
 }
 
 use flow::Flow;
-use lock::{Entry, Lock, ThreadId};
+use lock::{Entrance, Entry, Lock, ThreadId};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -129,6 +129,20 @@ impl Guarded {
         assert_eq!(self.lock.enter(me), Entry::Outermost);
         self.touch();
         self.lock.leave(me);
+    }
+
+    /// As `print!` does. Returns whether it got in.
+    fn enter_by_slot(&self, me: ThreadId) -> bool {
+        match self.lock.enter_by_slot(self.lock.slot_of(me)) {
+            Entrance::Entered(inside) => {
+                self.touch();
+                inside.leave();
+                return true;
+            }
+            Entrance::Lost => self.lock.withdraw(me),
+            Entrance::None => {}
+        }
+        false
     }
 
     fn enter_twice(&self, me: ThreadId) {
@@ -240,6 +254,50 @@ fn the_bias_moves_to_who_enters_in_a_row_while_the_last_owner_retreats() {
         guarded.enter(OWNER);
         other.join().unwrap();
         assert_eq!(guarded.entries(), 3 + 6);
+    });
+}
+
+fn one_takes_the_lock_from_who_enters_by_his_slot() {
+    let guarded = Arc::new(Guarded::owned());
+    let other = thread::spawn({
+        let guarded = guarded.clone();
+        move || guarded.enter(OTHER)
+    });
+    let mut entries = 0;
+    for _ in 0..2 {
+        entries += u32::from(guarded.enter_by_slot(OWNER));
+    }
+    other.join().unwrap();
+    assert_eq!(guarded.entries(), 3 + 1 + entries);
+}
+
+#[test]
+fn who_enters_by_his_slot_is_excluded_once_the_bias_is_taken() {
+    model(3, one_takes_the_lock_from_who_enters_by_his_slot);
+}
+
+#[test]
+#[should_panic]
+fn without_his_fence_he_is_not() {
+    barrier::take_away_light();
+    model(3, one_takes_the_lock_from_who_enters_by_his_slot);
+}
+
+#[test]
+fn an_owner_inside_by_the_mutex_does_not_leave_it_by_trying_his_slot() {
+    model(2, || {
+        let guarded = Arc::new(Guarded::owned());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || guarded.enter(OTHER)
+        });
+        guarded.lock.enter(OWNER);
+        guarded.touch();
+        guarded.enter_by_slot(OWNER);
+        guarded.touch();
+        guarded.lock.leave(OWNER);
+        other.join().unwrap();
+        assert_eq!(guarded.entries(), 3 + 3);
     });
 }
 

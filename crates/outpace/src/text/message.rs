@@ -9,7 +9,7 @@ use crate::buffer;
 use crate::capture;
 use crate::engine::Engine;
 use crate::guard::{Guard, Outcome, ask_and_leave, by_bias, get_unstuck, in_place, with_text};
-use crate::lock::{Entry, thread_id};
+use crate::lock::{Entrance, Entry, Lock, thread_id};
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
 use std::io;
@@ -102,7 +102,7 @@ impl<M: Whole> Writable for &Parcel<M> {
     #[inline(always)]
     #[allow(private_interfaces)]
     fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
-        let intact = match send(engine, self.0).unstuck(engine) {
+        let intact = match send(engine, self.0, enter).unstuck(engine) {
             Outcome::Sent => true,
             Outcome::Asks => ask_and_leave(engine),
             _ => self.0.with(|message| send_message(engine, message)),
@@ -230,7 +230,8 @@ macro_rules! short {
             if false $(|| $field::FOREIGN)* {
                 return print_foreign(engine, Message { texts, fields: &[$($name.argument()),*] });
             }
-            match send(engine, Short(texts, ($($name,)*))) {
+            let enter = |lock| Lock::enter_by_slot(lock, capture::swift_slot());
+            match send(engine, Short(texts, ($($name,)*)), enter) {
                 Outcome::Sent => {}
                 Outcome::Asks => ask_after_print(engine),
                 Outcome::Nothing => $any(texts, $($name,)* Way::Stdout),
@@ -276,18 +277,31 @@ fn print_by(way: Way, message: Message<'_>) {
         get_unstuck(engine);
     }
     print_message(engine, message);
+    if let Way::Stdout | Way::StuckInStdout = way {
+        capture::learn_slot();
+    }
 }
 
 /// Appends a swift message, when no guard is held, if it can be put where it belongs.
 #[inline(always)]
-fn send<M: Whole>(engine: &Engine, message: M) -> Outcome {
+fn send<'a, M: Whole>(
+    engine: &'a Engine,
+    message: M,
+    enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
+) -> Outcome {
     if !M::SWIFT || !message.is_swift() {
         return Outcome::Nothing;
     }
     // SAFETY: there is as much room as the message asks for, and it is swift.
     let put = |space| unsafe { message.put_swiftly(space) };
     // SAFETY: a message writes no more than it asks for, and nobody else's code runs meanwhile.
-    unsafe { by_bias(engine, capture::swift_thread(), message.room(), put) }
+    unsafe { by_bias(engine, enter(&engine.lock), message.room(), put) }
+}
+
+/// Enters as every stream may be entered.
+#[inline(always)]
+fn enter(lock: &Lock) -> Entrance<'_> {
+    lock.enter_by_bias(capture::swift_thread())
 }
 
 /// Appends any message that is not foreign, if it can be put where it belongs.
@@ -296,7 +310,7 @@ fn send_in_place(engine: &Engine, message: Message<'_>) -> Outcome {
     // SAFETY: there is as much room as the message asks for, which is never there for a foreign one.
     let put = |space| unsafe { message.put(space) };
     // SAFETY: a message writes no more than it asks for, and nobody else's code runs meanwhile.
-    unsafe { by_bias(engine, capture::swift_thread(), message.room(), put) }
+    unsafe { by_bias(engine, enter(&engine.lock), message.room(), put) }
 }
 
 /// Puts a message together before the guard is taken.
@@ -347,7 +361,7 @@ fn send_text_in_place(engine: &Engine, text: &[u8]) -> Outcome {
         space.add(text.len())
     };
     // SAFETY: nobody else's code runs meanwhile.
-    unsafe { by_bias(engine, capture::swift_thread(), text.len(), put) }
+    unsafe { by_bias(engine, enter(&engine.lock), text.len(), put) }
 }
 
 #[cold]
