@@ -2,6 +2,7 @@
 
 mod buffers;
 mod greeting;
+mod line;
 mod ours;
 #[allow(unsafe_code)]
 mod pointers;

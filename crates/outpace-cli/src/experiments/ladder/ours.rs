@@ -5,10 +5,12 @@ use std::io::{self, Write};
 use outpace::Buffering;
 
 use super::greeting::Greeting;
+use super::line::begin_line;
 use crate::measure::clock::Span;
 
 pub(super) fn typed(span: &mut Span) -> io::Result<()> {
     let mut out = outpace::stdout().lock();
+    begin_line();
     for index in 0..span.messages {
         out.str("Hello, ").int(index).char('\t');
     }
@@ -28,6 +30,7 @@ pub(super) fn background(span: &mut Span) -> io::Result<()> {
 
 pub(super) fn write(span: &mut Span) -> io::Result<()> {
     let mut out = outpace::stdout().lock();
+    begin_line();
     for index in 0..span.messages {
         outpace::write!(out, "Hello, {index}\t")?;
     }
@@ -36,6 +39,7 @@ pub(super) fn write(span: &mut Span) -> io::Result<()> {
 }
 
 pub(super) fn print(span: &mut Span) -> io::Result<()> {
+    begin_line();
     for index in 0..span.messages {
         outpace::print!("Hello, {index}\t");
     }

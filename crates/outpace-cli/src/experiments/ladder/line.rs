@@ -1,0 +1,17 @@
+//! Where a loop is placed.
+//!
+//! Compilers begin a loop at a multiple of 16 bytes. Where that leaves a short loop across the end of a cache line
+//! of 64, its messages take 0.3 to 0.4 ns more each, and whether it does changes with every change anywhere
+//! in the program. A contestant in a language of its own is a small program that never changes; the loops that
+//! are compared with it begin at a line.
+#![allow(unsafe_code)]
+
+/// What follows begins at a cache line, or close behind.
+#[inline(always)]
+pub(super) fn begin_line() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: nothing is executed but no-ops.
+    unsafe {
+        std::arch::asm!(".p2align 6", options(nomem, nostack, preserves_flags));
+    }
+}
