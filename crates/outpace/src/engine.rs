@@ -15,7 +15,6 @@
 use crate::background::{Gap, GapMarker};
 use crate::buffer::Buffer;
 use crate::buffering::{Buffering, Overflow};
-use crate::capture;
 use crate::drain::{Failure, Patience};
 use crate::exit;
 use crate::flow::Flow;
@@ -418,7 +417,7 @@ impl Engine {
         state.helper.reset_after_fork();
         self.flow.close();
         self.lock.reset_after_fork(thread_id());
-        capture::forget_slot();
+        crate::capture::forget_slot();
     }
 }
 
