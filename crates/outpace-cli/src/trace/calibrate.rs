@@ -59,6 +59,19 @@ pub(crate) fn costs(kind: Kind, path: &Path, size: usize) -> io::Result<Costs> {
     }
 }
 
+/// What the way into the kernel and back costs: a call that does next to nothing.
+pub(crate) fn entry_ns() -> f64 {
+    const CALLS: u32 = 4000;
+    let turns = (0..TURNS).map(|_| {
+        let began = Instant::now();
+        for _ in 0..CALLS {
+            std::hint::black_box(rustix::process::getppid());
+        }
+        began.elapsed().as_nanos() as f64 / f64::from(CALLS)
+    });
+    turns.fold(f64::INFINITY, f64::min)
+}
+
 /// How much of a file system's memory a measurement may fill.
 const MOST_IN_FILE: usize = 16 << 20;
 
@@ -137,6 +150,12 @@ fn time_of(writer: &mut impl Write, bytes: &[u8], most: usize) -> io::Result<f64
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_way_into_the_kernel_has_a_cost() {
+        let entry_ns = entry_ns();
+        assert!(entry_ns.is_finite() && entry_ns > 0.0, "{entry_ns}");
+    }
 
     #[test]
     fn every_kind_of_destination_has_a_cost() {

@@ -8,6 +8,7 @@ use super::tally::{Buffering, CallTally};
 use super::target::{Kind, Target};
 use super::watch::{Found, Watched};
 use crate::process::ending::Ending;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -141,7 +142,10 @@ pub(crate) struct Elsewhere {
 
 /// Calibrations, one for each kind of destination and size.
 #[derive(Default)]
-pub(crate) struct Calibrations(HashMap<(Kind, u64), Option<Costs>>);
+pub(crate) struct Calibrations {
+    costs: HashMap<(Kind, u64), Option<Costs>>,
+    entry_ns: OnceCell<f64>,
+}
 
 impl Calibrations {
     fn of(&mut self, target: &Target, size: u64) -> Option<Costs> {
@@ -154,9 +158,13 @@ impl Calibrations {
         has_one.then(|| self.at(Kind::Pipe, Path::new(""), size))?
     }
 
+    fn entry_ns(&self) -> f64 {
+        *self.entry_ns.get_or_init(calibrate::entry_ns)
+    }
+
     fn at(&mut self, kind: Kind, path: &Path, size: u64) -> Option<Costs> {
         let rounded = size.max(1).next_power_of_two();
-        let entry = self.0.entry((kind, rounded));
+        let entry = self.costs.entry((kind, rounded));
         *entry.or_insert_with(|| calibrate::costs(kind, path, size as usize).ok())
     }
 }
@@ -215,11 +223,12 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
     let usage = process.own_usage();
     let other_ns = io.read_calls * READ_NS + usage.minor_faults * FAULT_NS;
     // The split of processor time between program and kernel comes from clock ticks, and a tick that falls
-    // into the way in or out of the kernel counts for the program: such writes cost no less than they are
+    // into the way in or out of the kernel counts for the program. And such writes cost no less than they are
     // known to.
-    let expected_ns = costs.map_or(0.0, |costs| costs.call_ns * io.write_calls as f64);
-    let in_kernel_ns = usage
-        .system_ns
+    let calls = io.write_calls as f64;
+    let expected_ns = costs.map_or(0.0, |costs| costs.call_ns * calls);
+    let entries_ns = (calibrations.entry_ns() * calls) as u64;
+    let in_kernel_ns = (usage.system_ns + entries_ns)
         .saturating_sub(other_ns)
         .clamp(expected_ns as u64, (expected_ns * 3.0) as u64)
         .min(usage.user_ns + usage.system_ns + TICK_NS);

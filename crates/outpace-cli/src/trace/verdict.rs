@@ -77,13 +77,17 @@ impl Verdict {
         let writing_ns = sum(Stream::writing_ns).min(now_ns);
         let waiting_ns = sum(|stream| stream.waiting_ns).min(writing_ns);
         let share = writing_ns as f64 / now_ns as f64;
-        let saved: f64 = findings
-            .streams
-            .iter()
-            .filter(|stream| stream.buffering.is_fine_grained())
-            .map(|stream| stream.writing_ns() as f64 - in_blocks_ns(stream))
-            .sum();
-        let with_blocks_ns = now_ns - (saved as u64).min(writing_ns);
+        let (mut saved_ns, mut left_ns) = (0.0, 0.0);
+        for stream in &findings.streams {
+            if stream.buffering.is_fine_grained() {
+                saved_ns += stream.writing_ns() as f64 - in_blocks_ns(stream);
+                left_ns += in_blocks_ns(stream);
+            }
+        }
+        // What the clock ticks gave to writing may be more than there was.
+        let with_blocks_ns = (now_ns - (saved_ns as u64).min(writing_ns))
+            .max(left_ns as u64)
+            .min(now_ns);
         let with_fast_reader_ns = now_ns - waiting_ns;
         let worst = findings
             .streams
