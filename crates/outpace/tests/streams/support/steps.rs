@@ -5,6 +5,12 @@ use super::{Running, skip};
 use std::io;
 use std::ptr;
 
+/// What `ptrace(2)` is asked for.
+#[cfg(target_env = "musl")]
+type Request = libc::c_int;
+#[cfg(not(target_env = "musl"))]
+type Request = libc::c_uint;
+
 /// What an instruction does that a message in a burst must not do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Costly {
@@ -65,7 +71,7 @@ impl Running {
         }
     }
 
-    fn resume_until_stopped(&self, id: libc::pid_t, how: libc::c_uint) {
+    fn resume_until_stopped(&self, id: libc::pid_t, how: Request) {
         let nothing = ptr::null_mut::<libc::c_void>();
         // SAFETY: the child is stopped and traced by this thread.
         let resumed = unsafe { libc::ptrace(how, id, nothing, nothing) };
