@@ -17,6 +17,9 @@
 //! else's. It lands in its own slot, where nobody looks any more. A slot is handed to another thread
 //! only when its owner no longer exists.
 //!
+//! Since a slot stays its owner's, who knows where his is need not look at `bias` first: he may try, and look
+//! then. `print!` does so.
+//!
 //! The bias moves only after a streak of entries by one thread, and the streak it takes doubles with
 //! every take-over in quick succession, so that threads that alternate end up with the ordinary lock,
 //! as they should. Where there is no asymmetric fence (and in tests of the portable path) the bias is
