@@ -273,6 +273,7 @@ impl Engine {
     }
 
     /// Moves what is published of the tail to the closed segments, and leaves the rest where it is.
+    #[inline(never)]
     extern "C" fn queue_tail(&self, state: &mut State) {
         let end = self.offset(state);
         if state.tail.drained < end {

@@ -231,6 +231,7 @@ impl fmt::Display for Buffering {
 
 /// The number in decimal that a text begins with, and what follows it. Nothing fits the largest number, which
 /// stands for all that are larger; no digits are 0, which nothing that is parsed here may be.
+#[inline(never)]
 fn parse_number(text: &str) -> (u64, &str) {
     let mut number: u64 = 0;
     let mut digits = 0;

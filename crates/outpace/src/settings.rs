@@ -32,8 +32,8 @@ fn read(
     put_off: &mut PutOff,
 ) -> Option<Buffering> {
     let value = env::var_os(variable)?;
-    let value = value.to_string_lossy();
-    let buffering = parse(&value);
+    let value: &str = &value.to_string_lossy();
+    let buffering = parse(value);
     if buffering.is_none() && !value.is_empty() {
         put_off.report(format!(
             "{variable}: {value:?} is not a buffering; use {forms}"
