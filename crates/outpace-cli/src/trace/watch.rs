@@ -30,7 +30,7 @@ struct Rhythm {
 }
 
 /// One part in so many of a processor goes into it.
-const PART: u64 = 150;
+const PART: u64 = 200;
 const AT_FIRST_NS: u64 = 500_000_000;
 /// The start-up of a program is looked at closely, whatever that costs.
 const START_NS: u64 = 30_000_000;
@@ -230,7 +230,7 @@ impl Watcher {
         let mut child_ended = true;
         // New threads, children and programs are looked for; then what each thread is in.
         let mut searches = Rhythm::new(1_000_000, 20_000_000);
-        let mut looks = Rhythm::new(1_000_000, 4_000_000);
+        let mut looks = Rhythm::new(1_000_000, 6_000_000);
         let mut spent_ns = clock::thread_ns();
         loop {
             let now_ns = clock::now_ns();
