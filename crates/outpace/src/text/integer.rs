@@ -6,6 +6,8 @@
 //! [`arithmetic`](by_arithmetic), or from the [table](super::table) where that is worth while.
 
 #![allow(unsafe_code)]
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
 
 use super::table;
 use super::word::{ASCII, first, put_word};
@@ -242,12 +244,14 @@ fn split_sixteen_digits(n: u128) -> (u128, u64) {
     /// 10^16 is 2^16 * 5^16; dividing by the former is a shift, by the latter a multiplication with
     /// its inverse, 2^149 / 5^16, rounded up. The product is too large by less than one, for all of
     /// the 112 bits that are left to divide, because of what is asserted here.
-    const FIVES: u128 = 5_u128.pow(16);
     const INVERSE: u128 = 0xe695_94be_c44d_e15b_4c2e_be68_798a;
-    const _: () = assert!(
-        high_half(FIVES, INVERSE) == 1 << (149 - 128)
-            && FIVES.wrapping_mul(INVERSE) <= 1 << (149 - 112)
-    );
+    const _: () = {
+        let fives = 5_u128.pow(16);
+        assert!(
+            high_half(fives, INVERSE) == 1 << (149 - 128)
+                && fives.wrapping_mul(INVERSE) <= 1 << (149 - 112)
+        );
+    };
     let quotient = high_half(n >> 16, INVERSE) >> (149 - 128);
     (quotient, (n - quotient * SIXTEEN_DIGITS as u128) as u64)
 }
