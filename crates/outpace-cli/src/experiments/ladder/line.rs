@@ -6,12 +6,16 @@
 //! are compared with it begin at a line.
 #![allow(unsafe_code)]
 
-/// What follows begins at a cache line, or close behind.
+/// A loop that follows begins at a cache line: the rest of this one is for what the compiler puts in between.
 #[inline(always)]
 pub(super) fn begin_line() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: nothing is executed but no-ops.
     unsafe {
-        std::arch::asm!(".p2align 6", options(nomem, nostack, preserves_flags));
+        std::arch::asm!(
+            ".p2align 6",
+            ".nops 49",
+            options(nomem, nostack, preserves_flags)
+        );
     }
 }

@@ -39,8 +39,9 @@ pub(super) fn write(span: &mut Span) -> io::Result<()> {
 }
 
 pub(super) fn print(span: &mut Span) -> io::Result<()> {
+    let messages = span.messages;
     begin_line();
-    for index in 0..span.messages {
+    for index in 0..messages {
         outpace::print!("Hello, {index}\t");
     }
     span.done_calling();
