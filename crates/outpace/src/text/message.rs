@@ -244,7 +244,8 @@ macro_rules! short {
             $any(texts, $($name,)* Way::Stderr);
         }
 
-        /// Takes the message in registers, where it is until here.
+        /// Takes the message in registers, where it is until here. Cold, so that it is called out of the way.
+        #[cold]
         #[inline(never)]
         fn $any<$($field: Field),*>(texts: &'static [u8], $($name: $field,)* way: Way) {
             print_by(way, Message { texts, fields: &[$($name.argument()),*] });
