@@ -73,7 +73,7 @@ pub(crate) fn pass_on(signal: i32, child: i32) {
 /// Sleeps for a while, or until a child ends or a signal arrives; returns whether a child has ended.
 pub(crate) fn sleep(pause: std::time::Duration) -> bool {
     let pause = libc::timespec {
-        tv_sec: pause.as_secs() as libc::time_t,
+        tv_sec: pause.as_secs() as _,
         tv_nsec: pause.subsec_nanos().into(),
     };
     // SAFETY: the structures are valid for the call.

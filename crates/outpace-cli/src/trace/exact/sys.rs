@@ -53,15 +53,16 @@ pub(super) fn has_ended(thread: i32) -> io::Result<bool> {
     }
 }
 
+/// A request's type differs between C libraries.
 fn ptrace(
-    request: libc::c_uint,
+    request: impl Into<i64>,
     thread: i32,
     address: usize,
     data: usize,
 ) -> io::Result<libc::c_long> {
     // SAFETY: only requests whose `address` and `data` are numbers, or buffers the callers below
     // keep alive for the call, are made; the kernel checks that `thread` is our tracee.
-    check(unsafe { libc::ptrace(request as _, thread, address, data) })
+    check(unsafe { libc::ptrace(request.into() as _, thread, address, data) })
 }
 
 /// Starts tracing a thread without stopping it.
@@ -117,32 +118,43 @@ pub(super) enum AtCall {
     No,
 }
 
+/// `struct ptrace_syscall_info` of `<linux/ptrace.h>`, which not every C library has.
+#[repr(C)]
+#[derive(Default)]
+struct CallInfo {
+    op: u8,
+    arch: u32,
+    instruction_pointer: u64,
+    stack_pointer: u64,
+    /// The call's number, or at its exit its result.
+    number: u64,
+    arguments: [u64; 6],
+    filter_data: u32,
+}
+
+const PTRACE_GET_SYSCALL_INFO: u32 = 0x420e;
+const PTRACE_SYSCALL_INFO_ENTRY: u8 = 1;
+const PTRACE_SYSCALL_INFO_EXIT: u8 = 2;
+const PTRACE_SYSCALL_INFO_SECCOMP: u8 = 3;
+
 /// What `PTRACE_GET_SYSCALL_INFO` says about a stopped thread.
 pub(super) fn at_call(thread: i32) -> io::Result<AtCall> {
-    // SAFETY: the structure is plain numbers, for which zeroes are valid.
-    let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
+    let mut info = CallInfo::default();
     ptrace(
-        libc::PTRACE_GET_SYSCALL_INFO,
+        PTRACE_GET_SYSCALL_INFO,
         thread,
         size_of_val(&info),
         (&raw mut info) as usize,
     )?;
-    // SAFETY: `op` says which member of the union the kernel has filled in.
-    Ok(unsafe {
-        match info.op {
-            libc::PTRACE_SYSCALL_INFO_ENTRY => AtCall::Entry {
-                number: info.u.entry.nr as i64,
-                arguments: info.u.entry.args,
-            },
-            libc::PTRACE_SYSCALL_INFO_SECCOMP => AtCall::Entry {
-                number: info.u.seccomp.nr as i64,
-                arguments: info.u.seccomp.args,
-            },
-            libc::PTRACE_SYSCALL_INFO_EXIT => AtCall::Exit {
-                result: info.u.exit.sval,
-            },
-            _ => AtCall::No,
-        }
+    Ok(match info.op {
+        PTRACE_SYSCALL_INFO_ENTRY | PTRACE_SYSCALL_INFO_SECCOMP => AtCall::Entry {
+            number: info.number as i64,
+            arguments: info.arguments,
+        },
+        PTRACE_SYSCALL_INFO_EXIT => AtCall::Exit {
+            result: info.number as i64,
+        },
+        _ => AtCall::No,
     })
 }
 
