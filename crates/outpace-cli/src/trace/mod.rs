@@ -191,6 +191,10 @@ fn observe(
         observe::lightly(subject, timeline, with_stacks)?
     };
     let after = processor_time(process);
+    let user_ns = after.0.saturating_sub(before.0);
+    let system_ns = after.1.saturating_sub(before.1);
+    // Who gives its memory back waits for a processor after it has ended, too.
+    let not_running_ns = observed.wall_ns.saturating_sub(user_ns + system_ns);
     let findings = Findings {
         command,
         root: observed.root,
@@ -198,9 +202,9 @@ fn observe(
         ending: observed.ending,
         wall_ns: observed.wall_ns,
         overhead_ns: observed.overhead_ns.min(observed.wall_ns),
-        delayed_ns: observed.delayed_ns,
-        user_ns: after.0.saturating_sub(before.0),
-        system_ns: after.1.saturating_sub(before.1),
+        delayed_ns: observed.delayed_ns.min(not_running_ns),
+        user_ns,
+        system_ns,
         streams: observed.streams,
         elsewhere: observed.elsewhere,
         tree: observed.tree,

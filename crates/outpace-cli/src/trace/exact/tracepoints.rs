@@ -527,9 +527,10 @@ pub(crate) fn run(
         let program = end_of(root);
         ready(root);
         let began_ns = clock::now_ns();
+        let delayed_before_ns = clock::delay_ns(root).unwrap_or(0);
         gate.open()?;
         let mut reader = Reader::new(permission.points);
-        let (mut ending, mut delayed_ns) = (None, 0);
+        let (mut ending, mut delayed_ns) = (None, delayed_before_ns);
         // A program that could not be started is gone without an ending.
         while ending.is_none() && procfs::name(root).is_some() {
             rings.wait(program.as_ref());
@@ -548,7 +549,7 @@ pub(crate) fn run(
             mode: Mode::Tracepoints { lost: 0 },
             ending,
             wall_ns: clock::now_ns() - began_ns,
-            delayed_ns,
+            delayed_ns: delayed_ns - delayed_before_ns,
             stopped_ns: 0,
         };
         Ok(reader.finish(rings, ledger, outcome))
