@@ -363,8 +363,11 @@ fn late_answers_do_not_reach_the_shell_after_a_short_program() {
 
 #[test]
 fn a_new_size_is_drawn_while_frames_are_on_their_way() {
-    let session = Session::start("keys", Duration::ZERO);
+    let mut session = Session::start("keys", Duration::ZERO);
     session.pid();
+    // Who has read a key is told of changes of size, too.
+    session.press("a");
+    session.wait_for("keys [a]");
     for (columns, rows) in [(50, 8), (70, 12), (60, 10)] {
         {
             let (screen, _) = &*session.screen;
