@@ -228,10 +228,10 @@ mod tests {
     use crate::screen::Style;
 
     /// xorshift64.
-    struct Random(u64);
+    pub(super) struct Random(pub(super) u64);
 
     impl Random {
-        fn below(&mut self, n: u64) -> u64 {
+        pub(super) fn below(&mut self, n: u64) -> u64 {
             self.0 ^= self.0 << 13;
             self.0 ^= self.0 >> 7;
             self.0 ^= self.0 << 17;

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use super::clock::{Report, Span};
 use super::histogram::Histogram;
 use super::rows::Latency;
-use crate::process::clock::now_ns;
+use crate::process::clock::{delay_in, now_ns};
 
 /// The times of the calls of one thread.
 pub(crate) struct Calls {
@@ -52,8 +52,7 @@ impl Calls {
             .map(|file| file.read_at(&mut text, 0));
         let Some(Ok(length)) = read else { return 0 };
         let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
-        let delay = text.split_whitespace().nth(1);
-        delay.and_then(|delay| delay.parse().ok()).unwrap_or(0)
+        delay_in(text).unwrap_or(0)
     }
 
     pub(crate) fn note(&self, span: &mut Span) {

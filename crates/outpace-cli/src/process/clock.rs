@@ -1,6 +1,7 @@
 //! The monotonic clock as a number, comparable with the kernel's time stamps.
 
 use rustix::time::{ClockId, clock_gettime};
+use std::fmt::Display;
 
 /// Processor time of the calling thread, in nanoseconds.
 pub(crate) fn thread_ns() -> u64 {
@@ -14,9 +15,44 @@ pub(crate) fn now_ns() -> u64 {
 
 /// How long a thread, or the first one of a process, has been ready to run without a processor, from the second
 /// field of `/proc/…/schedstat` (proc(5)). `None` where the kernel does not keep it.
-pub(crate) fn delay_ns(thread: impl std::fmt::Display) -> Option<u64> {
+pub(crate) fn delay_ns(thread: impl Display) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
+    delay_in(&stat)
+}
+
+/// The same, of a `schedstat` that has been read.
+pub(crate) fn delay_in(stat: &str) -> Option<u64> {
     stat.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// What the [delay](delay_ns) of a thread has grown by since this was made.
+pub(crate) struct Delay<T> {
+    thread: T,
+    before_ns: u64,
+    last_ns: u64,
+}
+
+impl<T: Display> Delay<T> {
+    pub(crate) fn of(thread: T) -> Self {
+        let before_ns = delay_ns(&thread).unwrap_or(0);
+        Self {
+            thread,
+            before_ns,
+            last_ns: before_ns,
+        }
+    }
+
+    /// Looks at it again, if it is still there. Returns what it has grown by up to the last look.
+    pub(crate) fn look(&mut self) -> u64 {
+        self.last_ns = delay_ns(&self.thread).unwrap_or(self.last_ns);
+        self.ns()
+    }
+
+    /// What it had grown by at the last look. Nothing, if another thread has become the process since (exec(2)) and
+    /// has waited for less.
+    pub(crate) fn ns(&self) -> u64 {
+        self.last_ns.saturating_sub(self.before_ns)
+    }
 }
 
 fn nanoseconds(clock: ClockId) -> u64 {

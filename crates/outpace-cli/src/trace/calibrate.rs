@@ -2,7 +2,7 @@
 //! kind, with a reader that never makes the writer wait longer than it must.
 
 use super::target::Kind;
-use crate::process::clock;
+use crate::process::clock::Delay;
 use crate::process::pty;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -131,8 +131,7 @@ fn measure(
 
 /// The mean time of one write of these bytes, with a processor whenever it is wanted.
 fn time_of(writer: &mut impl Write, bytes: &[u8], most: usize) -> io::Result<f64> {
-    let delay_ns = || clock::delay_ns("thread-self").unwrap_or(0);
-    let (began, delayed_ns) = (Instant::now(), delay_ns());
+    let (mut delay, began) = (Delay::of("thread-self"), Instant::now());
     let mut writes = 0_u32;
     while began.elapsed() < STRETCH
         && (writes as usize + 8) * bytes.len() <= most.max(8 * bytes.len())
@@ -143,8 +142,7 @@ fn time_of(writer: &mut impl Write, bytes: &[u8], most: usize) -> io::Result<f64
         writes += 8;
     }
     let elapsed_ns = began.elapsed().as_nanos() as f64;
-    let delayed_ns = (delay_ns() - delayed_ns) as f64;
-    Ok((elapsed_ns - delayed_ns).max(0.0) / f64::from(writes.max(1)))
+    Ok((elapsed_ns - delay.look() as f64).max(0.0) / f64::from(writes.max(1)))
 }
 
 #[cfg(test)]

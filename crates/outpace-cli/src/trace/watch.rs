@@ -8,7 +8,7 @@ use super::procfs::{self, Doing, IoCounters, Usage};
 use super::tally::CallTally;
 use super::target::Target;
 use super::timeline::{Span, Timeline};
-use crate::process::clock;
+use crate::process::clock::{self, Delay};
 use crate::process::ending::Ending;
 use crate::process::interrupts;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -189,8 +189,8 @@ struct Watcher {
     ended_now: usize,
     looks: u64,
     last_look_ns: u64,
-    /// The root's delay when the watching began, and now.
-    delay_ns: [u64; 2],
+    /// The root's, since the watching began.
+    delay: Delay<i32>,
 }
 
 /// Watches a child of ours until it ends.
@@ -220,7 +220,7 @@ impl Watcher {
             ended_now: 0,
             looks: 0,
             last_look_ns: now_ns,
-            delay_ns: [clock::delay_ns(root).unwrap_or(0); 2],
+            delay: Delay::of(root),
         }
     }
 
@@ -277,7 +277,7 @@ impl Watcher {
             ending,
             processes: self.ended,
             wall_ns,
-            delayed_ns: self.delay_ns[1].saturating_sub(self.delay_ns[0]),
+            delayed_ns: self.delay.ns(),
             looks: self.looks,
             tree: None,
             timeline: self.timeline,
@@ -288,7 +288,7 @@ impl Watcher {
     fn search(&mut self, now_ns: u64) {
         let mut known = HashSet::new();
         let mut queue = vec![self.root];
-        self.count_delay();
+        self.delay.look();
         if self.launched {
             // Orphans of the tree have become our own children.
             let ours = std::process::id() as i32;
@@ -468,16 +468,10 @@ impl Watcher {
         }
     }
 
-    fn count_delay(&mut self) {
-        if let Some(now) = clock::delay_ns(self.root) {
-            self.delay_ns[1] = now;
-        }
-    }
-
     /// Reads the final counters of children that have ended, then reaps them.
     fn reap(&mut self) -> io::Result<Option<Ending>> {
         let mut root = None;
-        self.count_delay();
+        self.delay.look();
         for process in procfs::ended_children() {
             if let Some(watched) = self.alive.get_mut(&process) {
                 watched.count();

@@ -368,18 +368,7 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// xorshift64.
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, n: u64) -> u64 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 >> 16) % n
-        }
-    }
+    use crate::renderer::tests::Random;
 
     fn two(fg: Color, bg: Color) -> Cell {
         let style = Style {

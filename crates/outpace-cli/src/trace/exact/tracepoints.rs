@@ -4,8 +4,9 @@
 use super::gate::{self, Gate};
 use super::tails::Tails;
 use super::{Ledger, Outcome, sys};
+use crate::process::clock::{self, Delay};
 use crate::process::ending::Ending;
-use crate::process::{clock, interrupts};
+use crate::process::interrupts;
 use crate::trace::calls::{Call, WRITE_FAMILY, WriteCall};
 use crate::trace::findings::Mode;
 use crate::trace::procfs;
@@ -527,16 +528,16 @@ pub(crate) fn run(
         let program = end_of(root);
         ready(root);
         let began_ns = clock::now_ns();
-        let delayed_before_ns = clock::delay_ns(root).unwrap_or(0);
+        let mut delay = Delay::of(root);
         gate.open()?;
         let mut reader = Reader::new(permission.points);
-        let (mut ending, mut delayed_ns) = (None, delayed_before_ns);
+        let mut ending = None;
         // A program that could not be started is gone without an ending.
         while ending.is_none() && procfs::name(root).is_some() {
             rings.wait(program.as_ref());
             if reader.started {
                 // Before that, who starts the program waits for it himself.
-                delayed_ns = clock::delay_ns(root).unwrap_or(delayed_ns);
+                delay.look();
                 ending = Ending::reap(root)?;
             }
             reader.drain(&rings, ledger, false);
@@ -549,7 +550,7 @@ pub(crate) fn run(
             mode: Mode::Tracepoints { lost: 0 },
             ending,
             wall_ns: clock::now_ns() - began_ns,
-            delayed_ns: delayed_ns - delayed_before_ns,
+            delayed_ns: delay.ns(),
             stopped_ns: 0,
         };
         Ok(reader.finish(rings, ledger, outcome))
@@ -574,11 +575,10 @@ pub(crate) fn attach(
     let program = end_of(root);
     ledger.look_at(root);
     let mut reader = Reader::new(permission.points);
-    let delayed_before_ns = clock::delay_ns(root).unwrap_or(0);
-    let mut delayed_ns = delayed_before_ns;
+    let mut delay = Delay::of(root);
     while procfs::name(root).is_some() && interrupts::take().is_none() {
         rings.wait(program.as_ref());
-        delayed_ns = clock::delay_ns(root).unwrap_or(delayed_ns);
+        delay.look();
         reader.drain(&rings, ledger, false);
     }
     let outcome = Outcome {
@@ -586,7 +586,7 @@ pub(crate) fn attach(
         mode: Mode::Tracepoints { lost: 0 },
         ending: None,
         wall_ns: clock::now_ns() - began_ns,
-        delayed_ns: delayed_ns - delayed_before_ns,
+        delayed_ns: delay.ns(),
         stopped_ns: 0,
     };
     Ok(reader.finish(rings, ledger, outcome))
