@@ -13,9 +13,13 @@
 //! as fast as it goes. Every call is clocked,
 //! and from each that may be the longest its *own* run-queue delay is taken: the time that this thread was
 //! ready to run and had no processor, by the second number of `/proc/thread-self/schedstat` read before and
-//! after that very call. The row `nothing` is the same loop with a call that only spins for 100 ns: what the
-//! machine itself does. How often the caller slept, for a lock or for room, is told by the kernel, too: what is
-//! long without that was spent on the processor, or by a host that had other things to do.
+//! after that very call. The row `nothing` is the same loop with a call that only spins for 100 ns. How often the
+//! caller slept, for a lock or for room, is told by the kernel, too.
+//!
+//! A virtual machine's host takes processors away without telling: then a thread is away for milliseconds that the
+//! kernel counts as its own. So the same thread, in the same run, is also clocked between the calls, where it does
+//! nothing but read the clock: `away` is the longest time between two readings, less run-queue delay. A
+//! host does not know what it interrupts, so calls get their share of such moments: of the time that both last.
 
 use outpace::{Buffering, Overflow, Stream};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -147,8 +151,35 @@ fn sleeps() -> io::Result<u64> {
 struct Longest {
     schedstat: File,
     raw: Duration,
-    less_delay: Duration,
     sleeps_before: u64,
+    calls: Moments,
+    /// Between two readings of the clock, where nothing is called.
+    pauses: Moments,
+}
+
+/// Stretches of time, all and those that are too long for a call, less run-queue delay.
+#[derive(Default)]
+struct Moments {
+    together: Duration,
+    longest: Duration,
+    /// Those of [`LONG`] or more.
+    long: u32,
+}
+
+/// What no call is to last.
+const LONG: Duration = Duration::from_millis(1);
+
+impl Moments {
+    /// Whether it may be the longest, or a long one. What it is without delay costs a system call.
+    fn may_matter(&self, took: Duration) -> bool {
+        took > self.longest || took >= LONG
+    }
+
+    fn add(&mut self, took: Duration, less: Duration) {
+        self.together += took;
+        self.longest = self.longest.max(less);
+        self.long += u32::from(less >= LONG);
+    }
 }
 
 impl Longest {
@@ -156,8 +187,9 @@ impl Longest {
         Ok(Longest {
             schedstat: File::open("/proc/thread-self/schedstat")?,
             raw: Duration::ZERO,
-            less_delay: Duration::ZERO,
             sleeps_before: sleeps()?,
+            calls: Moments::default(),
+            pauses: Moments::default(),
         })
     }
 
@@ -179,9 +211,31 @@ impl Longest {
         call()?;
         let took = begun.elapsed();
         self.raw = self.raw.max(took);
-        if took > self.less_delay {
-            let less = took.saturating_sub(self.delay()? - delay);
-            self.less_delay = self.less_delay.max(less);
+        let less = match self.calls.may_matter(took) {
+            true => took.saturating_sub(self.delay()? - delay),
+            false => took,
+        };
+        self.calls.add(took, less);
+        Ok(())
+    }
+
+    /// Does nothing but read the clock, until it is so late.
+    fn wait(&mut self, begun: Instant, due: Duration) -> io::Result<()> {
+        let mut last = begun.elapsed();
+        if last >= due {
+            return Ok(());
+        }
+        let delay = self.delay()?;
+        last = begun.elapsed();
+        while last < due {
+            let now = begun.elapsed();
+            let away = now - last;
+            let less = match self.pauses.may_matter(away) {
+                true => away.saturating_sub(self.delay()? - delay),
+                false => away,
+            };
+            self.pauses.add(away, less);
+            last = now;
         }
         Ok(())
     }
@@ -292,9 +346,7 @@ fn paced(
     let begun = Instant::now();
     let mut due = Duration::ZERO;
     while due < time {
-        while begun.elapsed() < due {
-            std::hint::spin_loop();
-        }
+        longest.wait(begun, due)?;
         longest.clock(&mut call)?;
         due = begun.elapsed() + pause;
     }
@@ -302,11 +354,24 @@ fn paced(
 }
 
 fn row(name: &str, load: &str, longest: &Longest, rest: &str) -> io::Result<()> {
+    let Longest { calls, pauses, .. } = longest;
+    let slept = sleeps()? - longest.sleeps_before;
     outpace::println!(
-        "{name:<10} stalled terminal, {load:<18}: longest call {:>6} µs, less run-queue delay {:>4} µs, slept {} times{rest}",
+        "{name:<10} stalled terminal, {load:<18}: longest call {:>6} µs, less run-queue delay {:>4} µs, slept {slept} times; \
+         {} of 1 ms in {:.1} s of calls{rest}",
         longest.raw.as_micros(),
-        longest.less_delay.as_micros(),
-        sleeps()? - longest.sleeps_before,
+        calls.longest.as_micros(),
+        calls.long,
+        calls.together.as_secs_f64(),
     );
+    if !pauses.together.is_zero() {
+        outpace::println!(
+            "{:<10} between calls away for {} µs, {} times 1 ms in {:.1} s",
+            "",
+            pauses.longest.as_micros(),
+            pauses.long,
+            pauses.together.as_secs_f64(),
+        );
+    }
     Ok(())
 }

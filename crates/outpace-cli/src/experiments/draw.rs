@@ -165,6 +165,7 @@ mod tests {
                     p99: 1,
                     max,
                     max_less_delay: Some(max),
+                    machine_max: None,
                 });
             }
             verdict(&Figures::new("draw", &rows))

@@ -26,6 +26,8 @@ use crate::measure::clock::Span;
 
 /// More than a frame has.
 pub(super) const WHOLE_FRAME: usize = 16 << 20;
+/// Nothing is learned about the machine by watching it for longer at a time.
+const A_FRAME_NS: u64 = 16_000_000;
 /// How long the terminal may take for the last frame of a rung that does not wait for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -121,7 +123,7 @@ fn play<B: Backend<Error = io::Error>>(
     let paced = !span.pause.is_zero();
     if paced {
         span.begin();
-        calls.clock(|| frames.draw(&mut terminal))?;
+        calls.clock(|| frames.draw(&mut terminal)).0?;
     } else {
         frames.draw(&mut terminal)?;
         finish(&mut terminal)?;
@@ -131,7 +133,9 @@ fn play<B: Backend<Error = io::Error>>(
     for _ in 0..span.messages {
         if paced {
             sleep(span.pause);
-            calls.clock(|| frames.draw(&mut terminal))?;
+            let (drawn, took) = calls.clock(|| frames.draw(&mut terminal));
+            drawn?;
+            calls.watch(took.min(A_FRAME_NS));
         } else {
             frames.draw(&mut terminal)?;
         }

@@ -14,6 +14,8 @@ pub(crate) struct Calls {
     /// The longest less the time the thread was ready to run and had no processor. It need not be the
     /// same call as the longest.
     longest_less_delay: u64,
+    /// The longest time between two readings of the clock in [`Calls::watch`], less delay.
+    machine: Option<u64>,
     /// `/proc/thread-self/schedstat`, where the kernel keeps it (proc(5)).
     schedstat: Option<File>,
 }
@@ -23,12 +25,13 @@ impl Calls {
         Self {
             times: Histogram::new(),
             longest_less_delay: 0,
+            machine: None,
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
         }
     }
 
-    /// Clocks one call.
-    pub(crate) fn clock<T>(&mut self, call: impl FnOnce() -> T) -> T {
+    /// Clocks one call. Returns how long it took in nanoseconds, too.
+    pub(crate) fn clock<T>(&mut self, call: impl FnOnce() -> T) -> (T, u64) {
         let delay_before = self.delay_ns();
         let begun = now_ns();
         let value = call();
@@ -40,7 +43,23 @@ impl Calls {
             let less = took.saturating_sub(delay);
             self.longest_less_delay = self.longest_less_delay.max(less);
         }
-        value
+        (value, took)
+    }
+
+    /// For so long does nothing but read the clock. What passes between two readings is the machine's: a host
+    /// takes a virtual processor away without telling, and a call may meet that as well.
+    pub(crate) fn watch(&mut self, time_ns: u64) {
+        let delay_before = self.delay_ns();
+        let begun = now_ns();
+        let (mut last, mut longest) = (begun, 0);
+        while last - begun < time_ns {
+            let now = now_ns();
+            longest = longest.max(now - last);
+            last = now;
+        }
+        let delay = self.delay_ns().saturating_sub(delay_before);
+        let less = longest.saturating_sub(delay);
+        self.machine = self.machine.max(Some(less));
     }
 
     /// Time this thread has waited for a processor so far.
@@ -61,6 +80,9 @@ impl Calls {
         span.note("call_max_ns", self.times.max());
         if self.schedstat.is_some() {
             span.note("call_max_less_delay_ns", self.longest_less_delay);
+            if let Some(machine) = self.machine {
+                span.note("machine_max_ns", machine);
+            }
         }
     }
 }
@@ -73,6 +95,7 @@ pub(crate) fn noted(report: &Report) -> Option<Latency> {
         p99: *notes.get("call_p99_ns")?,
         max: *notes.get("call_max_ns")?,
         max_less_delay: notes.get("call_max_less_delay_ns").copied(),
+        machine_max: notes.get("machine_max_ns").copied(),
     })
 }
 
@@ -90,5 +113,16 @@ mod tests {
         assert_eq!(calls.times.count(), 11);
         assert!(calls.times.max() >= 2_000_000);
         assert!(calls.longest_less_delay <= calls.times.max());
+    }
+
+    #[test]
+    fn the_clock_is_watched_for_as_long_as_asked() {
+        let mut calls = Calls::new();
+        assert_eq!(calls.machine, None);
+        let begun = now_ns();
+        calls.watch(100_000);
+        let took = now_ns() - begun;
+        assert!(took >= 100_000);
+        assert!(calls.machine <= Some(took));
     }
 }

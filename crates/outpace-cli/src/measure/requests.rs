@@ -215,6 +215,7 @@ impl<'a> Entry<'a> {
                     .max()
                     .unwrap_or(0),
                 max_less_delay: None,
+                machine_max: None,
             }),
             log_call_ns: self.log_calls.filter(|_| !is_silent(self.rung())),
             dropped_bytes: ran.then(|| median(&|sample| sample.noted("dropped_bytes"))),

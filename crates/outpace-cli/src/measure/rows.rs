@@ -127,6 +127,10 @@ pub(crate) struct Latency {
     /// The maximum of the times less what of each the thread waited for a processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_less_delay: Option<u64>,
+    /// The longest, less delay, that the same thread was away while for as long as the calls took it did nothing
+    /// but read the clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) machine_max: Option<u64>,
 }
 
 /// A figure from the literature.

@@ -67,6 +67,11 @@ const COLUMNS: &[Column] = &[
         },
     },
     Column {
+        heading: "machine",
+        expendable: 2,
+        cell: |row, _| Some(duration(row.draw_call_ns?.machine_max? as f64)),
+    },
+    Column {
         heading: "memory",
         expendable: 2,
         cell: |row, _| Some(format!("{} KiB", grouped(row.memory_bytes? >> 10))),

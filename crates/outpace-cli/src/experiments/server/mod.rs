@@ -143,7 +143,7 @@ fn serve(
                 requests += 1;
                 match &mut calls {
                     None => log(requests),
-                    Some(calls) => calls.clock(|| log(requests)),
+                    Some(calls) => calls.clock(|| log(requests)).0,
                 }
             }
         }
