@@ -433,7 +433,8 @@ fn interactive_programs_work() {
     let text = scratch("text");
     let file = text.to_str().unwrap();
     std::fs::write(&text, "the first line\n").unwrap();
-    // What is typed, and what must appear after it; `None` is the start.
+    // What is typed, and what must appear after it; with `None` nothing is typed. Who edits lines is ready for keys
+    // when it prompts, and not before: what comes earlier is edited by the kernel, in which Ctrl-D is no key.
     type Step = (Option<&'static str>, &'static str);
     let scripts: &[(&str, &[&str], &[Step])] = &[
         (
@@ -457,6 +458,7 @@ fn interactive_programs_work() {
             &[
                 (None, ">>> "),
                 (Some("print(6*7)\r"), "42"),
+                (None, ">>> "),
                 (Some("\x04"), ""),
             ],
         ),
@@ -466,6 +468,7 @@ fn interactive_programs_work() {
             &[
                 (None, "$ "),
                 (Some("echo $((6*7))\r"), "42"),
+                (None, "$ "),
                 (Some("exit\r"), ""),
             ],
         ),

@@ -16,6 +16,9 @@ pub(crate) const STOP: &str = "/outpace/stop";
 /// From here on it clocks its log calls.
 pub(crate) const CLOCK: &str = "/outpace/clock";
 
+/// How long the first answer may take beyond the time of the load.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Where the load comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -144,13 +147,15 @@ fn answer_length(received: &[u8]) -> io::Result<Option<usize>> {
     Ok(Some(head + 4 + length))
 }
 
+/// The load lasts as long as asked; while there is no answer at all, which on a busy machine tells nothing of the
+/// server yet, up to [`PATIENCE`] longer.
 fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Result<Answers> {
     let mut clients = (0..connections)
         .map(|_| Client::connect(address))
         .collect::<io::Result<Vec<_>>>()?;
     let mut times = Histogram::new();
     let begun = Instant::now();
-    let end = begun + time;
+    let mut end = begun + time + PATIENCE;
     for client in &mut clients {
         client.ask("/")?;
     }
@@ -172,6 +177,7 @@ fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Resu
         for (client, _) in clients.iter_mut().zip(&ready).filter(|(_, ready)| **ready) {
             if client.receive()? {
                 times.record(nanoseconds(client.asked_at.elapsed()));
+                end = begun + time;
                 client.ask("/")?;
             }
         }

@@ -85,6 +85,13 @@ struct Shown {
     unplugged: bool,
 }
 
+impl Shown {
+    /// What came after so many bytes, as text.
+    fn after(&self, seen: usize) -> String {
+        String::from_utf8_lossy(&self.bytes[seen.min(self.bytes.len())..]).into_owned()
+    }
+}
+
 /// The terminal, and the program started on it in a session of its own.
 pub(crate) struct Terminal {
     keyboard: Option<File>,
@@ -202,11 +209,10 @@ impl Terminal {
                 self.seen = seen;
                 return;
             }
-            let seen =
-                String::from_utf8_lossy(&now.bytes[self.seen.min(now.bytes.len())..]).into_owned();
             assert!(
                 !now.closed && began.elapsed() < LIMIT,
-                "no {text:?} in {seen:?}"
+                "no {text:?} in {:?}",
+                now.after(self.seen)
             );
             now = changed
                 .wait_timeout(now, Duration::from_millis(100))
@@ -243,7 +249,11 @@ impl Terminal {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(began.elapsed() < LIMIT, "it does not end");
+            assert!(
+                began.elapsed() < LIMIT,
+                "it does not end after {:?}",
+                self.shown.0.lock().unwrap().after(self.seen)
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
