@@ -1,28 +1,39 @@
-//! Waiting for room in the destination's pipe, when pages go there without being copied.
+//! Handing pages from the program's pipe to the destination's, without copying them.
 //!
-//! That pipe is the user's, and lasts a reader of gigabytes a second some 30 µs, so that every call between two
-//! moves is felt. How long the program may be made to wait follows from how fast the reader has been.
+//! The destination's pipe is the user's, and lasts a reader of gigabytes a second some 30 µs; whoever then has to
+//! be woken costs as much as the pages. So the pages are first taken over into a pipe of ours, all at once, which
+//! wakes the program once a MiB instead of once a destination's pipeful; and in a flood we give way and look
+//! again instead of sleeping. How long the program may be made to wait follows from how fast the reader has been.
 
+use super::LARGEST_PIPE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// What a wait has found.
+/// What has become of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    Room,
-    /// The program has written nothing more.
-    NothingToMove,
-    /// The reader is slow, or has stopped reading.
-    NoRoom,
+pub(super) enum Handed {
+    /// There are no more for now.
+    All,
+    /// The rest has to be read: it cannot go this way, the reader is slow, has stopped reading, or it is the end.
+    NotAll,
 }
 
-/// The waits of one relay.
+/// The way of one relay's pages.
 pub(super) struct Handover {
+    /// Taken over and not yet handed on.
+    stage: OwnedFd,
+    /// The side on which they come in.
+    entrance: OwnedFd,
+    /// How many bytes are there.
+    held: usize,
     /// How long the program may be made to wait: by no more than a reader of [`FAST`] would have made it.
     credit: Duration,
+    /// How long may be spent on looking again.
+    vigil: Duration,
 }
 
 /// A reader of so many bytes a second is not what a program waits for: copying them takes as long.
@@ -31,77 +42,212 @@ pub(super) const FAST: f64 = 100e6;
 const FIRST_CREDIT: Duration = Duration::from_millis(2);
 /// No wait lasts longer. A reader that is ready to run may have to wait for a processor.
 const MOST_CREDIT: Duration = Duration::from_millis(30);
+/// A stream of so many bytes a second keeps us looking instead of sleeping, a slower one for a part of the time.
+const FLOOD: f64 = 1e9;
+/// For no longer than this at a time.
+const MOST_VIGIL: Duration = Duration::from_micros(200);
 
 impl Handover {
-    pub(super) fn new() -> Self {
-        Self {
+    pub(super) fn new() -> io::Result<Self> {
+        let (stage, entrance) = pipe_with(PipeFlags::CLOEXEC)?;
+        // The system's limit holds for users without privileges; a smaller pipe works as well.
+        let _ = fcntl_setpipe_size(&stage, LARGEST_PIPE);
+        Ok(Self {
+            stage,
+            entrance,
+            held: 0,
             credit: FIRST_CREDIT,
+            vigil: Duration::ZERO,
+        })
+    }
+
+    /// What was taken over and not handed on, if there is something: it comes before what the program's
+    /// pipe has.
+    pub(super) fn left(&self) -> Option<BorrowedFd<'_>> {
+        (self.held > 0).then(|| self.stage.as_fd())
+    }
+
+    /// So many bytes of what was [`left`](Self::left) have been read.
+    pub(super) fn read(&mut self, bytes: usize) {
+        self.held -= bytes;
+    }
+
+    /// Hands pages on until there are none left. Gives up when the destination has had no room for longer
+    /// than a fast reader needs.
+    pub(super) fn hand(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<Handed> {
+        loop {
+            if self.held == 0 {
+                match move_or_look_again(from, self.entrance.as_fd(), &mut self.vigil)? {
+                    Moved::Bytes(count) => self.held = count,
+                    Moved::Nothing => return Ok(Handed::All),
+                    Moved::EndOrNever => return Ok(Handed::NotAll),
+                }
+            }
+            match move_or_look_again(self.stage.as_fd(), to, &mut self.vigil)? {
+                Moved::Bytes(count) => {
+                    self.held -= count;
+                    self.earn(count);
+                }
+                Moved::Nothing if self.wait_for_room(to)? => {}
+                Moved::Nothing | Moved::EndOrNever => return Ok(Handed::NotAll),
+            }
         }
+    }
+
+    /// Sleeps until `to` has room; false when that took too long.
+    fn wait_for_room(&mut self, to: BorrowedFd<'_>) -> io::Result<bool> {
+        let began = Instant::now();
+        let mut room = [PollFd::from_borrowed_fd(to, PollFlags::OUT)];
+        let patience = Timespec {
+            tv_sec: self.credit.as_secs() as i64,
+            tv_nsec: self.credit.subsec_nanos().into(),
+        };
+        let ready = match poll(&mut room, Some(&patience)) {
+            Err(Errno::INTR) => 0,
+            ready => ready?,
+        };
+        self.credit = self.credit.saturating_sub(began.elapsed());
+        Ok(ready > 0)
     }
 
     /// So many bytes have been taken.
-    pub(super) fn moved(&mut self, bytes: usize) {
-        let earned = Duration::from_secs_f64(bytes as f64 / FAST);
-        self.credit = (self.credit + earned).min(MOST_CREDIT);
-    }
-
-    /// Waits until `to` has room, unless `from` has nothing for it.
-    pub(super) fn wait(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<Found> {
-        let mut something = [PollFd::from_borrowed_fd(from, PollFlags::IN)];
-        if wait_for(&mut something, Duration::ZERO)? == 0 {
-            return Ok(Found::NothingToMove);
-        }
-        let began = Instant::now();
-        let mut room = [PollFd::from_borrowed_fd(to, PollFlags::OUT)];
-        let ready = wait_for(&mut room, self.credit)?;
-        self.credit = self.credit.saturating_sub(began.elapsed());
-        Ok(if ready == 0 {
-            Found::NoRoom
-        } else {
-            Found::Room
-        })
+    fn earn(&mut self, bytes: usize) {
+        let at = |pace| Duration::from_secs_f64(bytes as f64 / pace);
+        self.credit = (self.credit + at(FAST)).min(MOST_CREDIT);
+        self.vigil = (self.vigil + at(FLOOD)).min(MOST_VIGIL);
     }
 }
 
-fn wait_for(what: &mut [PollFd<'_>], patience: Duration) -> io::Result<usize> {
-    let patience = Timespec {
-        tv_sec: patience.as_secs() as i64,
-        tv_nsec: patience.subsec_nanos().into(),
-    };
-    match poll(what, Some(&patience)) {
-        Err(Errno::INTR) => Ok(0),
-        ready => Ok(ready?),
+/// What one attempt has moved.
+enum Moved {
+    Bytes(usize),
+    /// There is nothing to move, or no room.
+    Nothing,
+    /// That was the end, or pages cannot go there: reading says which.
+    EndOrNever,
+}
+
+/// Moves what there is. If that is nothing, gives way and tries again for as long as the vigil lasts.
+fn move_or_look_again(
+    from: BorrowedFd<'_>,
+    to: BorrowedFd<'_>,
+    vigil: &mut Duration,
+) -> io::Result<Moved> {
+    let mut began = None;
+    loop {
+        let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
+        let moved = match splice(from, None, to, None, LARGEST_PIPE, flags) {
+            Ok(0) | Err(Errno::INVAL) => Moved::EndOrNever,
+            Ok(count) => Moved::Bytes(count),
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) if !vigil.is_zero() => {
+                let began = *began.get_or_insert_with(Instant::now);
+                if began.elapsed() < *vigil {
+                    std::thread::yield_now();
+                    continue;
+                }
+                Moved::Nothing
+            }
+            Err(Errno::AGAIN) => Moved::Nothing,
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(began) = began {
+            *vigil = vigil.saturating_sub(began.elapsed());
+        }
+        return Ok(moved);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::pipe::{PipeFlags, pipe_with};
-    use std::os::fd::AsFd;
 
-    #[test]
-    fn a_wait_says_which_of_the_pipes_it_is_about() {
-        let (from, program) = pipe_with(PipeFlags::CLOEXEC).unwrap();
-        let (reader, to) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
-        let mut handover = Handover::new();
-        let wait = |handover: &mut Handover| handover.wait(from.as_fd(), to.as_fd()).unwrap();
-        assert_eq!(wait(&mut handover), Found::NothingToMove);
-        rustix::io::write(&program, b"x").unwrap();
-        assert_eq!(wait(&mut handover), Found::Room);
-        while rustix::io::write(&to, &[0; 4096]).is_ok() {}
-        assert_eq!(wait(&mut handover), Found::NoRoom);
-        assert_eq!(handover.credit, Duration::ZERO, "the reader did not come");
-        rustix::io::read(&reader, &mut [0; 8192]).unwrap();
-        assert_eq!(wait(&mut handover), Found::Room);
+    /// A pipe to the relay with the program's side, and one from it with the reader's.
+    struct Pipes {
+        program: OwnedFd,
+        from: OwnedFd,
+        to: OwnedFd,
+        reader: OwnedFd,
+    }
+
+    impl Pipes {
+        fn new() -> Self {
+            let (from, program) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+            let (reader, to) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+            Self {
+                program,
+                from,
+                to,
+                reader,
+            }
+        }
+
+        fn hand(&self, handover: &mut Handover) -> Handed {
+            handover.hand(self.from.as_fd(), self.to.as_fd()).unwrap()
+        }
+
+        fn write(&self, bytes: &[u8]) {
+            assert_eq!(rustix::io::write(&self.program, bytes), Ok(bytes.len()));
+        }
+    }
+
+    /// What one read brings.
+    fn read(from: impl AsFd) -> Vec<u8> {
+        let mut buffer = vec![0; 1 << 20];
+        let count = rustix::io::read(from, &mut buffer).unwrap();
+        buffer.truncate(count);
+        buffer
     }
 
     #[test]
-    fn what_a_fast_reader_takes_allows_for_a_longer_wait_up_to_a_limit() {
-        let mut handover = Handover::new();
-        handover.moved(100_000);
+    fn what_there_is_is_handed_on() {
+        let (pipes, mut handover) = (Pipes::new(), Handover::new().unwrap());
+        assert_eq!(pipes.hand(&mut handover), Handed::All);
+        pipes.write(b"one");
+        pipes.write(b"two");
+        assert_eq!(pipes.hand(&mut handover), Handed::All);
+        assert_eq!(read(&pipes.reader), b"onetwo");
+    }
+
+    #[test]
+    fn what_was_taken_over_when_the_reader_stopped_is_still_there_and_in_order() {
+        let (pipes, mut handover) = (Pipes::new(), Handover::new().unwrap());
+        let pipeful = vec![b'a'; 64 << 10];
+        pipes.write(&pipeful);
+        assert_eq!(pipes.hand(&mut handover), Handed::All);
+        pipes.write(b"bc");
+        assert_eq!(pipes.hand(&mut handover), Handed::NotAll, "nobody reads");
+        assert_eq!(handover.credit, Duration::ZERO, "it was waited for");
+        let left = read(handover.left().unwrap());
+        assert_eq!(left, b"bc");
+        handover.read(left.len());
+        assert!(handover.left().is_none());
+        assert_eq!(read(&pipes.reader), pipeful);
+        pipes.write(b"d");
+        assert_eq!(pipes.hand(&mut handover), Handed::All);
+        assert_eq!(read(&pipes.reader), b"d");
+    }
+
+    #[test]
+    fn the_end_is_left_for_reading() {
+        let (mut pipes, mut handover) = (Pipes::new(), Handover::new().unwrap());
+        pipes.write(b"last");
+        // The program closes its side.
+        pipes.program = rustix::stdio::stdin().try_clone_to_owned().unwrap();
+        assert_eq!(pipes.hand(&mut handover), Handed::NotAll);
+        assert!(handover.left().is_none());
+        assert_eq!(read(&pipes.reader), b"last");
+        assert_eq!(read(&pipes.from), b"");
+    }
+
+    #[test]
+    fn what_a_fast_reader_takes_allows_for_longer_waits_up_to_a_limit() {
+        let mut handover = Handover::new().unwrap();
+        handover.earn(100_000);
         assert_eq!(handover.credit, FIRST_CREDIT + Duration::from_millis(1));
-        handover.moved(1 << 30);
+        assert_eq!(handover.vigil, Duration::from_micros(100));
+        handover.earn(1 << 30);
         assert_eq!(handover.credit, MOST_CREDIT);
+        assert_eq!(handover.vigil, MOST_VIGIL);
     }
 }

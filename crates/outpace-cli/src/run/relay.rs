@@ -2,13 +2,11 @@
 //! hands everything to the [`Outlet`]'s queue. Nothing here waits for the destination unless the
 //! queue is full.
 
-use super::LARGEST_PIPE;
-use super::handover::{FAST, Found, Handover};
+use super::handover::{FAST, Handed, Handover};
 use super::outlet::Outlet;
 use super::tee::Tee;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::pipe::{SpliceFlags, splice};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -60,31 +58,38 @@ impl Relay {
         let mut buffer = vec![0; CHUNK];
         let mut lines = Lines::default();
         let mut catching_up = CatchingUp::new();
-        let mut handover = Handover::new();
+        let mut handover = self.may_splice.then(Handover::new).transpose()?;
         let (mut last, mut flood) = (Instant::now(), 0);
         loop {
-            match self.wait_for_bytes(!lines.unfinished.is_empty())? {
-                Ready::Bytes => {}
-                Ready::Nothing => {
-                    lines.finish(|line| self.outlet.send(line))?;
-                    continue;
+            let left = handover.as_ref().and_then(Handover::left);
+            if left.is_none() {
+                match self.wait_for_bytes(!lines.unfinished.is_empty())? {
+                    Ready::Bytes => {}
+                    Ready::Nothing => {
+                        lines.finish(|line| self.outlet.send(line))?;
+                        continue;
+                    }
+                    Ready::End => return lines.finish(|line| self.outlet.send(line)),
                 }
-                Ready::End => return lines.finish(|line| self.outlet.send(line)),
             }
-            if self.may_splice
-                && lines.unfinished.is_empty()
+            if let Some(handover) = &mut handover
                 && catching_up.has_caught_up(&self.outlet)?
-                && self.splice_through(&mut handover)?
+                && handover.hand(self.source.as_fd(), self.outlet.as_fd())? == Handed::All
             {
                 continue;
             }
-            let read = match rustix::io::read(&self.source, &mut buffer) {
+            let left = handover.as_ref().and_then(Handover::left);
+            let is_left = left.is_some();
+            let read = match rustix::io::read(left.unwrap_or(self.source.as_fd()), &mut buffer) {
                 // A pseudoterminal that nobody has open on the other side answers EIO.
                 Ok(0) | Err(Errno::IO) => return lines.finish(|line| self.outlet.send(line)),
                 Ok(read) => read,
                 Err(Errno::INTR | Errno::AGAIN) => continue,
                 Err(error) => return Err(error.into()),
             };
+            if let Some(handover) = handover.as_mut().filter(|_| is_left) {
+                handover.read(read);
+            }
             if let Some(tee) = &self.tee {
                 tee.write(&buffer[..read]);
             }
@@ -117,30 +122,6 @@ impl Relay {
                 Ok(_) if both[0].revents().is_empty() => return Ok(Ready::End),
                 Ok(_) => return Ok(Ready::Bytes),
                 Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Moves pages from the program's pipe into the destination's until there are none left. False when
-    /// the destination has had no room for longer than a fast reader needs: then the queue must take
-    /// what there is.
-    fn splice_through(&self, handover: &mut Handover) -> io::Result<bool> {
-        let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
-        let (from, to) = (&self.source, self.outlet.as_fd());
-        loop {
-            match splice(from, None, to, None, LARGEST_PIPE, flags) {
-                // The end of what the program writes; reading says so, too.
-                Ok(0) => return Ok(false),
-                Ok(moved) => handover.moved(moved),
-                Err(Errno::AGAIN) => match handover.wait(from.as_fd(), to)? {
-                    Found::Room => {}
-                    Found::NothingToMove => return Ok(true),
-                    Found::NoRoom => return Ok(false),
-                },
-                Err(Errno::INTR) => {}
-                // Pages that cannot go there can be copied.
-                Err(Errno::INVAL) => return Ok(false),
                 Err(error) => return Err(error.into()),
             }
         }
