@@ -292,6 +292,18 @@ fn a_program_on_a_terminal_sees_one_with_its_size_and_its_changes() {
 }
 
 #[test]
+fn with_pipe_the_program_has_its_keys_but_no_terminal_to_write_to() {
+    let script = "test -t 0 && ! test -t 1 && ! test -t 2 && echo ready; read line; \
+                  i=0; while test $i -lt 5000; do echo $i; i=$((i + 1)); done; echo \"<$line>\" >&2";
+    let mut terminal = Terminal::run(&["--pipe", "--", "sh", "-c", script]);
+    terminal.wait_for("ready");
+    terminal.type_keys("key\n");
+    let whole = String::from_utf8(terminal.whole()).unwrap();
+    let numbers: String = (0..5000).map(|number| format!("{number}\r\n")).collect();
+    assert!(whole.ends_with(&format!("{numbers}<key>\r\n")), "{whole}");
+}
+
+#[test]
 fn the_terminal_is_left_as_it_was() {
     let mut terminal = Terminal::run(&[
         "--",

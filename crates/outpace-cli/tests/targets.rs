@@ -481,23 +481,27 @@ fn a_server_that_prints_does_not_wait_for_its_terminal_under_run() {
     };
     let mut silent = server("server/silent");
     let mut printing = server("server/println");
-    let mut under_run = outpace("run");
-    under_run.args([
-        "--",
-        env!("CARGO_BIN_EXE_outpace"),
-        "rung",
-        "server/println",
-    ]);
-    for (name, pace) in [
-        ("pty:1MB/s", Pace::BytesPerSecond(1_000_000)),
-        ("pty:stalled", Pace::Stalled),
-    ] {
-        let ratios = ratios(
-            || requests_per_second(&mut under_run, pace),
-            || requests_per_second(&mut silent, pace),
-        );
-        let what = format!("HTTP server with println! under `run` / without logging, {name}");
-        row(&what, &ratios, Target::AtLeast(0.85));
+    for options in [&[][..], &["--pipe"]] {
+        let mut under_run = outpace("run");
+        under_run.args(options).args([
+            "--",
+            env!("CARGO_BIN_EXE_outpace"),
+            "rung",
+            "server/println",
+        ]);
+        for (name, pace) in [
+            ("pty:1MB/s", Pace::BytesPerSecond(1_000_000)),
+            ("pty:stalled", Pace::Stalled),
+        ] {
+            let ratios = ratios(
+                || requests_per_second(&mut under_run, pace),
+                || requests_per_second(&mut silent, pace),
+            );
+            let command = [&["run"], options].concat().join(" ");
+            let what =
+                format!("HTTP server with println! under `{command}` / without logging, {name}");
+            row(&what, &ratios, Target::AtLeast(0.85));
+        }
     }
     let ratios = ratios(
         || requests_per_second(&mut printing, Pace::AtOnce),

@@ -1,7 +1,8 @@
-//! What `run` and `trace` share: how a child ended, signals to this program, the clock.
+//! What `run` and `trace` share: how a child ended, signals to this program, the clock, the processor.
 
 pub(crate) mod clock;
 pub(crate) mod ending;
 pub(crate) mod interrupts;
 pub(crate) mod pty;
+pub(crate) mod scheduling;
 pub(crate) mod signals;

@@ -1,7 +1,7 @@
 //! `outpace run`: the program no longer waits for the terminal.
 //!
-//! The program writes to a pseudoterminal ([`session`]) when our stdout is a terminal, else to pipes
-//! ([`pipes`]); a [`relay`] for each takes what comes at once into a queue of the library's
+//! The program writes to a pseudoterminal ([`session`]) when our stdout is a terminal, else, and with `--pipe`, to
+//! pipes ([`pipes`]); a [`relay`] for each takes what comes at once into a queue of the library's
 //! ([`outlet`]), which is written at the destination's pace.
 
 mod finish;
@@ -38,6 +38,9 @@ use tee::Tee;
 ///
 /// Regular files and the null device are given to the program directly: nobody waits for those.
 /// When stdout is not a terminal, a stderr that is one is given directly, too.
+///
+/// On a terminal every line costs the program a microsecond or more, whoever reads it: the kernel passes
+/// it on. A pipe costs a fraction of that: --pipe, for programs that need no terminal, a server's log, say.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// What becomes of output that finds the memory full
@@ -59,6 +62,11 @@ pub(crate) struct Run {
     /// Write the complete output to this file, too, whatever the terminal keeps up with
     #[arg(long, value_name = "FILE")]
     tee: Option<PathBuf>,
+
+    /// Give the program a pipe even where our output is a terminal: a line costs it least then, but what it
+    /// does for a terminal (colours, lines at once, full-screen drawing) it does not do
+    #[arg(long)]
+    pipe: bool,
 
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
@@ -105,7 +113,7 @@ impl Action for Run {
             .map(Tee::create)
             .transpose()?
             .map(Arc::new);
-        if rustix::termios::isatty(rustix::stdio::stdout()) {
+        if rustix::termios::isatty(rustix::stdio::stdout()) && !self.pipe {
             session::run(&self, tee)
         } else {
             pipes::run(&self, tee)

@@ -1,4 +1,4 @@
-//! When stdout is not a terminal: the program runs in our own session and process group, on pipes, so
+//! When stdout is not a terminal, or need not be one for the program: it runs in our own session and process group, on pipes, so
 //! that the shell's job control and the terminal's signals reach it as they reach us.
 
 use super::finish::{self, Relays};
@@ -26,10 +26,10 @@ const PASSED_ON: [i32; 7] = [
 
 pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
-    let wants =
-        |descriptor, is_terminal: bool| (has_reader(descriptor) || tee.is_some()) && !is_terminal;
-    let relay_out = wants(stdout, false);
-    let relay_err = wants(stderr, rustix::termios::isatty(stderr));
+    let wants = |descriptor| has_reader(descriptor) || tee.is_some();
+    let relay_out = wants(stdout);
+    // The terminal that stdout leads to, too, is read from one pipe.
+    let relay_err = wants(stderr) && (!rustix::termios::isatty(stderr) || are_same(stdout, stderr));
     let nothing = monitor::Standard {
         stdin: None,
         stdout: None,

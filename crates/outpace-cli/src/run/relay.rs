@@ -5,6 +5,7 @@
 use super::handover::{FAST, Handed, Handover};
 use super::outlet::Outlet;
 use super::tee::Tee;
+use crate::process::scheduling::Manners;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
@@ -36,14 +37,8 @@ pub(super) enum End {
 
 /// Read at once.
 const CHUNK: usize = 256 << 10;
-/// Reads that follow one another this closely are a flood. Every line that a program writes to a terminal
-/// wakes a thread of the kernel, and that wakes us; a nap between reads does not spare the program that, on the
-/// contrary: see `bench/results/2026-11-20-run-and-trace.md`.
-const FLOOD: Duration = Duration::from_micros(500);
 /// How long a terminal that reads takes to accept a little.
 const AT_ONCE: Duration = Duration::from_micros(100);
-/// So many reads in a row are a flood; until then they may be answers to keys.
-const FLOOD_READS: u32 = 8;
 
 impl Relay {
     /// Reads until the program has closed its side, or has ended and nothing is left.
@@ -59,7 +54,7 @@ impl Relay {
         let mut lines = Lines::default();
         let mut catching_up = CatchingUp::new();
         let mut handover = self.may_splice.then(Handover::new).transpose()?;
-        let (mut last, mut flood) = (Instant::now(), 0);
+        let mut pace = Pace::new(&self.source);
         loop {
             let left = handover.as_ref().and_then(Handover::left);
             if left.is_none() {
@@ -99,13 +94,11 @@ impl Relay {
                 self.outlet.send(&buffer[..read])?;
                 catching_up.queued += read as u64;
             }
-            let now = Instant::now();
-            flood = if now - last < FLOOD { flood + 1 } else { 0 };
-            if flood < FLOOD_READS {
+            if !pace.is_flood(read) {
                 // In a burst the queue is emptied every few milliseconds, which an answer to a key feels.
                 self.outlet.empties_within(AT_ONCE)?;
             }
-            last = now;
+            pace.keep(read);
         }
     }
 
@@ -124,6 +117,62 @@ impl Relay {
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+}
+
+/// Tells a flood from answers to keys, and in a flood keeps out of the program's way: whatever it writes would
+/// wake us, and that costs it its processor. See `bench/results/2026-11-20-run-and-trace.md`.
+struct Pace {
+    last: Instant,
+    /// Reads that have followed one another closely.
+    streak: u32,
+    manners: Manners,
+    /// What the program's pipe holds; nothing for a terminal, which holds so little that the program would wait
+    /// for us to wake up.
+    capacity: usize,
+}
+
+/// Reads that follow one another this closely may be a flood,
+const CLOSE: Duration = Duration::from_micros(500);
+/// and so may those that bring as much as this
+const MUCH: usize = 1 << 10;
+/// and follow one another this closely.
+const LESS_CLOSE: Duration = Duration::from_millis(5);
+/// So many of them in a row are one.
+const FLOOD_READS: u32 = 8;
+/// Between two reads of a pipe in a flood. Writing to a pipe for which nobody waits wakes nobody.
+const NAP: Duration = Duration::from_millis(1);
+/// The part of a pipe that a nap may fill, by what came in the time before.
+const NAP_SHARE: usize = 16;
+
+impl Pace {
+    /// That of the calling thread, which reads from there.
+    fn new(source: impl AsFd) -> Self {
+        Self {
+            last: Instant::now(),
+            streak: 0,
+            manners: Manners::current(),
+            capacity: rustix::pipe::fcntl_getpipe_size(source).unwrap_or(0),
+        }
+    }
+
+    /// Whether so many bytes, read just now, belong to a flood.
+    fn is_flood(&mut self, read: usize) -> bool {
+        let now = Instant::now();
+        let gap = now - std::mem::replace(&mut self.last, now);
+        let is_close = gap < CLOSE || (gap < LESS_CLOSE && read >= MUCH);
+        self.streak = if is_close { self.streak + 1 } else { 0 };
+        self.streak >= FLOOD_READS
+    }
+
+    /// Lets the program go on for a while, if this is a flood.
+    fn keep(&mut self, read: usize) {
+        let is_flood = self.streak >= FLOOD_READS;
+        self.manners.wait_turn(is_flood);
+        if is_flood && read < self.capacity / NAP_SHARE {
+            std::thread::sleep(NAP);
+            self.last = Instant::now();
         }
     }
 }
