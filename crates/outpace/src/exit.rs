@@ -15,7 +15,7 @@ use std::time::Duration;
 /// has interrupted it. Waiting for ourselves would be waiting for ever.
 const OWN_LOCK: Duration = Duration::from_secs(1);
 
-/// Arranges for the exit drain and the care around `fork`, once, at the first use of a stream.
+/// Arranges for the exit drain, once, at the first use of a stream.
 #[inline]
 pub(crate) fn install() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
@@ -23,13 +23,13 @@ pub(crate) fn install() {
     #[cold]
     #[inline(never)]
     fn install_now() {
-        if !INSTALLED.swap(true, Ordering::Relaxed) {
-            sys::at_exit(at_exit);
-            sys::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
-        }
+        // First, so that who finds it installed can rely on it. Twice, if two threads are here at once: the second
+        // drain finds nothing.
+        sys::at_exit(at_exit);
+        INSTALLED.store(true, Ordering::Release);
     }
 
-    if !INSTALLED.load(Ordering::Relaxed) {
+    if !INSTALLED.load(Ordering::Acquire) {
         install_now();
     }
 }
@@ -116,20 +116,35 @@ pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
 mod fork {
     use crate::drain::Patience;
     use crate::registry::{for_each_stream, hold_each, let_go_of_each};
+    use crate::sys;
 
-    pub(super) extern "C" fn before_fork() {
+    /// Called before `main`, because a thread may use a stream for the first time while another one forks: for
+    /// that fork it would be too late.
+    #[used]
+    #[cfg_attr(
+        target_vendor = "apple",
+        unsafe(link_section = "__DATA,__mod_init_func")
+    )]
+    #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+    static AT_START: extern "C" fn() = at_start;
+
+    extern "C" fn at_start() {
+        sys::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+    }
+
+    extern "C" fn before_fork() {
         // Bytes that can be written without waiting are written now: they then precede what the
         // child prints.
         for_each_stream(&mut |engine| engine.drain_all(Patience::None));
         hold_each(&mut |engine| std::mem::forget(engine.lock_state()));
     }
 
-    pub(super) extern "C" fn after_fork_in_parent() {
+    extern "C" fn after_fork_in_parent() {
         // SAFETY: locked before the fork, by this thread.
         let_go_of_each(&mut |engine| drop(unsafe { engine.locked_state() }));
     }
 
-    pub(super) extern "C" fn after_fork_in_child() {
+    extern "C" fn after_fork_in_child() {
         #[cfg(target_os = "linux")]
         crate::barrier::forget_after_fork();
         let_go_of_each(&mut |engine| {
@@ -139,14 +154,3 @@ mod fork {
         });
     }
 }
-#[cfg(all(unix, not(outpace_portable)))]
-use fork::{after_fork_in_child, after_fork_in_parent, before_fork};
-
-#[cfg(not(all(unix, not(outpace_portable))))]
-mod no_fork {
-    pub(super) extern "C" fn before_fork() {}
-    pub(super) extern "C" fn after_fork_in_parent() {}
-    pub(super) extern "C" fn after_fork_in_child() {}
-}
-#[cfg(not(all(unix, not(outpace_portable))))]
-use no_fork::{after_fork_in_child, after_fork_in_parent, before_fork};

@@ -142,9 +142,6 @@ pub(crate) fn pause() {
     std::thread::sleep(Duration::from_millis(1));
 }
 
-/// There is no fork to prepare for.
-pub(crate) fn at_fork(_: extern "C" fn(), _: extern "C" fn(), _: extern "C" fn()) {}
-
 /// Calls `run` at exit. The C runtime of every platform with std has `atexit`.
 pub(crate) fn at_exit(run: fn(Option<i32>)) {
     use std::sync::OnceLock;
@@ -158,10 +155,9 @@ pub(crate) fn at_exit(run: fn(Option<i32>)) {
     unsafe extern "C" {
         fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
     }
-    if RUN.set(run).is_ok() {
-        // SAFETY: `call` lives as long as the process.
-        unsafe { atexit(call) };
-    }
+    let _ = RUN.set(run);
+    // SAFETY: `call` lives as long as the process.
+    unsafe { atexit(call) };
 }
 
 /// Ends a process that is already exiting with another status.

@@ -13,6 +13,7 @@ list! {
         a_burst_of_a_child_appears_while_it_spins,
         a_burst_of_the_parent_appears_after_a_fork,
         a_child_prints_although_another_thread_held_the_guard,
+        a_child_prints_although_another_thread_began_to_print_during_the_fork,
         a_child_of_a_thread_with_a_guard_has_that_guard,
         a_fork_does_not_wait_for_a_stuck_reader,
         forks_among_printing_threads_lose_and_double_nothing,
@@ -20,7 +21,7 @@ list! {
         parent_and_children_print_in_program_order_with_flush_first,
     ],
     programs: [
-        pending, burst_in_child, burst_in_parent, guard_of_another_thread, guard_of_its_own,
+        pending, burst_in_child, burst_in_parent, guard_of_another_thread, guard_since_the_fork_began, guard_of_its_own,
         stuck, among_threads, own_streams, children,
     ],
 }
@@ -162,6 +163,49 @@ fn guard_of_another_thread() {
 fn a_child_prints_although_another_thread_held_the_guard() {
     for buffering in POLICIES {
         let program = Program::new(guard_of_another_thread).buffering(buffering);
+        let output = program.run(To::Pipe).succeeded().stdout;
+        let expected = "held\n".to_string() + &lines("child", 50) + &lines("parent", 50);
+        assert_lines(&output, &expected, buffering);
+    }
+}
+
+/// The first use of a stream is in another thread, when the fork is under way.
+#[allow(unsafe_code)]
+fn guard_since_the_fork_began() {
+    static FORKING: AtomicBool = AtomicBool::new(false);
+    static HELD: AtomicBool = AtomicBool::new(false);
+    static DONE: AtomicBool = AtomicBool::new(false);
+
+    fn wait_for_it(flag: &AtomicBool) {
+        while !flag.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    }
+
+    extern "C" fn before_fork() {
+        FORKING.store(true, Ordering::Release);
+        wait_for_it(&HELD);
+    }
+
+    let other = std::thread::spawn(|| {
+        wait_for_it(&FORKING);
+        let mut guard = outpace::stdout().lock();
+        guard.str("held\n");
+        HELD.store(true, Ordering::Release);
+        wait_for_it(&DONE);
+    });
+    // SAFETY: the function lives as long as the process.
+    let installed = unsafe { libc::pthread_atfork(Some(before_fork), None, None) };
+    assert_eq!(installed, 0);
+    wait_for(fork(|| print_lines("child", 50)));
+    DONE.store(true, Ordering::Release);
+    other.join().unwrap();
+    print_lines("parent", 50);
+}
+
+fn a_child_prints_although_another_thread_began_to_print_during_the_fork() {
+    for buffering in POLICIES {
+        let program = Program::new(guard_since_the_fork_began).buffering(buffering);
         let output = program.run(To::Pipe).succeeded().stdout;
         let expected = "held\n".to_string() + &lines("child", 50) + &lines("parent", 50);
         assert_lines(&output, &expected, buffering);
