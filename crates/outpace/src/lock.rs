@@ -98,11 +98,19 @@ struct Slot {
 
 impl Slot {
     const_fn! {
-        fn new(owner: ThreadId) -> Self {
-            Slot { owner: AtomicU64::new(owner), owner_task: AtomicU32::new(0), depth: AtomicU32::new(0) }
+        fn new(depth: u32) -> Self {
+            Slot {
+                owner: AtomicU64::new(NO_THREAD),
+                owner_task: AtomicU32::new(0),
+                depth: AtomicU32::new(depth),
+            }
         }
     }
 }
+
+/// The owner of a slot that is nobody's. Not 0, which is who does not know yet who he is: he may see a slot's new
+/// place in `bias` before he sees its new owner.
+const NO_THREAD: ThreadId = ThreadId::MAX;
 
 /// The bias that no thread has: the first slot's, which is no thread's, and where somebody always is. So nobody
 /// has to ask whether there is a bias before he asks whether it is his, or whether he has a slot.
@@ -148,7 +156,7 @@ impl Lock {
             Lock {
                 bias: AtomicUsize::new(NOBODY),
                 slots: [
-                    Slot { depth: AtomicU32::new(1), ..Slot::new(ThreadId::MAX) },
+                    Slot::new(1),
                     Slot::new(0),
                     Slot::new(0),
                     Slot::new(0),
@@ -358,7 +366,10 @@ impl Lock {
         let find = |is: &dyn Fn(&Slot) -> bool| (1..SLOTS).find(|&i| is(&self.slots[i]));
         let owned_by = |owner| find(&|slot| slot.owner.load(Ordering::Relaxed) == owner);
         let abandoned = || find(&|slot| !task_exists(slot.owner_task.load(Ordering::Relaxed)));
-        let Some(index) = owned_by(me).or_else(|| owned_by(0)).or_else(abandoned) else {
+        let Some(index) = owned_by(me)
+            .or_else(|| owned_by(NO_THREAD))
+            .or_else(abandoned)
+        else {
             // Try again after a longer streak.
             self.streak.store(0, Ordering::Relaxed);
             self.price.store(MAX_PRICE, Ordering::Relaxed);
@@ -381,7 +392,7 @@ impl Lock {
             .map_or(0, |depth| depth.load(Ordering::Relaxed));
         self.bias.store(NOBODY, Ordering::Relaxed);
         for slot in &self.slots[1..] {
-            slot.owner.store(0, Ordering::Relaxed);
+            slot.owner.store(NO_THREAD, Ordering::Relaxed);
             slot.depth.store(0, Ordering::Relaxed);
         }
         self.mutex.reset_after_fork(inside > 0);

@@ -284,6 +284,21 @@ fn without_his_fence_he_is_not() {
 }
 
 #[test]
+fn who_does_not_know_yet_who_he_is_does_not_enter_while_somebody_gets_the_bias() {
+    model(3, || {
+        let guarded = Arc::new(Guarded::new());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || assert!(matches!(guarded.lock.enter_by_bias(0), Entrance::None))
+        });
+        for _ in 0..3 {
+            guarded.enter(OWNER);
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn an_owner_inside_by_the_mutex_does_not_leave_it_by_trying_his_slot() {
     model(2, || {
         let guarded = Arc::new(Guarded::owned());
