@@ -148,15 +148,18 @@ pub(crate) fn catches(role: Role, text: &Scratch<'_>) -> bool {
 }
 
 fn catch(role: Role, text: &Scratch<'_>) -> bool {
-    CAUGHT.with_borrow_mut(|caught| match (caught, role) {
-        (None, _) => false,
-        (Some(caught), Role::Stderr) => {
-            caught.stderr.push_str(text.as_str());
-            true
-        }
-        (Some(caught), _) => {
-            caught.stdout.push_str(text.as_str());
-            true
-        }
-    })
+    let caught = CAUGHT.try_with(|caught| {
+        let mut caught = caught.borrow_mut();
+        let Some(caught) = caught.as_mut() else {
+            return false;
+        };
+        let stream = match role {
+            Role::Stderr => &mut caught.stderr,
+            _ => &mut caught.stdout,
+        };
+        stream.push_str(text.as_str());
+        true
+    });
+    // A thread that is ending captures nothing.
+    caught.unwrap_or(false)
 }

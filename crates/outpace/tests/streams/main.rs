@@ -29,6 +29,8 @@ mod order;
 #[cfg(unix)]
 mod panics;
 #[cfg(unix)]
+mod printing;
+#[cfg(unix)]
 mod promptness;
 #[cfg(unix)]
 mod raw;
@@ -51,6 +53,7 @@ fn main() {
         faults::list(),
         exits::list(),
         panics::list(),
+        printing::list(),
         raw::list(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
         bursts::list(),
