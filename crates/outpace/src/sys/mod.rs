@@ -143,15 +143,15 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
 pub(crate) fn unlinked_file(directory: &Path) -> io::Result<File> {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    // Until it is unlinked, somebody might open it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = directory.join(format!(".outpace-{}-{number}", std::process::id()));
-        match File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)
-        {
+        match options.open(&path) {
             Ok(file) => {
                 // Where an open file cannot be unlinked, its name stays.
                 let _ = std::fs::remove_file(&path);
