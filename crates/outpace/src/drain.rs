@@ -58,7 +58,7 @@ impl Patience {
 
 /// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`), and a terminal takes
 /// them without waiting for long.
-const POLLED_WRITE: usize = 4096;
+pub(crate) const POLLED_WRITE: usize = 4096;
 
 /// How long a drain takes that does not wait for the reader.
 const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
@@ -416,6 +416,7 @@ impl Engine {
 
     /// Nothing is written after an error; what is pending is given up.
     pub(crate) fn fail(&self, state: &mut State, error: sys::Error) {
+        state.last_error = error;
         state.failure = Some(Failure {
             error,
             on_broken_pipe: state.on_broken_pipe,

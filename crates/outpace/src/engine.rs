@@ -15,7 +15,7 @@
 use crate::background::{Gap, GapMarker};
 use crate::buffer::Buffer;
 use crate::buffering::{Buffering, Overflow};
-use crate::drain::{Failure, Patience};
+use crate::drain::{Failure, POLLED_WRITE, Patience};
 use crate::exit;
 use crate::flow::Flow;
 use crate::flusher::Helper;
@@ -28,6 +28,7 @@ use crate::spill::Spill;
 use crate::sys::{self, Destination, Identity, Moment, Output};
 use std::collections::VecDeque;
 use std::io;
+use std::mem;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -136,6 +137,8 @@ pub(crate) struct State {
     /// The one that drains is making the text for a gap.
     pub(crate) marking: bool,
     pub(crate) failure: Option<Failure>,
+    /// Why the stream failed last, whether or not that has been cleared.
+    pub(crate) last_error: sys::Error,
     pub(crate) on_broken_pipe: OnBrokenPipe,
     /// Nothing may be written any more: the descriptor is about to go.
     pub(crate) closed_for_good: bool,
@@ -256,6 +259,7 @@ impl Engine {
                 waiters: 0,
                 marking: false,
                 failure: None,
+                last_error: sys::Error::WROTE_NOTHING,
                 on_broken_pipe: match role {
                     Role::Stdout => OnBrokenPipe::End,
                     Role::Stderr => OnBrokenPipe::Ignore,
@@ -323,10 +327,12 @@ impl Engine {
             .get_or_insert_with(|| self.output.destination())
     }
 
-    /// Why the stream has failed, for a caller who can be told.
+    /// Why the stream has failed, for a caller whose message it has not taken. Somebody else may have cleared the
+    /// error since then, which does not bring the message back.
     #[cold]
-    pub(crate) fn error(&self) -> Result<(), sys::Error> {
-        self.lock_state().tell_failure()
+    pub(crate) fn error(&self) -> sys::Error {
+        let mut state = self.lock_state();
+        state.tell_failure().err().unwrap_or(state.last_error)
     }
 
     /// For a caller who cannot be told: ends the process, quietly, if nobody reads its output any more
@@ -364,7 +370,9 @@ impl Engine {
                 state.hurry_helper();
                 self.wait(state, Some(left))
             } else {
-                self.drain(state, all, Patience::Stalled(left))
+                // Little by little: a reader that is merely slow does not move the deadline.
+                let next = all.min(state.drained + POLLED_WRITE as u64);
+                self.drain(state, next, Patience::Stalled(left))
             };
         }
         Ok(state.tell_failure()?)
@@ -377,6 +385,12 @@ impl Engine {
             self.give_up(&mut state);
             state.failure = None;
         }
+    }
+
+    pub(crate) fn set_gap_marker(&self, marker: GapMarker) {
+        let before = mem::replace(&mut self.lock_state().gap_marker, marker);
+        // With the state unlocked, for it may hold what is the user's.
+        drop(before);
     }
 
     pub(crate) fn set_on_broken_pipe(&self, on_broken_pipe: OnBrokenPipe) {

@@ -306,7 +306,7 @@ impl Write for Guard<'_> {
         if self.append(bytes) {
             Ok(())
         } else {
-            Ok(self.engine.error()?)
+            Err(self.engine.error().into())
         }
     }
 

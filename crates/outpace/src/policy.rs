@@ -108,7 +108,7 @@ impl Engine {
             self.give_up(&mut state);
             return state;
         }
-        if state.drained >= all {
+        if state.drained >= all && !state.has_gap() {
             return state;
         }
         if state.mode != Mode::Background {
@@ -140,7 +140,7 @@ impl Engine {
         let stdout = &crate::stream::STDOUT;
         let mut theirs = stdout.lock_state();
         let all = stdout.accepted(&theirs);
-        if all == theirs.drained || theirs.destination.is_none() {
+        if all == theirs.drained {
             drop(theirs);
             return self.lock_state();
         }

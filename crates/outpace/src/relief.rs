@@ -111,6 +111,8 @@ impl Relief for AsOverflowSays {
             let line_begun = !state.at_line_start;
             drop(state);
             let mut line = marker.line(gap);
+            // It may have been replaced meanwhile, and this be the last of it.
+            drop(marker);
             if line_begun && !line.is_empty() {
                 line.insert(0, '\n');
             }

@@ -140,7 +140,7 @@ macro_rules! handle {
 
             /// Chooses the text that takes the place of dropped messages.
             pub fn gap_marker(&self, marker: GapMarker) {
-                self.engine().lock_state().gap_marker = marker;
+                self.engine().set_gap_marker(marker);
             }
 
             /// Chooses how long the drain at exit waits for a reader that stands still, where messages

@@ -2,7 +2,7 @@
 
 use outpace::{Buffering, GapMarker, Overflow, Stream};
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -387,5 +387,83 @@ fn a_gap_stays_before_a_large_message_of_the_next_policy() {
         let text = String::from_utf8(arrived.join().expect("the reader lives")).expect("text");
         let expected = format!("kept\ngap\n{}", "x".repeat(large));
         assert!(text == expected, "{large}: {}", &text[..20]);
+    }
+}
+
+/// Prints to the stream when it is dropped.
+struct Farewell(Arc<OnceLock<Stream<PipeWriter>>>, mpsc::Sender<()>);
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        let stream = self.0.get().expect("it was there first");
+        stream.lock().str("farewell\n");
+        self.1.send(()).expect("somebody waits for it");
+    }
+}
+
+/// A stream that drops, with a marker that prints when it is dropped, and tells so.
+fn with_a_marker_that_prints(
+    text: impl Fn() + Send + Sync + 'static,
+) -> (
+    Arc<OnceLock<Stream<PipeWriter>>>,
+    PipeReader,
+    mpsc::Receiver<()>,
+) {
+    let (reader, writer) = pipe().unwrap();
+    let stream = Stream::new(writer, background(1000, Overflow::DropNewest)).unwrap();
+    let cell = Arc::new(OnceLock::new());
+    let (farewell, gone) = mpsc::channel();
+    let farewell = Farewell(cell.clone(), farewell);
+    stream.gap_marker(GapMarker::with(move |_| {
+        let _ = &farewell;
+        text();
+        "gap".into()
+    }));
+    assert!(cell.set(stream).is_ok());
+    (cell, reader, gone)
+}
+
+#[test]
+fn a_marker_that_is_replaced_may_print_when_it_is_dropped() {
+    let (stream, _reader, gone) = with_a_marker_that_prints(|| {});
+    thread::spawn(move || stream.get().unwrap().gap_marker(GapMarker::Off));
+    gone.recv_timeout(GENEROUS).expect("it waits for itself");
+}
+
+#[test]
+fn a_marker_that_is_replaced_while_it_runs_may_print_when_it_is_dropped() {
+    let (began, begun) = mpsc::channel();
+    let (go, goes) = mpsc::channel::<()>();
+    let goes = Mutex::new(goes);
+    let (stream, reader, gone) = with_a_marker_that_prints(move || {
+        began.send(()).unwrap();
+        goes.lock().unwrap().recv().unwrap();
+    });
+    let (read, _arrived) = read_later(reader);
+    read.send(()).unwrap();
+    let stream = stream.get().unwrap();
+    // Does not fit, so there is a gap.
+    let mut large = stream;
+    large.write_all(&[b'x'; 1001]).unwrap();
+    begun.recv_timeout(GENEROUS).expect("the gap is marked");
+    stream.gap_marker(GapMarker::Off);
+    go.send(()).unwrap();
+    gone.recv_timeout(GENEROUS).expect("it waits for itself");
+}
+
+#[test]
+fn a_message_too_large_for_a_queue_that_is_empty_leaves_its_mark_although_nothing_follows() {
+    for overflow in [Overflow::DropNewest, Overflow::DropOldest] {
+        let (mut reader, writer) = pipe().unwrap();
+        let mut stream = Stream::new(writer, background(1000, overflow)).unwrap();
+        stream.gap_marker(GapMarker::Text("gap".into()));
+        stream.write_all(&[b'x'; 1001]).unwrap();
+        let (arrived, arrives) = mpsc::channel();
+        thread::spawn(move || {
+            let mut text = [0; 4];
+            reader.read_exact(&mut text).unwrap();
+            arrived.send(text).unwrap();
+        });
+        assert_eq!(&arrives.recv_timeout(GENEROUS).unwrap(), b"gap\n");
     }
 }

@@ -6,6 +6,8 @@
 use outpace::{BrokenPipe, Buffering, Stream};
 use std::io::{self, ErrorKind, IoSlice, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// A stream into a pipe, and the pipe's other end.
@@ -281,4 +283,46 @@ fn what_is_forgotten_harms_nobody() {
     (&stream).write_all(b", too").unwrap();
     drop(stream);
     assert_eq!(arrived(&mut reader), "kept, too");
+}
+
+#[test]
+fn flush_until_gives_up_at_its_deadline_although_the_reader_goes_on() {
+    const PENDING: usize = 1 << 20;
+    let (stream, mut reader) = piped(Buffering::Block { capacity: PENDING });
+    (&stream).write_all(&vec![b'x'; PENDING]).unwrap();
+    let slowly = thread::spawn(move || {
+        let mut arrived = 0;
+        loop {
+            match reader.read(&mut [0; 4096]).unwrap() {
+                0 => return arrived,
+                read => arrived += read,
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let soon = Instant::now() + Duration::from_millis(50);
+    let error = stream.flush_until(soon).expect_err("it reads for seconds");
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    drop(stream);
+    assert_eq!(slowly.join().unwrap(), PENDING);
+}
+
+#[test]
+fn no_message_that_is_lost_is_reported_as_written_while_errors_are_cleared() {
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let stream = Stream::new(full.expect("it is there on Linux"), Buffering::Unbuffered).unwrap();
+    let done = AtomicBool::new(false);
+    let written = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                stream.clear_error();
+            }
+        });
+        let tries = 0..200_000;
+        let written = tries.filter(|_| (&stream).write_all(b"lost\n").is_ok());
+        let written = written.count();
+        done.store(true, Ordering::Relaxed);
+        written
+    });
+    assert_eq!(written, 0, "messages that cannot have been written");
 }

@@ -95,7 +95,7 @@ impl<M: Whole> Writable for &Parcel<M> {
         if append(guard, self.0) {
             Ok(())
         } else {
-            Ok(guard.engine.error()?)
+            Err(guard.engine.error().into())
         }
     }
 
@@ -107,7 +107,11 @@ impl<M: Whole> Writable for &Parcel<M> {
             Outcome::Asks => ask_and_leave(engine),
             _ => self.0.with(|message| send_message(engine, message)),
         };
-        if intact { Ok(()) } else { Ok(engine.error()?) }
+        if intact {
+            Ok(())
+        } else {
+            Err(engine.error().into())
+        }
     }
 }
 
@@ -396,9 +400,8 @@ fn send_text(engine: &Engine, text: &Scratch<'_>) -> bool {
 /// Ends the process if nobody reads its output any more and it wants that, else panics as std does.
 #[cold]
 #[inline(never)]
-fn printing_failed(engine: &Engine) {
+fn printing_failed(engine: &Engine) -> ! {
     engine.end_if_reader_gone();
-    if let Err(error) = engine.error() {
-        panic!("failed printing to {}: {error}", engine.role.name());
-    }
+    let error = engine.error();
+    panic!("failed printing to {}: {error}", engine.role.name());
 }

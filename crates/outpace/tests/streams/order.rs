@@ -7,6 +7,7 @@ use std::process::Command;
 list! {
     portable: [
         stdout_before_stderr_on_the_same_file_keeps_the_programs_order,
+        so_it_does_after_the_destination_was_to_be_asked_again,
         a_flush_keeps_the_order_with_std,
         a_flush_keeps_the_order_with_children,
     ],
@@ -18,7 +19,7 @@ list! {
         line_buffering_keeps_the_order_with_children,
     ],
     programs: [
-        alternate, alternate_with_std, alternate_with_children, alternate_with_c, stuck, raw,
+        alternate, alternate_and_redetect, alternate_with_std, alternate_with_children, alternate_with_c, stuck, raw,
         lines_and_children, stdout_then_stderr,
     ],
 }
@@ -91,6 +92,25 @@ fn stderr_does_not_wait_for_a_stuck_stdout() {
         running.stderr.wait_for("98\n99\n");
         reader.resume();
         reader.all();
+    }
+}
+
+/// With the guard held, so that the destination is asked only when it is needed.
+fn alternate_and_redetect() {
+    for i in 0..100 {
+        let mut out = outpace::stdout().lock();
+        writeln!(out, "out {i}").unwrap();
+        outpace::stdout().redetect();
+        writeln!(outpace::stderr(), "err {i}").unwrap();
+    }
+}
+
+fn so_it_does_after_the_destination_was_to_be_asked_again() {
+    for buffering in ["block", "prompt:60s"] {
+        let program = Program::new(alternate_and_redetect).buffering(buffering);
+        let program = program.stderr_to_stdout();
+        let output = program.run(To::Terminal).succeeded().stdout;
+        assert_same(&output, lines_of("out", "err").as_bytes());
     }
 }
 
