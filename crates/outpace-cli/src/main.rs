@@ -5,6 +5,11 @@
 //! `trace` are about other programs, and `process` is what those share. Exit status: 0 done, 1 it
 //! ran and something failed, 2 bad usage.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "the command-line tool of outpace is for Linux; the crates outpace and outpace-ratatui are for other systems, too"
+);
+
 mod commands;
 mod destination;
 mod experiments;

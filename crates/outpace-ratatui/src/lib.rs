@@ -62,8 +62,14 @@
 //!
 //! # Platforms
 //!
-//! Unix.
+//! Unix. A program that runs elsewhere, too, depends on this crate under `[target.'cfg(unix)'.dependencies]`, and
+//! on other systems uses ratatui's own backend.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(not(unix))]
+compile_error!(
+    "outpace-ratatui is for Unix: depend on it under [target.'cfg(unix)'.dependencies], and use ratatui's own backend elsewhere"
+);
 
 mod backend;
 mod encode;
