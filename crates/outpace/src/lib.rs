@@ -124,6 +124,8 @@ mod engine;
 mod exit;
 mod flow;
 mod flusher;
+#[cfg(all(target_os = "linux", not(outpace_portable)))]
+mod futex;
 mod guard;
 pub mod init;
 mod lock;

@@ -1,8 +1,8 @@
 //! Mutual exclusion of a few instructions, and waiting for what others do meanwhile.
 //!
 //! std's have guards of three words and remember panics; these fit into a word and forget nothing, because the
-//! state they protect is one that a panic leaves as good as any. On Linux both are futexes, elsewhere they are
-//! made of std's.
+//! state they protect is one that a panic leaves as good as any. On Linux both are [futexes](crate::futex),
+//! elsewhere they are made of std's.
 #![allow(unsafe_code)]
 // Where a function is `extern "C"`, that says to the compiler that it does not unwind.
 #![allow(improper_ctypes_definitions)]
@@ -64,93 +64,7 @@ impl<T> Mutex<T> {
 }
 
 #[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
-mod imp {
-    use crate::sys;
-    use std::sync::atomic::{AtomicU32, Ordering};
-    use std::time::Duration;
-
-    const FREE: u32 = 0;
-    const LOCKED: u32 = 1;
-    const CONTENDED: u32 = 2;
-
-    /// A mutex without a guard, of three states, as in Drepper's "Futexes are tricky".
-    pub(crate) struct RawMutex(AtomicU32);
-
-    impl RawMutex {
-        pub(crate) const fn new() -> Self {
-            RawMutex(AtomicU32::new(FREE))
-        }
-
-        #[inline]
-        pub(crate) fn try_lock(&self) -> bool {
-            self.0
-                .compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
-        }
-
-        #[inline]
-        pub(crate) fn lock(&self) {
-            if !self.try_lock() {
-                self.lock_contended();
-            }
-        }
-
-        #[cold]
-        extern "C" fn lock_contended(&self) {
-            // It is held for some ten nanoseconds mostly, so the holder is likely to be out very soon.
-            for _ in 0..100 {
-                if self.0.load(Ordering::Relaxed) == FREE && self.try_lock() {
-                    return;
-                }
-                std::hint::spin_loop();
-            }
-            while self.0.swap(CONTENDED, Ordering::Acquire) != FREE {
-                sys::futex_wait(&self.0, CONTENDED, None);
-            }
-        }
-
-        #[inline]
-        pub(crate) fn unlock(&self) {
-            if self.0.swap(FREE, Ordering::Release) == CONTENDED {
-                sys::futex_wake_one(&self.0);
-            }
-        }
-
-        pub(crate) fn reset_after_fork(&self, locked: bool) {
-            self.0
-                .store(if locked { LOCKED } else { FREE }, Ordering::Relaxed);
-        }
-    }
-
-    /// Something that threads wait for: how often it has been told.
-    pub(crate) struct Condition(AtomicU32);
-
-    impl Condition {
-        pub(crate) const fn new() -> Self {
-            Condition(AtomicU32::new(0))
-        }
-
-        pub(super) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
-            // Whoever tells it after this has changed the number, and the wait ends at once.
-            let told = self.0.load(Ordering::Relaxed);
-            mutex.unlock();
-            sys::futex_wait(&self.0, told, limit);
-            mutex.lock();
-        }
-
-        /// Wakes one thread that waits.
-        pub(crate) fn tell_one(&self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            sys::futex_wake_one(&self.0);
-        }
-
-        /// Wakes all threads that wait.
-        pub(crate) fn tell_all(&self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-            sys::futex_wake_all(&self.0);
-        }
-    }
-}
+use crate::futex as imp;
 
 #[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
 mod imp {

@@ -13,7 +13,9 @@
 //! of it is relaxed; `leave` whose store to `depth` is relaxed; one slot for all owners; `enter` that does not
 //! retreat; a try that gives the bias back and enters; `close_and_look` that looks first; `end_burst` that looks before the
 //! fence; `publish` that looks
-//! at the limit first. What is not modelled is the futex: a waiter looks again until it sees what it waits for.
+//! at the limit first; of the futex's mutex: `unlock` that wakes nobody, or is relaxed, `lock_contended` that swaps in
+//! `LOCKED`; of its condition: a wait that looks at the number after it has unlocked, telling that leaves the number alone.
+//! In the lock's own models a waiter looks again until it sees what it waits for.
 
 #![cfg(loom)]
 
@@ -21,6 +23,8 @@
 #[allow(dead_code, unused_imports)]
 #[path = "../src/flow.rs"]
 mod flow;
+#[path = "../src/futex.rs"]
+mod futex;
 #[allow(dead_code)]
 #[path = "../src/lock.rs"]
 mod lock;
@@ -71,6 +75,44 @@ mod barrier {
 }
 
 mod sys {
+    use loom::sync::atomic::{AtomicU32, Ordering};
+    use loom::sync::{Condvar, Mutex};
+    use std::time::Duration;
+
+    loom::lazy_static! {
+        /// The words that somebody has waited for or woken, and where they sleep who wait for each.
+        static ref BEDS: (Mutex<Vec<usize>>, [Condvar; 2]) =
+            (Mutex::new(Vec::new()), [Condvar::new(), Condvar::new()]);
+    }
+
+    fn bed(words: &mut Vec<usize>, word: &AtomicU32) -> &'static Condvar {
+        let word = std::ptr::from_ref(word).addr();
+        let index = words.iter().position(|&other| other == word);
+        let index = index.unwrap_or_else(|| {
+            words.push(word);
+            words.len() - 1
+        });
+        &BEDS.1[index]
+    }
+
+    /// futex(2): for who wakes, comparing and falling asleep are one step. Nobody wakes for no reason, or by the
+    /// clock, which would hide that he was forgotten.
+    pub(crate) fn futex_wait(word: &AtomicU32, value: u32, _: Option<Duration>) {
+        let mut words = BEDS.0.lock().unwrap();
+        if word.load(Ordering::Relaxed) == value {
+            let bed = bed(&mut words, word);
+            drop(bed.wait(words).unwrap());
+        }
+    }
+
+    pub(crate) fn futex_wake_one(word: &AtomicU32) {
+        bed(&mut BEDS.0.lock().unwrap(), word).notify_one();
+    }
+
+    pub(crate) fn futex_wake_all(word: &AtomicU32) {
+        bed(&mut BEDS.0.lock().unwrap(), word).notify_all();
+    }
+
     /// A clock that stands still, long after the start: the first take-over is not "soon", later ones are.
     pub(crate) fn coarse_millis() -> u64 {
         1_000_000
@@ -543,5 +585,125 @@ fn a_switch_a_helper_that_goes_idle_and_an_author_agree() {
             !state.stale || stream.flow.limit().is_null(),
             "the switch was forgotten"
         );
+    });
+}
+
+/// What the state of a stream is locked by, and waited with.
+struct Waited {
+    mutex: futex::RawMutex,
+    condition: futex::Condition,
+    value: UnsafeCell<u32>,
+}
+
+impl Waited {
+    fn new() -> Self {
+        Waited {
+            mutex: futex::RawMutex::new(),
+            condition: futex::Condition::new(),
+            value: UnsafeCell::new(0),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn add(&self, number: u32) -> u32 {
+        self.value.with_mut(|value| {
+            // SAFETY: the checker ends a model at any access that could be concurrent.
+            unsafe {
+                *value += number;
+                *value
+            }
+        })
+    }
+
+    fn locked(&self, number: u32) -> u32 {
+        self.mutex.lock();
+        let value = self.add(number);
+        self.mutex.unlock();
+        value
+    }
+
+    /// Waits until the value is so large.
+    fn wait_for(&self, enough: u32) {
+        self.mutex.lock();
+        while self.add(0) < enough {
+            self.condition.wait(&self.mutex, None);
+        }
+        self.mutex.unlock();
+    }
+}
+
+#[test]
+fn the_mutex_excludes_and_nobody_is_left_asleep() {
+    model(3, || {
+        let waited = Arc::new(Waited::new());
+        let others = [(); 2].map(|()| {
+            let waited = waited.clone();
+            thread::spawn(move || waited.locked(1))
+        });
+        waited.locked(1);
+        waited.locked(1);
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(waited.locked(0), 4);
+    });
+}
+
+#[test]
+fn who_fails_to_lock_at_once_disturbs_nobody() {
+    model(3, || {
+        let waited = Arc::new(Waited::new());
+        let tries = thread::spawn({
+            let waited = waited.clone();
+            move || {
+                let locked = waited.mutex.try_lock();
+                if locked {
+                    waited.add(1);
+                    waited.mutex.unlock();
+                }
+                u32::from(locked)
+            }
+        });
+        let locks = thread::spawn({
+            let waited = waited.clone();
+            move || waited.locked(1)
+        });
+        waited.locked(1);
+        let tried = tries.join().unwrap();
+        locks.join().unwrap();
+        assert_eq!(waited.locked(0), 2 + tried);
+    });
+}
+
+#[test]
+fn who_waits_is_woken_although_it_is_told_when_the_mutex_is_open_again() {
+    model(4, || {
+        let waited = Arc::new(Waited::new());
+        let waits = thread::spawn({
+            let waited = waited.clone();
+            move || waited.wait_for(2)
+        });
+        for _ in 0..2 {
+            waited.locked(1);
+            // Put off, as all telling is.
+            waited.condition.tell_one();
+        }
+        waits.join().unwrap();
+    });
+}
+
+#[test]
+fn all_who_wait_are_woken() {
+    model(2, || {
+        let waited = Arc::new(Waited::new());
+        let others = [(); 2].map(|()| {
+            let waited = waited.clone();
+            thread::spawn(move || waited.wait_for(1))
+        });
+        waited.locked(1);
+        waited.condition.tell_all();
+        for other in others {
+            other.join().unwrap();
+        }
     });
 }

@@ -595,6 +595,10 @@ impl Log {
             let between = at == 0 || self.ends.binary_search(&at).is_ok();
             // A marker is on a line of its own: it may begin with a newline, which no message does.
             let line = rest.strip_prefix(b"\n").unwrap_or(rest);
+            if between && line.is_empty() {
+                assert!(!all, "half a marker");
+                return;
+            }
             if between && let Some(marker) = line.strip_prefix(b"\x01") {
                 let Some(end) = marker.windows(2).position(|end| end == b"\x02\n") else {
                     assert!(!all, "half a marker");
