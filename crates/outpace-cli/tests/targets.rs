@@ -457,6 +457,8 @@ fn requests_per_second(command: &mut Command, pace: Pace) -> f64 {
     child.kill().unwrap();
     child.wait().unwrap();
     drop(reader);
+    // A server that `run` left behind on a pipe ends when it finds that nobody reads.
+    wait_until("the end of the server", || ask(address, "/").is_none());
     rate.trim().parse().unwrap()
 }
 

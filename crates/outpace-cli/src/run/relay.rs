@@ -5,7 +5,7 @@
 use super::handover::{FAST, Handed, Handover};
 use super::outlet::Outlet;
 use super::tee::Tee;
-use crate::process::scheduling::Manners;
+use crate::process::scheduling::{Manners, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
@@ -69,9 +69,12 @@ impl Relay {
             }
             if let Some(handover) = &mut handover
                 && catching_up.has_caught_up(&self.outlet)?
-                && handover.hand(self.source.as_fd(), self.outlet.as_fd())? == Handed::All
             {
-                continue;
+                // The program and the reader both wait for us, if it is a flood.
+                pace.scheduling.change(Manners::ComeFirst);
+                if handover.hand(self.source.as_fd(), self.outlet.as_fd())? == Handed::All {
+                    continue;
+                }
             }
             let left = handover.as_ref().and_then(Handover::left);
             let is_left = left.is_some();
@@ -127,7 +130,7 @@ struct Pace {
     last: Instant,
     /// Reads that have followed one another closely.
     streak: u32,
-    manners: Manners,
+    scheduling: Scheduling,
     /// What the program's pipe holds; nothing for a terminal, which holds so little that the program would wait
     /// for us to wake up.
     capacity: usize,
@@ -152,7 +155,7 @@ impl Pace {
         Self {
             last: Instant::now(),
             streak: 0,
-            manners: Manners::current(),
+            scheduling: Scheduling::current(),
             capacity: rustix::pipe::fcntl_getpipe_size(source).unwrap_or(0),
         }
     }
@@ -169,7 +172,10 @@ impl Pace {
     /// Lets the program go on for a while, if this is a flood.
     fn keep(&mut self, read: usize) {
         let is_flood = self.streak >= FLOOD_READS;
-        self.manners.wait_turn(is_flood);
+        self.scheduling.change(match is_flood {
+            true => Manners::WaitTurn,
+            false => Manners::Usual,
+        });
         if is_flood && read < self.capacity / NAP_SHARE {
             std::thread::sleep(NAP);
             self.last = Instant::now();
