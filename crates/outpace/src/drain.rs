@@ -15,7 +15,7 @@ use crate::append::Finish;
 use crate::engine::{Engine, OnBrokenPipe, Role, State};
 use crate::lock::thread_id;
 use crate::locked::Locked;
-use crate::sys::{self, Moment};
+use crate::sys::{self, Destination, Moment};
 use std::time::Duration;
 
 /// How long a drain may take.
@@ -56,9 +56,12 @@ impl Patience {
     }
 }
 
-/// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`), and a terminal takes
-/// them without waiting for long.
+/// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`).
 pub(crate) const POLLED_WRITE: usize = 4096;
+
+/// What a terminal has room for when `poll(2)` says that it is writable: what it takes in one go. A control character
+/// that moves the cursor it takes apart from what is around, and if there is no room for that, keeps the writer.
+const POLLED_BY_TERMINAL: usize = 1024;
 
 /// How long a drain takes that does not wait for the reader.
 const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
@@ -79,6 +82,18 @@ impl Failure {
 }
 
 impl State {
+    /// As many of these bytes as can be written without waiting where `poll(2)` says so.
+    #[inline(never)]
+    extern "C" fn polled<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        if !matches!(self.destination, Some((Destination::Terminal, _))) {
+            return bytes.get(..POLLED_WRITE).unwrap_or(bytes);
+        }
+        let bytes = bytes.get(..POLLED_BY_TERMINAL).unwrap_or(bytes);
+        let moves_cursor = |byte: &u8| (b'\x08'..=b'\r').contains(byte);
+        let end = bytes.iter().position(moves_cursor).unwrap_or(bytes.len());
+        bytes.get(..end.max(1)).unwrap_or(bytes)
+    }
+
     /// Gives up what is in memory, but for the tail.
     #[inline(never)]
     pub(crate) extern "C" fn forget_closed(&mut self) {
@@ -150,7 +165,10 @@ impl Engine {
                 state = self.back_from_file(state);
                 continue;
             }
-            let front = self.front(&state, until);
+            let mut front = self.front(&state, until);
+            if !matches!(patience, Patience::Forever) {
+                front = state.polled(front);
+            }
             let Some((next, result)) = self.write_some(state, front, &[], patience) else {
                 state = self.lock_state();
                 break;
@@ -208,7 +226,7 @@ impl Engine {
             if moved.elapsed() >= limit || !self.output.wait_writable(Some(limit)) {
                 return;
             }
-            match self.output.write(&front[..front.len().min(POLLED_WRITE)]) {
+            match self.output.write(state.polled(front)) {
                 Ok(written) => {
                     state.advance(written, State::leak);
                     moved = Moment::now();
@@ -376,7 +394,7 @@ impl Engine {
             Patience::Stalled(limit) => Some(limit),
         };
         let (first, second): (&[u8], &[u8]) = match limit {
-            Some(_) => (first.get(..POLLED_WRITE).unwrap_or(first), &[]),
+            Some(_) => (first, &[]),
             None if first.is_empty() => (second, &[]),
             None => (first, second),
         };

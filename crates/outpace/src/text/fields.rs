@@ -117,7 +117,7 @@ impl Message<'_> {
     }
 
     /// The same, field by field.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn append_fields(&self, scratch: &mut Scratch<'_>) {
         let mut text = self.texts.as_ptr();
         // SAFETY: there is a text more than there are fields; each field is given what its room says.

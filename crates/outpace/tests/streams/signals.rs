@@ -1,7 +1,9 @@
 //! The parts of `init()` that are about signals: requests to end, closed pipes, faults.
 
 use crate::panics::POLICIES;
-use crate::support::{Program, Reader, To, fill_the_pipe, list, pipe, skip, wait_to_go_on};
+use crate::support::{
+    Program, Reader, Terminal, To, exit_at_once, fill_the_pipe, list, pipe, skip, wait_to_go_on,
+};
 use outpace::Buffering;
 use std::fs::File;
 use std::io::Write;
@@ -12,6 +14,7 @@ list! {
     portable: [],
     native: [
         a_signal_does_not_wait_for_a_stuck_reader,
+        nothing_that_gives_up_is_held_by_a_terminal_that_takes_a_part,
         a_second_signal_ends_the_process_at_once,
         an_ignored_signal_stays_ignored,
         a_handler_of_the_program_is_left_alone,
@@ -26,7 +29,7 @@ list! {
         an_abort_reaches_the_programs_own_handler,
     ],
     programs: [
-        wait_forever, terminate_myself, wait_when_stuck, with_a_handler, fork_and_wait,
+        wait_forever, terminate_myself, wait_when_stuck, pending_on_a_terminal, with_a_handler, fork_and_wait,
         wait_and_write, sigpipe, sigpipe_of_children, abort_when_stuck, abort_in_a_drain, overflow,
         abort_with_a_handler,
     ],
@@ -59,6 +62,59 @@ fn a_signal_does_not_wait_for_a_stuck_reader() {
         assert_eq!(running.ended(), 128 + libc::SIGTERM);
         reader.resume();
         assert!(reader.all().starts_with(b"fill the pipe\nfill"));
+    }
+}
+
+const ENDS: [&str; 4] = ["signal", "fault", "fork", "panic"];
+
+/// Has more pending than a terminal takes at once, in the buffer, and then something comes that does not wait for
+/// the reader.
+#[allow(unsafe_code)]
+fn pending_on_a_terminal() {
+    outpace::init();
+    outpace::init::fatal_faults().unwrap();
+    for number in 0..6000 {
+        writeln!(outpace::stdout(), "line {number}").unwrap();
+    }
+    let end = std::env::args().nth(1).unwrap();
+    match &*end {
+        // SAFETY: always sound.
+        "signal" => unsafe { libc::raise(libc::SIGTERM) },
+        "fault" => std::process::abort(),
+        // SAFETY: the child does nothing but end.
+        "fork" if unsafe { libc::fork() } == 0 => exit_at_once(0),
+        "panic" => {
+            let _ = std::panic::catch_unwind(|| panic!("on purpose"));
+            0
+        }
+        _ => 0,
+    };
+    if end != "signal" {
+        exit_at_once(0);
+    }
+    loop {
+        std::thread::park();
+    }
+}
+
+/// What poll(2) calls writable has room for some bytes, and a terminal that is given more keeps the writer.
+fn nothing_that_gives_up_is_held_by_a_terminal_that_takes_a_part() {
+    for end in ENDS {
+        let terminal = Terminal::open();
+        let reader = Reader::paused(terminal.master);
+        let program = Program::new(pending_on_a_terminal).buffering("block:64KiB");
+        let running = program
+            .argument(end)
+            .start_on(terminal.slave, reader.clone());
+        let status = match end {
+            "signal" => 128 + libc::SIGTERM,
+            "fault" => 128 + libc::SIGABRT,
+            _ => 0,
+        };
+        assert_eq!(running.ended(), status, "{end}");
+        reader.resume();
+        let found = reader.all();
+        assert!(found.starts_with(b"line 0"), "{end}");
     }
 }
 
