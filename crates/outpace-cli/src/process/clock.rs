@@ -22,7 +22,13 @@ pub(crate) fn delay_ns(thread: impl Display) -> Option<u64> {
 
 /// The same, of a `schedstat` that has been read.
 pub(crate) fn delay_in(stat: &str) -> Option<u64> {
-    stat.split_ascii_whitespace().nth(1)?.parse().ok()
+    schedule_in(stat).map(|(_, delay_ns)| delay_ns)
+}
+
+/// Time on a processor, and ready to run without one, of a `schedstat` that has been read.
+pub(crate) fn schedule_in(stat: &str) -> Option<(u64, u64)> {
+    let mut fields = stat.split_ascii_whitespace().map(str::parse);
+    Some((fields.next()?.ok()?, fields.next()?.ok()?))
 }
 
 /// What the [delay](delay_ns) of a thread has grown by since this was made.

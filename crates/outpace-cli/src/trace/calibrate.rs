@@ -23,18 +23,11 @@ pub(crate) struct Costs {
 /// Time for each of the two measurements, and how often they are taken in turn.
 const STRETCH: Duration = Duration::from_millis(6);
 const TURNS: usize = 3;
-/// A large write: what a good buffer drains at a time.
-const LARGE: usize = 64 << 10;
-/// A quarter of a pipe: a larger write makes writer and reader take turns.
-const LARGE_IN_PIPE: usize = 16 << 10;
+/// What a reader reads at a time.
+const READ: usize = 64 << 10;
 
-/// Measures writes of `size` bytes to a destination of this kind; a file beside `path`.
-pub(crate) fn costs(kind: Kind, path: &Path, size: usize) -> io::Result<Costs> {
-    let large = if kind == Kind::Pipe {
-        LARGE_IN_PIPE
-    } else {
-        LARGE
-    };
+/// Measures writes of `size` and of `large` bytes to a destination of this kind; a file beside `path`.
+pub(crate) fn costs(kind: Kind, path: &Path, size: usize, large: usize) -> io::Result<Costs> {
     let size = size.clamp(1, large);
     match kind {
         Kind::Null | Kind::Device | Kind::Other | Kind::Unknown => measure(
@@ -100,7 +93,7 @@ fn with_reader(
     large: usize,
 ) -> io::Result<Costs> {
     let reading = std::thread::spawn(move || {
-        let mut buffer = vec![0; LARGE];
+        let mut buffer = vec![0; READ];
         // The terminal side of a closed pseudoterminal ends with an error, a pipe with 0.
         while reader.read(&mut buffer).is_ok_and(|read| read > 0) {}
     });
@@ -120,13 +113,41 @@ fn measure(
     let mut line = vec![b'x'; size];
     line[size - 1] = b'\n';
     let block: Vec<u8> = line.iter().copied().cycle().take(large).collect();
-    let (mut call_ns, mut byte_ns) = (f64::INFINITY, f64::INFINITY);
+    let (mut call_ns, mut block_ns) = ([0.0; TURNS], [0.0; TURNS]);
     let most = most.map_or(usize::MAX, |most| most / (2 * TURNS));
-    for _ in 0..TURNS {
-        call_ns = call_ns.min(time_of(&mut writer, &line, most)?);
-        byte_ns = byte_ns.min(time_of(&mut writer, &block, most)? / large as f64);
+    for (call_ns, block_ns) in call_ns.iter_mut().zip(&mut block_ns) {
+        *call_ns = time_of(&mut writer, &line, most)?;
+        *block_ns = time_of(&mut writer, &block, most)?;
     }
-    Ok(Costs { call_ns, byte_ns })
+    Ok(Costs {
+        call_ns: median(call_ns),
+        byte_ns: median(block_ns) / large as f64,
+    })
+}
+
+/// What a write usually costs is asked, not what it costs at best: a terminal and its writer are rarely at their
+/// best together.
+fn median(mut times: [f64; TURNS]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[TURNS / 2]
+}
+
+/// How much slower than the machine on which [the costs of printing](super::language::Printing) were measured this
+/// one is at a program's own work: writing numbers as text.
+pub(crate) fn slowness() -> f64 {
+    const NUMBERS: u32 = 4000;
+    const NUMBER_NS: f64 = 12.0;
+    let turns = (0..TURNS).map(|_| {
+        let mut text = Vec::with_capacity(16 * NUMBERS as usize);
+        let began = Instant::now();
+        for number in 0..NUMBERS {
+            // Writing to memory cannot fail.
+            let _ = writeln!(text, "{}", std::hint::black_box(number));
+        }
+        std::hint::black_box(text);
+        began.elapsed().as_nanos() as f64 / f64::from(NUMBERS)
+    });
+    turns.fold(f64::INFINITY, f64::min) / NUMBER_NS
 }
 
 /// The mean time of one write of these bytes, with a processor whenever it is wanted.
@@ -156,6 +177,12 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_has_a_speed() {
+        let slowness = slowness();
+        assert!(slowness.is_finite() && slowness > 0.0, "{slowness}");
+    }
+
+    #[test]
     fn every_kind_of_destination_has_a_cost() {
         for kind in [
             Kind::Null,
@@ -164,7 +191,7 @@ mod tests {
             Kind::Socket,
             Kind::Terminal,
         ] {
-            let costs = costs(kind, Path::new("/nowhere/file"), 7).unwrap();
+            let costs = costs(kind, Path::new("/nowhere/file"), 7, 8192).unwrap();
             assert!(
                 costs.call_ns.is_finite() && costs.call_ns > 0.0,
                 "{kind:?}: {costs:?}"

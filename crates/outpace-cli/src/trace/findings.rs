@@ -75,6 +75,8 @@ pub(crate) struct Stream {
     /// Every call in the exact modes, those somebody waited in otherwise.
     pub(crate) tally: CallTally,
     pub(crate) buffering: Buffering,
+    /// The program's own processor time between these writes, where it could be sampled.
+    pub(crate) own_ns: Option<u64>,
     /// Time in write calls, on a processor.
     pub(crate) in_kernel_ns: u64,
     /// Time in write calls, asleep until the reader made room.
@@ -92,6 +94,15 @@ impl Stream {
 
     pub(crate) fn mean_size(&self) -> u64 {
         self.bytes / self.calls.max(1)
+    }
+
+    /// Whether it would be written in larger blocks by a program that follows the advice for its language.
+    pub(crate) fn could_be_larger(&self) -> bool {
+        let is_known = !matches!(self.descriptors, Descriptors::Any);
+        self.buffering.is_fine_grained()
+            || (is_known
+                && self.calls > 0
+                && self.mean_size() * 2 < self.language.block_size() as u64)
     }
 
     /// Whether the reader takes what is written as fast as a reader can that does nothing else.
@@ -143,29 +154,35 @@ pub(crate) struct Elsewhere {
 /// Calibrations, one for each kind of destination and size.
 #[derive(Default)]
 pub(crate) struct Calibrations {
-    costs: HashMap<(Kind, u64), Option<Costs>>,
+    costs: HashMap<(Kind, u64, usize), Option<Costs>>,
     entry_ns: OnceCell<f64>,
 }
 
 impl Calibrations {
-    fn of(&mut self, target: &Target, size: u64) -> Option<Costs> {
-        self.at(target.kind, Path::new(&target.path), size)
+    /// Of writes of this size, and of the blocks that a program of this language would write instead.
+    fn of(&mut self, language: Language, target: &Target, size: u64) -> Option<Costs> {
+        self.at(
+            target.kind,
+            Path::new(&target.path),
+            size,
+            language.block_size(),
+        )
     }
 
     /// What a shell's writes would cost if another process wrote them to the terminal.
     fn of_detour(&mut self, language: Language, target: &Target, size: u64) -> Option<Costs> {
         let has_one = language == Language::Shell && target.kind == Kind::Terminal;
-        has_one.then(|| self.at(Kind::Pipe, Path::new(""), size))?
+        has_one.then(|| self.at(Kind::Pipe, Path::new(""), size, language.block_size()))?
     }
 
     fn entry_ns(&self) -> f64 {
         *self.entry_ns.get_or_init(calibrate::entry_ns)
     }
 
-    fn at(&mut self, kind: Kind, path: &Path, size: u64) -> Option<Costs> {
+    fn at(&mut self, kind: Kind, path: &Path, size: u64, block: usize) -> Option<Costs> {
         let rounded = size.max(1).next_power_of_two();
-        let entry = self.costs.entry((kind, rounded));
-        *entry.or_insert_with(|| calibrate::costs(kind, path, size as usize).ok())
+        let entry = self.costs.entry((kind, rounded, block));
+        *entry.or_insert_with(|| calibrate::costs(kind, path, size as usize, block).ok())
     }
 }
 
@@ -190,6 +207,7 @@ pub(crate) fn sampled(found: &Found, calibrations: &mut Calibrations) -> Vec<Str
                     twin.processes += 1;
                     twin.calls += stream.calls;
                     twin.bytes += stream.bytes;
+                    twin.own_ns = twin.own_ns.zip(stream.own_ns).map(|(a, b)| a + b);
                     twin.in_kernel_ns += stream.in_kernel_ns;
                     twin.waiting_ns += stream.waiting_ns;
                     twin.tally.merge(&stream.tally);
@@ -218,20 +236,29 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
         .and_then(|descriptor| process.targets.get(&descriptor).cloned())
         .unwrap_or_else(Target::unknown);
     let mean = io.bytes_written / io.write_calls.max(1);
-    let costs = calibrations.of(&target, mean);
+    let costs = calibrations.of(process.language, &target, mean);
     let detour = calibrations.of_detour(process.language, &target, mean);
     let usage = process.own_usage();
-    let other_ns = io.read_calls * READ_NS + usage.minor_faults * FAULT_NS;
-    // The split of processor time between program and kernel comes from clock ticks, and a tick that falls
-    // into the way in or out of the kernel counts for the program. And such writes cost no less than they are
-    // known to.
+    let (reads_before, faults_before) = process.pace.before();
+    let other_ns = io.read_calls.saturating_sub(reads_before) * READ_NS
+        + usage.minor_faults.saturating_sub(faults_before) * FAULT_NS;
+    let spent = process.pace.spent(io.write_calls, waiting_ns);
     let calls = io.write_calls as f64;
     let expected_ns = costs.map_or(0.0, |costs| costs.call_ns * calls);
-    let entries_ns = (calibrations.entry_ns() * calls) as u64;
-    let in_kernel_ns = (usage.system_ns + entries_ns)
-        .saturating_sub(other_ns)
-        .clamp(expected_ns as u64, (expected_ns * 3.0) as u64)
-        .min(usage.user_ns + usage.system_ns + TICK_NS);
+    // What the kernel did for a program besides writing cannot be told from that, but by its amount.
+    let most_ns = (expected_ns * 3.0) as u64;
+    let in_kernel_ns = match spent {
+        Some(spent) => (spent.busy_ns - spent.own_ns)
+            .saturating_sub(other_ns + waiting_ns)
+            .min(most_ns),
+        // The split of processor time between program and kernel comes from clock ticks, and a tick that falls
+        // into the way in or out of the kernel counts for the program. And such writes cost no less than they are
+        // known to.
+        None => (usage.system_ns + (calibrations.entry_ns() * calls) as u64)
+            .saturating_sub(other_ns)
+            .clamp(expected_ns as u64, most_ns)
+            .min(usage.user_ns + usage.system_ns + TICK_NS),
+    };
     let mut tally = CallTally::default();
     let mut main_waiting_ns = waiting_ns;
     let mut streams = Vec::new();
@@ -253,6 +280,7 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
                     bytes: 0,
                     tally: seen.tally.clone(),
                     buffering: Buffering::Unknown,
+                    own_ns: None,
                     in_kernel_ns: 0,
                     waiting_ns: seen.waiting_ns,
                     costs: None,
@@ -275,6 +303,7 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
             bytes: io.bytes_written,
             tally,
             buffering,
+            own_ns: spent.map(|spent| spent.own_ns),
             in_kernel_ns,
             waiting_ns: main_waiting_ns,
             costs,
@@ -388,7 +417,7 @@ pub(crate) fn exact(
             continue;
         }
         let mean = entry.tally.bytes / entry.tally.calls.max(1);
-        let costs = calibrations.of(&entry.target, mean);
+        let costs = calibrations.of(entry.language, &entry.target, mean);
         let shortest_wait_ns = if mode == Mode::Ptrace {
             STOPPED_WAIT_NS
         } else {
@@ -420,6 +449,7 @@ pub(crate) fn exact(
             target: (*entry.target).clone(),
             calls: entry.tally.calls,
             bytes: entry.tally.bytes,
+            own_ns: None,
             in_kernel_ns,
             waiting_ns,
             costs,

@@ -20,6 +20,7 @@
 //!                  "readers": [ { "process": 1, "name": "xterm" } ],
 //!                  "buffering": "line", "capacity": 4096 | null,
 //!                  "calls": …, "bytes": …, "errors": …, "partial": …,
+//!                  "own_ns": … | null,    the program's own between these writes, where that can be sampled
 //!                  "in_kernel_ns": …, "waiting_ns": …,
 //!                  "by_name": { "write": … },
 //!                  "tails_seen": …, "line_ends": …,
@@ -119,6 +120,7 @@ fn stream(stream: &Stream) -> Value {
         "bytes": stream.bytes,
         "errors": stream.tally.errors,
         "partial": stream.tally.partial,
+        "own_ns": stream.own_ns,
         "in_kernel_ns": stream.in_kernel_ns,
         "waiting_ns": stream.waiting_ns,
         "by_name": stream.tally.by_name,

@@ -24,6 +24,19 @@ pub(crate) enum Language {
     Unrecognised,
 }
 
+/// What goes with the small writes of a program besides the writes: the code of its library that leads to a
+/// call, and what that finds in the caches when the kernel comes back from one.
+///
+/// Measured as the user time of loops that do nothing but print short lines, with a system call a message and with a
+/// large buffer, as described in `bench/results` under "Estimates".
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Printing {
+    /// For each write call, on the machine that [`calibrate::slowness`](super::calibrate::slowness) compares with.
+    pub(crate) call_ns: f64,
+    /// The part of the program's own time that is left to one that does nothing else.
+    pub(crate) least_left: f64,
+}
+
 impl Language {
     /// Its name in reports and in JSON.
     pub(crate) fn name(self) -> &'static str {
@@ -108,6 +121,36 @@ impl Language {
             self,
             Self::Go | Self::Node | Self::Java | Self::Shell | Self::Zig
         )
+    }
+
+    /// What printing in small pieces costs a program of this language in its own code.
+    pub(crate) fn printing(self, buffering: Buffering, kind: Kind) -> Printing {
+        let (call_ns, least_left) = match (self, buffering, kind) {
+            (Self::C | Self::Zig | Self::Unrecognised, ..) => (80.0, 0.13),
+            (Self::Rust, ..) => (109.0, 0.12),
+            (Self::Cpp, ..) => (110.0, 0.18),
+            (Self::Go, ..) => (160.0, 0.2),
+            (Self::Perl | Self::Ruby, ..) => (100.0, 0.3),
+            (Self::Python, Buffering::Unbuffered, _) => (300.0, 0.28),
+            (Self::Python, ..) => (750.0, 0.28),
+            (Self::Node, _, Kind::Terminal) => (3300.0, 0.05),
+            (Self::Node, ..) => (1450.0, 0.08),
+            (Self::Java, ..) => (400.0, 0.3),
+            // Its remedy leaves the printing as it is.
+            (Self::Shell, ..) => (0.0, 1.0),
+        };
+        Printing {
+            call_ns,
+            least_left,
+        }
+    }
+
+    /// The size of the blocks that a program writes once it follows [the remedy](Self::block_buffering).
+    pub(crate) fn block_size(self) -> usize {
+        match self {
+            Self::Rust | Self::Cpp | Self::Java => 8 << 10,
+            _ => 64 << 10,
+        }
     }
 
     /// One change to the program that gives its stdout a large buffer.

@@ -12,6 +12,7 @@ mod json;
 mod language;
 mod memory;
 mod observe;
+mod pace;
 mod procfs;
 mod profile;
 mod report;
@@ -21,6 +22,7 @@ mod target;
 mod timeline;
 mod verdict;
 mod watch;
+mod windows;
 
 use crate::commands::Action;
 use crate::failure::{Failure, Outcome};

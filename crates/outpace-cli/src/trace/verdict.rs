@@ -1,5 +1,6 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
+use super::calibrate;
 use super::findings::{Findings, Stream};
 use super::tally::Buffering;
 use super::target::Kind;
@@ -66,6 +67,17 @@ fn in_blocks_ns(stream: &Stream) -> f64 {
     }
 }
 
+/// Time of the program's own, beside the writing, that goes with the small writes of a stream; `rest_ns` is all that
+/// it spends on anything else, on a machine that is so slow.
+fn printing_ns(stream: &Stream, rest_ns: f64, slowness: f64) -> f64 {
+    let printing = stream
+        .language
+        .printing(stream.buffering, stream.target.kind);
+    let own_ns = stream.own_ns.map_or(rest_ns, |own_ns| own_ns as f64);
+    let calls_ns = stream.calls as f64 * printing.call_ns * slowness;
+    calls_ns.min(own_ns * (1.0 - printing.least_left))
+}
+
 impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
         let now_ns = findings
@@ -77,15 +89,17 @@ impl Verdict {
         let writing_ns = sum(Stream::writing_ns).min(now_ns);
         let waiting_ns = sum(|stream| stream.waiting_ns).min(writing_ns);
         let share = writing_ns as f64 / now_ns as f64;
+        let slowness = calibrate::slowness();
+        let rest_ns = (now_ns - writing_ns) as f64;
         let (mut saved_ns, mut left_ns) = (0.0, 0.0);
-        for stream in &findings.streams {
-            if stream.buffering.is_fine_grained() {
-                saved_ns += stream.writing_ns() as f64 - in_blocks_ns(stream);
-                left_ns += in_blocks_ns(stream);
-            }
+        for stream in findings.streams.iter().filter(|it| it.could_be_larger()) {
+            saved_ns += stream.writing_ns() as f64 - in_blocks_ns(stream);
+            saved_ns += printing_ns(stream, rest_ns, slowness);
+            left_ns += in_blocks_ns(stream);
         }
         // What the clock ticks gave to writing may be more than there was.
-        let with_blocks_ns = (now_ns - (saved_ns as u64).min(writing_ns))
+        let with_blocks_ns = now_ns
+            .saturating_sub(saved_ns as u64)
             .max(left_ns as u64)
             .min(now_ns);
         let with_fast_reader_ns = now_ns - waiting_ns;
@@ -172,7 +186,7 @@ impl Verdict {
 
     fn suggest(&mut self, worst: &Stream) {
         let saves = |then: u64| then < self.now_ns - self.now_ns / 20;
-        if worst.buffering.is_fine_grained() && saves(self.with_blocks_ns) {
+        if worst.could_be_larger() && saves(self.with_blocks_ns) {
             self.sentences.push(format!(
                 "With block buffering it would take about {}.",
                 duration(self.with_blocks_ns as f64)

@@ -4,10 +4,12 @@
 use super::calls::WriteCall;
 use super::language::Language;
 use super::memory;
+use super::pace::Pace;
 use super::procfs::{self, Doing, IoCounters, Usage};
 use super::tally::CallTally;
 use super::target::Target;
 use super::timeline::{Span, Timeline};
+use super::windows;
 use crate::process::clock::{self, Delay};
 use crate::process::ending::Ending;
 use crate::process::interrupts;
@@ -96,6 +98,7 @@ pub(crate) struct Watched {
     /// Whether it has other descriptors open that writes could have gone to.
     pub(crate) writes_elsewhere: bool,
     pub(crate) seen: BTreeMap<i32, Seen>,
+    pub(crate) pace: Pace,
     first_ns: u64,
     counters: Option<File>,
     /// The kernel's counters, which include the children it has waited for.
@@ -117,6 +120,7 @@ impl Watched {
             targets: BTreeMap::new(),
             writes_elsewhere: false,
             seen: BTreeMap::new(),
+            pace: Pace::default(),
             first_ns: now_ns,
             counters: File::open(format!("/proc/{process}/io")).ok(),
             io: IoCounters::default(),
@@ -136,6 +140,13 @@ impl Watched {
             minor_faults: since(self.usage.minor_faults, self.usage_before.minor_faults),
             ..self.usage
         }
+    }
+
+    /// Whether a descriptor leads where stdout or stderr do (Node.js opens its terminal once more).
+    fn is_another_name(&self, descriptor: i32) -> bool {
+        let identity = Target::identity_of(self.process, descriptor);
+        let mut streams = (1..=2).filter_map(|stream| self.targets.get(&stream));
+        streams.any(|stream| identity == Some(stream.identity))
     }
 
     fn read_counters(&self) -> Option<IoCounters> {
@@ -231,6 +242,7 @@ impl Watcher {
         // New threads, children and programs are looked for; then what each thread is in.
         let mut searches = Rhythm::new(1_000_000, 20_000_000);
         let mut looks = Rhythm::new(1_000_000, 6_000_000);
+        let mut windows = windows::Schedule::default();
         let mut spent_ns = clock::thread_ns();
         loop {
             let now_ns = clock::now_ns();
@@ -246,6 +258,9 @@ impl Watcher {
                 // With all that has been done since the last one, waking up among it.
                 let before_ns = std::mem::replace(&mut spent_ns, clock::thread_ns());
                 looks.took(spent_ns - before_ns, now_ns - began_ns, now_ns);
+            }
+            if now_ns >= windows.due_ns {
+                self.turn(&mut windows, now_ns);
             }
             if self.launched && child_ended {
                 ending = self.reap()?;
@@ -265,23 +280,43 @@ impl Watcher {
                 interrupts::pass_on(signal, self.root);
             }
             // Until the next is due, or a signal (a child's end among them) arrives.
-            let due_ns = searches.due_ns.min(looks.due_ns);
+            let due_ns = searches.due_ns.min(looks.due_ns).min(windows.due_ns);
             let pause_ns = due_ns.saturating_sub(clock::now_ns());
             child_ended = interrupts::sleep(Duration::from_nanos(pause_ns));
         }
         let wall_ns = clock::now_ns() - began_ns;
         self.ended.extend(self.alive.into_values());
         self.ended.sort_by_key(|process| process.first_ns);
+        let root = self.ended.iter().filter(|ended| ended.process == self.root);
+        let by_others_ns: u64 = root.map(|root| root.pace.delayed_ns(self.root)).sum();
         Ok(Found {
             root: self.root,
             ending,
             processes: self.ended,
             wall_ns,
-            delayed_ns: self.delay.ns(),
+            delayed_ns: self.delay.ns() + by_others_ns,
             looks: self.looks,
             tree: None,
             timeline: self.timeline,
         })
+    }
+
+    /// Ends the window in which threads are sampled, if there is one, or begins one.
+    fn turn(&mut self, windows: &mut windows::Schedule, now_ns: u64) {
+        if windows.window.is_some() {
+            for sampled in windows.close(now_ns) {
+                if let Some(watched) = self.alive.get_mut(&sampled.process) {
+                    let (samples, before) = (sampled.samples, sampled.calls_before);
+                    watched.pace.add(sampled.thread, samples, before);
+                }
+            }
+        } else {
+            let mut window = windows::Window::default();
+            for watched in self.alive.values() {
+                watched.pace.sample(&mut window, watched.process);
+            }
+            windows.open(window, now_ns);
+        }
     }
 
     /// Looks for new processes and threads, and reads the counters.
@@ -377,6 +412,9 @@ impl Watcher {
             return;
         };
         watched.count();
+        watched.pace.read(process, &threads, now_ns);
+        let faults = watched.own_usage().minor_faults;
+        watched.pace.note(watched.own.read_calls, faults);
         watched.threads.retain(|thread, _| threads.contains(thread));
         for thread in threads {
             if watched.threads.len() < MOST_THREADS
@@ -406,6 +444,7 @@ impl Watcher {
             .any(|descriptor| {
                 procfs::is_written(process, *descriptor)
                     && !procfs::is_read_by_itself(process, *descriptor, &descriptors)
+                    && !watched.is_another_name(*descriptor)
             });
     }
 
@@ -421,11 +460,14 @@ impl Watcher {
             };
             let mut threads = std::mem::take(&mut watched.threads);
             for (&id, thread) in &mut threads {
-                let Doing::InCall { number, arguments } = thread.doing() else {
-                    thread.asleep = None;
-                    continue;
+                let doing = thread.doing();
+                let written = match doing {
+                    Doing::InCall { number, .. } => WriteCall::with_number(number),
+                    _ => None,
                 };
-                let Some(call) = WriteCall::with_number(number) else {
+                let is_elsewhere = matches!(doing, Doing::InCall { .. } | Doing::Asleep);
+                watched.pace.looked(id, is_elsewhere && written.is_none());
+                let (Doing::InCall { number, arguments }, Some(call)) = (doing, written) else {
                     thread.asleep = None;
                     continue;
                 };
@@ -475,6 +517,7 @@ impl Watcher {
         for process in procfs::ended_children() {
             if let Some(watched) = self.alive.get_mut(&process) {
                 watched.count();
+                watched.pace.read(process, &[], clock::now_ns());
             }
             let ending = Ending::of(process)?;
             if process == self.root {

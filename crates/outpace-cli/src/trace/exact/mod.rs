@@ -7,7 +7,7 @@
 pub(super) mod gate;
 mod ledger;
 pub(crate) mod ptrace;
-mod sys;
+pub(super) mod sys;
 mod tails;
 pub(crate) mod tracepoints;
 

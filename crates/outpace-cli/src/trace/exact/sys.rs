@@ -217,30 +217,30 @@ fn install_filter(filter: &[libc::sock_filter]) -> io::Result<()> {
 /// `struct perf_event_attr` as of Linux 4.1 (`PERF_ATTR_SIZE_VER5`).
 #[repr(C)]
 #[derive(Clone, Default)]
-pub(super) struct Attributes {
-    pub(super) kind: u32,
-    pub(super) size: u32,
-    pub(super) config: u64,
-    pub(super) sample_period: u64,
-    pub(super) sample_type: u64,
-    pub(super) read_format: u64,
-    pub(super) flags: u64,
-    pub(super) wakeup: u32,
-    pub(super) breakpoint_type: u32,
-    pub(super) config1: u64,
-    pub(super) config2: u64,
-    pub(super) branch_sample_type: u64,
-    pub(super) sample_regs_user: u64,
-    pub(super) sample_stack_user: u32,
-    pub(super) clock: i32,
-    pub(super) sample_regs_intr: u64,
-    pub(super) aux_watermark: u32,
-    pub(super) sample_max_stack: u16,
-    pub(super) reserved: u16,
+pub(in crate::trace) struct Attributes {
+    pub(in crate::trace) kind: u32,
+    pub(in crate::trace) size: u32,
+    pub(in crate::trace) config: u64,
+    pub(in crate::trace) sample_period: u64,
+    pub(in crate::trace) sample_type: u64,
+    pub(in crate::trace) read_format: u64,
+    pub(in crate::trace) flags: u64,
+    pub(in crate::trace) wakeup: u32,
+    pub(in crate::trace) breakpoint_type: u32,
+    pub(in crate::trace) config1: u64,
+    pub(in crate::trace) config2: u64,
+    pub(in crate::trace) branch_sample_type: u64,
+    pub(in crate::trace) sample_regs_user: u64,
+    pub(in crate::trace) sample_stack_user: u32,
+    pub(in crate::trace) clock: i32,
+    pub(in crate::trace) sample_regs_intr: u64,
+    pub(in crate::trace) aux_watermark: u32,
+    pub(in crate::trace) sample_max_stack: u16,
+    pub(in crate::trace) reserved: u16,
 }
 
 /// Opens an event for one process or thread on one processor.
-pub(super) fn open_event(
+pub(in crate::trace) fn open_event(
     attributes: &Attributes,
     process: i32,
     processor: i32,
@@ -302,13 +302,13 @@ pub(super) fn send_to(event: &OwnedFd, ring: &OwnedFd) -> io::Result<()> {
 }
 
 /// Starts an event that was opened disabled.
-pub(super) fn enable(event: &OwnedFd) -> io::Result<()> {
+pub(in crate::trace) fn enable(event: &OwnedFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     check(unsafe { libc::ioctl(event.as_raw_fd(), PERF_EVENT_IOC_ENABLE, 0) }.into()).map(drop)
 }
 
 /// The ring buffer of an event, mapped: a page of positions, then the data.
-pub(super) struct Ring {
+pub(in crate::trace) struct Ring {
     base: *mut u8,
     page: usize,
     size: usize,
@@ -324,7 +324,7 @@ const DATA_TAIL: usize = 1032;
 
 impl Ring {
     /// Maps the ring of `event`; `size` is a power of two of at least a page.
-    pub(super) fn map(event: &OwnedFd, size: usize) -> io::Result<Self> {
+    pub(in crate::trace) fn map(event: &OwnedFd, size: usize) -> io::Result<Self> {
         // SAFETY: no memory is involved.
         let page = usize::try_from(check(unsafe { libc::sysconf(libc::_SC_PAGESIZE) })?)
             .map_err(io::Error::other)?;
@@ -357,7 +357,7 @@ impl Ring {
     }
 
     /// Appends everything that has arrived to `into` and gives the space back.
-    pub(super) fn take(&self, into: &mut Vec<u8>) {
+    pub(in crate::trace) fn take(&self, into: &mut Vec<u8>) {
         let head = self.position(DATA_HEAD).load(Ordering::Acquire);
         let tail = self.position(DATA_TAIL).load(Ordering::Relaxed);
         let available = (head - tail) as usize;

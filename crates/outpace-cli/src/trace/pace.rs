@@ -1,0 +1,274 @@
+//! What the threads of a process that write do between their writes.
+//!
+//! The kernel tells the program's own time from its own by clock ticks. These are too coarse (250 a second)
+//! for a program that keeps a twentieth of its time once its writes are large, and a tick that falls into
+//! the way into the kernel and back counts for the program. So the two are measured apart. How long a
+//! thread has been at it, and without a processor, is known to the nanosecond; what of that is its own, for each
+//! write, is sampled in short [windows](super::windows), so that it costs next to nothing.
+
+use super::procfs::IoCounters;
+use super::windows::{Sampled, Window};
+use crate::process::clock;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// Threads of one process that are read; the others are not looked at for this.
+const MOST_THREADS: usize = 64;
+/// Writes a millisecond from which on it is worth to look closer.
+const BUSY: u64 = 2;
+/// Looks that a thread must have been seen in before they say that it slept nowhere but in writes, and the
+/// part of them that may say otherwise.
+const ENOUGH_LOOKS: u64 = 5;
+const SELDOM: u64 = 20;
+
+/// What the kernel knows of a thread at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Reading {
+    at_ns: u64,
+    calls: u64,
+    processor_ns: u64,
+    delayed_ns: u64,
+}
+
+struct Thread {
+    io: File,
+    schedule: File,
+    /// What it had written before it was watched, perhaps as another program.
+    calls_before: u64,
+    /// When it was seen to have written for the first time.
+    first: Option<Reading>,
+    last: Reading,
+    /// Processor time, and time ready to run without a processor, of the stretches in which it wrote.
+    processor_ns: u64,
+    delayed_ns: u64,
+    calls: u64,
+    is_busy: bool,
+    looks: u64,
+    /// Looks at which it slept, but in no write.
+    elsewhere: u64,
+}
+
+impl Thread {
+    fn open(process: i32, thread: i32) -> Option<Self> {
+        let open = |file: &str| File::open(format!("/proc/{process}/task/{thread}/{file}")).ok();
+        let io = open("io")?;
+        Some(Self {
+            calls_before: IoCounters::read(&io).ok()?.write_calls,
+            io,
+            schedule: open("schedstat")?,
+            first: None,
+            last: Reading::default(),
+            processor_ns: 0,
+            delayed_ns: 0,
+            calls: 0,
+            is_busy: false,
+            looks: 0,
+            elsewhere: 0,
+        })
+    }
+
+    fn reading(&self, at_ns: u64) -> Option<Reading> {
+        let mut text = [0; 128];
+        let length = self.schedule.read_at(&mut text, 0).ok()?;
+        let (processor_ns, delayed_ns) =
+            clock::schedule_in(std::str::from_utf8(&text[..length]).ok()?)?;
+        Some(Reading {
+            at_ns,
+            calls: IoCounters::read(&self.io).ok()?.write_calls,
+            processor_ns,
+            delayed_ns,
+        })
+    }
+
+    fn read(&mut self, at_ns: u64) {
+        let Some(now) = self.reading(at_ns) else {
+            return;
+        };
+        let calls = now
+            .calls
+            .saturating_sub(self.last.calls.max(self.calls_before));
+        if self.first.is_some() && calls > 0 {
+            self.calls += calls;
+            self.processor_ns += now.processor_ns.saturating_sub(self.last.processor_ns);
+            self.delayed_ns += now.delayed_ns.saturating_sub(self.last.delayed_ns);
+        }
+        if self.first.is_none() && now.calls > self.calls_before {
+            self.first = Some(now);
+        }
+        self.is_busy = calls * 1_000_000 > BUSY * now.at_ns.saturating_sub(self.last.at_ns);
+        self.last = now;
+    }
+}
+
+/// What a process's writes and its own work for them took, from its first write on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spent {
+    /// In writes and in what the program does between them, without the time it was ready to run and had
+    /// no processor.
+    pub(crate) busy_ns: u64,
+    /// The program's own part of that.
+    pub(crate) own_ns: u64,
+}
+
+/// What is known of a process's writing threads.
+#[derive(Default)]
+pub(crate) struct Pace {
+    threads: BTreeMap<i32, Thread>,
+    sampled: Sampled,
+    /// What was counted before the first write: reads and page faults.
+    before: Option<(u64, u64)>,
+}
+
+impl Pace {
+    /// Reads the counters of these threads.
+    pub(crate) fn read(&mut self, process: i32, threads: &[i32], at_ns: u64) {
+        for &thread in threads {
+            if self.threads.len() < MOST_THREADS
+                && !self.threads.contains_key(&thread)
+                && let Some(opened) = Thread::open(process, thread)
+            {
+                self.threads.insert(thread, opened);
+            }
+        }
+        // Those that have ended cannot be read, and keep what they had.
+        self.threads
+            .values_mut()
+            .for_each(|thread| thread.read(at_ns));
+    }
+
+    /// Remembers, once it has written, how many reads and page faults it had made before.
+    pub(crate) fn note(&mut self, reads: u64, faults: u64) {
+        if self.before.is_none() && self.threads.values().any(|thread| thread.first.is_some()) {
+            self.before = Some((reads, faults));
+        }
+    }
+
+    /// Reads and page faults before its first write.
+    pub(crate) fn before(&self) -> (u64, u64) {
+        self.before.unwrap_or_default()
+    }
+
+    /// A thread was looked at, and slept in something that is no write, or did not.
+    pub(crate) fn looked(&mut self, thread: i32, elsewhere: bool) {
+        if let Some(thread) = self.threads.get_mut(&thread) {
+            thread.looks += 1;
+            thread.elsewhere += u64::from(elsewhere);
+        }
+    }
+
+    /// Begins to sample the threads that write much.
+    pub(crate) fn sample(&self, window: &mut Window, process: i32) {
+        for (&id, thread) in &self.threads {
+            if thread.is_busy
+                && let Some(now) = thread.reading(0)
+            {
+                window.add(process, id, now.calls);
+            }
+        }
+    }
+
+    /// Adds what was sampled of a thread.
+    pub(crate) fn add(&mut self, thread: i32, samples: u64, calls_before: u64) {
+        let now = self
+            .threads
+            .get(&thread)
+            .and_then(|thread| thread.reading(0));
+        if let Some(calls) = now.and_then(|now| now.calls.checked_sub(calls_before)) {
+            self.sampled.add(samples, calls);
+        }
+    }
+
+    fn writers(&self) -> impl Iterator<Item = &Thread> {
+        self.threads.values().filter(|thread| thread.calls > 0)
+    }
+
+    /// How long other threads than the first one of the process were ready to write and had no processor.
+    pub(crate) fn delayed_ns(&self, process: i32) -> u64 {
+        let others = self.threads.iter().filter(|(id, _)| **id != process);
+        others.map(|(_, thread)| thread.delayed_ns).sum()
+    }
+
+    /// What was spent on so many writes, in which threads were seen waiting for so long; `None` when too little was
+    /// seen to tell.
+    pub(crate) fn spent(&self, calls: u64, waiting_ns: u64) -> Option<Spent> {
+        let own_ns = self.sampled.own_ns_per_call()? * calls as f64;
+        let watched: u64 = self.writers().map(|thread| thread.calls).sum();
+        let mut writers = self.writers();
+        let busy_ns = match (writers.next()?, writers.next()) {
+            (only, None) if only.never_slept_elsewhere() => only.since_its_first_write_ns()?,
+            _ => {
+                let processor_ns: u64 = self.writers().map(|thread| thread.processor_ns).sum();
+                (processor_ns as f64 / watched.max(1) as f64 * calls as f64) as u64 + waiting_ns
+            }
+        };
+        Some(Spent {
+            busy_ns,
+            own_ns: (own_ns as u64).min(busy_ns),
+        })
+    }
+}
+
+impl Thread {
+    fn never_slept_elsewhere(&self) -> bool {
+        self.looks >= ENOUGH_LOOKS && self.elsewhere * SELDOM <= self.looks
+    }
+
+    /// How long it has been at it since it began to write, with a processor whenever it wanted one. When it began
+    /// follows from what it had written when that was first seen.
+    fn since_its_first_write_ns(&self) -> Option<u64> {
+        let first = self.first?;
+        let seen_ns = self.last.at_ns.checked_sub(first.at_ns)?;
+        let delayed_ns = self.last.delayed_ns.saturating_sub(first.delayed_ns);
+        let busy_ns = seen_ns.saturating_sub(delayed_ns) as f64;
+        let calls = self
+            .last
+            .calls
+            .checked_sub(first.calls)
+            .filter(|&calls| calls > 0)?;
+        let unseen = (first.calls - self.calls_before) as f64 / calls as f64;
+        Some((busy_ns * (1.0 + unseen)) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(first: Reading, last: Reading) -> Thread {
+        let ours = std::process::id() as i32;
+        Thread {
+            calls_before: 0,
+            first: Some(first),
+            last,
+            ..Thread::open(ours, ours).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_thread_has_been_at_it_since_its_first_write_but_while_it_waited_for_a_processor() {
+        let reading = |at_ns, calls, delayed_ns| Reading {
+            at_ns,
+            calls,
+            processor_ns: 0,
+            delayed_ns,
+        };
+        let thread = thread(reading(10_000, 100, 500), reading(20_000, 1100, 1500));
+        assert_eq!(thread.since_its_first_write_ns(), Some(9900));
+        let same = reading(10_000, 100, 0);
+        assert_eq!(
+            self::thread(same, same).since_its_first_write_ns(),
+            None,
+            "it wrote no more"
+        );
+    }
+
+    #[test]
+    fn without_samples_nothing_is_told() {
+        let mut pace = Pace::default();
+        let ours = std::process::id() as i32;
+        pace.read(ours, &[ours], 1);
+        pace.read(ours, &[ours], 2);
+        assert_eq!(pace.spent(1000, 0), None);
+    }
+}
