@@ -23,11 +23,19 @@ pub(crate) struct Costs {
 /// Time for each of the two measurements, and how often they are taken in turn.
 const STRETCH: Duration = Duration::from_millis(6);
 const TURNS: usize = 3;
+/// A quarter of a pipe: of larger writes, one after the other, most of the time is waiting, which a program that makes
+/// its text in between need not do.
+const LARGE_IN_PIPE: usize = 16 << 10;
 /// What a reader reads at a time.
 const READ: usize = 64 << 10;
 
 /// Measures writes of `size` and of `large` bytes to a destination of this kind; a file beside `path`.
 pub(crate) fn costs(kind: Kind, path: &Path, size: usize, large: usize) -> io::Result<Costs> {
+    let large = if kind == Kind::Pipe {
+        large.min(LARGE_IN_PIPE)
+    } else {
+        large
+    };
     let size = size.clamp(1, large);
     match kind {
         Kind::Null | Kind::Device | Kind::Other | Kind::Unknown => measure(
@@ -127,9 +135,9 @@ fn measure(
 
 /// What a write usually costs is asked, not what it costs at best: a terminal and its writer are rarely at their
 /// best together.
-fn median(mut times: [f64; TURNS]) -> f64 {
+fn median<const N: usize>(mut times: [f64; N]) -> f64 {
     times.sort_by(f64::total_cmp);
-    times[TURNS / 2]
+    times[N / 2]
 }
 
 /// How much slower than the machine on which [the costs of printing](super::language::Printing) were measured this
@@ -137,7 +145,9 @@ fn median(mut times: [f64; TURNS]) -> f64 {
 pub(crate) fn slowness() -> f64 {
     const NUMBERS: u32 = 4000;
     const NUMBER_NS: f64 = 12.0;
-    let turns = (0..TURNS).map(|_| {
+    const ROUNDS: usize = 25;
+    let mut rounds = [0.0; ROUNDS];
+    for round in &mut rounds {
         let mut text = Vec::with_capacity(16 * NUMBERS as usize);
         let began = Instant::now();
         for number in 0..NUMBERS {
@@ -145,9 +155,9 @@ pub(crate) fn slowness() -> f64 {
             let _ = writeln!(text, "{}", std::hint::black_box(number));
         }
         std::hint::black_box(text);
-        began.elapsed().as_nanos() as f64 / f64::from(NUMBERS)
-    });
-    turns.fold(f64::INFINITY, f64::min) / NUMBER_NS
+        *round = began.elapsed().as_nanos() as f64 / f64::from(NUMBERS);
+    }
+    median(rounds) / NUMBER_NS
 }
 
 /// The mean time of one write of these bytes, with a processor whenever it is wanted.

@@ -192,6 +192,10 @@ const FAULT_NS: u64 = 400;
 /// Processor time is counted in ticks of this length.
 const TICK_NS: u64 = 10_000_000;
 
+/// What the kernel did for a program besides writing cannot be told from the writing, but by its amount. Where readers
+/// have to be woken, and take the processor from the writer, a write may cost several times what it costs at best.
+const MOST_EXPECTED: f64 = 6.0;
+
 /// The streams of the default mode.
 pub(crate) fn sampled(found: &Found, calibrations: &mut Calibrations) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
@@ -245,18 +249,16 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
     let spent = process.pace.spent(io.write_calls, waiting_ns);
     let calls = io.write_calls as f64;
     let expected_ns = costs.map_or(0.0, |costs| costs.call_ns * calls);
-    // What the kernel did for a program besides writing cannot be told from that, but by its amount.
-    let most_ns = (expected_ns * 3.0) as u64;
     let in_kernel_ns = match spent {
         Some(spent) => (spent.busy_ns - spent.own_ns)
             .saturating_sub(other_ns + waiting_ns)
-            .min(most_ns),
+            .min((expected_ns * MOST_EXPECTED) as u64),
         // The split of processor time between program and kernel comes from clock ticks, and a tick that falls
         // into the way in or out of the kernel counts for the program. And such writes cost no less than they are
         // known to.
         None => (usage.system_ns + (calibrations.entry_ns() * calls) as u64)
             .saturating_sub(other_ns)
-            .clamp(expected_ns as u64, most_ns)
+            .clamp(expected_ns as u64, (expected_ns * 3.0) as u64)
             .min(usage.user_ns + usage.system_ns + TICK_NS),
     };
     let mut tally = CallTally::default();

@@ -21,6 +21,8 @@
 //!                  "buffering": "line", "capacity": 4096 | null,
 //!                  "calls": …, "bytes": …, "errors": …, "partial": …,
 //!                  "own_ns": … | null,    the program's own between these writes, where that can be sampled
+//!                  "calibrated": { "call_ns": …, "byte_ns": … } | null,    what a write of this size, and a byte
+//!                                         in large ones, takes on such a destination with a reader that keeps up
 //!                  "in_kernel_ns": …, "waiting_ns": …,
 //!                  "by_name": { "write": … },
 //!                  "tails_seen": …, "line_ends": …,
@@ -121,6 +123,10 @@ fn stream(stream: &Stream) -> Value {
         "errors": stream.tally.errors,
         "partial": stream.tally.partial,
         "own_ns": stream.own_ns,
+        "calibrated": stream.costs.map(|costs| json!({
+            "call_ns": costs.call_ns,
+            "byte_ns": costs.byte_ns,
+        })),
         "in_kernel_ns": stream.in_kernel_ns,
         "waiting_ns": stream.waiting_ns,
         "by_name": stream.tally.by_name,

@@ -126,15 +126,16 @@ impl Language {
     /// What printing in small pieces costs a program of this language in its own code.
     pub(crate) fn printing(self, buffering: Buffering, kind: Kind) -> Printing {
         let (call_ns, least_left) = match (self, buffering, kind) {
+            (Self::C | Self::Zig | Self::Unrecognised, _, Kind::File) => (105.0, 0.13),
             (Self::C | Self::Zig | Self::Unrecognised, ..) => (80.0, 0.13),
             (Self::Rust, ..) => (109.0, 0.12),
             (Self::Cpp, ..) => (110.0, 0.18),
             (Self::Go, ..) => (160.0, 0.2),
             (Self::Perl | Self::Ruby, ..) => (100.0, 0.3),
-            (Self::Python, Buffering::Unbuffered, _) => (300.0, 0.28),
-            (Self::Python, ..) => (750.0, 0.28),
-            (Self::Node, _, Kind::Terminal) => (3300.0, 0.05),
-            (Self::Node, ..) => (1450.0, 0.08),
+            (Self::Python, Buffering::Unbuffered, _) => (300.0, 0.25),
+            (Self::Python, ..) => (750.0, 0.25),
+            (Self::Node, _, Kind::Terminal) => (3600.0, 0.04),
+            (Self::Node, ..) => (1600.0, 0.05),
             (Self::Java, ..) => (400.0, 0.3),
             // Its remedy leaves the printing as it is.
             (Self::Shell, ..) => (0.0, 1.0),
@@ -207,6 +208,11 @@ impl Language {
                     && buffering != Buffering::Unbuffered =>
             {
                 format!("C: {line}; unchanged, if it uses the shared libc: `stdbuf -o64K CMD…`")
+            }
+            // It flushes at each newline there, whatever is asked of it.
+            Some(_) if self == Self::Perl && kind == Kind::Terminal => {
+                r#"Perl: $out .= "…\n"; print $out, $out = "" if length $out > 65536; and `print $out` at the end"#
+                    .to_owned()
             }
             // Its writes stay as many, but each costs a fraction.
             Some(line) if self == Self::Shell && kind == Kind::Terminal => {

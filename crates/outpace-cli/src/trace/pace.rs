@@ -183,9 +183,9 @@ impl Pace {
         self.threads.values().filter(|thread| thread.calls > 0)
     }
 
-    /// How long other threads than the first one of the process were ready to write and had no processor.
-    pub(crate) fn delayed_ns(&self, process: i32) -> u64 {
-        let others = self.threads.iter().filter(|(id, _)| **id != process);
+    /// How long its threads, but for one of them, were ready to write and had no processor.
+    pub(crate) fn delayed_ns(&self, but_for: Option<i32>) -> u64 {
+        let others = self.threads.iter().filter(|(id, _)| Some(**id) != but_for);
         others.map(|(_, thread)| thread.delayed_ns).sum()
     }
 

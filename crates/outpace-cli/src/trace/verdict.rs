@@ -67,6 +67,10 @@ fn in_blocks_ns(stream: &Stream) -> f64 {
     }
 }
 
+/// Work that a system call precedes takes longer, by this part and so long at most: branches and caches are the kernel's.
+const LOST: f64 = 0.25;
+const MOST_LOST_NS: f64 = 100.0;
+
 /// Time of the program's own, beside the writing, that goes with the small writes of a stream; `rest_ns` is all that
 /// it spends on anything else, on a machine that is so slow.
 fn printing_ns(stream: &Stream, rest_ns: f64, slowness: f64) -> f64 {
@@ -74,8 +78,12 @@ fn printing_ns(stream: &Stream, rest_ns: f64, slowness: f64) -> f64 {
         .language
         .printing(stream.buffering, stream.target.kind);
     let own_ns = stream.own_ns.map_or(rest_ns, |own_ns| own_ns as f64);
-    let calls_ns = stream.calls as f64 * printing.call_ns * slowness;
-    calls_ns.min(own_ns * (1.0 - printing.least_left))
+    let calls = stream.calls.max(1) as f64;
+    let call_ns = printing.call_ns * slowness;
+    // The program's other work finds its way again for a while after a call.
+    let other_ns = (own_ns / calls - call_ns).max(0.0);
+    let lost_ns = (other_ns * LOST).min(MOST_LOST_NS * slowness);
+    (calls * (call_ns + lost_ns)).min(own_ns * (1.0 - printing.least_left))
 }
 
 impl Verdict {

@@ -181,7 +181,7 @@ pub(crate) struct Found {
     pub(crate) ending: Option<Ending>,
     pub(crate) processes: Vec<Watched>,
     pub(crate) wall_ns: u64,
-    /// How much of that the root was ready to run and had no processor.
+    /// How much of that the root, or who it waited for, was ready to run and had no processor.
     pub(crate) delayed_ns: u64,
     pub(crate) looks: u64,
     /// Calls and bytes of the whole tree, including processes too short-lived to be seen; only for a
@@ -285,20 +285,32 @@ impl Watcher {
             child_ended = interrupts::sleep(Duration::from_nanos(pause_ns));
         }
         let wall_ns = clock::now_ns() - began_ns;
-        self.ended.extend(self.alive.into_values());
+        self.ended
+            .extend(std::mem::take(&mut self.alive).into_values());
         self.ended.sort_by_key(|process| process.first_ns);
-        let root = self.ended.iter().filter(|ended| ended.process == self.root);
-        let by_others_ns: u64 = root.map(|root| root.pace.delayed_ns(self.root)).sum();
+        let delayed_ns = self.delayed_ns();
         Ok(Found {
             root: self.root,
             ending,
             processes: self.ended,
             wall_ns,
-            delayed_ns: self.delay.ns() + by_others_ns,
+            delayed_ns,
             looks: self.looks,
             tree: None,
             timeline: self.timeline,
         })
+    }
+
+    /// How long the tree was ready to run and had no processor: the first thread of the root and those that wrote, or
+    /// a process that the root waited for.
+    fn delayed_ns(&self) -> u64 {
+        let of_root = |watched: &&Watched| watched.process == self.root;
+        let (root, others): (Vec<_>, Vec<_>) = self.ended.iter().partition(of_root);
+        let root = root
+            .iter()
+            .map(|root| root.pace.delayed_ns(Some(self.root)));
+        let others = others.iter().map(|other| other.pace.delayed_ns(None));
+        (self.delay.ns() + root.sum::<u64>()).max(others.max().unwrap_or(0))
     }
 
     /// Ends the window in which threads are sampled, if there is one, or begins one.

@@ -13,11 +13,13 @@ use std::os::fd::OwnedFd;
 const WINDOW_NS: u64 = 4_000_000;
 const PAUSE_AT_FIRST_NS: u64 = 12_000_000;
 const PAUSE_NS: u64 = 96_000_000;
-const AT_FIRST: u64 = 10;
+const AT_FIRST: u64 = 12;
 /// Processor time from one sample to the next.
 const PERIOD_NS: u64 = 50_000;
 /// Threads sampled in one window.
 const MOST_THREADS: usize = 8;
+/// A window in which the threads hardly had a processor does not count among the first.
+const FRUITFUL: u64 = 4;
 /// Samples of the program's own work needed to say how much that is.
 const FEWEST_SAMPLES: u64 = 20;
 
@@ -155,7 +157,8 @@ impl Sampled {
 /// When to open a window and when to close it.
 #[derive(Default)]
 pub(crate) struct Schedule {
-    opened: u64,
+    /// Windows that had something to show.
+    fruitful: u64,
     pub(crate) window: Option<Window>,
     pub(crate) due_ns: u64,
 }
@@ -166,7 +169,6 @@ impl Schedule {
         if window.is_empty() {
             self.due_ns = now_ns + self.pause_ns();
         } else {
-            self.opened += 1;
             self.due_ns = now_ns + WINDOW_NS;
             self.window = Some(window);
         }
@@ -174,12 +176,15 @@ impl Schedule {
 
     /// Ends the window that is open, if one is.
     pub(crate) fn close(&mut self, now_ns: u64) -> Vec<Outcome> {
+        let outcomes = self.window.take().map_or_else(Vec::new, Window::close);
+        let samples: u64 = outcomes.iter().map(|outcome| outcome.samples).sum();
+        self.fruitful += u64::from(samples >= FRUITFUL);
         self.due_ns = now_ns + self.pause_ns();
-        self.window.take().map_or_else(Vec::new, Window::close)
+        outcomes
     }
 
     fn pause_ns(&self) -> u64 {
-        if self.opened < AT_FIRST {
+        if self.fruitful < AT_FIRST {
             PAUSE_AT_FIRST_NS
         } else {
             PAUSE_NS
