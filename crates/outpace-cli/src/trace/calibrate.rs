@@ -22,40 +22,54 @@ pub(crate) struct Costs {
 
 /// Time for each of the two measurements, and how often they are taken in turn.
 const STRETCH: Duration = Duration::from_millis(6);
-const TURNS: usize = 3;
+const TURNS: usize = 5;
 /// A quarter of a pipe: of larger writes, one after the other, most of the time is waiting, which a program that makes
 /// its text in between need not do.
 const LARGE_IN_PIPE: usize = 16 << 10;
 /// What a reader reads at a time.
 const READ: usize = 64 << 10;
 
-/// Measures writes of `size` and of `large` bytes to a destination of this kind; a file beside `path`.
-pub(crate) fn costs(kind: Kind, path: &Path, size: usize, large: usize) -> io::Result<Costs> {
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Shape {
+    /// Bytes in a small write.
+    pub(crate) size: usize,
+    /// Bytes in a line: a terminal does more for a newline than for another byte.
+    pub(crate) line: usize,
+    /// Bytes in a large write.
+    pub(crate) large: usize,
+}
+
+/// Measures small and large writes to a destination of this kind; a file beside `path`.
+pub(crate) fn costs(kind: Kind, path: &Path, shape: Shape) -> io::Result<Costs> {
     let large = if kind == Kind::Pipe {
-        large.min(LARGE_IN_PIPE)
+        shape.large.min(LARGE_IN_PIPE)
     } else {
-        large
+        shape.large
     };
-    let size = size.clamp(1, large);
+    let shape = Shape {
+        size: shape.size.clamp(1, large),
+        line: shape.line.clamp(1, large),
+        large,
+    };
     match kind {
         Kind::Null | Kind::Device | Kind::Other | Kind::Unknown => measure(
             OpenOptions::new().write(true).open("/dev/null")?,
-            size,
-            large,
+            shape,
             None,
         ),
-        Kind::File => measure(unnamed_file(path)?, size, large, Some(MOST_IN_FILE)),
+        Kind::File => measure(unnamed_file(path)?, shape, Some(MOST_IN_FILE)),
         Kind::Pipe => {
             let (reader, writer) = io::pipe()?;
-            with_reader(reader, writer, size, large)
+            with_reader(reader, writer, shape)
         }
         Kind::Socket => {
             let (reader, writer) = UnixStream::pair()?;
-            with_reader(reader, writer, size, large)
+            with_reader(reader, writer, shape)
         }
         Kind::Terminal => {
             let (terminal, program) = pty::open()?;
-            with_reader(File::from(terminal), File::from(program), size, large)
+            with_reader(File::from(terminal), File::from(program), shape)
         }
     }
 }
@@ -97,47 +111,44 @@ fn unnamed_file(path: &Path) -> io::Result<File> {
 fn with_reader(
     mut reader: impl Read + Send + 'static,
     writer: impl Write,
-    size: usize,
-    large: usize,
+    shape: Shape,
 ) -> io::Result<Costs> {
     let reading = std::thread::spawn(move || {
         let mut buffer = vec![0; READ];
         // The terminal side of a closed pseudoterminal ends with an error, a pipe with 0.
         while reader.read(&mut buffer).is_ok_and(|read| read > 0) {}
     });
-    let costs = measure(writer, size, large, None);
+    let costs = measure(writer, shape, None);
     reading
         .join()
         .map_err(|_| io::Error::other("the reader failed"))?;
     costs
 }
 
-fn measure(
-    mut writer: impl Write,
-    size: usize,
-    large: usize,
-    most: Option<usize>,
-) -> io::Result<Costs> {
-    let mut line = vec![b'x'; size];
-    line[size - 1] = b'\n';
-    let block: Vec<u8> = line.iter().copied().cycle().take(large).collect();
+fn measure(mut writer: impl Write, shape: Shape, most: Option<usize>) -> io::Result<Costs> {
+    let mut line = vec![b'x'; shape.line];
+    line[shape.line - 1] = b'\n';
+    let block: Vec<u8> = line.iter().copied().cycle().take(shape.large).collect();
+    // As it ends when it is the last of its line.
+    let mut small = vec![b'x'; shape.size];
+    small[shape.size - 1] = b'\n';
     let (mut call_ns, mut block_ns) = ([0.0; TURNS], [0.0; TURNS]);
     let most = most.map_or(usize::MAX, |most| most / (2 * TURNS));
     for (call_ns, block_ns) in call_ns.iter_mut().zip(&mut block_ns) {
-        *call_ns = time_of(&mut writer, &line, most)?;
+        *call_ns = time_of(&mut writer, &small, most)?;
         *block_ns = time_of(&mut writer, &block, most)?;
     }
     Ok(Costs {
-        call_ns: median(call_ns),
-        byte_ns: median(block_ns) / large as f64,
+        call_ns: usual(call_ns),
+        byte_ns: usual(block_ns) / shape.large as f64,
     })
 }
 
-/// What a write usually costs is asked, not what it costs at best: a terminal and its writer are rarely at their
-/// best together.
-fn median<const N: usize>(mut times: [f64; N]) -> f64 {
+/// What something usually takes when nothing else takes the processors, of several times that were measured: not the
+/// best, for a terminal and its writer are rarely at their best together, but among the better half.
+fn usual<const N: usize>(mut times: [f64; N]) -> f64 {
     times.sort_by(f64::total_cmp);
-    times[N / 2]
+    times[N / 4]
 }
 
 /// How much slower than the machine on which [the costs of printing](super::language::Printing) were measured this
@@ -157,7 +168,7 @@ pub(crate) fn slowness() -> f64 {
         std::hint::black_box(text);
         *round = began.elapsed().as_nanos() as f64 / f64::from(NUMBERS);
     }
-    median(rounds) / NUMBER_NS
+    usual(rounds) / NUMBER_NS
 }
 
 /// The mean time of one write of these bytes, with a processor whenever it is wanted.
@@ -201,7 +212,12 @@ mod tests {
             Kind::Socket,
             Kind::Terminal,
         ] {
-            let costs = costs(kind, Path::new("/nowhere/file"), 7, 8192).unwrap();
+            let shape = Shape {
+                size: 7,
+                line: 12,
+                large: 8192,
+            };
+            let costs = costs(kind, Path::new("/nowhere/file"), shape).unwrap();
             assert!(
                 costs.call_ns.is_finite() && costs.call_ns > 0.0,
                 "{kind:?}: {costs:?}"

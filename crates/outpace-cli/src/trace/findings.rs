@@ -1,6 +1,6 @@
 //! What a trace found, in one form for every mode: the streams, their calls and their time.
 
-use super::calibrate::{self, Costs};
+use super::calibrate::{self, Costs, Shape};
 use super::exact::Entry;
 use super::language::Language;
 use super::procfs::IoCounters;
@@ -154,35 +154,51 @@ pub(crate) struct Elsewhere {
 /// Calibrations, one for each kind of destination and size.
 #[derive(Default)]
 pub(crate) struct Calibrations {
-    costs: HashMap<(Kind, u64, usize), Option<Costs>>,
+    costs: HashMap<(Kind, Shape), Option<Costs>>,
     entry_ns: OnceCell<f64>,
 }
 
+/// Lines of fragments whose ends were not seen: few are shorter.
+const SHORT_LINE: f64 = 12.0;
+
 impl Calibrations {
-    /// Of writes of this size, and of the blocks that a program of this language would write instead.
-    fn of(&mut self, language: Language, target: &Target, size: u64) -> Option<Costs> {
-        self.at(
-            target.kind,
-            Path::new(&target.path),
-            size,
-            language.block_size(),
-        )
+    /// Of the writes that were made, and of the blocks that a program of this language would write instead.
+    fn of(&mut self, target: &Target, shape: Shape) -> Option<Costs> {
+        self.at(target.kind, Path::new(&target.path), shape)
     }
 
     /// What a shell's writes would cost if another process wrote them to the terminal.
-    fn of_detour(&mut self, language: Language, target: &Target, size: u64) -> Option<Costs> {
+    fn of_detour(&mut self, language: Language, target: &Target, shape: Shape) -> Option<Costs> {
         let has_one = language == Language::Shell && target.kind == Kind::Terminal;
-        has_one.then(|| self.at(Kind::Pipe, Path::new(""), size, language.block_size()))?
+        has_one.then(|| self.at(Kind::Pipe, Path::new(""), shape))?
     }
 
     fn entry_ns(&self) -> f64 {
         *self.entry_ns.get_or_init(calibrate::entry_ns)
     }
 
-    fn at(&mut self, kind: Kind, path: &Path, size: u64, block: usize) -> Option<Costs> {
-        let rounded = size.max(1).next_power_of_two();
-        let entry = self.costs.entry((kind, rounded, block));
-        *entry.or_insert_with(|| calibrate::costs(kind, path, size as usize, block).ok())
+    fn at(&mut self, kind: Kind, path: &Path, shape: Shape) -> Option<Costs> {
+        let rounded = Shape {
+            size: shape.size.next_power_of_two(),
+            line: shape.line.next_power_of_two(),
+            ..shape
+        };
+        let entry = self.costs.entry((kind, rounded));
+        *entry.or_insert_with(|| calibrate::costs(kind, path, shape).ok())
+    }
+}
+
+/// What a program of this language wrote, of which some writes were seen to end, and some of these a line.
+fn shape(language: Language, calls: u64, bytes: u64, tails: (u64, u64)) -> Shape {
+    let size = bytes as f64 / calls.max(1) as f64;
+    let line = match tails {
+        (seen @ ENOUGH_LOOKS.., ends @ 1..) => size * seen as f64 / ends as f64,
+        _ => size.max(SHORT_LINE),
+    };
+    Shape {
+        size: size as usize,
+        line: line as usize,
+        large: language.block_size(),
     }
 }
 
@@ -239,9 +255,13 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
     let target = main
         .and_then(|descriptor| process.targets.get(&descriptor).cloned())
         .unwrap_or_else(Target::unknown);
-    let mean = io.bytes_written / io.write_calls.max(1);
-    let costs = calibrations.of(process.language, &target, mean);
-    let detour = calibrations.of_detour(process.language, &target, mean);
+    let tallies = process.seen.values().map(|seen| &seen.tally);
+    let tails = tallies.fold((0, 0), |(seen, ends), tally| {
+        (seen + tally.tails_seen, ends + tally.line_ends)
+    });
+    let shape = shape(process.language, io.write_calls, io.bytes_written, tails);
+    let costs = calibrations.of(&target, shape);
+    let detour = calibrations.of_detour(process.language, &target, shape);
     let usage = process.own_usage();
     let (reads_before, faults_before) = process.pace.before();
     let other_ns = io.read_calls.saturating_sub(reads_before) * READ_NS
@@ -418,8 +438,10 @@ pub(crate) fn exact(
             elsewhere.writing_ns += time_ns;
             continue;
         }
-        let mean = entry.tally.bytes / entry.tally.calls.max(1);
-        let costs = calibrations.of(entry.language, &entry.target, mean);
+        let tails = (entry.tally.tails_seen, entry.tally.line_ends);
+        let (calls, bytes) = (entry.tally.calls, entry.tally.bytes);
+        let shape = shape(entry.language, calls, bytes, tails);
+        let costs = calibrations.of(&entry.target, shape);
         let shortest_wait_ns = if mode == Mode::Ptrace {
             STOPPED_WAIT_NS
         } else {
@@ -455,7 +477,7 @@ pub(crate) fn exact(
             in_kernel_ns,
             waiting_ns,
             costs,
-            detour: calibrations.of_detour(entry.language, &entry.target, mean),
+            detour: calibrations.of_detour(entry.language, &entry.target, shape),
             tally: entry.tally,
         });
     }

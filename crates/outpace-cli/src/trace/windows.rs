@@ -9,13 +9,16 @@
 use super::exact::sys;
 use std::os::fd::OwnedFd;
 
+/// While a window is open, a thread takes up to twice as long: a sample costs 10 µs on a virtual machine, and whenever
+/// the thread comes to a processor or leaves it, the timer is set. So a few short windows with many samples are best.
+///
 /// How long a window is, and how long it is from one to the next, of the first few and of the later ones.
-const WINDOW_NS: u64 = 4_000_000;
+const WINDOW_NS: u64 = 2_000_000;
 const PAUSE_AT_FIRST_NS: u64 = 12_000_000;
 const PAUSE_NS: u64 = 96_000_000;
-const AT_FIRST: u64 = 12;
-/// Processor time from one sample to the next.
-const PERIOD_NS: u64 = 50_000;
+const AT_FIRST: u64 = 7;
+/// Time from one sample to the next.
+const PERIOD_NS: u64 = 25_000;
 /// Threads sampled in one window.
 const MOST_THREADS: usize = 8;
 /// A window in which the threads hardly had a processor does not count among the first.
