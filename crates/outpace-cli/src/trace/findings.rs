@@ -7,6 +7,7 @@ use super::procfs::IoCounters;
 use super::tally::{Buffering, CallTally};
 use super::target::{Kind, Target};
 use super::watch::{Found, Watched};
+use super::windows;
 use crate::process::ending::Ending;
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -156,6 +157,7 @@ pub(crate) struct Elsewhere {
 pub(crate) struct Calibrations {
     costs: HashMap<(Kind, Shape), Option<Costs>>,
     entry_ns: OnceCell<f64>,
+    sample_ns: OnceCell<f64>,
 }
 
 /// Lines of fragments whose ends were not seen: few are shorter.
@@ -175,6 +177,10 @@ impl Calibrations {
 
     fn entry_ns(&self) -> f64 {
         *self.entry_ns.get_or_init(calibrate::entry_ns)
+    }
+
+    fn sample_ns(&self) -> f64 {
+        *self.sample_ns.get_or_init(windows::sample_ns)
     }
 
     fn at(&mut self, kind: Kind, path: &Path, shape: Shape) -> Option<Costs> {
@@ -266,7 +272,9 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
     let (reads_before, faults_before) = process.pace.before();
     let other_ns = io.read_calls.saturating_sub(reads_before) * READ_NS
         + usage.minor_faults.saturating_sub(faults_before) * FAULT_NS;
-    let spent = process.pace.spent(io.write_calls, waiting_ns);
+    let spent = process
+        .pace
+        .spent(io.write_calls, waiting_ns, calibrations.sample_ns());
     let calls = io.write_calls as f64;
     let expected_ns = costs.map_or(0.0, |costs| costs.call_ns * calls);
     let in_kernel_ns = match spent {

@@ -160,23 +160,15 @@ impl Pace {
     /// Begins to sample the threads that write much.
     pub(crate) fn sample(&self, window: &mut Window, process: i32) {
         for (&id, thread) in &self.threads {
-            if thread.is_busy
-                && let Some(now) = thread.reading(0)
-            {
-                window.add(process, id, now.calls);
+            if thread.is_busy {
+                window.add(process, id, &thread.io);
             }
         }
     }
 
-    /// Adds what was sampled of a thread.
-    pub(crate) fn add(&mut self, thread: i32, samples: u64, calls_before: u64) {
-        let now = self
-            .threads
-            .get(&thread)
-            .and_then(|thread| thread.reading(0));
-        if let Some(calls) = now.and_then(|now| now.calls.checked_sub(calls_before)) {
-            self.sampled.add(samples, calls);
-        }
+    /// Adds what was sampled of one of its threads.
+    pub(crate) fn add(&mut self, samples: u64, calls: u64) {
+        self.sampled.add(samples, calls);
     }
 
     fn writers(&self) -> impl Iterator<Item = &Thread> {
@@ -189,10 +181,11 @@ impl Pace {
         others.map(|(_, thread)| thread.delayed_ns).sum()
     }
 
-    /// What was spent on so many writes, in which threads were seen waiting for so long; `None` when too little was
+    /// What was spent on so many writes, in which threads were seen waiting for so long, when taking a
+    /// [sample](super::windows::sample_ns) takes so long; `None` when too little was
     /// seen to tell.
-    pub(crate) fn spent(&self, calls: u64, waiting_ns: u64) -> Option<Spent> {
-        let own_ns = self.sampled.own_ns_per_call()? * calls as f64;
+    pub(crate) fn spent(&self, calls: u64, waiting_ns: u64, sample_ns: f64) -> Option<Spent> {
+        let own_ns = self.sampled.own_ns_per_call(sample_ns)? * calls as f64;
         let watched: u64 = self.writers().map(|thread| thread.calls).sum();
         let mut writers = self.writers();
         let busy_ns = match (writers.next()?, writers.next()) {
@@ -269,6 +262,6 @@ mod tests {
         let ours = std::process::id() as i32;
         pace.read(ours, &[ours], 1);
         pace.read(ours, &[ours], 2);
-        assert_eq!(pace.spent(1000, 0), None);
+        assert_eq!(pace.spent(1000, 0, 0.0), None);
     }
 }

@@ -318,8 +318,7 @@ impl Watcher {
         if windows.window.is_some() {
             for sampled in windows.close(now_ns) {
                 if let Some(watched) = self.alive.get_mut(&sampled.process) {
-                    let (samples, before) = (sampled.samples, sampled.calls_before);
-                    watched.pace.add(sampled.thread, samples, before);
+                    watched.pace.add(sampled.samples, sampled.calls);
                 }
             }
         } else {

@@ -7,18 +7,21 @@
 //! its return address.
 
 use super::exact::sys;
+use super::procfs::IoCounters;
+use crate::process::clock;
+use std::fs::File;
 use std::os::fd::OwnedFd;
 
 /// While a window is open, a thread takes up to twice as long: a sample costs 10 µs on a virtual machine, and whenever
 /// the thread comes to a processor or leaves it, the timer is set. So a few short windows with many samples are best.
 ///
 /// How long a window is, and how long it is from one to the next, of the first few and of the later ones.
-const WINDOW_NS: u64 = 2_000_000;
+const WINDOW_NS: u64 = 3_000_000;
 const PAUSE_AT_FIRST_NS: u64 = 12_000_000;
 const PAUSE_NS: u64 = 96_000_000;
-const AT_FIRST: u64 = 7;
+const AT_FIRST: u64 = 8;
 /// Time from one sample to the next.
-const PERIOD_NS: u64 = 25_000;
+const PERIOD_NS: u64 = 50_000;
 /// Threads sampled in one window.
 const MOST_THREADS: usize = 8;
 /// A window in which the threads hardly had a processor does not count among the first.
@@ -41,9 +44,10 @@ const REGISTER_CX: u64 = 1 << 2;
 /// A thread that is being sampled.
 struct Subject {
     process: i32,
-    thread: i32,
+    /// Its counters, and how many writes it had made when the sampling began.
+    io: File,
     calls_before: u64,
-    event: OwnedFd,
+    _event: OwnedFd,
     ring: sys::Ring,
 }
 
@@ -51,17 +55,16 @@ struct Subject {
 #[derive(Default)]
 pub(crate) struct Window(Vec<Subject>);
 
-/// What was sampled of a thread: samples of the program's own work, and how many writes it had made before.
+/// What was sampled of a thread of a process: samples of the program's own work, and how many writes it made meanwhile.
 pub(crate) struct Outcome {
     pub(crate) process: i32,
-    pub(crate) thread: i32,
     pub(crate) samples: u64,
-    pub(crate) calls_before: u64,
+    pub(crate) calls: u64,
 }
 
 impl Window {
-    /// Begins to sample a thread that has made so many writes, where that is allowed.
-    pub(crate) fn add(&mut self, process: i32, thread: i32, calls_before: u64) {
+    /// Begins to sample a thread, of which these are the counters, where that is allowed.
+    pub(crate) fn add(&mut self, process: i32, thread: i32, io: &File) {
         if self.0.len() >= MOST_THREADS || !cfg!(target_arch = "x86_64") {
             return;
         }
@@ -78,13 +81,15 @@ impl Window {
             return;
         };
         if let Ok(ring) = sys::Ring::map(&event, RING)
+            && let Ok(io) = io.try_clone()
             && sys::enable(&event).is_ok()
+            && let Ok(counters) = IoCounters::read(&io)
         {
             self.0.push(Subject {
                 process,
-                thread,
-                calls_before,
-                event,
+                io,
+                calls_before: counters.write_calls,
+                _event: event,
                 ring,
             });
         }
@@ -96,22 +101,20 @@ impl Window {
 
     /// Ends the sampling. What did not fit into its ring is left out as a whole.
     pub(crate) fn close(self) -> Vec<Outcome> {
-        let mut records = Vec::new();
-        let mut outcomes = Vec::new();
-        for subject in self.0 {
-            records.clear();
+        // First what was seen of each: to let go of an event takes a while, in which the threads go on.
+        let outcome = |subject: &Subject| {
+            let mut records = Vec::new();
+            let now = IoCounters::read(&subject.io).ok()?;
             subject.ring.take(&mut records);
-            drop(subject.event);
-            if let Some(samples) = own_samples(&records).filter(|_| records.len() < RING - 64) {
-                outcomes.push(Outcome {
-                    process: subject.process,
-                    thread: subject.thread,
-                    samples,
-                    calls_before: subject.calls_before,
-                });
-            }
-        }
-        outcomes
+            let samples = own_samples(&records).filter(|_| records.len() < RING - 64)?;
+            let calls = now.write_calls.checked_sub(subject.calls_before)?;
+            Some(Outcome {
+                process: subject.process,
+                samples,
+                calls,
+            })
+        };
+        self.0.iter().filter_map(outcome).collect()
     }
 }
 
@@ -150,11 +153,40 @@ impl Sampled {
         self.calls += calls;
     }
 
-    /// The program's own time for each write; `None` when too few were seen.
-    pub(crate) fn own_ns_per_call(&self) -> Option<f64> {
+    /// The program's own time for each write, when taking a sample takes so long; `None` when too few were seen.
+    pub(crate) fn own_ns_per_call(&self, sample_ns: f64) -> Option<f64> {
+        let own_ns = PERIOD_NS as f64 - sample_ns;
         (self.samples >= FEWEST_SAMPLES && self.calls > 0)
-            .then(|| (self.samples * PERIOD_NS) as f64 / self.calls as f64)
+            .then(|| self.samples as f64 * own_ns / self.calls as f64)
     }
+}
+
+/// How much of the time from one sample of a program's own work to the next is the sampling's: measured on this
+/// thread. A timer that fires in the kernel takes less, as nothing is recorded.
+pub(crate) fn sample_ns() -> f64 {
+    const TURNS: usize = 5;
+    const STEPS: u32 = 1_000_000;
+    let work = || {
+        let began_ns = clock::now_ns();
+        std::hint::black_box((0..STEPS).map(std::hint::black_box).sum::<u32>());
+        clock::now_ns() - began_ns
+    };
+    let process = std::process::id() as i32;
+    let thread = rustix::thread::gettid().as_raw_nonzero().get();
+    let Ok(io) = File::open("/proc/thread-self/io") else {
+        return 0.0;
+    };
+    let (mut plain_ns, mut sampled) = (u64::MAX, (u64::MAX, 0));
+    for _ in 0..TURNS {
+        plain_ns = plain_ns.min(work());
+        let mut window = Window::default();
+        window.add(process, thread, &io);
+        let took_ns = work();
+        let samples: u64 = window.close().iter().map(|outcome| outcome.samples).sum();
+        sampled = sampled.min((took_ns, samples));
+    }
+    let more_ns = sampled.0.saturating_sub(plain_ns) as f64;
+    (more_ns / sampled.1.max(1) as f64).min(PERIOD_NS as f64 / 2.0)
 }
 
 /// When to open a window and when to close it.
@@ -230,22 +262,24 @@ mod tests {
     fn few_samples_say_nothing() {
         let mut sampled = Sampled::default();
         sampled.add(FEWEST_SAMPLES - 1, 1000);
-        assert_eq!(sampled.own_ns_per_call(), None);
+        assert_eq!(sampled.own_ns_per_call(0.0), None);
         sampled.add(FEWEST_SAMPLES + 1, 1000);
-        assert_eq!(sampled.own_ns_per_call(), Some(1000.0));
+        let per_call = |sample_ns| sampled.own_ns_per_call(sample_ns).unwrap();
+        assert_eq!(per_call(0.0), 2.0 * per_call(PERIOD_NS as f64 / 2.0));
     }
 
     #[test]
     fn a_thread_that_computes_is_seen_to() {
         let mut window = Window::default();
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
-        window.add(std::process::id() as i32, thread, 0);
+        let io = File::open("/proc/thread-self/io").unwrap();
+        window.add(std::process::id() as i32, thread, &io);
         if window.is_empty() {
             eprintln!("skipped: perf_event_open(2) is not allowed here");
             return;
         }
-        let until = crate::process::clock::thread_ns() + 2_000_000;
-        while crate::process::clock::thread_ns() < until {
+        let until = clock::thread_ns() + 2_000_000;
+        while clock::thread_ns() < until {
             std::hint::black_box((0..1000).map(std::hint::black_box::<u32>).sum::<u32>());
         }
         let outcomes = window.close();
