@@ -552,8 +552,13 @@ fn the_estimates_beside_the_measured_times_of_the_remedies() {
             let after = sorted(|round| round.1[0]);
             let extremes = format!("({:.1} to {:.1})", after[0], after[after.len() - 1]);
             let (to, after) = (format!("{to:?}"), median(&after));
+            let advised = if estimate < now * 0.95 {
+                ""
+            } else {
+                " nothing advised"
+            };
             println!(
-                "{:<14} {to:<9} {now:>9.1} {estimate:>9.1} {after:>9.1} {extremes:>17} {:>7.2}",
+                "{:<14} {to:<9} {now:>9.1} {estimate:>9.1} {after:>9.1} {extremes:>17} {:>7.2}{advised}",
                 program.name,
                 estimate / after
             );

@@ -139,16 +139,16 @@ fn measure(mut writer: impl Write, shape: Shape, most: Option<usize>) -> io::Res
         *block_ns = time_of(&mut writer, &block, most)?;
     }
     Ok(Costs {
-        call_ns: usual(call_ns),
-        byte_ns: usual(block_ns) / shape.large as f64,
+        call_ns: median(call_ns),
+        byte_ns: median(block_ns) / shape.large as f64,
     })
 }
 
-/// What something usually takes when nothing else takes the processors, of several times that were measured: not the
-/// best, for a terminal and its writer are rarely at their best together, but among the better half.
-fn usual<const N: usize>(mut times: [f64; N]) -> f64 {
+/// What something usually takes, of several times that were measured: not the best, for a terminal and its writer are
+/// rarely at their best together.
+fn median<const N: usize>(mut times: [f64; N]) -> f64 {
     times.sort_by(f64::total_cmp);
-    times[N / 4]
+    times[N / 2]
 }
 
 /// How much slower than the machine on which [the costs of printing](super::language::Printing) were measured this
@@ -168,7 +168,7 @@ pub(crate) fn slowness() -> f64 {
         std::hint::black_box(text);
         *round = began.elapsed().as_nanos() as f64 / f64::from(NUMBERS);
     }
-    usual(rounds) / NUMBER_NS
+    median(rounds) / NUMBER_NS
 }
 
 /// The mean time of one write of these bytes, with a processor whenever it is wanted.

@@ -126,17 +126,17 @@ impl Language {
     /// What printing in small pieces costs a program of this language in its own code.
     pub(crate) fn printing(self, buffering: Buffering, kind: Kind) -> Printing {
         let (call_ns, least_left) = match (self, buffering, kind) {
-            (Self::C | Self::Zig | Self::Unrecognised, _, Kind::File) => (105.0, 0.13),
-            (Self::C | Self::Zig | Self::Unrecognised, ..) => (80.0, 0.13),
-            (Self::Rust, ..) => (109.0, 0.12),
-            (Self::Cpp, ..) => (110.0, 0.18),
-            (Self::Go, ..) => (160.0, 0.2),
-            (Self::Perl | Self::Ruby, ..) => (100.0, 0.3),
+            (Self::C | Self::Zig | Self::Unrecognised, _, Kind::File) => (90.0, 0.13),
+            (Self::C | Self::Zig | Self::Unrecognised, ..) => (75.0, 0.13),
+            (Self::Rust, ..) => (95.0, 0.16),
+            (Self::Cpp, ..) => (85.0, 0.2),
+            (Self::Go, ..) => (150.0, 0.2),
+            (Self::Perl | Self::Ruby, ..) => (90.0, 0.3),
             (Self::Python, Buffering::Unbuffered, _) => (300.0, 0.25),
-            (Self::Python, ..) => (750.0, 0.25),
+            (Self::Python, ..) => (700.0, 0.27),
             (Self::Node, _, Kind::Terminal) => (3600.0, 0.04),
             (Self::Node, ..) => (1600.0, 0.05),
-            (Self::Java, ..) => (400.0, 0.3),
+            (Self::Java, ..) => (330.0, 0.35),
             // Its remedy leaves the printing as it is.
             (Self::Shell, ..) => (0.0, 1.0),
         };

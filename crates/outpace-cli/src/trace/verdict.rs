@@ -68,8 +68,8 @@ fn in_blocks_ns(stream: &Stream) -> f64 {
 }
 
 /// Work that a system call precedes takes longer, by this part and so long at most: branches and caches are the kernel's.
-const LOST: f64 = 0.25;
-const MOST_LOST_NS: f64 = 100.0;
+const LOST: f64 = 0.15;
+const MOST_LOST_NS: f64 = 60.0;
 
 /// Time of the program's own, beside the writing, that goes with the small writes of a stream; `rest_ns` is all that
 /// it spends on anything else, on a machine that is so slow.
