@@ -19,7 +19,7 @@ use std::os::fd::OwnedFd;
 const WINDOW_NS: u64 = 3_000_000;
 const PAUSE_AT_FIRST_NS: u64 = 12_000_000;
 const PAUSE_NS: u64 = 96_000_000;
-const AT_FIRST: u64 = 8;
+const AT_FIRST: u64 = 5;
 /// Time from one sample to the next.
 const PERIOD_NS: u64 = 50_000;
 /// Threads sampled in one window.
