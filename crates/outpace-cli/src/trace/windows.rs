@@ -18,8 +18,8 @@ use std::os::fd::OwnedFd;
 /// How long a window is, and how long it is from one to the next, of the first few and of the later ones.
 const WINDOW_NS: u64 = 3_000_000;
 const PAUSE_AT_FIRST_NS: u64 = 12_000_000;
-const PAUSE_NS: u64 = 96_000_000;
-const AT_FIRST: u64 = 5;
+const PAUSE_NS: u64 = 200_000_000;
+const AT_FIRST: u64 = 3;
 /// Time from one sample to the next.
 const PERIOD_NS: u64 = 50_000;
 /// Threads sampled in one window.
@@ -27,7 +27,7 @@ const MOST_THREADS: usize = 8;
 /// A window in which the threads hardly had a processor does not count among the first.
 const FRUITFUL: u64 = 4;
 /// Samples of the program's own work needed to say how much that is.
-const FEWEST_SAMPLES: u64 = 20;
+const FEWEST_SAMPLES: u64 = 8;
 
 const RING: usize = 16 << 10;
 const RECORD_SAMPLE: u32 = 9;
