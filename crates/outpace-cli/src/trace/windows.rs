@@ -165,10 +165,10 @@ impl Sampled {
 /// thread. A timer that fires in the kernel takes less, as nothing is recorded.
 pub(crate) fn sample_ns() -> f64 {
     const TURNS: usize = 5;
-    const STEPS: u32 = 1_000_000;
+    const STEPS: u64 = 1_000_000;
     let work = || {
         let began_ns = clock::now_ns();
-        std::hint::black_box((0..STEPS).map(std::hint::black_box).sum::<u32>());
+        std::hint::black_box((0..STEPS).map(std::hint::black_box).sum::<u64>());
         clock::now_ns() - began_ns
     };
     let process = std::process::id() as i32;
