@@ -30,12 +30,10 @@ const FRUITFUL: u64 = 4;
 const FEWEST_SAMPLES: u64 = 8;
 
 const RING: usize = 16 << 10;
-const RECORD_SAMPLE: u32 = 9;
 const PERF_TYPE_SOFTWARE: u32 = 1;
 const PERF_COUNT_SW_CPU_CLOCK: u64 = 0;
 const SAMPLE_IP: u64 = 1;
 const SAMPLE_REGS_USER: u64 = 1 << 12;
-const DISABLED: u64 = 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HV: u64 = 1 << 6;
 /// The register `cx` in the kernel's numbering (`<asm/perf_regs.h>`): `syscall` leaves its return address there.
@@ -73,7 +71,7 @@ impl Window {
             config: PERF_COUNT_SW_CPU_CLOCK,
             sample_period: PERIOD_NS,
             sample_type: SAMPLE_IP | SAMPLE_REGS_USER,
-            flags: DISABLED | EXCLUDE_KERNEL | EXCLUDE_HV,
+            flags: sys::DISABLED | EXCLUDE_KERNEL | EXCLUDE_HV,
             sample_regs_user: REGISTER_CX,
             ..Default::default()
         };
@@ -129,7 +127,7 @@ fn own_samples(mut records: &[u8]) -> Option<u64> {
             let bytes = rest.get(8 * index..)?.first_chunk()?;
             Some(u64::from_ne_bytes(*bytes))
         };
-        if kind != RECORD_SAMPLE {
+        if kind != sys::RECORD_SAMPLE {
             return None;
         }
         // The instruction, whether there are registers, and the one asked for.
@@ -241,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_sample_at_the_return_of_a_system_call_is_not_the_programs_own() {
-        let sample = |words: &[u64]| record(RECORD_SAMPLE, words);
+        let sample = |words: &[u64]| record(sys::RECORD_SAMPLE, words);
         let records = [
             sample(&[7, 2, 8]),
             sample(&[7, 2, 7]),

@@ -239,6 +239,11 @@ pub(in crate::trace) struct Attributes {
     pub(in crate::trace) reserved: u16,
 }
 
+/// The flag of an event that waits to be [enabled](enable).
+pub(in crate::trace) const DISABLED: u64 = 1;
+/// The kind of a record that is a sample.
+pub(in crate::trace) const RECORD_SAMPLE: u32 = 9;
+
 /// Opens an event for one process or thread on one processor.
 pub(in crate::trace) fn open_event(
     attributes: &Attributes,

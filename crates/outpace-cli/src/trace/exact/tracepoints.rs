@@ -41,7 +41,6 @@ const CALIBRATION_TURNS: usize = 3;
 
 const PERF_TYPE_TRACEPOINT: u32 = 2;
 const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 10; // PERF_SAMPLE_TID | TIME | RAW
-const DISABLED: u64 = 1;
 const INHERIT: u64 = 1 << 1;
 const COMM: u64 = 1 << 9;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
@@ -54,7 +53,6 @@ const USE_CLOCK_ID: u64 = 1 << 25;
 const RECORD_LOST: u32 = 2;
 const RECORD_COMM: u32 = 3;
 const RECORD_FORK: u32 = 7;
-const RECORD_SAMPLE: u32 = 9;
 const MISC_COMM_EXEC: u16 = 1 << 13;
 
 /// Ring sizes to try: the largest that the limit on locked memory allows.
@@ -94,7 +92,7 @@ impl Permission {
         };
         let held = |tracepoint| {
             let attributes = sys::Attributes {
-                flags: DISABLED,
+                flags: sys::DISABLED,
                 ..attributes(tracepoint, 0)
             };
             sys::open_event(&attributes, 0, -1)
@@ -159,7 +157,7 @@ fn attributes(tracepoint: u64, more_flags: u64) -> sys::Attributes {
         config: tracepoint,
         sample_period: 1,
         sample_type: SAMPLE,
-        flags: DISABLED | INHERIT | WATERMARK | SAMPLE_ID_ALL | USE_CLOCK_ID | more_flags,
+        flags: sys::DISABLED | INHERIT | WATERMARK | SAMPLE_ID_ALL | USE_CLOCK_ID | more_flags,
         clock: libc::CLOCK_MONOTONIC,
         ..Default::default()
     }
@@ -224,7 +222,7 @@ impl Rings {
             // On an event of its own: one that is inherited would take the program along when the
             // first process that has inherited it ends.
             let alone = sys::Attributes {
-                flags: DISABLED,
+                flags: sys::DISABLED,
                 ..attributes(points.enter, 0)
             };
             let event = sys::open_event(&alone, 0, -1).ok()?;
@@ -392,7 +390,7 @@ impl Reader {
     fn decode(&mut self, kind: u32, misc: u16, body: &[u8]) -> Option<Record> {
         let mut fields = Fields(body);
         match kind {
-            RECORD_SAMPLE => {
+            sys::RECORD_SAMPLE => {
                 let (process, thread) = (fields.word()? as i32, fields.word()? as i32);
                 let time_ns = fields.long()?;
                 fields.word()?; // length of the tracepoint's own record, which follows
