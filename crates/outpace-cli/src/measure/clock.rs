@@ -155,12 +155,15 @@ impl Span {
         };
         line("started_ns", before.monotonic_ns);
         let called_at = self.called_at.unwrap_or(after.monotonic_ns);
-        line("caller_ns", called_at - before.monotonic_ns);
-        line("wall_ns", after.monotonic_ns - before.monotonic_ns);
-        line("cpu_ns", after.cpu_ns - before.cpu_ns);
+        // On a virtual machine that was moved or paused, times that the kernel keeps for each processor
+        // have been seen to go back.
+        let since = u64::saturating_sub;
+        line("caller_ns", since(called_at, before.monotonic_ns));
+        line("wall_ns", since(after.monotonic_ns, before.monotonic_ns));
+        line("cpu_ns", since(after.cpu_ns, before.cpu_ns));
         if let (Some(before), Some(after)) = (before.written, after.written) {
-            line("writes", after.calls - before.calls);
-            line("written", after.bytes - before.bytes);
+            line("writes", since(after.calls, before.calls));
+            line("written", since(after.bytes, before.bytes));
         }
         let others = match self.threads {
             Threads::ThisOne => Some(0),
@@ -169,7 +172,7 @@ impl Span {
         };
         if let (Some(before), Some(after), Some(others)) = (before.delay_ns, after.delay_ns, others)
         {
-            line("delay_ns", after - before + others);
+            line("delay_ns", since(after, before) + others);
         }
         for (name, at) in self.steps {
             let _ = writeln!(report, "step {at} {name}");

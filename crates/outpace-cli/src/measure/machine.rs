@@ -142,7 +142,7 @@ impl Busy {
             .split_whitespace()
             .filter_map(|tick| tick.parse().ok())
             .collect();
-        let total = ticks.iter().take(8).sum();
+        let total: u64 = ticks.iter().take(8).sum();
         let idle = ticks.get(3)? + ticks.get(4)?;
         Some(Self {
             working: total - idle,
@@ -156,11 +156,18 @@ impl Busy {
 pub(crate) fn disturbance(watched: Duration) -> Option<String> {
     let before = Busy::now()?;
     std::thread::sleep(watched);
-    let after = Busy::now()?;
-    let total = (after.total - before.total).max(1) as f64;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-    let working = (after.working - before.working) as f64 / total * cores;
-    let stolen = (after.stolen - before.stolen) as f64 / total;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    disturbed(before, Busy::now()?, cores)
+}
+
+/// What took so many processors away between two readings, if that is worth a word.
+fn disturbed(before: Busy, after: Busy, cores: usize) -> Option<String> {
+    // The kernel's counts may go back (proc(5)), on a virtual machine that was moved above all.
+    let since = |ticks: fn(&Busy) -> u64| ticks(&after).saturating_sub(ticks(&before)) as f64;
+    let total = since(|busy| busy.total).max(1.0);
+    let cores = cores as f64;
+    let working = since(|busy| busy.working) / total * cores;
+    let stolen = since(|busy| busy.stolen) / total;
     if stolen > 0.05 {
         return Some(format!(
             "the hypervisor takes {:.0} % of the processors away; ratios still hold, times do not",
@@ -187,6 +194,21 @@ mod tests {
         assert_eq!(at(1_709_164_800), "2024-02-29T00:00:00Z");
         assert_eq!(at(1_767_225_600), "2026-01-01T00:00:00Z");
         assert_eq!(at(4_102_444_800), "2100-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn a_busy_machine_is_told_and_counts_that_go_back_are_not_an_end() {
+        let busy = |working, stolen, total| Busy {
+            working,
+            stolen,
+            total,
+        };
+        let begin = busy(1_000, 100, 10_000);
+        let told = |end| disturbed(begin, end, 2);
+        assert_eq!(told(busy(1_005, 100, 10_060)), None);
+        assert!(told(busy(1_040, 100, 10_060)).is_some_and(|text| text.starts_with("1.3 of 2")));
+        assert!(told(busy(1_000, 130, 10_060)).is_some_and(|text| text.contains("50 %")));
+        assert_eq!(told(busy(900, 50, 9_000)), None);
     }
 
     #[test]
