@@ -12,7 +12,9 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use super::venue::{Scratch, Size};
+use tempfile::TempDir;
+
+use super::venue::Size;
 use crate::measure::toolchain::find_program;
 
 /// A terminal emulator by name, with what runs inside it.
@@ -217,7 +219,7 @@ pub(crate) struct Window {
 
 impl Emulator {
     /// Opens a window of a size and waits until its shell runs.
-    pub(crate) fn open(&self, size: Size, scratch: &Scratch) -> Result<Window, String> {
+    pub(crate) fn open(&self, size: Size, scratch: &TempDir) -> Result<Window, String> {
         let terminal = self.terminal;
         let program = find_program(terminal.name)
             .ok_or_else(|| format!("{} is not installed", terminal.name))?;
@@ -245,7 +247,7 @@ impl Emulator {
             }
             Display::X | Display::Wayland => {}
         }
-        let place = scratch.file("device");
+        let place = scratch.path().join("device");
         let script = format!(
             "{{ tty && echo \"$TERM\"; }} >'{0}.draft' && mv '{0}.draft' '{0}'; exec sleep 100000",
             place.display()
@@ -262,7 +264,8 @@ impl Emulator {
                 .replace("{columns}", &size.columns.to_string())
                 .replace("{rows}", &size.rows.to_string())
         });
-        let log = File::create(scratch.file("terminal.log")).map_err(|error| error.to_string())?;
+        let log =
+            File::create(scratch.path().join("terminal.log")).map_err(|error| error.to_string())?;
         let process = command
             .args(arguments)
             .args(shell)
@@ -281,7 +284,8 @@ impl Emulator {
             _display: display,
         };
         let said = window.wait_for(&place).map_err(|reason| {
-            let log = std::fs::read_to_string(scratch.file("terminal.log")).unwrap_or_default();
+            let log =
+                std::fs::read_to_string(scratch.path().join("terminal.log")).unwrap_or_default();
             let said = log
                 .lines()
                 .last()

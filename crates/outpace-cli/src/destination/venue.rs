@@ -6,7 +6,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use rustix::fs::OFlags;
 use rustix::termios::{
     LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
+use tempfile::{TempDir, TempPath};
 
 use super::emulator::Window;
 use super::reader::{Received, Wanted, read_to_end};
@@ -42,32 +42,9 @@ impl std::str::FromStr for Size {
     }
 }
 
-/// A directory of this process's own for files that end with it.
-pub(crate) struct Scratch {
-    directory: PathBuf,
-}
-
-impl Scratch {
-    pub(crate) fn new() -> io::Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("outpace-{}-{unique}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        fs::create_dir_all(&directory)?;
-        Ok(Self { directory })
-    }
-
-    /// The path of a file in it.
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Best effort: a directory left behind in the temporary directory hurts nobody.
-        let _ = fs::remove_dir_all(&self.directory);
-    }
+/// A directory of this process's own, under a name that nobody can foresee; it and its files end with it.
+pub(crate) fn scratch() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("outpace-").tempdir()
 }
 
 /// A destination, open for any number of runs.
@@ -81,25 +58,25 @@ pub(crate) struct Venue {
 enum Place {
     Null,
     Pipe(Option<u64>),
-    File(TemporaryFile),
+    File(TempPath),
     Pty(Pace),
     Device(Box<Device>),
 }
 
 impl Venue {
     /// Makes a destination ready, or says why it cannot be had on this machine.
-    pub(crate) fn open(to: &Destination, size: Size, scratch: &Scratch) -> Result<Self, String> {
+    pub(crate) fn open(to: &Destination, size: Size, scratch: &TempDir) -> Result<Self, String> {
         let said = |error: io::Error| error.to_string();
         let place = match to {
             Destination::Null => Place::Null,
             Destination::Pipe { capacity } => Place::Pipe(*capacity),
             Destination::File => {
                 let directory = disk().ok_or("no directory on a disk: set TMPDIR to one")?;
-                Place::File(TemporaryFile::create(&directory).map_err(said)?)
+                Place::File(temporary_file(&directory).map_err(said)?)
             }
             Destination::Tmpfs => {
                 let directory = memory().ok_or("no file system in memory that we may write to")?;
-                Place::File(TemporaryFile::create(&directory).map_err(said)?)
+                Place::File(temporary_file(&directory).map_err(said)?)
             }
             Destination::Pty(pace) => Place::Pty(*pace),
             Destination::Tty => {
@@ -164,7 +141,8 @@ impl Venue {
                 (writer, End::read(reader, Pace::AtOnce, wanted))
             }
             Place::File(file) => {
-                let writer = file.emptied()?;
+                // As a shell's `>` opens it: for writing only, and empty.
+                let writer = File::create(file)?;
                 (writer.into(), End::File(file, wanted))
             }
             Place::Pty(pace) => {
@@ -228,7 +206,7 @@ impl<'a> Sink<'a> {
 pub(crate) enum End<'a> {
     Unseen,
     Reader(JoinHandle<io::Result<Received>>),
-    File(&'a TemporaryFile, Wanted),
+    File(&'a Path, Wanted),
     Device(&'a Device),
 }
 
@@ -244,7 +222,7 @@ impl End<'_> {
             Self::Reader(reader) => reader
                 .join()
                 .unwrap_or_else(|_| Err(io::Error::other("the reader panicked"))),
-            Self::File(file, wanted) => file.received(wanted),
+            Self::File(file, wanted) => received(file, wanted),
             Self::Device(device) => {
                 let last_at = device.answered(Duration::from_secs(30))?;
                 Ok(Received {
@@ -256,48 +234,33 @@ impl End<'_> {
     }
 }
 
-/// A file that is removed with its venue.
-pub(crate) struct TemporaryFile {
-    path: PathBuf,
+/// A file of a venue's own, which is removed with it.
+fn temporary_file(directory: &Path) -> io::Result<TempPath> {
+    let file = tempfile::Builder::new()
+        .prefix("outpace-")
+        .suffix(".out")
+        .tempfile_in(directory)?;
+    Ok(file.into_temp_path())
 }
 
-impl TemporaryFile {
-    fn create(directory: &Path) -> io::Result<Self> {
-        let path = directory.join(format!("outpace-{}.out", std::process::id()));
-        File::create(&path)?;
-        Ok(Self { path })
+/// What arrived in a file.
+fn received(path: &Path, wanted: Wanted) -> io::Result<Received> {
+    let mut file = File::open(path)?;
+    if wanted.check.is_some() || wanted.keep {
+        return read_to_end(
+            &file.into(),
+            Pace::AtOnce,
+            Wanted {
+                arrivals: false,
+                ..wanted
+            },
+        );
     }
-
-    /// Opened as a shell's `>` opens it: for writing only, and empty.
-    fn emptied(&self) -> io::Result<File> {
-        File::create(&self.path)
-    }
-
-    fn received(&self, wanted: Wanted) -> io::Result<Received> {
-        let mut file = File::open(&self.path)?;
-        if wanted.check.is_some() || wanted.keep {
-            return read_to_end(
-                &file.into(),
-                Pace::AtOnce,
-                Wanted {
-                    arrivals: false,
-                    ..wanted
-                },
-            );
-        }
-        let bytes = file.seek(io::SeekFrom::End(0))?;
-        Ok(Received {
-            bytes,
-            ..Received::default()
-        })
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        // Best effort: it lies in a directory for temporary files.
-        let _ = fs::remove_file(&self.path);
-    }
+    let bytes = file.seek(io::SeekFrom::End(0))?;
+    Ok(Received {
+        bytes,
+        ..Received::default()
+    })
 }
 
 /// Directories for files, and whether the file system at a path is in memory.

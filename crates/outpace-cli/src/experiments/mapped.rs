@@ -248,13 +248,12 @@ mod tests {
 
     #[test]
     fn a_mapped_file_has_the_naive_bytes_behind_what_it_had() {
-        let path = std::env::temp_dir().join(format!("outpace-mapped-{}", std::process::id()));
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         std::fs::write(&path, "before ").unwrap();
         let file = File::options().read(true).write(true).open(&path).unwrap();
         let messages = 400_000; // more than one window
         let bytes = mapped_from(&mut Span::new(messages, Duration::ZERO), &file, 7).unwrap();
         let written = std::fs::read(&path).unwrap();
-        std::fs::remove_file(&path).unwrap();
         let mut expected = b"before ".to_vec();
         (0..messages).for_each(|index| message(index, &mut expected));
         assert!(

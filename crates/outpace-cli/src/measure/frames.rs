@@ -16,7 +16,7 @@ use super::series::{Outcome, Plan, order};
 use super::stats::{Ratio, Spread};
 use super::{calls, shown, stats};
 use crate::destination::reader::{Release, Wanted};
-use crate::destination::venue::{Scratch, Venue};
+use crate::destination::venue::{Venue, scratch};
 use crate::destination::{Destination, Pace};
 use crate::experiments::Experiment;
 use crate::process::interrupts;
@@ -36,7 +36,7 @@ pub(crate) fn run(
     progress: &mut dyn FnMut(&str, f64),
 ) -> Outcome {
     let mut entries: Vec<Entry<'_>> = contestants.iter().map(Entry::new).collect();
-    let prepared = Scratch::new()
+    let prepared = scratch()
         .map_err(|error| error.to_string())
         .and_then(|scratch| {
             if !to.is_terminal() {
@@ -60,7 +60,7 @@ pub(crate) fn run(
                 plan,
                 venue,
                 proof,
-                report: scratch.file("report"),
+                report: scratch.path().join("report"),
             };
             series.all(&mut entries, progress);
         }

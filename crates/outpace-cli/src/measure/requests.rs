@@ -13,6 +13,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 use super::calls;
 use super::check::{Generator, length};
 use super::child::{self, Stopped};
@@ -25,7 +27,7 @@ use super::stats;
 use super::stats::{Ratio, Spread};
 use crate::destination::Destination;
 use crate::destination::reader::{Received, Release, Wanted};
-use crate::destination::venue::{Scratch, Venue};
+use crate::destination::venue::{Venue, scratch};
 use crate::experiments::Experiment;
 use crate::experiments::server::{FED, FED_LIKE, PUBLISHED, SILENT, request_of};
 use crate::fps::canvas::Stream;
@@ -52,7 +54,7 @@ pub(crate) fn run(
         .collect();
     let mut terminal = None;
     let mut warnings = Vec::new();
-    let prepared = Scratch::new()
+    let prepared = scratch()
         .map_err(|error| error.to_string())
         .and_then(|scratch| Ok((Venue::open(to, plan.size, &scratch)?, scratch)));
     match prepared {
@@ -77,7 +79,7 @@ pub(crate) fn run(
                 time,
                 source,
                 venue,
-                report: scratch.file("report"),
+                report: scratch.path().join("report"),
             };
             if let Err(reason) = series.all(&mut entries, &scratch, progress) {
                 warnings.push(reason);
@@ -250,7 +252,7 @@ impl Series<'_> {
     fn all(
         &self,
         entries: &mut [Entry<'_>],
-        scratch: &Scratch,
+        scratch: &TempDir,
         progress: &mut dyn FnMut(&str, f64),
     ) -> Result<(), String> {
         let other = Venue::proof(self.to);

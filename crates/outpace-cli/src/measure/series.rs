@@ -13,7 +13,7 @@ use super::rows::{ProfilerSamples, Published, Row};
 use super::stats::{self, Ratio, Spread};
 use super::{figures, frames, requests};
 use crate::destination::reader::Wanted;
-use crate::destination::venue::{Scratch, Size, Venue};
+use crate::destination::venue::{Size, Venue, scratch};
 use crate::destination::{Destination, Pace};
 use crate::experiments::{Experiment, Method, Origin, Rung, calls};
 use crate::fps::canvas::Stream;
@@ -65,7 +65,7 @@ pub(crate) fn run(
         _ => {}
     }
     let mut entries: Vec<Entry<'_>> = contestants.iter().map(Entry::new).collect();
-    let result = Scratch::new()
+    let result = scratch()
         .map_err(|error| error.to_string())
         .and_then(|scratch| {
             let venue = Venue::open(to, plan.size, &scratch)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(
                 same if same == *to => None,
                 other => Some(Venue::open(&other, plan.size, &scratch)?),
             };
-            let report = scratch.file("report");
+            let report = scratch.path().join("report");
             let mut series = Series {
                 experiment,
                 to,
@@ -485,7 +485,7 @@ pub(crate) fn profile(
 ) -> Result<String, String> {
     const MARKERS: usize = 6_000;
     let said = |error: std::io::Error| error.to_string();
-    let scratch = Scratch::new().map_err(said)?;
+    let scratch = scratch().map_err(said)?;
     let venue = Venue::open(to, plan.size, &scratch)?;
     let sink = venue.sink(Wanted::default()).map_err(said)?;
     let mut command = contestant.command(plan.messages.unwrap_or(0), plan.time)?;

@@ -6,9 +6,9 @@
 use crate::process::signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
+use tempfile::TempPath;
 
 /// Samples a second; not a round number, so that nothing periodic keeps step with it.
 pub(super) const FREQUENCY: u32 = 999;
@@ -35,7 +35,7 @@ pub(super) struct Recorder {
     process: i32,
     control: ChildStdin,
     acknowledged: BufReader<ChildStdout>,
-    data: PathBuf,
+    data: TempPath,
 }
 
 /// Starts perf in the background, passing on stdin (which a shell takes from those) as its control
@@ -47,8 +47,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 impl Recorder {
     /// Records the stacks of a process and what it starts from now on. An error says why that cannot be.
     pub(super) fn start(process: i32) -> io::Result<Self> {
-        let name = format!("outpace-{}-{process}.perf", std::process::id());
-        let data = std::env::temp_dir().join(name);
+        let data = tempfile::Builder::new()
+            .prefix("outpace-")
+            .suffix(".perf")
+            .tempfile()?
+            .into_temp_path();
         let mut shell = Command::new("sh")
             .args(["-c", IN_BACKGROUND, "sh", "perf", "record", "-q", "-g"])
             .args(["-F", &FREQUENCY.to_string(), "-k", "CLOCK_MONOTONIC"])
@@ -124,13 +127,6 @@ impl Recorder {
             .stderr(Stdio::null())
             .output()?;
         Ok(parse(&String::from_utf8_lossy(&script.stdout)))
-    }
-}
-
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        // Best effort: it lies in a directory for temporary files.
-        let _ = std::fs::remove_file(&self.data);
     }
 }
 
