@@ -162,9 +162,15 @@ impl Verdict {
         }
         let in_kernel = worst.in_kernel_ns.min(self.now_ns);
         let waiting = worst.waiting_ns.min(self.now_ns);
+        let all = percent((self.share * self.now_ns as f64) as u64);
+        let of_worst = percent(worst.writing_ns().min(self.now_ns));
+        let others = if all == of_worst {
+            String::new()
+        } else {
+            format!(", {of_worst} into")
+        };
         self.sentences.push(format!(
-            "Output is the problem: {} of {total} went into writing {} ({} in the kernel, {} waiting for the reader).",
-            percent((self.share * self.now_ns as f64) as u64),
+            "Output is the problem: {all} of {total} went into writing{others} {} ({} in the kernel, {} waiting for the reader).",
             worst.descriptors.name(),
             percent(in_kernel),
             percent(waiting),
