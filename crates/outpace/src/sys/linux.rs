@@ -25,13 +25,14 @@ pub(crate) fn is_null_device(status: &libc::stat) -> bool {
 
 /// Sleeps while `word` is `value`, until woken, or for so long; may wake for no reason.
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
-    let limit = limit.map(|limit| libc::timespec {
+    // The `timespec` of this call is two words, on 32-bit systems with a `time_t` of 64 bits as well.
+    let limit = limit.map(|limit| -> [libc::c_long; 2] {
         // It may wake for no reason, and so after 68 years.
-        tv_sec: limit.as_secs().min(i32::MAX as u64) as _,
-        tv_nsec: limit.subsec_nanos() as libc::c_long,
+        let seconds = limit.as_secs().min(i32::MAX as u64);
+        [seconds as _, limit.subsec_nanos() as _]
     });
-    let limit: *const libc::timespec = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: `word` is a live, aligned 32-bit word; `limit` is null or lives until the end.
+    let limit: *const libc::c_long = limit.as_ref().map_or(ptr::null(), |words| words.as_ptr());
+    // SAFETY: `word` is a live, aligned 32-bit word; `limit` is null or two words that live until the end.
     unsafe {
         let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
         libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, limit);
