@@ -4,8 +4,10 @@
 #![allow(dead_code)]
 
 use super::scripted::installed;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 /// One line of `programs.txt`.
 pub(crate) struct Program {
@@ -64,8 +66,12 @@ pub(crate) fn programs() -> Vec<Program> {
         .collect()
 }
 
+/// What this test program has built. Tests want the same ones at the same time, and what is being built, or
+/// runs, cannot be built.
+static BUILT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
 impl Program {
-    /// Builds it; false, and a line that says so, without its tools.
+    /// Builds it, once; false, and a line that says so, without its tools.
     pub(crate) fn is_ready(&self) -> bool {
         let tools = [
             self.build.first(),
@@ -75,7 +81,10 @@ impl Program {
             eprintln!("skipped: {}", self.name);
             return false;
         }
-        if let [tool, arguments @ ..] = &self.build[..] {
+        let mut done = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let [tool, arguments @ ..] = &self.build[..]
+            && !done.contains(&self.name)
+        {
             let built = Command::new(tool)
                 .args(arguments)
                 .env("GOFLAGS", "-mod=mod")
@@ -89,6 +98,7 @@ impl Program {
                 self.name,
                 String::from_utf8_lossy(&built.stderr)
             );
+            done.insert(self.name.clone());
         }
         true
     }
