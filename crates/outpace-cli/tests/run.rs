@@ -2,8 +2,9 @@
 
 mod scripted;
 
+use rustix::process::{Pid, Signal, kill_process};
 use scripted::{Terminal, installed, scratch, wait_until};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -268,6 +269,50 @@ fn dropped_lines_leave_a_line_that_says_so_and_whole_lines_around_it() {
 }
 
 #[test]
+fn what_the_program_leaves_running_is_read_to_its_end() {
+    let (go, script) = (scratch("go"), |go: &str| {
+        format!("(while ! test -e {go}; do sleep 0.01; done; echo behind) & echo before")
+    });
+    let script = script(go.to_str().unwrap());
+    let mut child = outpace(&["--", "sh", "-c", &script]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "before");
+    std::fs::write(&go, "").unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "behind");
+    assert!(lines.next().is_none());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn nobody_waits_for_what_the_program_leaves_running_when_its_reader_has_gone_or_ctrl_c_is_typed() {
+    // It ignores what a shell's background commands ignore.
+    let script = "sleep 1000 & echo $!";
+    for interrupted in [false, true] {
+        let mut child = outpace(&["--", "sh", "-c", script])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut reader = BufReader::new(child.stdout.take().unwrap());
+        let mut left_running = String::new();
+        reader.read_line(&mut left_running).unwrap();
+        let left_running: i32 = left_running.trim().parse().unwrap();
+        if interrupted {
+            // Until the program has ended, that is for the program.
+            let program = format!("/proc/{}/task/{0}/children", child.id());
+            wait_until("the program's end", || {
+                std::fs::read_to_string(&program).is_ok_and(|children| children.is_empty())
+            });
+            kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        } else {
+            drop(reader);
+        }
+        let status = child.wait().unwrap();
+        kill_process(Pid::from_raw(left_running).unwrap(), Signal::KILL).unwrap();
+        assert_eq!(status.code(), Some(0), "interrupted: {interrupted}");
+    }
+}
+
+#[test]
 fn a_directory_for_the_spill_that_is_none_is_a_usage_error() {
     let output = outpace(&["--spill-dir", "/dev/null", "--", "true"])
         .output()
@@ -289,6 +334,13 @@ fn a_program_on_a_terminal_sees_one_with_its_size_and_its_changes() {
     terminal.resize(132, 50);
     terminal.wait_for("50 132");
     assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn what_a_program_writes_to_its_terminal_after_closing_its_streams_arrives() {
+    let script = "echo early; exec <&- >&- 2>&-; sleep 0.2; echo late >/dev/tty";
+    let terminal = Terminal::run(&["--", "sh", "-c", script]);
+    assert_eq!(terminal.whole(), b"early\r\nlate\r\n");
 }
 
 #[test]
@@ -399,7 +451,12 @@ fn ctrl_c_after_the_end_skips_what_is_left_and_says_where_all_of_it_is() {
     terminal.wait_for("outpace: skipped ");
     terminal.wait_for("tee");
     assert_eq!(terminal.wait().code(), Some(0));
-    assert_eq!(std::fs::read(&tee).unwrap(), vec![b'x'; 3_000_000]);
+    let whole = std::fs::read(&tee).unwrap();
+    let (output, rest) = whole.split_at(3_000_000);
+    assert!(output.iter().all(|&byte| byte == b'x'));
+    // A key that came before we knew of the end was echoed by the program's terminal.
+    let rest = String::from_utf8_lossy(rest);
+    assert!(rest.replace("^C", "").is_empty(), "{rest}");
 }
 
 #[test]

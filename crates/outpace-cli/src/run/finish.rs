@@ -107,6 +107,27 @@ impl Relays {
     fn pending(&self) -> u64 {
         self.outlets.iter().map(|outlet| outlet.pending()).sum()
     }
+
+    /// Whether anybody reads there still.
+    fn are_read(&self) -> bool {
+        self.outlets.iter().any(|outlet| {
+            // That it is gone is told unasked.
+            let mut gone = [PollFd::new(&**outlet, PollFlags::empty())];
+            poll(&mut gone, Some(&Timespec::default())).is_ok() && gone[0].revents().is_empty()
+        })
+    }
+
+    /// Has what is queued passed on. For each outlet that has, `flushed` counts one more.
+    fn flush(&self, flushed: &Arc<OwnedFd>) {
+        for outlet in &self.outlets {
+            let (outlet, flushed) = (Arc::clone(outlet), Arc::clone(flushed));
+            thread::spawn(move || {
+                // What cannot be delivered counts as shown.
+                let _ = outlet.flush();
+                signal(&flushed);
+            });
+        }
+    }
 }
 
 /// How often progress is shown.
@@ -117,31 +138,33 @@ const INTERVAL: Timespec = Timespec {
 /// Nobody waits for progress within this many intervals.
 const PATIENCE: u32 = 10;
 
-/// Shows what is still queued, then ends as the program ended. Ctrl-C skips to the end.
+/// Reads what there still is and shows what is queued, then ends as the program ended. Ctrl-C skips to the end.
+/// `all_is_read` lets go of where it was read from.
 pub(super) fn finish(
-    relays: Relays,
+    mut relays: Relays,
     ending: Ending,
     mut terminal: Option<&mut Terminal>,
     signals: &Signals,
     tee: Option<&Tee>,
+    all_is_read: impl FnOnce(),
 ) -> Outcome {
     let flushed =
         Arc::new(event().map_err(|error| crate::failure::Failure::failed("relay", error))?);
-    for outlet in &relays.outlets {
-        let (outlet, flushed) = (Arc::clone(outlet), Arc::clone(&flushed));
-        thread::spawn(move || {
-            // What cannot be delivered counts as shown.
-            let _ = outlet.flush();
-            signal(&flushed);
-        });
-    }
-    let total = relays.pending();
     // Progress on the terminal that is being flooded would be part of the flood.
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let shows_progress = io::stderr().is_terminal() && !are_same(stdout, stderr);
-    let (mut left, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, false);
+    let mut all_is_read = Some(all_is_read);
+    let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, 0, false);
     let mut skipped = None;
-    while left > 0 && skipped.is_none() {
+    // When its readers have gone, who is left behind by the program is told when it writes, as without us.
+    while left > 0 && skipped.is_none() && (tee.is_some() || relays.are_read()) {
+        if relays.are_done()
+            && let Some(all_is_read) = all_is_read.take()
+        {
+            all_is_read();
+            relays.flush(&flushed);
+            total = relays.pending();
+        }
         let keys = terminal
             .as_deref()
             .filter(|terminal| terminal.is_raw())
@@ -149,11 +172,12 @@ pub(super) fn finish(
         let mut waiting = vec![
             PollFd::new(signals, PollFlags::IN),
             PollFd::from_borrowed_fd(flushed.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(relays.done.as_fd(), PollFlags::IN),
         ];
         waiting.extend(keys.map(|keys| PollFd::from_borrowed_fd(keys, PollFlags::IN)));
         let _ = poll(&mut waiting, Some(&INTERVAL));
         let has_keys = waiting
-            .get(2)
+            .get(3)
             .is_some_and(|keys| !keys.revents().is_empty());
         let mut count = [0; 8];
         if rustix::io::read(&*flushed, &mut count).is_ok() {
@@ -173,6 +197,11 @@ pub(super) fn finish(
             if read == 0 || typed[..read].contains(&CTRL_C) {
                 skipped = Some(relays.pending());
             }
+        }
+        relays.collect();
+        // Who is left behind by the program, and writes, shows nobody how much is to come.
+        if all_is_read.is_some() {
+            continue;
         }
         rounds += 1;
         if shows_progress && rounds >= PATIENCE && left > 0 && skipped.is_none() {
@@ -214,7 +243,11 @@ pub(super) fn finish(
 const CTRL_C: u8 = 3;
 
 fn ending_status(ending: Ending, skipped: Option<u64>, tee: Option<&Tee>) -> ExitCode {
-    if let Some(bytes) = skipped {
+    let Some(bytes) = skipped else {
+        return ending.repeat();
+    };
+    // Who interrupts what the program has left running is told nothing, as without us.
+    if bytes > 0 {
         let whole = tee.map_or_else(String::new, |tee| {
             format!("; all of it is in {}", tee.path().display())
         });
@@ -223,7 +256,6 @@ fn ending_status(ending: Ending, skipped: Option<u64>, tee: Option<&Tee>) -> Exi
             "\noutpace: skipped {} bytes of output{whole}",
             grouped(bytes)
         );
-        ending.leave();
     }
-    ending.repeat()
+    ending.leave();
 }

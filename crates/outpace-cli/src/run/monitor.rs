@@ -4,7 +4,8 @@
 //! controlling terminal and starts the program in a process group of its own, in the foreground. So
 //! the program can be stopped and continued as a shell's job can (the kernel ignores stop signals in
 //! a group whose parent is in another session), and Ctrl-C reaches the program alone. The leader
-//! tells what becomes of the program over a socket, and ends when that is closed.
+//! tells what becomes of the program over a socket, and ends when that is closed. Until then it keeps the
+//! terminal open: a program may close its descriptors and open `/dev/tty` later.
 #![allow(unsafe_code)]
 
 use crate::process::ending::Ending;
@@ -138,7 +139,7 @@ fn lead(words: &[OsString], terminal: OwnedFd, standard: Standard, mut telling: 
     // When the terminal's side is closed, the leader is told; its end is what tells the program.
     signals::unblock(&[libc::SIGHUP]);
     let mut tell = |news: News| telling.write_all(&news.to_bytes());
-    match start_in_session(words, terminal, standard) {
+    match start_in_session(words, &terminal, standard) {
         Err(error) => {
             // If `outpace` has gone, too, there is nobody to tell.
             let _ = tell(News::Failed(error.raw_os_error().unwrap_or(libc::EIO)));
@@ -169,9 +170,9 @@ fn lead(words: &[OsString], terminal: OwnedFd, standard: Standard, mut telling: 
     unsafe { libc::_exit(0) }
 }
 
-fn start_in_session(words: &[OsString], terminal: OwnedFd, standard: Standard) -> io::Result<i32> {
+fn start_in_session(words: &[OsString], terminal: &OwnedFd, standard: Standard) -> io::Result<i32> {
     rustix::process::setsid()?;
-    rustix::process::ioctl_tiocsctty(&terminal)?;
+    rustix::process::ioctl_tiocsctty(terminal)?;
     let mut command = command(words, standard);
     command.process_group(0);
     let descriptor = terminal.as_raw_fd();
@@ -193,8 +194,7 @@ fn start_in_session(words: &[OsString], terminal: OwnedFd, standard: Standard) -
     unsafe { command.pre_exec(to_foreground) };
     let program = command.spawn()?.id() as i32;
     drop(command);
-    drop(terminal);
-    // Nobody must wait for the leader to close what the program has closed.
+    // Nobody must wait for the leader to close what the program has closed: a pipe, say.
     let nowhere = rustix::fs::open(
         "/dev/null",
         rustix::fs::OFlags::RDWR,

@@ -70,17 +70,13 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
         .id() as i32;
     relays.start().map_err(failed)?;
     let ending = supervise(program, &signals, &mut relays).map_err(failed)?;
-    finish::finish(relays, ending, None, &signals, tee.as_deref())
+    finish::finish(relays, ending, None, &signals, tee.as_deref(), || ())
 }
 
-/// Passes signals on until the program has ended and everything it wrote has been read. A process it
-/// leaves behind may go on writing for longer: the pipes are then read until that has closed them.
+/// Passes signals on until the program has ended. A process it leaves behind may go on writing for longer: the
+/// pipes are then read until that has closed them.
 fn supervise(program: i32, signals: &Signals, relays: &mut Relays) -> io::Result<Ending> {
-    let mut ending = None;
     loop {
-        if let (Some(ending), true) = (ending, relays.are_done()) {
-            return Ok(ending);
-        }
         let done: &OwnedFd = relays.done_event();
         let mut waiting = [
             PollFd::new(signals, PollFlags::IN),
@@ -93,8 +89,10 @@ fn supervise(program: i32, signals: &Signals, relays: &mut Relays) -> io::Result
         relays.collect();
         while let Some(arrived) = signals.next() {
             if arrived.number == libc::SIGCHLD {
-                ending = Ending::reap(program)?.or(ending);
-            } else if arrived.by_process && ending.is_none() {
+                if let Some(ending) = Ending::reap(program)? {
+                    return Ok(ending);
+                }
+            } else if arrived.by_process {
                 signals::send(program, arrived.number);
             }
         }

@@ -70,9 +70,19 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
         pty,
         ..
     } = session;
-    monitor.dismiss();
-    drop(pty);
-    finish::finish(relays, ending, terminal.as_mut(), &signals, tee.as_deref())
+    let all_is_read = || {
+        monitor.dismiss();
+        drop(pty);
+    };
+    let terminal = terminal.as_mut();
+    finish::finish(
+        relays,
+        ending,
+        terminal,
+        &signals,
+        tee.as_deref(),
+        all_is_read,
+    )
 }
 
 /// What the program's descriptors lead to: the pseudoterminal for what is our terminal, a pipe for
@@ -133,42 +143,46 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Passes keys and signals on until the program has ended and everything it wrote is read.
+    /// Passes keys and signals on until the program has ended.
     fn supervise(&mut self) -> Result<Ending, Failure> {
-        let mut ending = None;
         loop {
-            if let (Some(ending), true) = (ending, self.relays.are_done()) {
-                return Ok(ending);
-            }
             self.wait()
                 .map_err(|error| Failure::failed("terminal", error))?;
             self.relays.collect();
+            // First, because keys and signals are for whoever is there now.
+            if let Some(ending) = self.news()? {
+                return Ok(ending);
+            }
             self.signals()?;
             self.keys();
-            loop {
-                match self.monitor.next() {
-                    Ok(Some(News::Started(program))) => {
-                        self.program = Some(program);
-                        self.relays
-                            .start()
-                            .map_err(|error| Failure::failed("relay", error))?;
-                        self.take_terminal();
+        }
+    }
+
+    /// What the leader tells of the program, until its end.
+    fn news(&mut self) -> Result<Option<Ending>, Failure> {
+        loop {
+            match self.monitor.next() {
+                Ok(Some(News::Started(program))) => {
+                    self.program = Some(program);
+                    self.relays
+                        .start()
+                        .map_err(|error| Failure::failed("relay", error))?;
+                    self.take_terminal();
+                }
+                Ok(Some(News::Failed(code))) => {
+                    return Err(self.run.cannot_start(&io::Error::from_raw_os_error(code)));
+                }
+                Ok(Some(News::Stopped(signal))) => self.stop(signal),
+                Ok(Some(News::Ended(status))) => {
+                    self.relays.program_ended();
+                    if let Some(ending) = Ending::from_status(status) {
+                        return Ok(Some(ending));
                     }
-                    Ok(Some(News::Failed(code))) => {
-                        return Err(self.run.cannot_start(&io::Error::from_raw_os_error(code)));
-                    }
-                    Ok(Some(News::Stopped(signal))) => self.stop(signal),
-                    Ok(Some(News::Ended(status))) => {
-                        ending = Ending::from_status(status);
-                        self.program = None;
-                        self.relays.program_ended();
-                    }
-                    Ok(None) => break,
-                    Err(_) if ending.is_some() => break,
-                    Err(error) => {
-                        return Err(Failure::failed("monitor process", error)
-                            .remedy("it was killed; run the command again"));
-                    }
+                }
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    return Err(Failure::failed("monitor process", error)
+                        .remedy("it was killed; run the command again"));
                 }
             }
         }
