@@ -1,7 +1,9 @@
 //! What went wrong, in the one form every error of the program has.
 
+use std::ffi::OsStr;
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What a subcommand ends with: its exit status, or the reason it could not do its work.
@@ -25,6 +27,19 @@ impl Failure {
     /// The program ran and something failed (status 1).
     pub(crate) fn failed(object: impl fmt::Display, cause: impl fmt::Display) -> Self {
         Self::new(1, object, cause)
+    }
+
+    /// A user's command did not start: the status is what shells give, 127 when it is not there and else 126.
+    pub(crate) fn cannot_start(command: &OsStr, error: &io::Error) -> Self {
+        let (status, remedy) = match error.kind() {
+            io::ErrorKind::NotFound => (127, "check the name, or give the program's path"),
+            io::ErrorKind::PermissionDenied if Path::new(command).is_dir() => {
+                (126, "that is a directory: name a program in it")
+            }
+            io::ErrorKind::PermissionDenied => (126, "make it executable"),
+            _ => (126, "run the command by itself to see whether it starts"),
+        };
+        Self::new(status, command.display(), error).remedy(remedy)
     }
 
     fn new(status: u8, object: impl fmt::Display, cause: impl fmt::Display) -> Self {

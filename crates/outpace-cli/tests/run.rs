@@ -57,17 +57,23 @@ fn the_status_of_the_program_is_ours() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named_with_the_reason() {
-    let output = outpace(&["--", "no-such-program"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        message.starts_with("outpace: no-such-program: No such file"),
-        "{message}"
-    );
-    let mut terminal = Terminal::run(&["--", "no-such-program"]);
-    terminal.wait_for("outpace: no-such-program: No such file");
-    assert_eq!(terminal.wait().code(), Some(1));
+fn a_program_that_cannot_start_is_named_with_the_reason_and_the_status_that_shells_give() {
+    let text = scratch("not-executable");
+    std::fs::write(&text, "true\n").unwrap();
+    for (program, reason, status) in [
+        ("no-such-program", "No such file", 127),
+        ("/", "Permission denied", 126),
+        (text.to_str().unwrap(), "Permission denied", 126),
+    ] {
+        let reason = format!("outpace: {program}: {reason}");
+        let output = outpace(&["--", program]).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{message}");
+        assert!(message.starts_with(&reason), "{message}");
+        let mut terminal = Terminal::run(&["--", program]);
+        terminal.wait_for(&reason);
+        assert_eq!(terminal.wait().code(), Some(status));
+    }
 }
 
 #[test]

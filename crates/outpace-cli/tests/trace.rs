@@ -361,7 +361,7 @@ fn the_end_of_the_program_is_ours_and_what_is_not_there_is_named() {
         &["--exact", "--", "no-such-program"],
     ] {
         let output = run(arguments);
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(127));
         assert!(
             text(&output.stderr).starts_with("outpace: no-such-program: No such file"),
             "{}",

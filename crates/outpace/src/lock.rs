@@ -309,7 +309,9 @@ impl Lock {
         }
         if owner.load(Ordering::Relaxed) != me {
             let now = sys::coarse_millis();
-            let soon = now - self.taken.swap(now, Ordering::Relaxed) < FORGIVEN_AFTER_MILLIS;
+            // Not every machine's clock keeps its promise: one that goes back says `soon`.
+            let since = now.saturating_sub(self.taken.swap(now, Ordering::Relaxed));
+            let soon = since < FORGIVEN_AFTER_MILLIS;
             let price = if soon {
                 self.price.load(Ordering::Relaxed) * 2
             } else {

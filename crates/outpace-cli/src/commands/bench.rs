@@ -28,6 +28,9 @@ use crate::present::screen::Screen;
 use crate::present::table;
 use crate::process::interrupts;
 
+/// More would take days.
+const MOST_MESSAGES: u64 = 1_000_000_000_000;
+
 /// Measure what output costs, by published experiments and outpace's own
 #[derive(Args)]
 pub(crate) struct Bench {
@@ -47,7 +50,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N")]
     warmup: Option<u16>,
     /// How many messages a run [default: what fits the time]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_MESSAGES))]
     messages: Option<u64>,
     /// How many connections a server is under load from, a row each [default: 8,1; --quick: 8]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1000))]

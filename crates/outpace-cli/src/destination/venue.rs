@@ -71,12 +71,14 @@ impl Venue {
             Destination::Null => Place::Null,
             Destination::Pipe { capacity } => Place::Pipe(*capacity),
             Destination::File => {
-                let directory = disk().ok_or("no directory on a disk: set TMPDIR to one")?;
-                Place::File(temporary_file(&directory).map_err(said)?)
+                let file = temporary_file(disks(), false);
+                Place::File(file.ok_or("no directory on a disk: set TMPDIR to one")?)
             }
             Destination::Tmpfs => {
-                let directory = memory().ok_or("no file system in memory that we may write to")?;
-                Place::File(temporary_file(&directory).map_err(said)?)
+                let file = temporary_file(memories(), true);
+                Place::File(file.ok_or(
+                    "no file system in memory that we may write to: mount a tmpfs at /dev/shm",
+                )?)
             }
             Destination::Pty(pace) => Place::Pty(*pace),
             Destination::Tty => {
@@ -234,13 +236,19 @@ impl End<'_> {
     }
 }
 
-/// A file of a venue's own, which is removed with it.
-fn temporary_file(directory: &Path) -> io::Result<TempPath> {
-    let file = tempfile::Builder::new()
-        .prefix("outpace-")
-        .suffix(".out")
-        .tempfile_in(directory)?;
-    Ok(file.into_temp_path())
+/// A file of a venue's own, which is removed with it, in the first of the directories on a disk, or in memory, that
+/// takes one.
+fn temporary_file(directories: [PathBuf; 3], in_memory: bool) -> Option<TempPath> {
+    let file = |directory: PathBuf| {
+        tempfile::Builder::new()
+            .prefix("outpace-")
+            .suffix(".out")
+            .tempfile_in(directory)
+    };
+    directories
+        .into_iter()
+        .filter(|directory| is_in_memory(directory) == Some(in_memory))
+        .find_map(|directory| Some(file(directory).ok()?.into_temp_path()))
 }
 
 /// What arrived in a file.
@@ -263,14 +271,10 @@ fn received(path: &Path, wanted: Wanted) -> io::Result<Received> {
     })
 }
 
-/// Directories for files, and whether the file system at a path is in memory.
-fn is_in_memory(path: &Path) -> bool {
-    let Ok(mounts) = fs::read_to_string("/proc/mounts") else {
-        return false;
-    };
-    let Ok(path) = path.canonicalize() else {
-        return false;
-    };
+/// Whether the file system at a path is in memory; `None` when there is nothing, or nobody tells.
+fn is_in_memory(path: &Path) -> Option<bool> {
+    let mounts = fs::read_to_string("/proc/mounts").ok()?;
+    let path = path.canonicalize().ok()?;
     mounts
         .lines()
         .filter_map(|line| {
@@ -279,21 +283,15 @@ fn is_in_memory(path: &Path) -> bool {
         })
         .filter(|(mounted, _)| path.starts_with(mounted))
         .max_by_key(|(mounted, _)| mounted.len())
-        .is_some_and(|(_, kind)| kind == "tmpfs" || kind == "ramfs")
+        .map(|(_, kind)| kind == "tmpfs" || kind == "ramfs")
 }
 
-fn disk() -> Option<PathBuf> {
-    let candidates = [std::env::temp_dir(), "/var/tmp".into(), ".".into()];
-    candidates
-        .into_iter()
-        .find(|path| path.is_dir() && !is_in_memory(path))
+fn disks() -> [PathBuf; 3] {
+    [std::env::temp_dir(), "/var/tmp".into(), ".".into()]
 }
 
-fn memory() -> Option<PathBuf> {
-    let candidates = ["/dev/shm".into(), std::env::temp_dir(), "/run".into()];
-    candidates
-        .into_iter()
-        .find(|path: &PathBuf| path.is_dir() && is_in_memory(path))
+fn memories() -> [PathBuf; 3] {
+    ["/dev/shm".into(), std::env::temp_dir(), "/run".into()]
 }
 
 /// A terminal that somebody draws, held open; its modes are restored when it is dropped.

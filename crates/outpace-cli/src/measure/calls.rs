@@ -35,7 +35,7 @@ impl Calls {
         let delay_before = self.delay_ns();
         let begun = now_ns();
         let value = call();
-        let took = now_ns() - begun;
+        let took = now_ns().saturating_sub(begun);
         self.times.record(took);
         // Reading it costs a system call, and a shorter one cannot be the longest.
         if took > self.longest_less_delay {
@@ -52,9 +52,9 @@ impl Calls {
         let delay_before = self.delay_ns();
         let begun = now_ns();
         let (mut last, mut longest) = (begun, 0);
-        while last - begun < time_ns {
+        while last.saturating_sub(begun) < time_ns {
             let now = now_ns();
-            longest = longest.max(now - last);
+            longest = longest.max(now.saturating_sub(last));
             last = now;
         }
         let delay = self.delay_ns().saturating_sub(delay_before);

@@ -105,6 +105,13 @@ pub(crate) fn run_clocked_outside(
     Ok(Sample { report, received })
 }
 
+/// What a user wishes of one of his programs is no wish of ours.
+pub(super) fn ignore_wishes(command: &mut Command) {
+    for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
+        command.env_remove(name);
+    }
+}
+
 /// Runs it with one of its streams led into the sink; also gives the time at which it had ended.
 fn to_the_end_at(
     command: &mut Command,
@@ -116,10 +123,7 @@ fn to_the_end_at(
         Stream::Stdout => command.stdout(measured).stderr(Stdio::piped()),
         Stream::Stderr => command.stderr(measured).stdout(Stdio::piped()),
     };
-    // A user's wish for one of his programs is none for ours.
-    for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
-        command.env_remove(name);
-    }
+    ignore_wishes(command);
     let mut child = command.spawn()?;
     // The command holds our copies of the writing end, which the reader waits for, and of a
     // listening socket, which nobody serves when the child has ended.

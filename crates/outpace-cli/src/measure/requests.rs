@@ -329,7 +329,9 @@ impl Series<'_> {
             .iter()
             .find(|other| other.rung() == FED_LIKE && other.connections == entry.connections)?;
         let sample = model.samples.last()?;
-        let written = length(self.message, sample.requests()) - sample.noted("backlog");
+        // The log of a request may wait whose answer came too late to count.
+        let written =
+            length(self.message, sample.requests()).saturating_sub(sample.noted("backlog"));
         Some((written as f64 / self.time.as_secs_f64()) as u64)
     }
 

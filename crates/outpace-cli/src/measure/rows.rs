@@ -198,9 +198,18 @@ impl Results {
         }
         let mut draft = path.as_os_str().to_owned();
         draft.push(".part");
-        fs::write(&draft, text)
-            .and_then(|()| fs::rename(&draft, path))
-            .map_err(said)
+        match fs::write(&draft, &text) {
+            // The directory takes no new file, but this one may be written.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                fs::write(path, text).map_err(said)
+            }
+            written => written
+                .and_then(|()| fs::rename(&draft, path))
+                .map_err(|error| {
+                    let _ = fs::remove_file(&draft);
+                    said(error)
+                }),
+        }
     }
 
     /// Reads what `write` wrote.

@@ -489,6 +489,7 @@ pub(crate) fn profile(
     let venue = Venue::open(to, plan.size, &scratch)?;
     let sink = venue.sink(Wanted::default()).map_err(said)?;
     let mut command = contestant.command(plan.messages.unwrap_or(0), plan.time)?;
+    child::ignore_wishes(&mut command);
     let (measured, end) = sink.split();
     match contestant.rung.stream {
         Stream::Stdout => command.stdout(measured),

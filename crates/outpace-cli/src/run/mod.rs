@@ -151,11 +151,7 @@ impl Run {
     }
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
-        Failure::failed(self.command[0].display(), error).remedy(match error.kind() {
-            io::ErrorKind::NotFound => "check the name, or give the program's path",
-            io::ErrorKind::PermissionDenied => "make it executable",
-            _ => "run the command by itself to see whether it starts",
-        })
+        Failure::cannot_start(&self.command[0], error)
     }
 
     /// A pipe for the program to write to, and the relay from it to one of our own descriptors.

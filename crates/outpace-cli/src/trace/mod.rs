@@ -151,11 +151,7 @@ impl Trace {
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
         match (self.pid, self.command.first()) {
-            (None, Some(program)) => Failure::failed(program.display(), error).remedy(match error.kind() {
-                io::ErrorKind::NotFound => "check the name, or give the program's path",
-                io::ErrorKind::PermissionDenied => "make it executable",
-                _ => "run the command by itself to see whether it starts",
-            }),
+            (None, Some(program)) => Failure::cannot_start(program, error),
             (process, _) => Failure::failed(format!("process {}", process.unwrap_or(0)), error)
                 .remedy("trace it as the user it belongs to, or as root; only one tracer may be attached"),
         }

@@ -119,6 +119,8 @@ impl Terminal {
             .args(arguments)
             .env("TERM", "xterm")
             .env("PS1", "$ ")
+            .env_remove("COLUMNS")
+            .env_remove("LINES")
             .stdin(side())
             .stdout(side())
             .stderr(side())
