@@ -50,7 +50,7 @@ fn background(capacity: usize, overflow: Overflow) -> Buffering {
 
 fn spill(limit: u64) -> Overflow {
     Overflow::Spill {
-        directory: std::env::temp_dir(),
+        directory: env!("CARGO_TARGET_TMPDIR").into(),
         limit,
     }
 }

@@ -88,7 +88,7 @@ fn dropping_buffering(random: &mut Random) -> Buffering {
         0..=2 => Overflow::DropNewest,
         3..=5 => Overflow::DropOldest,
         6 => Overflow::Spill {
-            directory: std::env::temp_dir(),
+            directory: env!("CARGO_TARGET_TMPDIR").into(),
             limit: 1 << (12 + random.below(12)),
         },
         _ => return buffering(random, true),

@@ -433,7 +433,7 @@ struct SmallDisk(std::path::PathBuf);
 impl SmallDisk {
     fn mount(bytes: u64) -> Self {
         let name = format!("outpace-disk-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         fs::create_dir(&path).unwrap();
         let target = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
         let options = std::ffi::CString::new(format!("size={bytes}")).unwrap();

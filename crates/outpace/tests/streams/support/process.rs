@@ -348,7 +348,7 @@ pub(crate) fn temporary_file() -> File {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("outpace-test-{}-{number}", std::process::id());
-    let path = std::env::temp_dir().join(name);
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let file = File::options()
         .read(true)
         .write(true)
