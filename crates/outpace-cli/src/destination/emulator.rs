@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::venue::Size;
@@ -247,6 +248,9 @@ impl Emulator {
             }
             Display::X | Display::Wayland => {}
         }
+        if terminal.display == Display::X {
+            command.env("XDG_RUNTIME_DIR", scratch.path());
+        }
         let place = scratch.path().join("device");
         let script = format!(
             "{{ tty && echo \"$TERM\"; }} >'{0}.draft' && mv '{0}.draft' '{0}'; exec sleep 100000",
@@ -270,6 +274,8 @@ impl Emulator {
             .args(arguments)
             .args(shell)
             .env_remove("TMUX")
+            // What it leaves behind there when it is ended goes with the rest.
+            .env("TMPDIR", scratch.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -372,6 +378,9 @@ impl Drop for Window {
     }
 }
 
+/// What a server that was asked to end may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// An X server that draws into memory, for machines without a display.
 struct PrivateDisplay {
     name: String,
@@ -417,7 +426,12 @@ impl PrivateDisplay {
 
 impl Drop for PrivateDisplay {
     fn drop(&mut self) {
-        // It may have ended already.
+        // Asked to end, it takes its socket and its lock from /tmp. It may have ended already.
+        let _ = kill_process(Pid::from_child(&self.server), Signal::TERM);
+        let asked = Instant::now();
+        while matches!(self.server.try_wait(), Ok(None)) && asked.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
