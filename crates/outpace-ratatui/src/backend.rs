@@ -3,6 +3,8 @@
 //! ratatui tells a backend which cells changed. They are put into a [`Screen`], which is what is
 //! wanted; `flush` hands that screen to the presenter, which compares it with what the terminal shows.
 
+mod cells;
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -17,10 +19,11 @@ use crate::options::{Options, Target};
 use crate::present::{Closer, Failure, Forgotten, Motion, Output, Painter, Presenter};
 use crate::probe::{self, Capabilities};
 use crate::renderer::Renderer;
-use crate::screen::{Attributes, Color, Cursor, Screen, Style, trusted_width};
+use crate::screen::{Cursor, Screen};
 use crate::setup;
 use crate::stats::Stats;
 use crate::sys;
+use cells::{narrow, style_of};
 
 /// A ratatui backend that draws with the fewest bytes and, unless told otherwise, never waits for the
 /// terminal.
@@ -64,6 +67,8 @@ pub struct OutpaceBackend {
     /// How often ratatui asked for the size before it drew; see [`Self::first_draw`].
     sizes_asked: AtomicU32,
     drawn: bool,
+    /// The size has changed since the last flush: ratatui clears, and draws everything again.
+    resized: bool,
     /// Some cell held escape sequences, perhaps a picture: what ratatui sends is drawn, changed or not.
     opaque_seen: bool,
     frames_drawn: u64,
@@ -216,6 +221,7 @@ impl OutpaceBackend {
             cursor_known: findings.cursor.is_some(),
             sizes_asked: AtomicU32::new(0),
             drawn: false,
+            resized: false,
             opaque_seen: false,
             frames_drawn: 0,
             time_in_draw: Duration::ZERO,
@@ -258,7 +264,7 @@ impl OutpaceBackend {
     /// # Errors
     /// If the terminal is gone.
     pub fn flush_and_wait(&mut self, limit: Option<Duration>) -> io::Result<bool> {
-        self.flush()?;
+        Backend::flush(self)?;
         self.presenter.wait(limit)
     }
 
@@ -294,6 +300,7 @@ impl OutpaceBackend {
             self.screen.resize(size.width, size.height);
             self.forgotten.everything();
             self.changed = true;
+            self.resized = true;
             self.cursor_known &= self.capabilities.alternate_screen || self.is_fixed();
         }
     }
@@ -382,52 +389,6 @@ fn surface_size(file: &File) -> io::Result<Option<Size>> {
     Ok(size.map(|size| Size::new(size.columns, size.rows)))
 }
 
-/// Whether a symbol is one character that takes one column for sure: most are, and asking for the width
-/// takes longer.
-#[inline]
-fn narrow(symbol: &str) -> bool {
-    let mut chars = symbol.chars();
-    let first = chars.next();
-    chars.next().is_none() && first.is_some_and(|c| trusted_width(c) == 1)
-}
-
-fn style_of(cell: &buffer::Cell) -> Style {
-    Style {
-        fg: color_of(cell.fg),
-        bg: color_of(cell.bg),
-        #[cfg(feature = "underline-color")]
-        underline: color_of(cell.underline_color),
-        #[cfg(not(feature = "underline-color"))]
-        underline: Color::DEFAULT,
-        attributes: Attributes::from_bits(cell.modifier.bits()),
-    }
-}
-
-const fn color_of(color: ratatui_core::style::Color) -> Color {
-    use ratatui_core::style::Color as Theirs;
-    match color {
-        Theirs::Reset => Color::DEFAULT,
-        Theirs::Black => Color::indexed(0),
-        Theirs::Red => Color::indexed(1),
-        Theirs::Green => Color::indexed(2),
-        Theirs::Yellow => Color::indexed(3),
-        Theirs::Blue => Color::indexed(4),
-        Theirs::Magenta => Color::indexed(5),
-        Theirs::Cyan => Color::indexed(6),
-        Theirs::Gray => Color::indexed(7),
-        Theirs::DarkGray => Color::indexed(8),
-        Theirs::LightRed => Color::indexed(9),
-        Theirs::LightGreen => Color::indexed(10),
-        Theirs::LightYellow => Color::indexed(11),
-        Theirs::LightBlue => Color::indexed(12),
-        Theirs::LightMagenta => Color::indexed(13),
-        Theirs::LightCyan => Color::indexed(14),
-        Theirs::White => Color::indexed(15),
-        Theirs::Indexed(index) => Color::indexed(index),
-        Theirs::Rgb(red, green, blue) => Color::rgb(red, green, blue),
-    }
-}
-
 impl Backend for OutpaceBackend {
     type Error = io::Error;
 
@@ -474,9 +435,26 @@ impl Backend for OutpaceBackend {
         self.cursor_changed()
     }
 
+    /// Shows it where it is: an application may have left the alternate screen by itself, and the shell's cursor
+    /// is then where the shell wants it.
     fn show_cursor(&mut self) -> io::Result<()> {
         self.screen.cursor.visible = true;
-        self.cursor_changed()
+        if self.in_frame || !self.capabilities.alternate_screen {
+            return self.cursor_changed();
+        }
+        if self.presented_cursor.is_some_and(|cursor| cursor.visible) {
+            return Ok(());
+        }
+        let nowhere = Cursor {
+            x: u16::MAX,
+            y: u16::MAX,
+            visible: true,
+        };
+        let cursor = std::mem::replace(&mut self.screen.cursor, nowhere);
+        let result = self.present();
+        self.screen.cursor = cursor;
+        self.presented_cursor = Some(cursor);
+        result
     }
 
     fn get_cursor_position(&mut self) -> io::Result<Position> {
@@ -515,7 +493,8 @@ impl Backend for OutpaceBackend {
         self.clear_region(ClearType::All)
     }
 
-    /// Takes effect with the next flush.
+    /// Takes effect with the next flush. But what clears all of the screen, unless it is because of a new size,
+    /// is waited for: an application may be about to leave that screen.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
         self.follow_size();
         let (end, columns) = (self.screen.cells().len(), usize::from(self.screen.width()));
@@ -538,6 +517,10 @@ impl Backend for OutpaceBackend {
             self.forgotten.cells(from, to);
         }
         self.changed = true;
+        if clear_type == ClearType::All && !self.in_frame && !self.resized {
+            self.present()?;
+            self.presenter.wait(Some(probe::PATIENCE))?;
+        }
         Ok(())
     }
 
@@ -564,6 +547,7 @@ impl Backend for OutpaceBackend {
             self.in_frame = false;
             self.frames_drawn += 1;
         }
+        self.resized = false;
         if setup::resume()? {
             self.repaint();
         }
@@ -594,11 +578,29 @@ impl Backend for OutpaceBackend {
     }
 }
 
+/// Bytes of the application's own, as crossterm's commands are: `execute!(terminal.backend_mut(),
+/// EnableMouseCapture)`. They reach the terminal after the frames before them; `write` waits for that. What they
+/// do to the picture nobody knows but the application: call [`repaint`](OutpaceBackend::repaint), or
+/// `Terminal::clear`, if they do anything to it.
+impl Write for OutpaceBackend {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.presenter.pass(bytes)?;
+        self.presented_cursor = None;
+        Ok(bytes.len())
+    }
+
+    /// Nothing is left to flush: [`write`](Write::write) has done it.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Drop for OutpaceBackend {
     fn drop(&mut self) {
-        self.screen.cursor.visible = true;
-        // A terminal that is gone needs no farewell, and there is nobody to tell.
-        let _ = self.present();
+        // A terminal that is gone needs no farewell, and there is nobody to tell. The farewell shows the cursor.
+        if self.changed || !self.forgotten.is_empty() {
+            let _ = self.present();
+        }
         let _ = self.presenter.close(probe::PATIENCE);
         if let Surface::Terminal(file) = &self.terminal {
             probe::await_late_answers(file);

@@ -6,6 +6,8 @@
 //! [`Mailbox`]; while the terminal is busy with one frame, the next replaces the one that waits, and the
 //! difference is then taken to what was really written.
 
+mod forgotten;
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +18,7 @@ use crate::renderer::Renderer;
 use crate::screen::Screen;
 use crate::stats::Stats;
 use crate::sys;
+pub(crate) use forgotten::Forgotten;
 
 /// Where the bytes go.
 pub(crate) enum Output {
@@ -57,63 +60,6 @@ impl Output {
             Self::Terminal(file) => sys::wait_writable(file, None).map(|_| ()),
             Self::Writer(_) => Err(io::ErrorKind::WouldBlock.into()),
         }
-    }
-}
-
-/// Cells that the terminal no longer shows for sure, in reading order: to be drawn again.
-#[derive(Debug, Default)]
-pub(crate) struct Forgotten {
-    all: bool,
-    ranges: Vec<(usize, usize)>,
-}
-
-impl Forgotten {
-    const MAX_RANGES: usize = 4096;
-
-    pub(crate) fn everything(&mut self) {
-        self.all = true;
-        self.ranges.clear();
-    }
-
-    pub(crate) fn cells(&mut self, from: usize, to: usize) {
-        if self.all {
-            return;
-        }
-        if let Some(last) = self.ranges.last_mut()
-            && last.1 == from
-        {
-            last.1 = to;
-        } else if self.ranges.len() == Self::MAX_RANGES {
-            self.everything();
-        } else {
-            self.ranges.push((from, to));
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.all && self.ranges.is_empty()
-    }
-
-    /// Takes over what another one has forgotten, and leaves that empty.
-    fn absorb(&mut self, newer: &mut Self) {
-        if newer.all {
-            self.everything();
-        }
-        newer
-            .ranges
-            .drain(..)
-            .for_each(|(from, to)| self.cells(from, to));
-        newer.all = false;
-    }
-
-    fn apply(&mut self, renderer: &mut Renderer) {
-        if self.all {
-            renderer.forget();
-        }
-        for (from, to) in self.ranges.drain(..) {
-            renderer.forget_cells(from, to);
-        }
-        self.all = false;
     }
 }
 
@@ -214,6 +160,15 @@ impl Painter {
                 self.renderer.scroll_region(screen, top, bottom, by)
             }
         };
+        Self::write(&mut self.output, bytes, &mut self.stats).map(|_| ())
+    }
+
+    /// Writes bytes of the application's own, which may do anything to pen and cursor.
+    fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.renderer.forget_pen();
         Self::write(&mut self.output, bytes, &mut self.stats).map(|_| ())
     }
 
@@ -422,16 +377,8 @@ impl Presenter {
     /// Shows a screen: at once, or as soon as the terminal has time. `forgotten` is empty afterwards.
     pub(crate) fn present(&mut self, screen: &Screen, forgotten: &mut Forgotten) -> io::Result<()> {
         let (mailbox, max_lag) = match self {
-            Self::Direct { painter, error } => {
-                if let Some(failure) = error {
-                    return Err(failure.report());
-                }
-                return painter.paint(screen, forgotten).map_err(|e| {
-                    let failure = Failure::new(&e);
-                    let report = failure.report();
-                    *error = Some(failure);
-                    report
-                });
+            Self::Direct { .. } => {
+                return self.with_painter(|painter| painter.paint(screen, forgotten));
             }
             Self::Threaded { mailbox, max_lag } => (mailbox, *max_lag),
         };
@@ -478,23 +425,37 @@ impl Presenter {
         forgotten: &mut Forgotten,
         motion: Motion,
     ) -> io::Result<()> {
+        self.with_painter(|painter| {
+            forgotten.apply(&mut painter.renderer);
+            painter.perform(screen, motion)
+        })
+    }
+
+    /// Writes bytes of the application's own, after the frames before them.
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.with_painter(|painter| painter.pass(bytes))
+    }
+
+    fn with_painter(
+        &mut self,
+        work: impl FnOnce(&mut Painter) -> io::Result<()>,
+    ) -> io::Result<()> {
         match self {
             Self::Direct { painter, error } => {
                 if let Some(failure) = error {
                     return Err(failure.report());
                 }
-                forgotten.apply(&mut painter.renderer);
-                painter.perform(screen, motion)
+                work(painter).map_err(|e| error.insert(Failure::new(&e)).report())
             }
             Self::Threaded { mailbox, .. } => {
                 mailbox.wait_idle(None)?;
                 let mut painter = mailbox.painter();
-                forgotten.apply(&mut painter.renderer);
-                let result = painter.perform(screen, motion);
+                let result = work(&mut painter);
                 let stats = painter.stats();
                 drop(painter);
-                mailbox.letters().stats = stats;
-                result
+                let mut letters = mailbox.letters();
+                letters.stats = stats;
+                result.map_err(|e| letters.error.insert(Failure::new(&e)).report())
             }
         }
     }
@@ -581,11 +542,22 @@ pub(crate) struct Closer {
 }
 
 impl Closer {
-    /// From here on the presenter writes nothing; waits for the frame in hand, but not for long.
+    /// Waits until the newest frame is shown, but not for long.
+    pub(crate) fn settle(&self, limit: Duration) {
+        if let Some(mailbox) = &self.mailbox {
+            // An error is for whoever draws.
+            let _ = mailbox.wait_idle(Some(limit));
+        }
+    }
+
+    /// Waits until the newest frame is shown, but not for long. From then on the presenter writes nothing.
     pub(crate) fn close(&self, limit: Duration) {
+        let start = Instant::now();
+        self.settle(limit);
         self.closed.store(true, Ordering::Release);
         if let Some(mailbox) = &self.mailbox {
-            drop(mailbox.wait_until(Some(limit), |letters| {
+            let left = limit.saturating_sub(start.elapsed());
+            drop(mailbox.wait_until(Some(left), |letters| {
                 letters.stopped || letters.busy_since.is_none()
             }));
         }

@@ -88,6 +88,11 @@ impl Renderer {
     /// Forgets what the terminal shows: the next frame draws everything.
     pub fn forget(&mut self) {
         self.shown.cells_mut().fill(Cell::UNKNOWN);
+        self.forget_pen();
+    }
+
+    /// Forgets what pen and cursor are like, but not what the terminal shows.
+    pub(crate) fn forget_pen(&mut self) {
         self.cursor_visible = None;
         self.encoder.forget();
     }

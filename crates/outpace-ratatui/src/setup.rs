@@ -87,7 +87,7 @@ pub fn try_init_with_options(options: TerminalOptions) -> io::Result<DefaultTerm
 
 /// Gives the terminal back, as it was before [`init`]. Without a session it does nothing.
 ///
-/// From then on a backend that is still in use writes nothing. A terminal that does not read is given
+/// What was drawn last is shown first. From then on a backend that is still in use writes nothing. A terminal that does not read is given
 /// up after half a second, with its modes restored all the same. An error is printed on standard error.
 pub fn restore() {
     if let Err(error) = try_restore() {
@@ -134,10 +134,16 @@ where
 /// # Errors
 /// If there is no session.
 pub fn suspend() -> io::Result<()> {
-    if session().is_none() {
-        return Err(io::Error::other(
-            "nothing to suspend: call outpace_ratatui::init first",
-        ));
+    let closer = match &*session() {
+        Some(session) => session.closer.clone(),
+        None => {
+            return Err(io::Error::other(
+                "nothing to suspend: call outpace_ratatui::init first",
+            ));
+        }
+    };
+    if let Some(closer) = closer {
+        closer.settle(PATIENCE);
     }
     sys::stop();
     Ok(())

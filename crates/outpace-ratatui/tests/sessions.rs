@@ -11,8 +11,13 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event, KeyCode};
+use crossterm::execute;
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use outpace_ratatui::OutpaceBackend;
 use ratatui::widgets::Widget;
-use ratatui::{TerminalOptions, Viewport};
+use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
@@ -33,6 +38,9 @@ fn program() {
         }
         Ok("inline") => inline().unwrap(),
         Ok("short") => outpace_ratatui::run(|_| ()),
+        Ok("classic") => classic(false).unwrap(),
+        Ok("classic with commands") => classic(true).unwrap(),
+        Ok("last words") => last_words().unwrap(),
         Ok(other) => panic!("no program {other}"),
         Err(_) => {}
     }
@@ -80,6 +88,45 @@ fn inline() -> std::io::Result<()> {
     drop(terminal);
     outpace_ratatui::restore();
     Ok(())
+}
+
+/// Takes the terminal over by itself, as most applications do, and in the end clears what it has drawn. The commands
+/// go through standard output, or through the backend.
+fn classic(through_backend: bool) -> std::io::Result<()> {
+    print!("\x1b[2J\x1b[H$ before\r\n");
+    enable_raw_mode()?;
+    execute!(std::io::stdout(), EnterAlternateScreen)?;
+    let mut terminal = Terminal::new(OutpaceBackend::stdout()?)?;
+    for number in 0..2 {
+        terminal.clear()?;
+        let text = format!("picture {number}");
+        terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
+    }
+    event::read()?;
+    terminal.clear()?;
+    if through_backend {
+        execute!(terminal.backend_mut(), LeaveAlternateScreen)?;
+    } else {
+        terminal.backend_mut().flush_and_wait(None)?;
+        execute!(std::io::stdout(), LeaveAlternateScreen)?;
+    }
+    disable_raw_mode()?;
+    terminal.show_cursor()?;
+    drop(terminal);
+    println!("$ after");
+    Ok(())
+}
+
+/// Gives the terminal back while the last picture of an inline viewport may still wait to be shown.
+fn last_words() -> std::io::Result<()> {
+    let viewport = Viewport::Inline(2);
+    let mut terminal = outpace_ratatui::init_with_options(TerminalOptions { viewport });
+    for number in 0..2000 {
+        let text = format!("picture {number}\n{}", "─".repeat(number % 50));
+        terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
+    }
+    outpace_ratatui::restore();
+    std::process::exit(0)
 }
 
 /// A terminal with a program on it.
@@ -393,6 +440,28 @@ fn lines_inserted_above_an_inline_viewport_are_all_there_in_order() {
     assert_eq!(numbers, last, "{screen}");
     session.press("x");
     session.wait_for_end();
+    session.assert_given_back();
+}
+
+#[test]
+fn an_application_that_leaves_its_screen_by_itself_leaves_the_shell_as_it_was() {
+    for program in ["classic", "classic with commands"] {
+        let mut session = Session::start(program, Duration::ZERO);
+        session.wait_for("picture 1");
+        session.press("x");
+        session.wait_for_end();
+        let screen = session.wait_for("$ after");
+        session.assert_given_back();
+        let lines: Vec<_> = screen.lines().map(str::trim_end).collect();
+        assert_eq!(&lines[..2], ["$ before", "$ after"], "{program}: {screen}");
+    }
+}
+
+#[test]
+fn the_last_picture_is_shown_before_the_terminal_is_given_back() {
+    let mut session = Session::start("last words", Duration::ZERO);
+    session.wait_for_end();
+    session.wait_for("picture 1999");
     session.assert_given_back();
 }
 

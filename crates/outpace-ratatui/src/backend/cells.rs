@@ -1,0 +1,51 @@
+//! ratatui's cells, as a [`Screen`](crate::Screen) has them.
+
+use ratatui_core::buffer;
+
+use crate::screen::{Attributes, Color, Style, trusted_width};
+
+/// Whether a symbol is one character that takes one column for sure: most are, and asking for the width
+/// takes longer.
+#[inline]
+pub(super) fn narrow(symbol: &str) -> bool {
+    let mut chars = symbol.chars();
+    let first = chars.next();
+    chars.next().is_none() && first.is_some_and(|c| trusted_width(c) == 1)
+}
+
+pub(super) fn style_of(cell: &buffer::Cell) -> Style {
+    Style {
+        fg: color_of(cell.fg),
+        bg: color_of(cell.bg),
+        #[cfg(feature = "underline-color")]
+        underline: color_of(cell.underline_color),
+        #[cfg(not(feature = "underline-color"))]
+        underline: Color::DEFAULT,
+        attributes: Attributes::from_bits(cell.modifier.bits()),
+    }
+}
+
+const fn color_of(color: ratatui_core::style::Color) -> Color {
+    use ratatui_core::style::Color as Theirs;
+    match color {
+        Theirs::Reset => Color::DEFAULT,
+        Theirs::Black => Color::indexed(0),
+        Theirs::Red => Color::indexed(1),
+        Theirs::Green => Color::indexed(2),
+        Theirs::Yellow => Color::indexed(3),
+        Theirs::Blue => Color::indexed(4),
+        Theirs::Magenta => Color::indexed(5),
+        Theirs::Cyan => Color::indexed(6),
+        Theirs::Gray => Color::indexed(7),
+        Theirs::DarkGray => Color::indexed(8),
+        Theirs::LightRed => Color::indexed(9),
+        Theirs::LightGreen => Color::indexed(10),
+        Theirs::LightYellow => Color::indexed(11),
+        Theirs::LightBlue => Color::indexed(12),
+        Theirs::LightMagenta => Color::indexed(13),
+        Theirs::LightCyan => Color::indexed(14),
+        Theirs::White => Color::indexed(15),
+        Theirs::Indexed(index) => Color::indexed(index),
+        Theirs::Rgb(red, green, blue) => Color::rgb(red, green, blue),
+    }
+}

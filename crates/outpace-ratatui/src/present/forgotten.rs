@@ -1,0 +1,60 @@
+//! What the terminal no longer shows for sure.
+
+use crate::renderer::Renderer;
+
+/// Cells that the terminal no longer shows for sure, in reading order: to be drawn again.
+#[derive(Debug, Default)]
+pub(crate) struct Forgotten {
+    all: bool,
+    ranges: Vec<(usize, usize)>,
+}
+
+impl Forgotten {
+    const MAX_RANGES: usize = 4096;
+
+    pub(crate) fn everything(&mut self) {
+        self.all = true;
+        self.ranges.clear();
+    }
+
+    pub(crate) fn cells(&mut self, from: usize, to: usize) {
+        if self.all {
+            return;
+        }
+        if let Some(last) = self.ranges.last_mut()
+            && last.1 == from
+        {
+            last.1 = to;
+        } else if self.ranges.len() == Self::MAX_RANGES {
+            self.everything();
+        } else {
+            self.ranges.push((from, to));
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.all && self.ranges.is_empty()
+    }
+
+    /// Takes over what another one has forgotten, and leaves that empty.
+    pub(super) fn absorb(&mut self, newer: &mut Self) {
+        if newer.all {
+            self.everything();
+        }
+        newer
+            .ranges
+            .drain(..)
+            .for_each(|(from, to)| self.cells(from, to));
+        newer.all = false;
+    }
+
+    pub(super) fn apply(&mut self, renderer: &mut Renderer) {
+        if self.all {
+            renderer.forget();
+        }
+        for (from, to) in self.ranges.drain(..) {
+            renderer.forget_cells(from, to);
+        }
+        self.all = false;
+    }
+}
