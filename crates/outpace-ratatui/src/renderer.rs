@@ -49,6 +49,8 @@ pub struct Renderer {
     thorough: bool,
     /// Whether this frame has erased or moved anything: half drawn, it would look broken.
     destructive: bool,
+    /// Cells that are right stay untouched: something may lie there that nobody but the application knows of.
+    careful: bool,
     written: Option<Vec<bool>>,
     stats: Stats,
     /// Without shortcuts, to compare them with.
@@ -68,6 +70,7 @@ impl Renderer {
             trail: Trail::default(),
             thorough: true,
             destructive: false,
+            careful: false,
             written: None,
             stats: Stats::default(),
             #[cfg(test)]
@@ -137,6 +140,7 @@ impl Renderer {
             written.resize(wanted.cells().len(), false);
         }
         self.destructive = false;
+        self.careful = wanted.symbols().has_opaque();
         self.encoder.out.clear();
         self.encoder.text(BEGIN_SYNCHRONIZED);
         if self.cursor_visible != Some(false) && !wanted.cursor.visible {

@@ -11,7 +11,7 @@ const MAX_SCROLLS: usize = 8;
 
 impl Renderer {
     pub(super) fn scroll_rows(&mut self, wanted: &Screen) {
-        if !self.capabilities.scroll {
+        if !self.capabilities.scroll || self.careful {
             return;
         }
         for _ in 0..MAX_SCROLLS {
@@ -117,7 +117,7 @@ impl Renderer {
 
     /// Shifts a part of a row if that saves anything; returns the distance, a hint for the row below.
     pub(super) fn shift_row(&mut self, wanted: &Screen, y: u16, hint: i32) -> i32 {
-        if !self.capabilities.shift {
+        if !self.capabilities.shift || self.careful {
             return 0;
         }
         let found = self

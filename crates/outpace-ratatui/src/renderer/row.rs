@@ -142,7 +142,8 @@ impl Renderer {
             .iter()
             .rposition(|cell| *cell != blank)
             .map_or(0, |last| last + 1);
-        if to_print <= 3 || !self.may_erase_to(blank) {
+        let untouchable = || self.careful && row.contains(&blank);
+        if to_print <= 3 || !self.may_erase_to(blank) || untouchable() {
             return false;
         }
         let end = start + usize::from(self.shown.width());
@@ -233,6 +234,9 @@ impl Renderer {
         }
         let alike = target[x..].iter().take_while(|next| **next == cell).count();
         let shown = &self.shown.cells()[start + x..start + x + alike];
+        if self.careful {
+            return shown.iter().take_while(|old| **old != cell).count();
+        }
         shown
             .iter()
             .rposition(|old| *old != cell)
@@ -340,6 +344,7 @@ impl Renderer {
             && row == y
             && usize::from(from) < x
             && x - usize::from(from) <= 8
+            && !self.careful
             && let Some(pen) = self.encoder.pen()
         {
             let price = self.encoder.price_ahead(x as u16, y) as usize;

@@ -12,6 +12,8 @@ use super::cell::{Cell, INTERNED};
 pub(crate) struct Symbols {
     pub(super) entries: Vec<Entry>,
     pub(super) indices: HashMap<Arc<str>, u32>,
+    /// Whether any of them is opaque.
+    has_opaque: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -34,9 +36,11 @@ impl Symbols {
         let index = u32::try_from(table.entries.len()).expect("the table is rebuilt long before");
         let shared: Arc<str> = text.into();
         let widest = text.chars().map(|c| c.width().unwrap_or(0).max(1));
+        let opaque = text.contains('\x1b');
+        table.has_opaque |= opaque;
         table.entries.push(Entry {
             text: shared.clone(),
-            opaque: text.contains('\x1b'),
+            opaque,
             widest: widest.sum::<usize>().min(usize::from(u16::MAX)) as u16,
         });
         table.indices.insert(shared, index);
@@ -59,6 +63,11 @@ impl Symbols {
     /// nothing is assumed about its effect.
     pub(crate) fn is_opaque(&self, cell: Cell) -> bool {
         self.entry(cell.symbol()).is_some_and(|entry| entry.opaque)
+    }
+
+    /// Whether there is any such symbol. What it drew, perhaps an image, may cover other cells, too.
+    pub(crate) const fn has_opaque(&self) -> bool {
+        self.has_opaque
     }
 
     /// The most columns a terminal might use for this cell's symbol.

@@ -460,6 +460,63 @@ pub fn capabilities(choices: &mut impl Choices) -> Capabilities {
     capabilities
 }
 
+/// What an image looks like here: cells of its own, drawn by the escape sequences in its first cell, of which ratatui
+/// knows nothing.
+const IMAGE: &str = "#";
+/// More than the columns of the widest symbol, each of its characters taken by itself.
+const CLEAR_OF_IMAGE: u16 = 6;
+
+/// The escape sequences that draw an image of this size: from the cursor on, which stays where it is.
+fn image_sequences(size: Size) -> String {
+    let row = IMAGE.repeat(size.width.into());
+    let rows = (1..size.height).map(|down| format!("\x1b8\x1b[m\x1b[{down}B{row}"));
+    format!("\x1b7\x1b[m{row}{}\x1b8", rows.collect::<String>())
+}
+
+/// Puts an image somewhere, lets it stay, or takes it away.
+fn change_image(choices: &mut impl Choices, picture: &mut Buffer, image: &mut Option<Rect>) {
+    if choices.below(8) == 0 {
+        // Whoever takes an image away has to have its cells drawn.
+        if let Some(area) = image.take() {
+            fill(picture, area, &Cell::EMPTY);
+        } else {
+            let mut area = part(choices, picture.area);
+            // Not in the last column, where the cursor would be about to wrap. Nor in the first ones: a symbol of which
+            // nobody knows the width has to keep clear of it.
+            area.x = area.x.max(CLEAR_OF_IMAGE);
+            area.width = area.width.min((picture.area.width - 1).saturating_sub(area.x));
+            *image = Some(area).filter(|area| !area.is_empty());
+        }
+    }
+    if let Some(area) = *image {
+        let before = Rect {
+            x: area.x - CLEAR_OF_IMAGE,
+            width: CLEAR_OF_IMAGE,
+            ..area
+        };
+        fill(picture, before, &Cell::EMPTY);
+        fill(picture, area, &Cell::new(IMAGE));
+    }
+}
+
+/// Puts a cell everywhere in a part of a picture.
+fn fill(picture: &mut Buffer, area: Rect, cell: &Cell) {
+    for position in area.positions() {
+        put(picture, position.x, position.y, cell.symbol(), Style::reset());
+    }
+}
+
+/// The image as an application sends it: all of it in its first cell, the others not to be touched.
+fn send_image(sent: &mut Buffer, area: Rect) {
+    for position in area.positions() {
+        sent[position].reset();
+        sent[position].set_diff_option(CellDiffOption::Skip);
+    }
+    sent[area.as_position()]
+        .set_symbol(&image_sequences(area.as_size()))
+        .set_diff_option(CellDiffOption::ForcedWidth(1.try_into().expect("not zero")));
+}
+
 /// Draws a sequence of frames and compares after each. Returns the number of frames and the counters.
 pub fn play(
     choices: &mut impl Choices,
@@ -485,6 +542,8 @@ pub fn play(
     let mut picture = Buffer::empty(Rect::new(0, 0, width, height));
     let mut previous = picture.clone();
     let mut last = Vec::new();
+    let images = choices.below(4) == 0;
+    let mut image = None;
     for frame in 0..frames {
         if choices.below(60) == 0 {
             (width, height) = size(choices);
@@ -494,6 +553,7 @@ pub fn play(
             terminal.backend_mut().set_size(Size::new(width, height));
             picture.resize(Rect::new(0, 0, width, height));
             repair(&mut picture);
+            image = None;
         }
         if choices.below(80) == 0 {
             terminal.clear().map_err(|error| error.to_string())?;
@@ -504,8 +564,14 @@ pub fn play(
         if wraps {
             keep_clear_of_edge(&mut picture);
         }
+        if images {
+            change_image(choices, &mut picture, &mut image);
+        }
         let mut sent = picture.clone();
         send_uncovered(&previous, &mut sent);
+        if let Some(area) = image {
+            send_image(&mut sent, area);
+        }
         previous.clone_from(&picture);
         let cursor = (choices.below(3) == 0).then(|| {
             Position::new(
