@@ -50,6 +50,8 @@ use cells::{narrow, style_of};
 /// waits until the terminal has accepted everything. `insert_before` and other calls that scroll do so
 /// too, since what they write must not be skipped.
 ///
+/// It is a writer, too, for crossterm's commands: `execute!(terminal.backend_mut(), LeaveAlternateScreen)`.
+///
 /// If the terminal goes away, the next call reports it. Dropping the backend shows the cursor again and
 /// gives the pen back; it waits no longer than a second for a terminal that does not read.
 pub struct OutpaceBackend {
@@ -355,17 +357,19 @@ impl OutpaceBackend {
     /// Puts a cell, and returns its width.
     fn put(&mut self, x: u16, y: u16, cell: &buffer::Cell) -> u16 {
         let symbol = cell.symbol();
-        let width = match cell.diff_option {
+        let mut width = match cell.diff_option {
             CellDiffOption::ForcedWidth(width) => width.get(),
             _ => match narrow(symbol) {
                 true => 1,
                 false => symbol.cell_width(),
             },
         };
-        self.screen.put_symbol(x, y, symbol, width, style_of(cell));
         if symbol.len() > 4 && symbol.contains('\x1b') {
             self.opaque_seen = true;
+            // They take no columns, but count as if they did.
+            width = width.min(self.screen.width() - x);
         }
+        self.screen.put_symbol(x, y, symbol, width, style_of(cell));
         if self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
             let at = self.screen.index(x, y);
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));

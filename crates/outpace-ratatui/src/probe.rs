@@ -149,6 +149,11 @@ pub(crate) fn find_out(terminal: &File, options: &Options) -> io::Result<Finding
     let Ok(mut conversation) = Conversation::start(terminal) else {
         return Ok(findings);
     };
+    if sys::wait_readable(&conversation.input, Duration::ZERO)? {
+        // Keys were pressed ahead. They are the application's, and the answers would come after them.
+        conversation.end()?;
+        return Ok(findings);
+    }
     let test_repeat = options.owns_screen && by_name.repeat == Repeat::Nothing;
     let asked = Instant::now();
     let answers = conversation.ask(test_repeat)?;

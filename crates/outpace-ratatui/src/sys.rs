@@ -16,7 +16,8 @@ pub(crate) struct TerminalSize {
     pub(crate) pixels: (u16, u16),
 }
 
-/// The size of the terminal, or nothing if this is none or it does not know.
+/// The size of the terminal, or nothing if this is none. One that does not know (a serial line) is taken to have 80
+/// columns and 24 rows.
 ///
 /// # Errors
 /// If the terminal is gone.
@@ -26,13 +27,12 @@ pub(crate) fn terminal_size(terminal: impl AsFd) -> io::Result<Option<TerminalSi
         Err(rustix::io::Errno::NOTTY) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    Ok(
-        (size.ws_col > 0 && size.ws_row > 0).then_some(TerminalSize {
-            columns: size.ws_col,
-            rows: size.ws_row,
-            pixels: (size.ws_xpixel, size.ws_ypixel),
-        }),
-    )
+    let known = |n: u16, otherwise| if n > 0 { n } else { otherwise };
+    Ok(Some(TerminalSize {
+        columns: known(size.ws_col, 80),
+        rows: known(size.ws_row, 24),
+        pixels: (size.ws_xpixel, size.ws_ypixel),
+    }))
 }
 
 fn wait_for(fd: impl AsFd, flags: PollFlags, limit: Option<Duration>) -> io::Result<bool> {

@@ -295,3 +295,27 @@ fn scrolling_the_terminal_waits_for_the_frames_before() {
     let screen = wait_for(&screens, |screen| screen.matches('\n').count() == 20);
     assert_eq!(screen.trim(), "x");
 }
+
+#[test]
+fn a_terminal_that_does_not_know_its_size_is_taken_to_have_the_usual_one() {
+    let (_emulator, program) = terminal();
+    resize(&program, 0, 0);
+    let backend = OutpaceBackend::open(&program, options()).unwrap();
+    let terminal = Terminal::new(backend).unwrap();
+    let size = terminal.size().unwrap();
+    assert_eq!((size.width, size.height), (80, 24));
+}
+
+#[test]
+fn escape_sequences_in_a_cell_reach_the_terminal_however_long_they_are() {
+    let (mut emulator, program) = terminal();
+    let mut backend = OutpaceBackend::open(&program, options().direct()).unwrap();
+    let link = format!("\x1b]8;;https://{}\x07l\x1b]8;;\x07", "a".repeat(200));
+    let cell = ratatui::buffer::Cell::default();
+    let cell = cell.clone().set_symbol(&link).clone();
+    backend.draw([(78, 3, &cell)].into_iter()).unwrap();
+    backend.flush().unwrap();
+    let mut chunk = [0; 4096];
+    let n = emulator.read(&mut chunk).unwrap();
+    assert!(String::from_utf8_lossy(&chunk[..n]).contains(&link));
+}

@@ -40,6 +40,7 @@ fn program() {
         Ok("short") => outpace_ratatui::run(|_| ()),
         Ok("classic") => classic(false).unwrap(),
         Ok("classic with commands") => classic(true).unwrap(),
+        Ok("editor") => editor().unwrap(),
         Ok("last words") => last_words().unwrap(),
         Ok(other) => panic!("no program {other}"),
         Err(_) => {}
@@ -117,6 +118,27 @@ fn classic(through_backend: bool) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Gives the terminal back for another program, and takes it over again, many times.
+fn editor() -> std::io::Result<()> {
+    let open = || std::fs::read_dir("/proc/self/fd").map(Iterator::count);
+    let mut terminal = outpace_ratatui::init();
+    let mut first = None;
+    for number in 0..20 {
+        let text = format!("round {number}");
+        terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
+        outpace_ratatui::restore();
+        println!("the editor");
+        terminal = outpace_ratatui::try_init()?;
+        let more = open()? - *first.get_or_insert(open()?);
+        let text = format!("{more} more descriptors after round {number}");
+        terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
+    }
+    event::read()?;
+    drop(terminal);
+    outpace_ratatui::restore();
+    Ok(())
+}
+
 /// Gives the terminal back while the last picture of an inline viewport may still wait to be shown.
 fn last_words() -> std::io::Result<()> {
     let viewport = Viewport::Inline(2);
@@ -155,12 +177,19 @@ fn nonzero(n: u16) -> NonZeroU16 {
 impl Session {
     /// Starts a program on a terminal that takes so long to answer what it is.
     fn start(program: &str, answers_after: Duration) -> Self {
+        Self::start_after("", program, answers_after)
+    }
+
+    /// The same, after these keys have been pressed.
+    fn start_after(keys: &str, program: &str, answers_after: Duration) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let emulator = openpt(flags).unwrap();
         grantpt(&emulator).unwrap();
         unlockpt(&emulator).unwrap();
         let theirs = ioctl_tiocgptpeer(&emulator, flags).unwrap();
         tcsetwinsize(&theirs, size(60, 10)).unwrap();
+        let mut emulator = File::from(emulator);
+        emulator.write_all(keys.as_bytes()).unwrap();
         let side = || Stdio::from(theirs.try_clone().unwrap());
         let child = Command::new("setsid")
             .args(["--ctty", "--wait"])
@@ -177,7 +206,6 @@ impl Session {
             .stderr(side())
             .spawn()
             .expect("setsid, of util-linux, is installed");
-        let emulator = File::from(emulator);
         let screen = Arc::new((
             Mutex::new(vt100::Parser::new(nonzero(10), nonzero(60), 1000)),
             Condvar::new(),
@@ -438,6 +466,24 @@ fn lines_inserted_above_an_inline_viewport_are_all_there_in_order() {
     let last: Vec<u32> = (30 - numbers.len() as u32..30).collect();
     assert!(numbers.len() >= 7, "{screen}");
     assert_eq!(numbers, last, "{screen}");
+    session.press("x");
+    session.wait_for_end();
+    session.assert_given_back();
+}
+
+#[test]
+fn keys_pressed_ahead_are_not_lost() {
+    let mut session = Session::start_after("ab", "keys", Duration::ZERO);
+    session.wait_for("keys [ab]");
+    session.press("cq");
+    session.wait_for_end();
+    session.assert_given_back();
+}
+
+#[test]
+fn the_terminal_can_be_given_to_an_editor_again_and_again() {
+    let mut session = Session::start("editor", Duration::ZERO);
+    session.wait_for("0 more descriptors after round 19");
     session.press("x");
     session.wait_for_end();
     session.assert_given_back();

@@ -68,12 +68,16 @@ impl Renderer {
             return &self.encoder.out;
         }
         let by = by.clamp(-i32::from(bottom - top), i32::from(bottom - top));
-        // Terminals ignore a region of one row. With the row below it does, and that is repaired by
-        // the next frame.
-        let region = if bottom - top == 1 {
-            (bottom + 1).min(height)
-        } else {
-            bottom
+        // Terminals ignore a region of one row. At the top of the terminal it is scrolled with the row below, for the
+        // sake of the scrollback; elsewhere it only becomes blank. The next frame draws what is wrong then.
+        let region = match bottom - top {
+            1 if top > 0 => {
+                screen.scroll(top, bottom, by, Cell::BLANK);
+                self.encoder.out = bytes;
+                return &self.encoder.out;
+            }
+            1 => height.min(2),
+            _ => bottom,
         };
         self.encoder.out.clear();
         self.encoder.set_erasing_pen(Color::DEFAULT);
@@ -153,5 +157,40 @@ impl Renderer {
         }
         self.stats.rows_shifted += 1;
         by
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::Capabilities;
+    use crate::renderer::tests::Random;
+    use crate::screen::Style;
+
+    #[test]
+    fn what_an_application_scrolls_is_what_an_emulator_shows() {
+        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        for _ in 0..200 {
+            let (width, height) = (4, 1 + random.below(6) as u16);
+            let size = |n: u16| n.try_into().expect("not zero");
+            let mut emulator = vt100::Parser::new(size(height), size(width), 0);
+            let mut renderer = Renderer::new(Capabilities::full());
+            let mut screen = Screen::new(width, height);
+            for step in 0..40 {
+                let y = random.below(height.into()) as u16;
+                screen.put(0, y, &format!("{step:4}"), Style::default());
+                let top = random.below(height.into()) as u16;
+                let bottom = top + random.below(u64::from(height - top) + 2) as u16;
+                let by = random.below(9) as i32 - 4;
+                emulator.process(renderer.scroll_region(&mut screen, top, bottom, by));
+                emulator.process(renderer.render(&screen));
+                let rows = 0..height;
+                let wanted = rows.map(|y| (0..width).map(|x| screen.text(x, y)).collect());
+                let wanted: Vec<String> = wanted.collect();
+                let shown: Vec<String> = emulator.screen().rows(0, width).collect();
+                let shown: Vec<String> = shown.iter().map(|row| format!("{row:4}")).collect();
+                assert_eq!(shown, wanted, "{top}..{bottom} of {height} by {by}");
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Runs `f` with every signal blocked in this thread.
 pub(super) fn blocked<T>(f: impl FnOnce() -> T) -> T {
@@ -31,7 +32,8 @@ pub(super) fn blocked<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What the handler needs, made when stops are caught. It is never freed: a handler may be reading it.
+/// What the handler needs, made when stops are caught. It is never freed: a handler may be reading it. But the next
+/// session on the same terminal takes it again.
 struct Stops {
     /// Never closed either.
     terminal: File,
@@ -39,6 +41,27 @@ struct Stops {
     farewell: &'static str,
 }
 
+impl Stops {
+    fn is_for(&self, terminal: &File, modes: &libc::termios, farewell: &str) -> bool {
+        let flags = |modes: &libc::termios| {
+            let libc::termios {
+                c_iflag,
+                c_oflag,
+                c_cflag,
+                c_lflag,
+                c_cc,
+                ..
+            } = *modes;
+            (c_iflag, c_oflag, c_cflag, c_lflag, c_cc)
+        };
+        super::is_same_file(&self.terminal, terminal)
+            && flags(&self.modes) == flags(modes)
+            && self.farewell == farewell
+    }
+}
+
+/// All that were ever made.
+static MADE: Mutex<Vec<&'static Stops>> = Mutex::new(Vec::new());
 static STOPS: AtomicPtr<Stops> = AtomicPtr::new(std::ptr::null_mut());
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
@@ -57,7 +80,7 @@ unsafe fn errno() -> *mut libc::c_int {
 }
 
 extern "C" fn on_stop(_: libc::c_int) {
-    // SAFETY: the pointer is null or came from `Box::leak`, and what it points to is never changed. All
+    // SAFETY: the pointer is null or came from `Box::leak`, and what it points to is never changed or freed. All
     // calls are async-signal-safe; the terminal's descriptor stays open.
     unsafe {
         let saved = *errno();
@@ -114,12 +137,23 @@ pub(super) fn catch_stops(terminal: File, farewell: &'static str) -> io::Result<
         }
         modes.assume_init()
     };
-    let stops = Box::leak(Box::new(Stops {
-        terminal,
-        modes,
-        farewell,
-    }));
-    STOPS.store(stops, Ordering::Release);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = made
+        .iter()
+        .find(|stops| stops.is_for(&terminal, &modes, farewell));
+    let stops: &'static Stops = match known {
+        Some(stops) => stops,
+        None => {
+            let stops = Box::leak(Box::new(Stops {
+                terminal,
+                modes,
+                farewell,
+            }));
+            made.push(stops);
+            stops
+        }
+    };
+    STOPS.store(std::ptr::from_ref(stops).cast_mut(), Ordering::Release);
     STOPPED.store(false, Ordering::Release);
     for (signal, handler) in handlers() {
         replace(signal, libc::SIG_DFL, handler);
