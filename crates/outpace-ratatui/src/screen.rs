@@ -262,15 +262,23 @@ impl Screen {
         self.cursor = other.cursor;
     }
 
+    /// What a wide symbol that was cut leaves behind. Beneath an image it must not be drawn.
+    fn left_over(&self, bg: Color) -> Cell {
+        match self.symbols.has_opaque() {
+            true => Cell::UNKNOWN,
+            false => Cell::blank_on(bg),
+        }
+    }
+
     #[cold]
     fn break_wide_before(&mut self, at: usize) {
         let bg = self.cells[at].bg;
         let mut head = at;
         while self.cells[head].is_continuation() && head > 0 {
-            self.cells[head] = Cell::blank_on(bg);
+            self.cells[head] = self.left_over(bg);
             head -= 1;
         }
-        self.cells[head] = Cell::blank_on(self.cells[head].bg);
+        self.cells[head] = self.left_over(self.cells[head].bg);
         let row_end = (at / usize::from(self.width) + 1) * usize::from(self.width);
         if at + 1 < row_end {
             self.blank_continuations(at + 1, row_end);
@@ -295,11 +303,9 @@ impl Screen {
         let end = from + columns.count();
         let bg = self.cells[from].bg;
         let goes_on = end < row_end && self.cells[end].bg == bg;
-        self.cells[from..end].fill(if goes_on {
-            Cell::blank_on(bg)
-        } else {
-            Cell::BLANK
-        });
+        let bg = if goes_on { bg } else { Color::DEFAULT };
+        let left_over = self.left_over(bg);
+        self.cells[from..end].fill(left_over);
     }
 
     /// Blanks cells from one position up to another, in reading order.
