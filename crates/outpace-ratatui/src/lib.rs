@@ -44,16 +44,58 @@
 //! # Terminals
 //!
 //! What a terminal can do is asked (with a limit of 100 ms, before the first event is read) or known from
-//! `TERM`; what is neither is not used. `OUTPACE_DRAW_OFF` turns optimisations off, a list of `sync`,
+//! `TERM`; what is neither is not used. It is not asked if keys were pressed before: they are the application's. Those
+//! pressed while it answers are lost. `OUTPACE_DRAW_OFF` turns optimisations off, a list of `sync`,
 //! `repeat`, `scroll`, `shift`, `erase`, `background`, `blocks` and `order`; `OUTPACE_DRAW_REPORT` names a
 //! file (or `-`, standard error) that gets a report of what was detected and done when the backend is
 //! dropped.
 //!
+//! # In an existing application
+//!
+//! Replace the line that makes the backend, and `Terminal<CrosstermBackend<…>>` where it is named. Raw mode, the
+//! alternate screen and crossterm's other commands stay as they are, but for one thing: the last frame may be
+//! on its way still when the application leaves its screen. Commands sent through the backend come after it:
+//!
+//! ```no_run
+//! # use crossterm::{execute, terminal::{LeaveAlternateScreen, disable_raw_mode}};
+//! # use outpace_ratatui::OutpaceBackend;
+//! # use ratatui::Terminal;
+//! # let mut terminal = Terminal::new(OutpaceBackend::stdout()?)?;
+//! execute!(terminal.backend_mut(), LeaveAlternateScreen)?;
+//! disable_raw_mode()?;
+//! # std::io::Result::Ok(())
+//! ```
+//!
+//! Before commands sent through standard output call [`OutpaceBackend::flush_and_wait`], or draw with
+//! [`Options::direct`]. The same holds before an editor is started; with [`init`], it is enough to
+//!
+//! ```no_run
+//! # use std::process::Command;
+//! # let mut terminal = outpace_ratatui::init();
+//! outpace_ratatui::restore();
+//! Command::new("vi").status()?;
+//! terminal = outpace_ratatui::init();
+//! # let _ = terminal;
+//! # std::io::Result::Ok(())
+//! ```
+//!
+//! Escape sequences in a cell, as of `ratatui-image` or for links, are passed on. From the first one on, nothing is
+//! moved or erased that they may have drawn on, which takes more bytes.
+//!
 //! # Without this crate
 //!
-//! For an older ratatui, or another library, the half measure is `CrosstermBackend::new(…)` over a
-//! stream that drains once a frame, as `outpace::Stream` with `Buffering::block()`; on standard error too. It
-//! saves the system calls, not the bytes.
+//! For an older ratatui, or another library, the half measure is `CrosstermBackend` over a stream that drains once
+//! a frame (and when it is full); on standard error too. It saves the system calls, not the bytes:
+//!
+//! ```no_run
+//! use outpace::{Buffering, Stream};
+//! use ratatui::{Terminal, backend::CrosstermBackend};
+//!
+//! let stream = Stream::new(std::io::stderr(), Buffering::Block { capacity: 1 << 20 })?;
+//! let mut terminal = Terminal::new(CrosstermBackend::new(stream))?;
+//! # terminal.clear()?;
+//! # std::io::Result::Ok(())
+//! ```
 //!
 //! # Features
 //!

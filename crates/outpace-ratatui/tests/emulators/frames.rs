@@ -484,7 +484,9 @@ fn change_image(choices: &mut impl Choices, picture: &mut Buffer, image: &mut Op
             // Not in the last column, where the cursor would be about to wrap. Nor in the first ones: a symbol of which
             // nobody knows the width has to keep clear of it.
             area.x = area.x.max(CLEAR_OF_IMAGE);
-            area.width = area.width.min((picture.area.width - 1).saturating_sub(area.x));
+            area.width = area
+                .width
+                .min((picture.area.width - 1).saturating_sub(area.x));
             *image = Some(area).filter(|area| !area.is_empty());
         }
     }
@@ -502,7 +504,13 @@ fn change_image(choices: &mut impl Choices, picture: &mut Buffer, image: &mut Op
 /// Puts a cell everywhere in a part of a picture.
 fn fill(picture: &mut Buffer, area: Rect, cell: &Cell) {
     for position in area.positions() {
-        put(picture, position.x, position.y, cell.symbol(), Style::reset());
+        put(
+            picture,
+            position.x,
+            position.y,
+            cell.symbol(),
+            Style::reset(),
+        );
     }
 }
 
@@ -523,8 +531,10 @@ pub fn play(
     frames: u32,
     make: impl Fn(u16, u16) -> Vec<Box<dyn Emulator>>,
 ) -> Result<Stats, String> {
-    let size =
-        |choices: &mut dyn Choices| (4 + choices.below(40) as u16, 2 + choices.below(9) as u16);
+    let size = |choices: &mut dyn Choices| match choices.below(12) {
+        0 => (1 + choices.below(5) as u16, 1 + choices.below(4) as u16),
+        _ => (4 + choices.below(40) as u16, 2 + choices.below(9) as u16),
+    };
     let (mut width, mut height) = size(choices);
     let mut emulators = make(width, height);
     let wraps = choices.below(2) == 0;
