@@ -23,7 +23,8 @@ use std::time::Duration;
 pub(crate) enum Patience {
     /// Until everything has been written.
     Forever,
-    /// Not for the reader: what cannot be written without waiting stays. A drain that another thread has
+    /// Not for the reader: what cannot be written without waiting stays (as far as `poll(2)` knows; to be sure
+    /// takes too long to be done for each message). A drain that another thread has
     /// begun is given the time that one takes which does not wait for the reader either: what was to be
     /// first would else come second only because both set out at the same moment.
     None,
@@ -37,31 +38,27 @@ fn ends_line(bytes: &[u8], length: usize) -> bool {
 }
 
 impl Patience {
-    /// Whether another thread's drain has been waited for long enough. It has come to `drained`; `since` is
-    /// when the time began to run, and how far it had come then.
-    #[inline(never)]
-    fn is_over(self, since: &mut Option<(Moment, u64)>, drained: u64) -> bool {
-        let (limit, from_progress) = match self {
-            Patience::Forever => return false,
-            Patience::None => (DRAIN_IN_PROGRESS, false),
-            Patience::Stalled(limit) => (limit, true),
-        };
-        match *since {
-            Some((from, before)) if drained == before || !from_progress => from.elapsed() >= limit,
-            _ => {
-                *since = Some((Moment::now(), drained));
-                limit.is_zero()
-            }
+    /// When it is over, if nothing moves from now on; `least` is how long it lasts in any case.
+    extern "C" fn end(self, least: Duration) -> Moment {
+        match self {
+            Patience::Forever => Moment::NEVER,
+            Patience::None => Moment::now() + least,
+            Patience::Stalled(limit) => Moment::now() + limit,
         }
     }
+
+    /// Whether another thread's drain, which has come to `drained`, has been waited for long enough. `seen` is how
+    /// far it had come before, and until when it had to come further.
+    #[inline(never)]
+    fn is_over(self, seen: &mut Option<(u64, Moment)>, drained: u64) -> bool {
+        let end = match *seen {
+            Some((before, end)) if drained == before || matches!(self, Patience::None) => end,
+            _ => self.end(DRAIN_IN_PROGRESS),
+        };
+        *seen = Some((drained, end));
+        end.has_come()
+    }
 }
-
-/// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`).
-pub(crate) const POLLED_WRITE: usize = 4096;
-
-/// What a terminal has room for when `poll(2)` says that it is writable: what it takes in one go. A control character
-/// that moves the cursor it takes apart from what is around, and if there is no room for that, keeps the writer.
-const POLLED_BY_TERMINAL: usize = 1024;
 
 /// How long a drain takes that does not wait for the reader.
 const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
@@ -82,18 +79,6 @@ impl Failure {
 }
 
 impl State {
-    /// As many of these bytes as can be written without waiting where `poll(2)` says so.
-    #[inline(never)]
-    extern "C" fn polled<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
-        if !matches!(self.destination, Some((Destination::Terminal, _))) {
-            return bytes.get(..POLLED_WRITE).unwrap_or(bytes);
-        }
-        let bytes = bytes.get(..POLLED_BY_TERMINAL).unwrap_or(bytes);
-        let moves_cursor = |byte: &u8| (b'\x08'..=b'\r').contains(byte);
-        let end = bytes.iter().position(moves_cursor).unwrap_or(bytes.len());
-        bytes.get(..end.max(1)).unwrap_or(bytes)
-    }
-
     /// Gives up what is in memory, but for the tail.
     #[inline(never)]
     pub(crate) extern "C" fn forget_closed(&mut self) {
@@ -166,8 +151,9 @@ impl Engine {
                 continue;
             }
             let mut front = self.front(&state, until);
-            if !matches!(patience, Patience::Forever) {
-                front = state.polled(front);
+            if matches!(patience, Patience::None) {
+                let is_terminal = matches!(state.destination, Some((Destination::Terminal, _)));
+                front = sys::polled(front, is_terminal);
             }
             let Some((next, result)) = self.write_some(state, front, &[], patience) else {
                 state = self.lock_state();
@@ -215,7 +201,7 @@ impl Engine {
             sys::pause();
         };
         let all = self.accepted(&state);
-        moved = Moment::now();
+        let mut until = Moment::now() + limit;
         while state.drained < all && state.failure.is_none() && !state.closed_for_good {
             // A marker takes memory, and so does the way back from a file.
             state.forget_gap();
@@ -223,13 +209,13 @@ impl Engine {
                 return;
             }
             let front = self.front(&state, all);
-            if moved.elapsed() >= limit || !self.output.wait_writable(Some(limit)) {
+            if until.has_come() || !self.output.wait_writable(until) {
                 return;
             }
-            match self.output.write(state.polled(front)) {
+            match self.output.write_now(front) {
                 Ok(written) => {
                     state.advance(written, State::leak);
-                    moved = Moment::now();
+                    until = Moment::now() + limit;
                 }
                 Err(error) if error.is_interruption() || error.would_block() => sys::pause(),
                 Err(_) => return,
@@ -306,10 +292,10 @@ impl Engine {
             Patience::None => Some(DRAIN_IN_PROGRESS),
             Patience::Stalled(limit) => Some(limit),
         };
-        let mut since = None;
+        let mut seen = None;
         while state.drainer != 0 {
             let done = state.drained >= until && !state.has_gap();
-            if done || state.drainer == me || patience.is_over(&mut since, state.drained) {
+            if done || state.drainer == me || patience.is_over(&mut seen, state.drained) {
                 return Err(());
             }
             state = self.wait(state, limit);
@@ -388,22 +374,17 @@ impl Engine {
         second: &[u8],
         patience: Patience,
     ) -> Option<Result<usize, sys::Error>> {
-        let limit = match patience {
-            Patience::Forever => None,
-            Patience::None => Some(Duration::ZERO),
-            Patience::Stalled(limit) => Some(limit),
-        };
-        let (first, second): (&[u8], &[u8]) = match limit {
-            Some(_) => (first, &[]),
-            None if first.is_empty() => (second, &[]),
-            None => (first, second),
-        };
+        let until = patience.end(Duration::ZERO);
+        let only = if first.is_empty() { second } else { first };
+        let mut polls = !matches!(patience, Patience::Forever);
         loop {
-            if limit.is_some() && !self.output.wait_writable(limit) {
+            if polls && !self.output.wait_writable(until) {
                 return None;
             }
-            let result = if second.is_empty() {
-                self.output.write(first)
+            let result = if matches!(patience, Patience::Stalled(_)) {
+                self.output.write_now(only)
+            } else if first.is_empty() || second.is_empty() {
+                self.output.write(only)
             } else {
                 self.output.write_both(first, second)
             };
@@ -412,9 +393,11 @@ impl Engine {
                 Ok(written) => return Some(Ok(written)),
                 Err(error) if error.is_interruption() => {}
                 Err(error) if error.would_block() => {
-                    if !self.output.wait_writable(limit) {
+                    // Another writer may have come first.
+                    if until.has_come() {
                         return None;
                     }
+                    polls = true;
                 }
                 Err(error) if self.swallows(error) => {
                     return Some(Ok(first.len() + second.len()));

@@ -15,7 +15,7 @@
 use crate::background::{Gap, GapMarker};
 use crate::buffer::Buffer;
 use crate::buffering::{Buffering, Overflow};
-use crate::drain::{Failure, POLLED_WRITE, Patience};
+use crate::drain::{Failure, Patience};
 use crate::exit;
 use crate::flow::Flow;
 use crate::flusher::Helper;
@@ -371,7 +371,7 @@ impl Engine {
                 self.wait(state, Some(left))
             } else {
                 // Little by little: a reader that is merely slow does not move the deadline.
-                let next = all.min(state.drained + POLLED_WRITE as u64);
+                let next = all.min(state.drained + sys::POLLED_WRITE as u64);
                 self.drain(state, next, Patience::Stalled(left))
             };
         }

@@ -6,7 +6,7 @@ use crate::buffering::{Buffering, FORMS};
 use crate::engine::Role;
 use crate::init::LAST_WORDS;
 use crate::locked::PutOff;
-use crate::sys::Output;
+use crate::sys::{Moment, Output};
 use std::{env, fmt};
 
 /// The buffering that the environment asks for: `OUTPACE_STDOUT` and `OUTPACE_STDERR`, then the
@@ -45,8 +45,8 @@ fn read(
 /// Tells the user something that no caller can be told, in one write to standard error.
 pub(crate) extern "C" fn report(message: fmt::Arguments<'_>) {
     // Standard error may be on the very terminal that stands still, and nobody is to be held up by this.
-    if Output::STDERR.wait_writable(Some(LAST_WORDS)) {
+    if Output::STDERR.wait_writable(Moment::now() + LAST_WORDS) {
         // If even this cannot be written there is nobody left to tell.
-        let _ = Output::STDERR.write(format!("outpace: {message}\n").as_bytes());
+        let _ = Output::STDERR.write_now(format!("outpace: {message}\n").as_bytes());
     }
 }

@@ -18,6 +18,29 @@ pub(crate) fn pipe_capacity(fd: RawFd) -> Option<usize> {
     usize::try_from(unsafe { libc::fcntl(fd, libc::F_GETPIPE_SZ) }).ok()
 }
 
+/// The pipe or terminal that a descriptor leads to, opened once more, for writing that does not wait. Nothing where
+/// it may not be opened, or there is no `/proc`.
+pub(crate) fn opened_once_more(fd: RawFd) -> Option<RawFd> {
+    const DIRECTORY: &[u8] = b"/proc/thread-self/fd/";
+    // The number from its end, what comes before it, and the NUL behind.
+    let mut path = [0; DIRECTORY.len() + 11];
+    let (mut at, mut rest) = (path.len() - 1, fd.cast_unsigned());
+    while at > DIRECTORY.len() {
+        at -= 1;
+        path[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    at -= DIRECTORY.len();
+    path[at..at + DIRECTORY.len()].copy_from_slice(DIRECTORY);
+    let flags = libc::O_WRONLY | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+    // SAFETY: from `at` on there is a path that ends in NUL.
+    let own = unsafe { libc::open(path[at..].as_ptr().cast(), flags) };
+    (own >= 0).then_some(own)
+}
+
 /// `/dev/null` is character device 1:3 (`Documentation/admin-guide/devices.txt`).
 pub(crate) fn is_null_device(status: &libc::stat) -> bool {
     status.st_rdev == libc::makedev(1, 3)
@@ -155,4 +178,62 @@ pub(crate) fn forget_range(file: &File, at: u64, length: u64) {
             length as libc::off_t,
         )
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::unix::Output;
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
+    /// Both ends of a pseudo-terminal that nobody reads.
+    fn terminal() -> (OwnedFd, OwnedFd) {
+        let (mut ours, mut theirs) = (-1, -1);
+        let none = ptr::null_mut();
+        // SAFETY: fills both descriptors, which are nobody else's.
+        unsafe {
+            let opened = libc::openpty(&mut ours, &mut theirs, none, none.cast(), none.cast());
+            assert_eq!(opened, 0);
+            (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
+        }
+    }
+
+    fn would_block(to: &impl AsFd) -> bool {
+        let output = Output::new(to.as_fd()).unwrap();
+        matches!(output.write_now(b"x"), Err(error) if error.would_block())
+    }
+
+    #[test]
+    fn a_write_that_does_not_wait_waits_for_no_room_in_a_pipe() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        assert!(!would_block(&writer));
+        writer.write_all(&[b'x'; (64 << 10) - 1]).unwrap();
+        assert!(would_block(&writer));
+        drop(reader);
+    }
+
+    #[test]
+    fn a_write_that_does_not_wait_waits_for_no_other_writer_of_a_terminal() {
+        let (ours, theirs) = terminal();
+        let other = File::from(theirs.try_clone().unwrap());
+        let output = Output::new(theirs.as_fd()).unwrap();
+        let writer = std::thread::spawn(move || (&other).write_all(&[b'x'; 1 << 20]));
+        while !would_block(&theirs) {}
+        // The other one has the terminal to itself for as long as it writes.
+        assert!(!output.wait_writable(super::super::Moment::now()));
+        drop(ours);
+        assert!(writer.join().unwrap().is_err());
+    }
+
+    #[test]
+    fn a_file_is_written_where_its_offset_is() {
+        let mut file = unnamed_file(&std::env::temp_dir()).unwrap();
+        file.write_all(b"before ").unwrap();
+        let output = Output::new(file.as_fd()).unwrap();
+        assert!(matches!(output.write_now(b"behind"), Ok(6)));
+        let mut bytes = [0; 13];
+        super::super::read_at(&file, &mut bytes, 0).unwrap();
+        assert_eq!(&bytes, b"before behind");
+    }
 }

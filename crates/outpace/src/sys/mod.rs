@@ -52,6 +52,25 @@ pub(crate) enum Destination {
     Null,
 }
 
+/// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`).
+pub(crate) const POLLED_WRITE: usize = 4096;
+
+/// What a terminal has room for when `poll(2)` says that it is writable: what it takes in one go. A control character
+/// that moves the cursor it takes apart from what is around, and if there is no room for that, keeps the writer.
+const POLLED_BY_TERMINAL: usize = 1024;
+
+/// As many of these bytes as can be written without waiting where `poll(2)` says so.
+#[inline(never)]
+pub(crate) fn polled(bytes: &[u8], is_terminal: bool) -> &[u8] {
+    if !is_terminal {
+        return bytes.get(..POLLED_WRITE).unwrap_or(bytes);
+    }
+    let bytes = bytes.get(..POLLED_BY_TERMINAL).unwrap_or(bytes);
+    let moves_cursor = |byte: &u8| (b'\x08'..=b'\r').contains(byte);
+    let end = bytes.iter().position(moves_cursor).unwrap_or(bytes.len());
+    bytes.get(..end.max(1)).unwrap_or(bytes)
+}
+
 /// Which file a descriptor refers to: equal identities are the same terminal, pipe or file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Identity(pub(crate) [u64; 3]);
@@ -63,6 +82,8 @@ pub(crate) struct Identity(pub(crate) [u64; 3]);
 pub(crate) struct Moment(u64);
 
 impl Moment {
+    pub(crate) const NEVER: Moment = Moment(u64::MAX);
+
     pub(crate) fn now() -> Self {
         Moment(monotonic_nanos())
     }
@@ -76,9 +97,17 @@ impl Moment {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
+    pub(crate) fn has_come(self) -> bool {
+        self.nanos_left() == 0
+    }
+
+    fn nanos_left(self) -> u64 {
+        self.0.saturating_sub(monotonic_nanos())
+    }
+
     /// Nothing, if it has come.
     pub(crate) fn left(self) -> Option<Duration> {
-        Some(self.since(Self::now())).filter(|left| !left.is_zero())
+        Some(Duration::from_nanos(self.nanos_left())).filter(|left| !left.is_zero())
     }
 }
 
@@ -102,15 +131,11 @@ pub(crate) fn coarse_millis() -> u64 {
     any(not(unix), outpace_portable),
     expect(dead_code, reason = "for poll(2)")
 )]
-fn poll_millis(timeout: Option<Duration>) -> i32 {
-    match timeout {
-        None => -1,
-        Some(timeout) => {
-            let millis = timeout.as_secs().saturating_mul(1000);
-            let rest = timeout.subsec_nanos().div_ceil(1_000_000);
-            i32::try_from(millis.saturating_add(rest.into())).unwrap_or(i32::MAX)
-        }
+fn poll_millis(until: Moment) -> i32 {
+    if until.0 == Moment::NEVER.0 {
+        return -1;
     }
+    i32::try_from(until.nanos_left().div_ceil(1_000_000)).unwrap_or(i32::MAX)
 }
 
 /// Reads all of `bytes` at the offset `at`, whatever the file's own offset is.

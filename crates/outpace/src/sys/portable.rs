@@ -1,7 +1,7 @@
 //! What `std` offers everywhere: no futex, no fork, no signals, no asymmetric fence.
 #![allow(unsafe_code)]
 
-use super::{Destination, Identity};
+use super::{Destination, Identity, Moment};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -44,14 +44,22 @@ impl Output {
         }
     }
 
+    /// Nothing to write with that does not wait.
+    pub(crate) fn write_now(&self, bytes: &[u8]) -> Result<usize, Error> {
+        self.write(super::polled(
+            bytes,
+            self.destination().0 == Destination::Terminal,
+        ))
+    }
+
     pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> Result<usize, Error> {
         self.write(if first.is_empty() { second } else { first })
     }
 
     /// Nothing to wait with: gives the reader a moment.
-    pub(crate) fn wait_writable(&self, timeout: Option<Duration>) -> bool {
+    pub(crate) fn wait_writable(&self, until: Moment) -> bool {
         let moment = Duration::from_millis(1);
-        std::thread::sleep(timeout.map_or(moment, |timeout| timeout.min(moment)));
+        std::thread::sleep(until.left().unwrap_or_default().min(moment));
         true
     }
 

@@ -1,5 +1,7 @@
 //! POSIX.
 #![allow(unsafe_code)]
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
 
 use super::{Destination, Identity, Moment, poll_millis};
 use std::ffi::{CStr, c_int, c_void};
@@ -7,7 +9,6 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
-use std::time::Duration;
 
 /// A descriptor that is written to. Does not own it: whoever made it keeps it open.
 #[derive(Debug)]
@@ -31,6 +32,24 @@ impl Output {
         usize::try_from(written).map_err(|_| Error::last())
     }
 
+    /// One `write(2)` that does not wait, as far as the system lets it: what `poll(2)` said of the room there is may
+    /// no longer hold, because somebody else has written since, and a terminal has one writer at a time. The
+    /// descriptor cannot be made non-blocking, for others share it; on Linux the same pipe or terminal opened
+    /// once more can, which takes some 10 µs.
+    pub(crate) extern "C" fn write_now(&self, bytes: &[u8]) -> Result<usize, Error> {
+        let destination = self.destination().0;
+        #[cfg(target_os = "linux")]
+        if let Destination::Terminal | Destination::Pipe(_) = destination
+            && let Some(own) = super::opened_once_more(self.0)
+        {
+            let result = Output(own).write(bytes);
+            // SAFETY: opened just now, and nobody else knows of it.
+            unsafe { libc::close(own) };
+            return result;
+        }
+        self.write(super::polled(bytes, destination == Destination::Terminal))
+    }
+
     /// One `writev(2)` of `first` and then `second`.
     pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> Result<usize, Error> {
         if first.len() > MAX_WRITE / 2 {
@@ -48,22 +67,19 @@ impl Output {
     }
 
     /// Waits until a write would make progress (or fail); returns whether that came in time.
-    pub(crate) fn wait_writable(&self, timeout: Option<Duration>) -> bool {
+    pub(crate) extern "C" fn wait_writable(&self, until: Moment) -> bool {
         let mut poll = libc::pollfd {
             fd: self.0,
             events: libc::POLLOUT,
             revents: 0,
         };
-        let begun = Moment::now();
-        let mut left = timeout;
         loop {
             // SAFETY: `poll` is one valid entry.
-            let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(left)) };
+            let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(until)) };
             if ready >= 0 || !Error::last().is_interruption() {
                 // Another error is found out by the caller's write.
                 return ready != 0;
             }
-            left = timeout.map(|timeout| timeout.saturating_sub(begun.elapsed()));
         }
     }
 
