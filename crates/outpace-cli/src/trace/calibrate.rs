@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// What a write costs its caller.
@@ -16,13 +17,34 @@ use std::time::{Duration, Instant};
 pub(crate) struct Costs {
     /// A call of the size asked about.
     pub(crate) call_ns: f64,
+    /// The same when the reader has gone to sleep in between, as it does while the writer works on what to write.
+    pub(crate) waking_call_ns: f64,
     /// A byte, when many are written at a time.
     pub(crate) byte_ns: f64,
 }
 
+/// What the kernel did for a program besides writing cannot be told from the writing, but by its amount. Where a reader
+/// that was woken takes the processor from the writer, a write may cost several times what it costs at best.
+const MOST_EXPECTED: f64 = 6.0;
+
+impl Costs {
+    /// More than this is not believed of a call.
+    pub(crate) fn at_worst_ns(&self) -> f64 {
+        (self.call_ns * MOST_EXPECTED).max(self.waking_call_ns * 2.0)
+    }
+}
+
 /// Time for each of the two measurements, and how often they are taken in turn.
-const STRETCH: Duration = Duration::from_millis(6);
-const TURNS: usize = 5;
+///
+/// They are short and many: how a terminal, its writer and its reader share the processors changes every few
+/// milliseconds, and with it the time of a byte by a factor of three.
+const STRETCH: Duration = Duration::from_micros(2500);
+const TURNS: usize = 24;
+/// Of the slowest and the fastest turns, so many are left out each.
+const EXTREME: usize = 3;
+/// Work between two writes in which a reader goes to sleep, and how often it is woken then.
+const REST: Duration = Duration::from_micros(15);
+const WAKINGS: usize = 100;
 /// A quarter of a pipe: of larger writes, one after the other, most of the time is waiting, which a program that makes
 /// its text in between need not do.
 const LARGE_IN_PIPE: usize = 16 << 10;
@@ -38,6 +60,13 @@ pub(crate) struct Shape {
     pub(crate) line: usize,
     /// Bytes in a large write.
     pub(crate) large: usize,
+}
+
+impl Shape {
+    /// How many lines so many calls and bytes are; of larger writes, how many of these.
+    pub(crate) fn messages(self, calls: u64, bytes: u64) -> u64 {
+        (bytes / self.line.max(1) as u64).min(calls)
+    }
 }
 
 /// Measures small and large writes to a destination of this kind; a file beside `path`.
@@ -77,6 +106,7 @@ pub(crate) fn costs(kind: Kind, path: &Path, shape: Shape) -> io::Result<Costs> 
 /// What the way into the kernel and back costs: a call that does next to nothing.
 pub(crate) fn entry_ns() -> f64 {
     const CALLS: u32 = 4000;
+    const TURNS: usize = 5;
     let turns = (0..TURNS).map(|_| {
         let began = Instant::now();
         for _ in 0..CALLS {
@@ -138,14 +168,29 @@ fn measure(mut writer: impl Write, shape: Shape, most: Option<usize>) -> io::Res
         *call_ns = time_of(&mut writer, &small, most)?;
         *block_ns = time_of(&mut writer, &block, most)?;
     }
+    let mut waking_ns = [0.0; WAKINGS];
+    for waking_ns in &mut waking_ns {
+        let rested = Instant::now();
+        while rested.elapsed() < REST {}
+        let began = Instant::now();
+        writer.write_all(&small)?;
+        *waking_ns = began.elapsed().as_nanos() as f64;
+    }
     Ok(Costs {
-        call_ns: median(call_ns),
-        byte_ns: median(block_ns) / shape.large as f64,
+        call_ns: usual(call_ns),
+        waking_call_ns: median(waking_ns),
+        byte_ns: usual(block_ns) / shape.large as f64,
     })
 }
 
-/// What something usually takes, of several times that were measured: not the best, for a terminal and its writer are
-/// rarely at their best together.
+/// What something takes in the long run, of several times that were measured: not the best, for a terminal and its
+/// writer are rarely at their best together.
+fn usual(mut turns: [f64; TURNS]) -> f64 {
+    turns.sort_by(f64::total_cmp);
+    let kept = &turns[EXTREME..TURNS - EXTREME];
+    kept.iter().sum::<f64>() / kept.len() as f64
+}
+
 fn median<const N: usize>(mut times: [f64; N]) -> f64 {
     times.sort_by(f64::total_cmp);
     times[N / 2]
@@ -154,6 +199,11 @@ fn median<const N: usize>(mut times: [f64; N]) -> f64 {
 /// How much slower than the machine on which [the costs of printing](super::language::Printing) were measured this
 /// one is at a program's own work: writing numbers as text.
 pub(crate) fn slowness() -> f64 {
+    static SLOWNESS: OnceLock<f64> = OnceLock::new();
+    *SLOWNESS.get_or_init(measured_slowness)
+}
+
+fn measured_slowness() -> f64 {
     const NUMBERS: u32 = 4000;
     const NUMBER_NS: f64 = 12.0;
     const ROUNDS: usize = 25;

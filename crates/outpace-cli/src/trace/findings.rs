@@ -3,6 +3,7 @@
 use super::calibrate::{self, Costs, Shape};
 use super::exact::Entry;
 use super::language::Language;
+use super::printing::Small;
 use super::procfs::IoCounters;
 use super::tally::{Buffering, CallTally};
 use super::target::{Kind, Target};
@@ -73,6 +74,8 @@ pub(crate) struct Stream {
     pub(crate) readers: Vec<(i32, String)>,
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
+    /// The lines that these are, or what stands for them.
+    pub(crate) messages: u64,
     /// Every call in the exact modes, those somebody waited in otherwise.
     pub(crate) tally: CallTally,
     pub(crate) buffering: Buffering,
@@ -95,6 +98,18 @@ impl Stream {
 
     pub(crate) fn mean_size(&self) -> u64 {
         self.bytes / self.calls.max(1)
+    }
+
+    /// Its small writes, and what printing them costs.
+    pub(crate) fn small(&self) -> Small {
+        let kind = self.target.kind;
+        Small::new(
+            self.language,
+            self.buffering,
+            kind,
+            self.calls,
+            self.messages,
+        )
     }
 
     /// Whether it would be written in larger blocks by a program that follows the advice for its language.
@@ -214,10 +229,6 @@ const FAULT_NS: u64 = 400;
 /// Processor time is counted in ticks of this length.
 const TICK_NS: u64 = 10_000_000;
 
-/// What the kernel did for a program besides writing cannot be told from the writing, but by its amount. Where readers
-/// have to be woken, and take the processor from the writer, a write may cost several times what it costs at best.
-const MOST_EXPECTED: f64 = 6.0;
-
 /// The streams of the default mode.
 pub(crate) fn sampled(found: &Found, calibrations: &mut Calibrations) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
@@ -233,6 +244,7 @@ pub(crate) fn sampled(found: &Found, calibrations: &mut Calibrations) -> Vec<Str
                     twin.processes += 1;
                     twin.calls += stream.calls;
                     twin.bytes += stream.bytes;
+                    twin.messages += stream.messages;
                     twin.own_ns = twin.own_ns.zip(stream.own_ns).map(|(a, b)| a + b);
                     twin.in_kernel_ns += stream.in_kernel_ns;
                     twin.waiting_ns += stream.waiting_ns;
@@ -277,10 +289,23 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
         .spent(io.write_calls, waiting_ns, calibrations.sample_ns());
     let calls = io.write_calls as f64;
     let expected_ns = costs.map_or(0.0, |costs| costs.call_ns * calls);
-    let in_kernel_ns = match spent {
-        Some(spent) => (spent.busy_ns - spent.own_ns)
+    let tally = merged(process, main, descriptors);
+    let buffering = sampled_buffering(process, &tally, io, descriptors);
+    let messages = shape.messages(io.write_calls, io.bytes_written);
+    let own_ns = spent.map(|spent| {
+        let own_ns = if buffering.is_fine_grained() {
+            let calls = io.write_calls;
+            Small::new(process.language, buffering, target.kind, calls, messages)
+                .likely_ns(spent.own)
+        } else {
+            spent.own.per_call_ns * calls
+        };
+        (own_ns as u64).min(spent.busy_ns)
+    });
+    let in_kernel_ns = match spent.zip(own_ns) {
+        Some((spent, own_ns)) => (spent.busy_ns - own_ns)
             .saturating_sub(other_ns + waiting_ns)
-            .min((expected_ns * MOST_EXPECTED) as u64),
+            .min(costs.map_or(0, |costs| (costs.at_worst_ns() * calls) as u64)),
         // The split of processor time between program and kernel comes from clock ticks, and a tick that falls
         // into the way in or out of the kernel counts for the program. And such writes cost no less than they are
         // known to.
@@ -289,13 +314,12 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
             .clamp(expected_ns as u64, (expected_ns * 3.0) as u64)
             .min(usage.user_ns + usage.system_ns + TICK_NS),
     };
-    let mut tally = CallTally::default();
     let mut main_waiting_ns = waiting_ns;
     let mut streams = Vec::new();
     for (descriptor, seen) in &process.seen {
-        if main == Some(*descriptor) || descriptors == Descriptors::Both {
-            tally.merge(&seen.tally);
-        } else if let Some(other) = process.targets.get(descriptor) {
+        if !is_main(*descriptor, main, descriptors)
+            && let Some(other) = process.targets.get(descriptor)
+        {
             // Another stream that somebody waited for: its time is known, its calls are not.
             main_waiting_ns = main_waiting_ns.saturating_sub(seen.waiting_ns);
             if seen.waiting_ns * 20 >= waiting_ns && is_stream(*descriptor, other) {
@@ -308,6 +332,7 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
                     readers: Vec::new(),
                     calls: 0,
                     bytes: 0,
+                    messages: 0,
                     tally: seen.tally.clone(),
                     buffering: Buffering::Unknown,
                     own_ns: None,
@@ -319,7 +344,6 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
             }
         }
     }
-    let buffering = sampled_buffering(process, &tally, io, descriptors);
     streams.insert(
         0,
         Stream {
@@ -331,9 +355,10 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
             readers: Vec::new(),
             calls: io.write_calls,
             bytes: io.bytes_written,
+            messages,
             tally,
             buffering,
-            own_ns: spent.map(|spent| spent.own_ns),
+            own_ns,
             in_kernel_ns,
             waiting_ns: main_waiting_ns,
             costs,
@@ -341,6 +366,22 @@ fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream>
         },
     );
     streams
+}
+
+/// Whether the counted calls are judged by what was seen of this descriptor.
+fn is_main(descriptor: i32, main: Option<i32>, descriptors: Descriptors) -> bool {
+    main == Some(descriptor) || descriptors == Descriptors::Both
+}
+
+/// What was seen of the descriptors that the counted calls are judged by.
+fn merged(process: &Watched, main: Option<i32>, descriptors: Descriptors) -> CallTally {
+    let mut tally = CallTally::default();
+    for (descriptor, seen) in &process.seen {
+        if is_main(*descriptor, main, descriptors) {
+            tally.merge(&seen.tally);
+        }
+    }
+    tally
 }
 
 fn is_stream(descriptor: i32, target: &Target) -> bool {
@@ -481,6 +522,7 @@ pub(crate) fn exact(
             target: (*entry.target).clone(),
             calls: entry.tally.calls,
             bytes: entry.tally.bytes,
+            messages: shape.messages(entry.tally.calls, entry.tally.bytes),
             own_ns: None,
             in_kernel_ns,
             waiting_ns,

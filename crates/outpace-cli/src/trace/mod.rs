@@ -13,6 +13,7 @@ mod language;
 mod memory;
 mod observe;
 mod pace;
+mod printing;
 mod procfs;
 mod profile;
 mod report;

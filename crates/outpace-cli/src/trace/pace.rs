@@ -7,7 +7,7 @@
 //! write, is sampled in short [windows](super::windows), so that it costs next to nothing.
 
 use super::procfs::IoCounters;
-use super::windows::{Sampled, Window};
+use super::windows::{Outcome, OwnTime, Sampled, Window};
 use crate::process::clock;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -44,6 +44,7 @@ struct Thread {
     delayed_ns: u64,
     calls: u64,
     is_busy: bool,
+    sampled: Sampled,
     looks: u64,
     /// Looks at which it slept, but in no write.
     elsewhere: u64,
@@ -63,6 +64,7 @@ impl Thread {
             delayed_ns: 0,
             calls: 0,
             is_busy: false,
+            sampled: Sampled::default(),
             looks: 0,
             elsewhere: 0,
         })
@@ -107,15 +109,14 @@ pub(crate) struct Spent {
     /// In writes and in what the program does between them, without the time it was ready to run and had
     /// no processor.
     pub(crate) busy_ns: u64,
-    /// The program's own part of that.
-    pub(crate) own_ns: u64,
+    /// The program's own part of that, for each write.
+    pub(crate) own: OwnTime,
 }
 
 /// What is known of a process's writing threads.
 #[derive(Default)]
 pub(crate) struct Pace {
     threads: BTreeMap<i32, Thread>,
-    sampled: Sampled,
     /// What was counted before the first write: reads and page faults.
     before: Option<(u64, u64)>,
 }
@@ -167,8 +168,12 @@ impl Pace {
     }
 
     /// Adds what was sampled of one of its threads.
-    pub(crate) fn add(&mut self, samples: u64, calls: u64) {
-        self.sampled.add(samples, calls);
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
+        if let Some(thread) = self.threads.get_mut(&outcome.thread) {
+            let (calls, so_far) = (outcome.calls, outcome.calls_so_far);
+            let so_far = so_far.saturating_sub(thread.calls_before);
+            thread.sampled.add(outcome.samples, calls, so_far);
+        }
     }
 
     fn writers(&self) -> impl Iterator<Item = &Thread> {
@@ -185,7 +190,10 @@ impl Pace {
     /// [sample](super::windows::sample_ns) takes so long; `None` when too little was
     /// seen to tell.
     pub(crate) fn spent(&self, calls: u64, waiting_ns: u64, sample_ns: f64) -> Option<Spent> {
-        let own_ns = self.sampled.own_ns_per_call(sample_ns)? * calls as f64;
+        let sampled = self.threads.values().map(|thread| thread.sampled);
+        let own = sampled
+            .fold(Sampled::default(), Sampled::plus)
+            .own(sample_ns)?;
         let watched: u64 = self.writers().map(|thread| thread.calls).sum();
         let mut writers = self.writers();
         let busy_ns = match (writers.next()?, writers.next()) {
@@ -195,10 +203,7 @@ impl Pace {
                 (processor_ns as f64 / watched.max(1) as f64 * calls as f64) as u64 + waiting_ns
             }
         };
-        Some(Spent {
-            busy_ns,
-            own_ns: (own_ns as u64).min(busy_ns),
-        })
+        Some(Spent { busy_ns, own })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
-use super::calibrate;
 use super::findings::{Findings, Stream};
+use super::printing;
 use super::tally::Buffering;
 use super::target::Kind;
 use crate::present::quantity::{duration, grouped};
@@ -67,25 +67,6 @@ fn in_blocks_ns(stream: &Stream) -> f64 {
     }
 }
 
-/// Work that a system call precedes takes longer, by this part and so long at most: branches and caches are the kernel's.
-const LOST: f64 = 0.15;
-const MOST_LOST_NS: f64 = 60.0;
-
-/// Time of the program's own, beside the writing, that goes with the small writes of a stream; `rest_ns` is all that
-/// it spends on anything else, on a machine that is so slow.
-fn printing_ns(stream: &Stream, rest_ns: f64, slowness: f64) -> f64 {
-    let printing = stream
-        .language
-        .printing(stream.buffering, stream.target.kind);
-    let own_ns = stream.own_ns.map_or(rest_ns, |own_ns| own_ns as f64);
-    let calls = stream.calls.max(1) as f64;
-    let call_ns = printing.call_ns * slowness;
-    // The program's other work finds its way again for a while after a call.
-    let other_ns = (own_ns / calls - call_ns).max(0.0);
-    let lost_ns = (other_ns * LOST).min(MOST_LOST_NS * slowness);
-    (calls * (call_ns + lost_ns)).min(own_ns * (1.0 - printing.least_left))
-}
-
 impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
         let now_ns = findings
@@ -97,12 +78,11 @@ impl Verdict {
         let writing_ns = sum(Stream::writing_ns).min(now_ns);
         let waiting_ns = sum(|stream| stream.waiting_ns).min(writing_ns);
         let share = writing_ns as f64 / now_ns as f64;
-        let slowness = calibrate::slowness();
         let rest_ns = (now_ns - writing_ns) as f64;
         let (mut saved_ns, mut left_ns) = (0.0, 0.0);
         for stream in findings.streams.iter().filter(|it| it.could_be_larger()) {
             saved_ns += stream.writing_ns() as f64 - in_blocks_ns(stream);
-            saved_ns += printing_ns(stream, rest_ns, slowness);
+            saved_ns += printing::gone_ns(stream, rest_ns);
             left_ns += in_blocks_ns(stream);
         }
         // What the clock ticks gave to writing may be more than there was.

@@ -318,7 +318,7 @@ impl Watcher {
         if windows.window.is_some() {
             for sampled in windows.close(now_ns) {
                 if let Some(watched) = self.alive.get_mut(&sampled.process) {
-                    watched.pace.add(sampled.samples, sampled.calls);
+                    watched.pace.add(&sampled);
                 }
             }
         } else {

@@ -12,20 +12,20 @@ use crate::process::clock;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
-/// While a window is open, a thread takes up to twice as long: a sample costs 10 µs on a virtual machine, and whenever
-/// the thread comes to a processor or leaves it, the timer is set. So a few short windows with many samples are best.
+/// While a window is open, a thread takes a third longer: a sample costs 13 µs on a virtual machine, wherever it falls, and
+/// whenever the thread comes to a processor or leaves it, the timer is set. So the windows are short, and they are spread
+/// over the program's time, as what it does for a line changes: its code is compiled, its memory is touched first.
 ///
-/// How long a window is, and how long it is from one to the next, of the first few and of the later ones.
-const WINDOW_NS: u64 = 3_000_000;
-const PAUSE_AT_FIRST_NS: u64 = 12_000_000;
-const PAUSE_NS: u64 = 200_000_000;
-const AT_FIRST: u64 = 3;
+/// How long a window is, and how long it is from one to the next: at least so long, and a part of the time since the first.
+const WINDOW_NS: u64 = 1_500_000;
+const PAUSE_NS: u64 = 16_000_000;
+const PAUSE_PART: u64 = 12;
 /// Time from one sample to the next.
 const PERIOD_NS: u64 = 50_000;
 /// Threads sampled in one window.
 const MOST_THREADS: usize = 8;
-/// A window in which the threads hardly had a processor does not count among the first.
-const FRUITFUL: u64 = 4;
+/// Counters and samples that are read with a longer time between them are not of the same window.
+const TOGETHER_NS: u64 = 150_000;
 /// Samples of the program's own work needed to say how much that is.
 const FEWEST_SAMPLES: u64 = 8;
 
@@ -42,6 +42,7 @@ const REGISTER_CX: u64 = 1 << 2;
 /// A thread that is being sampled.
 struct Subject {
     process: i32,
+    thread: i32,
     /// Its counters, and how many writes it had made when the sampling began.
     io: File,
     calls_before: u64,
@@ -56,8 +57,11 @@ pub(crate) struct Window(Vec<Subject>);
 /// What was sampled of a thread of a process: samples of the program's own work, and how many writes it made meanwhile.
 pub(crate) struct Outcome {
     pub(crate) process: i32,
+    pub(crate) thread: i32,
     pub(crate) samples: u64,
     pub(crate) calls: u64,
+    /// Writes that it has made in all.
+    pub(crate) calls_so_far: u64,
 }
 
 impl Window {
@@ -78,13 +82,17 @@ impl Window {
         let Ok(event) = sys::open_event(&attributes, thread, -1) else {
             return;
         };
-        if let Ok(ring) = sys::Ring::map(&event, RING)
-            && let Ok(io) = io.try_clone()
-            && sys::enable(&event).is_ok()
+        let (Ok(ring), Ok(io)) = (sys::Ring::map(&event, RING), io.try_clone()) else {
+            return;
+        };
+        let before_ns = clock::now_ns();
+        if sys::enable(&event).is_ok()
             && let Ok(counters) = IoCounters::read(&io)
+            && clock::now_ns() - before_ns < TOGETHER_NS
         {
             self.0.push(Subject {
                 process,
+                thread,
                 io,
                 calls_before: counters.write_calls,
                 _event: event,
@@ -102,14 +110,18 @@ impl Window {
         // First what was seen of each: to let go of an event takes a while, in which the threads go on.
         let outcome = |subject: &Subject| {
             let mut records = Vec::new();
-            let now = IoCounters::read(&subject.io).ok()?;
+            let before_ns = clock::now_ns();
+            let calls_so_far = IoCounters::read(&subject.io).ok()?.write_calls;
             subject.ring.take(&mut records);
-            let samples = own_samples(&records).filter(|_| records.len() < RING - 64)?;
-            let calls = now.write_calls.checked_sub(subject.calls_before)?;
+            let is_together = clock::now_ns() - before_ns < TOGETHER_NS;
+            let is_complete = is_together && records.len() < RING - 64;
+            let samples = own_samples(&records).filter(|_| is_complete)?;
             Some(Outcome {
                 process: subject.process,
+                thread: subject.thread,
                 samples,
-                calls,
+                calls: calls_so_far.checked_sub(subject.calls_before)?,
+                calls_so_far,
             })
         };
         self.0.iter().filter_map(outcome).collect()
@@ -138,24 +150,58 @@ fn own_samples(mut records: &[u8]) -> Option<u64> {
     Some(samples)
 }
 
-/// What all windows together gave.
+/// What all windows of a thread, or of several, gave together. Each stands for the writes since the one before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sampled {
     samples: u64,
+    /// Samples, each times the writes it stands for, and the sum of the squares of these.
+    weighted: f64,
+    squares: f64,
+    /// Writes that the windows stand for.
     calls: u64,
+    calls_so_far: u64,
+}
+
+/// A program's own time for each write, and by how much chance may have made it differ (a standard deviation).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct OwnTime {
+    pub(crate) per_call_ns: f64,
+    pub(crate) error_ns: f64,
 }
 
 impl Sampled {
-    pub(crate) fn add(&mut self, samples: u64, calls: u64) {
+    /// Adds a window with so many samples and writes, at whose end the thread had written so often.
+    pub(crate) fn add(&mut self, samples: u64, calls: u64, calls_so_far: u64) {
+        if calls == 0 {
+            return;
+        }
+        let stretch = calls_so_far.saturating_sub(self.calls_so_far).max(calls);
+        let weight = stretch as f64 / calls as f64;
         self.samples += samples;
-        self.calls += calls;
+        self.weighted += samples as f64 * weight;
+        self.squares += samples as f64 * weight * weight;
+        self.calls += stretch;
+        self.calls_so_far = calls_so_far;
     }
 
-    /// The program's own time for each write, when taking a sample takes so long; `None` when too few were seen.
-    pub(crate) fn own_ns_per_call(&self, sample_ns: f64) -> Option<f64> {
-        let own_ns = PERIOD_NS as f64 - sample_ns;
-        (self.samples >= FEWEST_SAMPLES && self.calls > 0)
-            .then(|| self.samples as f64 * own_ns / self.calls as f64)
+    /// Both together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            samples: self.samples + other.samples,
+            weighted: self.weighted + other.weighted,
+            squares: self.squares + other.squares,
+            calls: self.calls + other.calls,
+            calls_so_far: self.calls_so_far + other.calls_so_far,
+        }
+    }
+
+    /// The program's own time, when taking a sample takes so long; `None` when too few were seen.
+    pub(crate) fn own(&self, sample_ns: f64) -> Option<OwnTime> {
+        let per_sample_ns = (PERIOD_NS as f64 - sample_ns) / self.calls as f64;
+        (self.samples >= FEWEST_SAMPLES && self.calls > 0).then(|| OwnTime {
+            per_call_ns: self.weighted * per_sample_ns,
+            error_ns: self.squares.sqrt() * per_sample_ns,
+        })
     }
 }
 
@@ -190,8 +236,8 @@ pub(crate) fn sample_ns() -> f64 {
 /// When to open a window and when to close it.
 #[derive(Default)]
 pub(crate) struct Schedule {
-    /// Windows that had something to show.
-    fruitful: u64,
+    /// When the first window began.
+    first_ns: Option<u64>,
     pub(crate) window: Option<Window>,
     pub(crate) due_ns: u64,
 }
@@ -200,8 +246,9 @@ impl Schedule {
     /// Begins a window, if there is a thread to look at.
     pub(crate) fn open(&mut self, window: Window, now_ns: u64) {
         if window.is_empty() {
-            self.due_ns = now_ns + self.pause_ns();
+            self.due_ns = now_ns + PAUSE_NS;
         } else {
+            self.first_ns.get_or_insert(now_ns);
             self.due_ns = now_ns + WINDOW_NS;
             self.window = Some(window);
         }
@@ -209,19 +256,9 @@ impl Schedule {
 
     /// Ends the window that is open, if one is.
     pub(crate) fn close(&mut self, now_ns: u64) -> Vec<Outcome> {
-        let outcomes = self.window.take().map_or_else(Vec::new, Window::close);
-        let samples: u64 = outcomes.iter().map(|outcome| outcome.samples).sum();
-        self.fruitful += u64::from(samples >= FRUITFUL);
-        self.due_ns = now_ns + self.pause_ns();
-        outcomes
-    }
-
-    fn pause_ns(&self) -> u64 {
-        if self.fruitful < AT_FIRST {
-            PAUSE_AT_FIRST_NS
-        } else {
-            PAUSE_NS
-        }
+        let since_ns = now_ns - self.first_ns.unwrap_or(now_ns);
+        self.due_ns = now_ns + PAUSE_NS.max(since_ns / PAUSE_PART);
+        self.window.take().map_or_else(Vec::new, Window::close)
     }
 }
 
@@ -259,11 +296,24 @@ mod tests {
     #[test]
     fn few_samples_say_nothing() {
         let mut sampled = Sampled::default();
-        sampled.add(FEWEST_SAMPLES - 1, 1000);
-        assert_eq!(sampled.own_ns_per_call(0.0), None);
-        sampled.add(FEWEST_SAMPLES + 1, 1000);
-        let per_call = |sample_ns| sampled.own_ns_per_call(sample_ns).unwrap();
-        assert_eq!(per_call(0.0), 2.0 * per_call(PERIOD_NS as f64 / 2.0));
+        sampled.add(FEWEST_SAMPLES - 1, 1000, 1000);
+        assert_eq!(sampled.own(0.0), None);
+        sampled.add(FEWEST_SAMPLES + 1, 1000, 2000);
+        let own = |sample_ns| sampled.own(sample_ns).unwrap();
+        let (at_best, half) = (own(0.0), own(PERIOD_NS as f64 / 2.0));
+        assert_eq!(at_best.per_call_ns, 2.0 * half.per_call_ns);
+        let samples = (2 * FEWEST_SAMPLES) as f64;
+        assert_eq!(at_best.error_ns, at_best.per_call_ns / samples.sqrt());
+    }
+
+    #[test]
+    fn a_window_stands_for_the_writes_since_the_one_before() {
+        let mut sampled = Sampled::default();
+        sampled.add(10, 100, 100);
+        sampled.add(30, 100, 1000);
+        let own = sampled.own(0.0).unwrap().per_call_ns;
+        let expected = (0.1 * 100.0 + 0.3 * 900.0) / 1000.0 * PERIOD_NS as f64;
+        assert!((own - expected).abs() < 1e-6, "{own} {expected}");
     }
 
     #[test]
