@@ -8,7 +8,7 @@ use corpus::Program;
 use scripted::{Terminal, installed, scratch, text, wait_until};
 use serde_json::Value;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -383,13 +383,24 @@ fn watches(watcher: u32, process: u32) -> bool {
         || links.any(|link| link == Path::new(&call) || link.to_string_lossy().contains("[pidfd]"))
 }
 
+/// One of the kernel's counters of a process's reads and writes.
+fn io_count(process: u32, name: &str) -> u64 {
+    let counters = std::fs::read_to_string(format!("/proc/{process}/io")).unwrap();
+    let count = |line: &str| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok();
+    counters.lines().find_map(count).unwrap()
+}
+
+/// Reads that a watcher makes in several looks at one thread and searches for others: a look takes one, a search a dozen,
+/// and there are at most seventeen looks from one search to the next.
+const SOME_LOOKS: u64 = 100;
+
 #[test]
 fn a_running_process_is_watched_until_it_ends() {
     for exact in [false, true] {
         let mut child = Command::new("sh")
             .args([
                 "-c",
-                "read x; i=0; while [ $i -lt 5000 ]; do echo $i; i=$((i+1)); done; sleep 0.3",
+                "read x; i=0; while [ $i -lt 5000 ]; do echo $i; i=$((i+1)); done; read y",
             ])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -404,7 +415,17 @@ fn a_running_process_is_watched_until_it_ends() {
             .spawn()
             .unwrap();
         wait_until("the watcher", || watches(watching.id(), child.id()));
-        drop(child.stdin.take());
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"\n").unwrap();
+        if !exact {
+            // The counters of a process end with it, unless it is our child: the watcher must have had a look since.
+            wait_until("the writes", || io_count(child.id(), "syscw") >= 5000);
+            let before = io_count(watching.id(), "syscr");
+            wait_until("the watcher's next looks", || {
+                io_count(watching.id(), "syscr") >= before + SOME_LOOKS
+            });
+        }
+        drop(stdin);
         child.wait().unwrap();
         let report = watching.wait_with_output().unwrap();
         assert!(report.status.success(), "{}", text(&report.stderr));
@@ -504,11 +525,11 @@ fn a_profile_has_the_stacks_of_what_ran_where_perf_may_look() {
 
 /// Not a check, which would depend on the machine: how near the estimates come. Run it with
 /// `cargo test --release -p outpace-cli --test trace -- --ignored --nocapture`; `OUTPACE_PROGRAM` is a part of the
-/// names of those that are wanted, `OUTPACE_ROUNDS` how often each is measured.
+/// names of those that are wanted, `OUTPACE_ROUNDS` how often each is measured (5), `OUTPACE_LINES` how much they print.
 #[test]
 #[ignore = "prints figures; nothing depends on them"]
 fn the_estimates_beside_the_measured_times_of_the_remedies() {
-    let lines = 300_000;
+    let lines = std::env::var("OUTPACE_LINES").map_or(300_000, |lines| lines.parse().unwrap());
     let wanted = std::env::var("OUTPACE_PROGRAM").unwrap_or_default();
     let programs = corpus::programs();
     let count = std::env::var("OUTPACE_ROUNDS").map_or(5, |count| count.parse().unwrap());
@@ -519,16 +540,14 @@ fn the_estimates_beside_the_measured_times_of_the_remedies() {
     for program in programs
         .iter()
         .filter(|program| program.name.contains(&wanted))
-        .filter(|program| !program.remedy.is_empty() && program.is_ready())
+        .filter(|program| program.remedy.is_some() && program.is_ready())
     {
-        let remedy = programs
-            .iter()
-            .find(|other| other.name == program.remedy)
-            .unwrap();
-        if !remedy.is_ready() {
-            continue;
-        }
-        for to in [To::Terminal, To::Pipe, To::File] {
+        let remedies = program.remedy.iter().flatten();
+        for (to, remedy) in [To::Terminal, To::Pipe, To::File].into_iter().zip(remedies) {
+            let remedy = programs.iter().find(|other| other.name == *remedy).unwrap();
+            if !remedy.is_ready() {
+                continue;
+            }
             // A shell is advised otherwise where nobody shows what it writes.
             if program.run[0] == "sh" && !matches!(to, To::Terminal) {
                 continue;

@@ -128,17 +128,17 @@ impl Language {
     /// What printing in small pieces costs a program of this language in its own code.
     pub(crate) fn printing(self, buffering: Buffering, kind: Kind) -> Printing {
         let (call_ns, message_ns, least_left) = match (self, buffering, kind) {
-            (Self::C | Self::Zig | Self::Unrecognised, _, Kind::File) => (90.0, 36.0, 0.13),
-            (Self::C | Self::Zig | Self::Unrecognised, ..) => (75.0, 36.0, 0.13),
-            (Self::Rust, ..) => (95.0, 15.0, 0.16),
-            (Self::Cpp, ..) => (85.0, 35.0, 0.2),
-            (Self::Go, ..) => (150.0, 55.0, 0.2),
+            (Self::C | Self::Zig | Self::Unrecognised, _, Kind::File) => (90.0, 38.0, 0.13),
+            (Self::C | Self::Zig | Self::Unrecognised, ..) => (75.0, 38.0, 0.13),
+            (Self::Rust, ..) => (95.0, 17.0, 0.16),
+            (Self::Cpp, ..) => (85.0, 30.0, 0.2),
+            (Self::Go, ..) => (150.0, 53.0, 0.2),
             (Self::Perl | Self::Ruby, ..) => (90.0, 53.0, 0.3),
-            (Self::Python, Buffering::Unbuffered, _) => (300.0, 510.0, 0.25),
-            (Self::Python, ..) => (700.0, 510.0, 0.27),
-            (Self::Node, _, Kind::Terminal) => (3600.0, 260.0, 0.04),
-            (Self::Node, ..) => (1600.0, 260.0, 0.05),
-            (Self::Java, ..) => (330.0, 115.0, 0.35),
+            (Self::Python, Buffering::Unbuffered, _) => (300.0, 355.0, 0.2),
+            (Self::Python, ..) => (800.0, 355.0, 0.25),
+            (Self::Node, _, Kind::Terminal) => (3350.0, 120.0, 0.03),
+            (Self::Node, ..) => (1450.0, 120.0, 0.05),
+            (Self::Java, ..) => (330.0, 115.0, 0.25),
             // Its remedy leaves the printing as it is.
             (Self::Shell, ..) => (0.0, 0.0, 1.0),
         };

@@ -44,7 +44,6 @@ struct Thread {
     delayed_ns: u64,
     calls: u64,
     is_busy: bool,
-    sampled: Sampled,
     looks: u64,
     /// Looks at which it slept, but in no write.
     elsewhere: u64,
@@ -64,7 +63,6 @@ impl Thread {
             delayed_ns: 0,
             calls: 0,
             is_busy: false,
-            sampled: Sampled::default(),
             looks: 0,
             elsewhere: 0,
         })
@@ -117,6 +115,7 @@ pub(crate) struct Spent {
 #[derive(Default)]
 pub(crate) struct Pace {
     threads: BTreeMap<i32, Thread>,
+    sampled: Sampled,
     /// What was counted before the first write: reads and page faults.
     before: Option<(u64, u64)>,
 }
@@ -169,11 +168,7 @@ impl Pace {
 
     /// Adds what was sampled of one of its threads.
     pub(crate) fn add(&mut self, outcome: &Outcome) {
-        if let Some(thread) = self.threads.get_mut(&outcome.thread) {
-            let (calls, so_far) = (outcome.calls, outcome.calls_so_far);
-            let so_far = so_far.saturating_sub(thread.calls_before);
-            thread.sampled.add(outcome.samples, calls, so_far);
-        }
+        self.sampled.add(outcome);
     }
 
     fn writers(&self) -> impl Iterator<Item = &Thread> {
@@ -190,10 +185,7 @@ impl Pace {
     /// [sample](super::windows::sample_ns) takes so long; `None` when too little was
     /// seen to tell.
     pub(crate) fn spent(&self, calls: u64, waiting_ns: u64, sample_ns: f64) -> Option<Spent> {
-        let sampled = self.threads.values().map(|thread| thread.sampled);
-        let own = sampled
-            .fold(Sampled::default(), Sampled::plus)
-            .own(sample_ns)?;
+        let own = self.sampled.own(sample_ns)?;
         let watched: u64 = self.writers().map(|thread| thread.calls).sum();
         let mut writers = self.writers();
         let busy_ns = match (writers.next()?, writers.next()) {

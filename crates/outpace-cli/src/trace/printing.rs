@@ -47,12 +47,8 @@ impl Small {
     /// The own time of a program that makes these writes and does nothing else.
     fn alone_ns(self) -> f64 {
         let calls_ns = self.calls as f64 * self.printing.call_ns;
-        (calls_ns + self.left_ns()) * calibrate::slowness()
-    }
-
-    /// What it would have left with a large buffer, where the costs were measured.
-    fn left_ns(self) -> f64 {
-        self.messages as f64 * self.printing.message_ns
+        let messages_ns = self.messages as f64 * self.printing.message_ns;
+        (calls_ns + messages_ns) * calibrate::slowness()
     }
 
     /// The likely own time of a program of which this was sampled. Some dozens of samples are a sixth off by chance,

@@ -42,7 +42,6 @@ const REGISTER_CX: u64 = 1 << 2;
 /// A thread that is being sampled.
 struct Subject {
     process: i32,
-    thread: i32,
     /// Its counters, and how many writes it had made when the sampling began.
     io: File,
     calls_before: u64,
@@ -57,11 +56,10 @@ pub(crate) struct Window(Vec<Subject>);
 /// What was sampled of a thread of a process: samples of the program's own work, and how many writes it made meanwhile.
 pub(crate) struct Outcome {
     pub(crate) process: i32,
-    pub(crate) thread: i32,
     pub(crate) samples: u64,
     pub(crate) calls: u64,
-    /// Writes that it has made in all.
-    pub(crate) calls_so_far: u64,
+    /// The time since the window before.
+    pub(crate) stands_for_ns: u64,
 }
 
 impl Window {
@@ -92,7 +90,6 @@ impl Window {
         {
             self.0.push(Subject {
                 process,
-                thread,
                 io,
                 calls_before: counters.write_calls,
                 _event: event,
@@ -105,8 +102,8 @@ impl Window {
         self.0.is_empty()
     }
 
-    /// Ends the sampling. What did not fit into its ring is left out as a whole.
-    pub(crate) fn close(self) -> Vec<Outcome> {
+    /// Ends the sampling, in a window that stands for so long a time. What did not fit into its ring is left out as a whole.
+    pub(crate) fn close(self, stands_for_ns: u64) -> Vec<Outcome> {
         // First what was seen of each: to let go of an event takes a while, in which the threads go on.
         let outcome = |subject: &Subject| {
             let mut records = Vec::new();
@@ -118,10 +115,9 @@ impl Window {
             let samples = own_samples(&records).filter(|_| is_complete)?;
             Some(Outcome {
                 process: subject.process,
-                thread: subject.thread,
                 samples,
                 calls: calls_so_far.checked_sub(subject.calls_before)?,
-                calls_so_far,
+                stands_for_ns,
             })
         };
         self.0.iter().filter_map(outcome).collect()
@@ -150,16 +146,14 @@ fn own_samples(mut records: &[u8]) -> Option<u64> {
     Some(samples)
 }
 
-/// What all windows of a thread, or of several, gave together. Each stands for the writes since the one before it.
+/// What all windows together gave. Each stands for the time since the one before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sampled {
     samples: u64,
-    /// Samples, each times the writes it stands for, and the sum of the squares of these.
+    /// Samples and writes, each times what its window stands for, and the sum of the squares of the former.
     weighted: f64,
     squares: f64,
-    /// Writes that the windows stand for.
-    calls: u64,
-    calls_so_far: u64,
+    calls: f64,
 }
 
 /// A program's own time for each write, and by how much chance may have made it differ (a standard deviation).
@@ -170,35 +164,19 @@ pub(crate) struct OwnTime {
 }
 
 impl Sampled {
-    /// Adds a window with so many samples and writes, at whose end the thread had written so often.
-    pub(crate) fn add(&mut self, samples: u64, calls: u64, calls_so_far: u64) {
-        if calls == 0 {
-            return;
-        }
-        let stretch = calls_so_far.saturating_sub(self.calls_so_far).max(calls);
-        let weight = stretch as f64 / calls as f64;
-        self.samples += samples;
-        self.weighted += samples as f64 * weight;
-        self.squares += samples as f64 * weight * weight;
-        self.calls += stretch;
-        self.calls_so_far = calls_so_far;
-    }
-
-    /// Both together.
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            samples: self.samples + other.samples,
-            weighted: self.weighted + other.weighted,
-            squares: self.squares + other.squares,
-            calls: self.calls + other.calls,
-            calls_so_far: self.calls_so_far + other.calls_so_far,
-        }
+    /// Adds a window.
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
+        let (samples, weight) = (outcome.samples as f64, outcome.stands_for_ns as f64);
+        self.samples += outcome.samples;
+        self.weighted += samples * weight;
+        self.squares += samples * weight * weight;
+        self.calls += outcome.calls as f64 * weight;
     }
 
     /// The program's own time, when taking a sample takes so long; `None` when too few were seen.
     pub(crate) fn own(&self, sample_ns: f64) -> Option<OwnTime> {
-        let per_sample_ns = (PERIOD_NS as f64 - sample_ns) / self.calls as f64;
-        (self.samples >= FEWEST_SAMPLES && self.calls > 0).then(|| OwnTime {
+        let per_sample_ns = (PERIOD_NS as f64 - sample_ns) / self.calls;
+        (self.samples >= FEWEST_SAMPLES && self.calls > 0.0).then(|| OwnTime {
             per_call_ns: self.weighted * per_sample_ns,
             error_ns: self.squares.sqrt() * per_sample_ns,
         })
@@ -226,7 +204,7 @@ pub(crate) fn sample_ns() -> f64 {
         let mut window = Window::default();
         window.add(process, thread, &io);
         let took_ns = work();
-        let samples: u64 = window.close().iter().map(|outcome| outcome.samples).sum();
+        let samples: u64 = window.close(1).iter().map(|outcome| outcome.samples).sum();
         sampled = sampled.min((took_ns, samples));
     }
     let more_ns = sampled.0.saturating_sub(plain_ns) as f64;
@@ -238,6 +216,8 @@ pub(crate) fn sample_ns() -> f64 {
 pub(crate) struct Schedule {
     /// When the first window began.
     first_ns: Option<u64>,
+    /// When the last one ended.
+    closed_ns: Option<u64>,
     pub(crate) window: Option<Window>,
     pub(crate) due_ns: u64,
 }
@@ -258,7 +238,10 @@ impl Schedule {
     pub(crate) fn close(&mut self, now_ns: u64) -> Vec<Outcome> {
         let since_ns = now_ns - self.first_ns.unwrap_or(now_ns);
         self.due_ns = now_ns + PAUSE_NS.max(since_ns / PAUSE_PART);
-        self.window.take().map_or_else(Vec::new, Window::close)
+        let closed_ns = self.closed_ns.replace(now_ns);
+        let stands_for_ns = closed_ns.map_or(PAUSE_NS + WINDOW_NS, |closed_ns| now_ns - closed_ns);
+        let window = self.window.take();
+        window.map_or_else(Vec::new, |window| window.close(stands_for_ns))
     }
 }
 
@@ -296,9 +279,9 @@ mod tests {
     #[test]
     fn few_samples_say_nothing() {
         let mut sampled = Sampled::default();
-        sampled.add(FEWEST_SAMPLES - 1, 1000, 1000);
+        sampled.add(&outcome(FEWEST_SAMPLES - 1, 1000, 1));
         assert_eq!(sampled.own(0.0), None);
-        sampled.add(FEWEST_SAMPLES + 1, 1000, 2000);
+        sampled.add(&outcome(FEWEST_SAMPLES + 1, 1000, 1));
         let own = |sample_ns| sampled.own(sample_ns).unwrap();
         let (at_best, half) = (own(0.0), own(PERIOD_NS as f64 / 2.0));
         assert_eq!(at_best.per_call_ns, 2.0 * half.per_call_ns);
@@ -307,13 +290,26 @@ mod tests {
     }
 
     #[test]
-    fn a_window_stands_for_the_writes_since_the_one_before() {
+    fn a_window_stands_for_the_time_since_the_one_before() {
         let mut sampled = Sampled::default();
-        sampled.add(10, 100, 100);
-        sampled.add(30, 100, 1000);
-        let own = sampled.own(0.0).unwrap().per_call_ns;
-        let expected = (0.1 * 100.0 + 0.3 * 900.0) / 1000.0 * PERIOD_NS as f64;
-        assert!((own - expected).abs() < 1e-6, "{own} {expected}");
+        sampled.add(&outcome(10, 100, 1));
+        sampled.add(&outcome(30, 50, 9));
+        sampled.add(&outcome(10, 0, 1));
+        let own_ns = sampled.own(0.0).unwrap().per_call_ns;
+        let per_call = (10.0 + 30.0 * 9.0 + 10.0) / (100.0 + 50.0 * 9.0);
+        assert!(
+            (own_ns / PERIOD_NS as f64 - per_call).abs() < 1e-9,
+            "{own_ns}"
+        );
+    }
+
+    fn outcome(samples: u64, calls: u64, stands_for_ns: u64) -> Outcome {
+        Outcome {
+            process: 1,
+            samples,
+            calls,
+            stands_for_ns,
+        }
     }
 
     #[test]
@@ -330,7 +326,7 @@ mod tests {
         while clock::thread_ns() < until {
             std::hint::black_box((0..1000).map(std::hint::black_box::<u32>).sum::<u32>());
         }
-        let outcomes = window.close();
+        let outcomes = window.close(1);
         assert!(outcomes.iter().all(|outcome| outcome.samples > 0));
     }
 }

@@ -18,7 +18,8 @@ pub(crate) struct Program {
     pub(crate) stream: String,
     /// On a terminal, into a pipe, into a file; empty when nothing is said.
     pub(crate) buffering: [String; 3],
-    pub(crate) remedy: String,
+    /// Its names where it writes to a terminal, into a pipe and into a file; none when there is none.
+    pub(crate) remedy: Option<[String; 3]>,
 }
 
 fn directory() -> PathBuf {
@@ -60,7 +61,12 @@ pub(crate) fn programs() -> Vec<Program> {
                 run: words(run),
                 stream: stream.to_owned(),
                 buffering: [terminal, pipe, file].map(str::to_owned),
-                remedy: remedy.to_owned(),
+                remedy: match remedy.split_whitespace().collect::<Vec<_>>()[..] {
+                    [] => None,
+                    [one] => Some([one; 3].map(str::to_owned)),
+                    [terminal, pipe, file] => Some([terminal, pipe, file].map(str::to_owned)),
+                    _ => panic!("{line:?} has neither one remedy nor three"),
+                },
             }
         })
         .collect()
