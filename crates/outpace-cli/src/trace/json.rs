@@ -20,7 +20,8 @@
 //!                  "readers": [ { "process": 1, "name": "xterm" } ],
 //!                  "buffering": "line", "capacity": 4096 | null,
 //!                  "calls": …, "bytes": …, "errors": …, "partial": …,
-//!                  "own_ns": … | null,    the program's own between these writes, where that can be sampled
+//!                  "own_ns": … | null,    the program's own between these writes, where that can be sampled: what printing
+//!                                         alone takes in its language, if chance explains the difference
 //!                  "calibrated": { "call_ns": …, "byte_ns": … } | null,    what a write of this size, and a byte
 //!                                         in large ones, takes on such a destination with a reader that keeps up
 //!                  "in_kernel_ns": …, "waiting_ns": …,

@@ -17,9 +17,9 @@ use std::os::fd::OwnedFd;
 /// over the program's time, as what it does for a line changes: its code is compiled, its memory is touched first.
 ///
 /// How long a window is, and how long it is from one to the next: at least so long, and a part of the time since the first.
-const WINDOW_NS: u64 = 1_500_000;
-const PAUSE_NS: u64 = 16_000_000;
-const PAUSE_PART: u64 = 12;
+const WINDOW_NS: u64 = 1_200_000;
+const PAUSE_NS: u64 = 20_000_000;
+const PAUSE_PART: u64 = 8;
 /// Time from one sample to the next.
 const PERIOD_NS: u64 = 50_000;
 /// Threads sampled in one window.
@@ -184,7 +184,7 @@ impl Sampled {
 }
 
 /// How much of the time from one sample of a program's own work to the next is the sampling's: measured on this
-/// thread. A timer that fires in the kernel takes less, as nothing is recorded.
+/// thread. A timer that fires in the kernel takes as long: what costs is the interrupt, and setting the timer.
 pub(crate) fn sample_ns() -> f64 {
     const TURNS: usize = 5;
     const STEPS: u64 = 1_000_000;
