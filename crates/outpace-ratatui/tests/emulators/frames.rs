@@ -532,7 +532,8 @@ pub fn play(
     make: impl Fn(u16, u16) -> Vec<Box<dyn Emulator>>,
 ) -> Result<Stats, String> {
     let size = |choices: &mut dyn Choices| match choices.below(12) {
-        0 => (1 + choices.below(5) as u16, 1 + choices.below(4) as u16),
+        // alacritty_terminal never ends resizing to one column, with a wide symbol in it.
+        0 => (2 + choices.below(4) as u16, 1 + choices.below(4) as u16),
         _ => (4 + choices.below(40) as u16, 2 + choices.below(9) as u16),
     };
     let (mut width, mut height) = size(choices);
