@@ -68,7 +68,8 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "outpace: {}: {}", self.object, self.cause)?;
+        let object = Some(self.object.as_str()).filter(|object| !object.is_empty());
+        write!(f, "outpace: {}: {}", object.unwrap_or("''"), self.cause)?;
         match &self.remedy {
             Some(remedy) => write!(f, "\n  {remedy}"),
             None => Ok(()),
@@ -86,6 +87,10 @@ mod tests {
         assert_eq!(
             failure.to_string(),
             "outpace: pty: out of terminals\n  close some and try again"
+        );
+        assert_eq!(
+            Failure::usage("", "no such rung").to_string(),
+            "outpace: '': no such rung"
         );
     }
 }

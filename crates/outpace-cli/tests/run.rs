@@ -328,6 +328,16 @@ fn a_directory_for_the_spill_that_is_none_is_a_usage_error() {
         String::from_utf8_lossy(&output.stderr)
             .starts_with("outpace: --spill-dir /dev/null: not a directory")
     );
+    // Nobody makes files there, not even the superuser.
+    let output = outpace(&["--spill-dir", "/proc", "--", "true"])
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.starts_with("outpace: --spill-dir /proc: "),
+        "{message}"
+    );
 }
 
 #[test]

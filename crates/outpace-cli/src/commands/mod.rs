@@ -76,16 +76,19 @@ pub(crate) fn command_line() -> Command {
 /// nothing of it would: by SIGPIPE, silently.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = outpace::stdout();
-    let written = stdout
+    stdout
         .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
-    written.map_err(|error| {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            // It does not return for a signal whose default is to end the program.
-            let _ = Ending::Killed(libc::SIGPIPE).repeat();
-        }
-        Failure::failed("stdout", error)
-    })
+        .and_then(|()| stdout.flush())
+        .map_err(not_printed)
+}
+
+/// Stdout took no more.
+fn not_printed(error: io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        // It does not return for a signal whose default is to end the program.
+        let _ = Ending::Killed(libc::SIGPIPE).repeat();
+    }
+    Failure::failed("stdout", error)
 }
 
 /// Writes a file that the user asked for.
@@ -118,7 +121,10 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
 /// calls errors, are printed here and end the program.
 fn usage(error: clap::Error, subcommand: &str) -> Failure {
     if !error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        error.exit();
+        return match error.print().and_then(|()| io::stdout().flush()) {
+            Ok(()) => std::process::exit(0),
+            Err(error) => not_printed(error),
+        };
     }
     let text = |kind| match error.get(kind)? {
         ContextValue::String(text) if !text.is_empty() => Some(text.clone()),
@@ -150,11 +156,26 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
                     .unwrap_or("not one of the possible values"),
             )
         }
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument), None) => {
+            let option = argument.split(" <").next().unwrap_or(&argument);
+            (option.to_owned(), "needs a value")
+        }
         (_, argument, _) => {
             let object = argument.unwrap_or_else(|| "command line".to_owned());
             (object, first_line.trim_start_matches("error: "))
         }
     };
+    // `run` and `trace` take what is not their own after a `--`.
+    let command = match error.kind() {
+        ErrorKind::UnknownArgument if ["run", "trace"].contains(&subcommand) => {
+            Some(&object).filter(|word| !word.starts_with('-'))
+        }
+        _ => None,
+    };
+    if let Some(word) = command {
+        let remedy = format!("put -- before the command: outpace {subcommand} -- {word}");
+        return Failure::usage(object, cause).remedy(remedy);
+    }
     let near = [
         ContextKind::SuggestedArg,
         ContextKind::SuggestedSubcommand,
@@ -198,6 +219,15 @@ mod tests {
         assert_eq!(
             said(&["outpace", "report"]),
             "outpace: <FILE>...: is missing\n  see: outpace report --help"
+        );
+        assert_eq!(
+            said(&["outpace", "bench", "--export-json", ""]),
+            "outpace: --export-json: needs a value\n  see: outpace bench --help"
+        );
+        assert_eq!(
+            said(&["outpace", "run", "--pipe", "make", "all"]),
+            "outpace: make: unexpected argument 'make' found\n  \
+             put -- before the command: outpace run -- make"
         );
         let shell = said(&["outpace", "completions", "foo"]);
         assert!(

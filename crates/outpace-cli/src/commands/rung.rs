@@ -13,6 +13,7 @@ use crate::experiments::{self, Method, Work, calls};
 use crate::failure::{Failure, Outcome};
 use crate::measure::clock::{REPORT, Span};
 use crate::measure::contestant::Contestant;
+use crate::process::signals;
 
 /// Write one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
 #[derive(Args)]
@@ -89,6 +90,8 @@ fn here(name: &str, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcom
             std::fs::write(path, report).map_err(failed)?;
         }
         None => {
+            // Without a reader it ends as other programs do.
+            signals::set_default(libc::SIGPIPE);
             let mut span = span;
             work(&mut span).map_err(failed)?;
         }

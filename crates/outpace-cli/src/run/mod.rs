@@ -99,13 +99,17 @@ impl Action for Run {
     const NAME: &'static str = "run";
 
     fn run(self) -> Outcome {
-        if let (Some(directory), Policy::Spill) = (&self.spill_dir, self.overflow)
-            && !directory.is_dir()
-        {
+        if let (Some(directory), Policy::Spill) = (&self.spill_dir, self.overflow) {
             // Better now than when the memory is full.
-            let option = format!("--spill-dir {}", directory.display());
-            return Err(Failure::usage(option, "not a directory")
-                .remedy("name a directory on a file system with room"));
+            let refused = |cause: &dyn std::fmt::Display| {
+                let option = format!("--spill-dir {}", directory.display());
+                Failure::usage(option, cause)
+                    .remedy("name a directory on a file system with room that you may write to")
+            };
+            if !directory.is_dir() {
+                return Err(refused(&"not a directory"));
+            }
+            tempfile::tempfile_in(directory).map_err(|error| refused(&error))?;
         }
         let tee = self
             .tee

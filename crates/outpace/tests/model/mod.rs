@@ -10,6 +10,7 @@ use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -89,7 +90,7 @@ impl Choices<'_> {
             4 => Overflow::DropNewest,
             5 => Overflow::DropOldest,
             _ => Overflow::Spill {
-                directory: std::env::temp_dir(),
+                directory: temporary_directory(),
                 limit: 1 << self.below(24),
             },
         }
@@ -199,12 +200,17 @@ fn open(choices: &mut Choices<'_>, gone: &Arc<AtomicBool>) -> (OwnedFd, Destinat
     (write, Destination::Read(reader))
 }
 
+/// As a test, that of cargo's; as a fuzz target, which has none, the system's.
+fn temporary_directory() -> PathBuf {
+    option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
 fn unnamed_file() -> File {
     use std::sync::atomic::AtomicU32;
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("outpace-model-{}-{number}", std::process::id());
-    let path = std::env::temp_dir().join(name);
+    let path = temporary_directory().join(name);
     let file = File::options()
         .read(true)
         .write(true)
