@@ -57,6 +57,21 @@ fn the_status_of_the_program_is_ours() {
 }
 
 #[test]
+fn a_caller_that_ignores_the_end_of_its_children_hides_that_of_the_program_from_nobody() {
+    let program = env!("CARGO_BIN_EXE_outpace");
+    let arguments = ["--ignore-signal=CHLD", program, "run", "--", "sh", "-c"];
+    let through_pipes = Command::new("env")
+        .args(arguments)
+        .arg("echo said; exit 3")
+        .output()
+        .unwrap();
+    assert_eq!(through_pipes.status.code(), Some(3), "{through_pipes:?}");
+    assert_eq!(through_pipes.stdout, b"said\n");
+    let mut terminal = Terminal::start("env", &[&arguments[..], &["exit 3"]].concat(), false);
+    assert_eq!(terminal.wait().code(), Some(3));
+}
+
+#[test]
 fn a_program_that_cannot_start_is_named_with_the_reason_and_the_status_that_shells_give() {
     let text = scratch("not-executable");
     std::fs::write(&text, "true\n").unwrap();

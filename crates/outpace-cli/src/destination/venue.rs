@@ -140,7 +140,7 @@ impl Venue {
                 if let Some(capacity) = capacity {
                     set_pipe_capacity(&writer, *capacity)?;
                 }
-                (writer, End::read(reader, Pace::AtOnce, wanted))
+                (writer, End::read(reader, Pace::AtOnce, wanted)?)
             }
             Place::File(file) => {
                 // As a shell's `>` opens it: for writing only, and empty.
@@ -149,7 +149,7 @@ impl Venue {
             }
             Place::Pty(pace) => {
                 let (terminal, program) = open_pty(self.size)?;
-                (program, End::read(terminal, *pace, wanted))
+                (program, End::read(terminal, *pace, wanted)?)
             }
             Place::Device(device) => (open_terminal(&device.path)?.into(), End::Device(device)),
         };
@@ -213,8 +213,11 @@ pub(crate) enum End<'a> {
 }
 
 impl End<'_> {
-    fn read(from: OwnedFd, pace: Pace, wanted: Wanted) -> Self {
-        Self::Reader(std::thread::spawn(move || read_to_end(&from, pace, wanted)))
+    fn read(from: OwnedFd, pace: Pace, wanted: Wanted) -> io::Result<Self> {
+        let reader = std::thread::Builder::new();
+        Ok(Self::Reader(
+            reader.spawn(move || read_to_end(&from, pace, wanted))?,
+        ))
     }
 
     /// Waits for the last byte, once every writer is gone, and says what arrived.

@@ -40,9 +40,11 @@ impl Progress {
             ended: Condvar::new(),
         });
         let theirs = Arc::clone(&shared);
+        // Without a thread to show it there is no progress to be seen.
         let shower = io::stderr()
             .is_terminal()
-            .then(|| std::thread::spawn(move || theirs.run()));
+            .then(|| std::thread::Builder::new().spawn(move || theirs.run()))
+            .and_then(Result::ok);
         Self { shared, shower }
     }
 

@@ -16,15 +16,15 @@ extern "C" fn remember(signal: libc::c_int) {
 /// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP are remembered, and interrupt a waiting call. Those that are ignored (by `nohup`, say) stay ignored, and a child gets the default back at its
 /// `exec`.
 pub(crate) fn install() {
-    // A blocked SIGCHLD is what `sleep` waits for. Where a parent has it ignored, children would vanish
-    // without a status.
+    // A blocked SIGCHLD is what `sleep` waits for.
     signals::block(&[libc::SIGCHLD]);
-    signals::set_default(libc::SIGCHLD);
+    signals::tell_of_children();
     remember_from_now_on(0);
 }
 
 /// The same for a program that asks [`came`] now and then: a waiting call goes on.
 pub(crate) fn watch() {
+    signals::tell_of_children();
     remember_from_now_on(libc::SA_RESTART);
 }
 

@@ -74,6 +74,12 @@ pub(crate) fn pass_mask_on(command: &mut Command) {
     unsafe { command.pre_exec(restore) };
 }
 
+/// Children leave a status. Where a parent has SIGCHLD ignored, which is inherited, they would vanish without one.
+/// To be called before the signal is collected: one that is ignored would stay so.
+pub(crate) fn tell_of_children() {
+    set_default(libc::SIGCHLD);
+}
+
 /// Gives a signal its default action.
 pub(crate) fn set_default(signal: i32) {
     // SAFETY: no handler is involved.

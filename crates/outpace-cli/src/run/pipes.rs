@@ -41,8 +41,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
         return Err(run.cannot_start(&error));
     }
     let failed = |error: io::Error| Failure::failed("relay", error);
+    signals::tell_of_children();
     let signals = Signals::collect(&[&PASSED_ON[..], &[libc::SIGCHLD]].concat()).map_err(failed)?;
-    signals::set_default(libc::SIGCHLD);
     let mut relays = Relays::new().map_err(failed)?;
     let mut standard = nothing;
     (|| -> io::Result<()> {

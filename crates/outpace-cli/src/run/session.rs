@@ -34,6 +34,7 @@ const MOST_KEYS: usize = 64 << 10;
 
 pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
     let failed = |error: io::Error| Failure::failed("terminal", error);
+    signals::tell_of_children();
     let signals = Signals::collect(&COLLECTED).map_err(failed)?;
     let stdout = rustix::stdio::stdout();
     let (ours, theirs) = crate::process::pty::open().map_err(failed)?;
