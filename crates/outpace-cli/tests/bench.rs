@@ -371,9 +371,9 @@ fn results_that_cannot_be_read_are_a_usage_error() {
 
 #[test]
 fn an_export_that_cannot_be_written_is_told_before_anything_is_measured() {
-    let output = run(&["bench", "lines", "--export-json", "/nonexistent/a.json"]);
+    let output = run(&["bench", "lines", "--export-json", "/dev/null/a.json"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("/nonexistent/a.json"));
+    assert!(text(&output.stderr).contains("/dev/null/a.json"));
     assert_eq!(text(&output.stdout), "");
 }
 
