@@ -18,18 +18,27 @@ use crossterm::terminal::{
 use outpace_ratatui::OutpaceBackend;
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process, setpgid};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetpgrp, tcsetwinsize};
 
 const LONG: Duration = Duration::from_secs(60);
 /// Names the program that this executable is to be.
 const PROGRAM: &str = "OUTPACE_TEST_PROGRAM";
+/// It has been started by a shell, as a job.
+const SHELL: &str = "OUTPACE_TEST_SHELL";
 
 /// Not a test: what the tests start on their terminals.
 #[test]
 fn program() {
-    match std::env::var(PROGRAM).as_deref() {
+    let program = std::env::var(PROGRAM);
+    if program.is_ok() && std::env::var_os(SHELL).is_some() {
+        // What the shell would have done, which is not interactive.
+        let terminal = rustix::stdio::stdin();
+        setpgid(None, None).unwrap();
+        tcsetpgrp(terminal, getpid()).unwrap();
+    }
+    match program.as_deref() {
         Ok("keys") => keys().unwrap(),
         Ok("panics") => {
             // Without the harness's own words about it.
@@ -182,6 +191,14 @@ impl Session {
 
     /// The same, after these keys have been pressed.
     fn start_after(keys: &str, program: &str, answers_after: Duration) -> Self {
+        let shell = ["sh", "-c", "\"$@\"; exit $?", "sh"];
+        // The job moves itself to the foreground.
+        let job = ["env", "--ignore-signal=TTOU", "OUTPACE_TEST_SHELL=1"];
+        Self::start_by(&[&shell[..], &job].concat(), keys, program, answers_after)
+    }
+
+    /// The same, by a command whose arguments end with the program's.
+    fn start_by(launcher: &[&str], keys: &str, program: &str, answers_after: Duration) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let emulator = openpt(flags).unwrap();
         grantpt(&emulator).unwrap();
@@ -193,6 +210,7 @@ impl Session {
         let side = || Stdio::from(theirs.try_clone().unwrap());
         let child = Command::new("setsid")
             .args(["--ctty", "--wait"])
+            .args(launcher)
             .arg(std::env::current_exe().unwrap())
             .args(["program", "--exact", "--nocapture", "--quiet"])
             .env(PROGRAM, program)
@@ -365,6 +383,29 @@ fn suspending_gives_the_terminal_back_and_going_on_draws_again() {
     let mut session = Session::start("keys", Duration::ZERO);
     let pid = session.pid();
     stops_and_goes_on(&mut session, pid, |session| session.press("z"));
+}
+
+#[test]
+fn without_a_shell_to_go_on_by_nothing_stops_and_everything_is_drawn_again() {
+    let mut session = Session::start_by(&[], "", "keys", Duration::ZERO);
+    let pid = session.pid();
+    for (stop, round) in [(false, 'a'), (true, 'b'), (false, 'c')] {
+        // Destroyed, to see that it is drawn again.
+        write!(&session.program, "\x1b[H\x1b[Jnothing").unwrap();
+        session.wait_for("nothing");
+        if stop {
+            kill_process(pid, Signal::TSTP).unwrap();
+        } else {
+            session.press("z");
+        }
+        session.wait_for("keys [");
+        session.wait_until("raw", || session.is_raw());
+        session.press(&round.to_string());
+        session.wait_for(&format!("{round}]"));
+    }
+    session.press("q");
+    session.wait_for_end();
+    session.assert_given_back();
 }
 
 fn stops_and_goes_on(session: &mut Session, pid: Pid, stop: impl Fn(&mut Session)) {

@@ -90,9 +90,34 @@ extern "C" fn on_stop(_: libc::c_int) {
             libc::write(fd, stops.farewell.as_ptr().cast(), stops.farewell.len());
             libc::tcsetattr(fd, libc::TCSANOW, &stops.modes);
         }
-        libc::raise(libc::SIGSTOP);
+        stop_by_default();
         *errno() = saved;
     }
+}
+
+/// Stops as without a handler, and returns when somebody has continued the process. The kernel stops nothing that no
+/// shell of its session could continue, an application that is the terminal's only one, say: then the terminal is
+/// taken over again at once.
+///
+/// # Safety
+/// Only in the handler of SIGTSTP.
+unsafe fn stop_by_default() {
+    // SAFETY: the structures are valid when zeroed, and all calls are async-signal-safe. Until it is blocked again,
+    // one more SIGTSTP stops without ceremony.
+    unsafe {
+        let mut default: libc::sigaction = std::mem::zeroed();
+        default.sa_sigaction = libc::SIG_DFL;
+        let mut ours: libc::sigaction = std::mem::zeroed();
+        let mut just_it: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut just_it);
+        libc::sigaddset(&mut just_it, libc::SIGTSTP);
+        libc::sigaction(libc::SIGTSTP, &default, &mut ours);
+        libc::raise(libc::SIGTSTP);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &just_it, std::ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_BLOCK, &just_it, std::ptr::null_mut());
+        libc::sigaction(libc::SIGTSTP, &ours, std::ptr::null_mut());
+    }
+    on_continue(libc::SIGCONT);
 }
 
 extern "C" fn on_continue(_: libc::c_int) {
