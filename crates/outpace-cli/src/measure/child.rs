@@ -92,7 +92,7 @@ pub(crate) fn run_clocked_outside(
     let cpu_before = children_ns();
     let started_ns = now_ns();
     let (received, ended_ns) = to_the_end_at(command, Stream::Stdout, sink)?;
-    let wall_ns = ended_ns - started_ns;
+    let wall_ns = ended_ns.saturating_sub(started_ns);
     let (user_ns, system_ns) = children_ns();
     let cpu_ns = (user_ns + system_ns).saturating_sub(cpu_before.0 + cpu_before.1);
     let report = Report {
