@@ -1,6 +1,7 @@
 //! What only Linux has.
 #![allow(unsafe_code)]
 
+use super::Identity;
 pub(crate) use super::unix::*;
 use std::ffi::CStr;
 use std::fs::File;
@@ -19,8 +20,13 @@ pub(crate) fn pipe_capacity(fd: RawFd) -> Option<usize> {
 }
 
 /// The pipe or terminal that a descriptor leads to, opened once more, for writing that does not wait. Nothing where
-/// it may not be opened, or there is no `/proc`.
-pub(crate) fn opened_once_more(fd: RawFd) -> Option<RawFd> {
+/// it may not be opened, or there is no `/proc`, and for an emulator's side of a pseudo-terminal: all of these have the
+/// device 5:2 (`Documentation/admin-guide/devices.txt`), and who opens that makes another pseudo-terminal.
+pub(crate) fn opened_once_more(fd: RawFd, identity: Identity) -> Option<RawFd> {
+    let [_, _, device] = identity.0;
+    if device == libc::makedev(5, 2) {
+        return None;
+    }
     const DIRECTORY: &[u8] = b"/proc/thread-self/fd/";
     // The number from its end, what comes before it, and the NUL behind.
     let mut path = [0; DIRECTORY.len() + 11];
@@ -224,6 +230,27 @@ mod tests {
         assert!(!output.wait_writable(super::super::Moment::now()));
         drop(ours);
         assert!(writer.join().unwrap().is_err());
+    }
+
+    #[test]
+    fn what_is_written_to_the_emulators_side_of_a_terminal_arrives_at_the_other() {
+        let (ours, theirs) = terminal();
+        let output = Output::new(ours.as_fd()).unwrap();
+        let mut rest = &b"keys\n"[..];
+        while !rest.is_empty() {
+            rest = &rest[output.write_now(rest).ok().unwrap()..];
+        }
+        // Whether it has come, for nobody would wait for what went elsewhere.
+        let mut poll = libc::pollfd {
+            fd: theirs.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: `poll` is one valid entry.
+        assert_eq!(unsafe { libc::poll(&mut poll, 1, 60_000) }, 1);
+        let mut keys = [0; 5];
+        io::Read::read_exact(&mut File::from(theirs), &mut keys).unwrap();
+        assert_eq!(&keys, b"keys\n");
     }
 
     #[test]
