@@ -122,6 +122,7 @@ mod probe;
 mod renderer;
 mod screen;
 mod setup;
+mod stamped;
 mod stats;
 mod sys;
 #[cfg(feature = "workloads")]

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use crate::encode::color_price;
 use crate::screen::{Cell, Screen, same_cells, trusted_width};
+use crate::stamped::StampedTable;
 
 /// Moves rows `top..bottom` by so many rows, up if positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -370,21 +371,13 @@ fn digest_of(cells: &[Cell]) -> Option<u64> {
     Some(digest)
 }
 
-/// Runs of three cells and where in the row they occur, in a table that need not be emptied.
+/// Runs of three cells and where in the row they occur.
 #[derive(Debug, Default)]
 struct Grams {
-    slots: Vec<Slot>,
-    generation: u32,
+    /// The position of each run, or [`REPEATED`].
+    positions: StampedTable<u64, u32>,
     digests: Vec<u64>,
     votes: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    digest: u64,
-    generation: u32,
-    /// Where, or [`REPEATED`].
-    at: u32,
 }
 
 const GRAM: usize = 3;
@@ -396,33 +389,25 @@ fn gram(digests: &[u64]) -> u64 {
     })
 }
 
+/// Where a digest belongs in a table.
+const fn spread(digest: u64) -> usize {
+    (digest >> 32) as usize
+}
+
 impl Grams {
     /// The distance that most runs of changed cells moved, left if positive.
     fn vote(&mut self, shown: &[Cell], wanted: &[Cell], first: usize, last: usize) -> Option<i32> {
-        let size = (shown.len() * 2).next_power_of_two();
-        if self.slots.len() < size {
-            self.slots = vec![Slot::default(); size];
-            self.generation = 0;
-        }
-        self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
-            self.slots.fill(Slot::default());
-            1
-        });
+        self.positions.begin(shown.len());
         self.digests.clear();
         self.digests
             .extend(shown[first..].iter().map(|cell| cell.digest()));
         for at in 0..self.digests.len().saturating_sub(GRAM - 1) {
             let digest = gram(&self.digests[at..at + GRAM]);
-            let generation = self.generation;
-            let slot = self.slot(digest);
-            if slot.generation == generation {
-                slot.at = REPEATED;
-            } else {
-                *slot = Slot {
-                    digest,
-                    generation,
-                    at: at as u32,
-                };
+            if let Some(position) = self
+                .positions
+                .get_or_insert(spread(digest), digest, at as u32)
+            {
+                *position = REPEATED;
             }
         }
         self.digests.clear();
@@ -432,10 +417,9 @@ impl Grams {
         self.votes.resize(shown.len() * 2 + 1, 0);
         for at in 0..self.digests.len().saturating_sub(GRAM - 1) {
             let digest = gram(&self.digests[at..at + GRAM]);
-            let generation = self.generation;
-            let slot = *self.slot(digest);
-            if slot.generation == generation && slot.at != REPEATED {
-                self.votes[slot.at as usize + shown.len() - at] += 1;
+            let position = self.positions.get(spread(digest), digest);
+            if let Some(position) = position.filter(|&position| position != REPEATED) {
+                self.votes[position as usize + shown.len() - at] += 1;
             }
         }
         self.votes[shown.len()] = 0;
@@ -445,18 +429,5 @@ impl Grams {
             .enumerate()
             .max_by_key(|(_, votes)| **votes)?;
         (votes >= 3).then(|| index as i32 - shown.len() as i32)
-    }
-
-    /// The slot of a digest: its own, or the free one where it belongs.
-    fn slot(&mut self, digest: u64) -> &mut Slot {
-        let mask = self.slots.len() - 1;
-        let mut index = (digest >> 32) as usize & mask;
-        loop {
-            let slot = self.slots[index];
-            if slot.generation != self.generation || slot.digest == digest {
-                return &mut self.slots[index];
-            }
-            index = (index + 1) & mask;
-        }
     }
 }

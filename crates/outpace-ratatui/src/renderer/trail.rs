@@ -10,6 +10,7 @@ use super::row::blank_tail;
 use crate::encode::color_price;
 use crate::plan::is_worth_searching;
 use crate::screen::{Cell, Color, Style};
+use crate::stamped::StampedTable;
 
 /// Fewer cells are not worth a search.
 const FEWEST: usize = 8;
@@ -297,71 +298,38 @@ fn key(color: Color, background: bool, exchange: bool) -> u32 {
     color.bits() | u32::from(background && !exchange) << 31
 }
 
-/// Numbers colours from 0 on, in a table that need not be emptied.
+/// Numbers colours from 0 on.
 #[derive(Debug, Default)]
 struct Nodes {
-    slots: Vec<Slot>,
-    generation: u32,
+    numbers: StampedTable<u32, u16>,
     count: u16,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    key: u32,
-    generation: u32,
-    node: u16,
+/// Where a colour belongs in a table.
+const fn spread(key: u32) -> usize {
+    (key.wrapping_mul(0x9E37_79B9) >> 12) as usize
 }
 
 impl Nodes {
     /// Starts anew, with room for so many.
     fn begin(&mut self, most: usize) {
-        let size = (most * 2).next_power_of_two();
-        if self.slots.len() < size || self.generation == u32::MAX {
-            self.slots = vec![Slot::default(); size];
-            self.generation = 0;
-        }
-        self.generation += 1;
+        self.numbers.begin(most);
         self.count = 0;
-    }
-
-    /// Its slot: its own, or the free one where it belongs.
-    fn slot(&mut self, key: u32) -> &mut Slot {
-        let mask = self.slots.len() - 1;
-        let mut index = (key.wrapping_mul(0x9E37_79B9) >> 12) as usize & mask;
-        loop {
-            let slot = self.slots[index];
-            if slot.generation != self.generation || slot.key == key {
-                return &mut self.slots[index];
-            }
-            index = (index + 1) & mask;
-        }
     }
 
     /// The node of a colour, which may be new.
     fn insert(&mut self, key: u32) -> u16 {
-        let (generation, count) = (self.generation, self.count);
-        let slot = self.slot(key);
-        if slot.generation == generation {
-            return slot.node;
+        let number = self.count;
+        if let Some(known) = self.numbers.get_or_insert(spread(key), key, number) {
+            return *known;
         }
-        *slot = Slot {
-            key,
-            generation,
-            node: count,
-        };
         self.count += 1;
-        count
+        number
     }
 
-    /// The node of a colour, if it has one.
-    fn find(&mut self, key: u32) -> u16 {
-        let generation = self.generation;
-        let slot = self.slot(key);
-        if slot.generation == generation {
-            slot.node
-        } else {
-            NONE
-        }
+    /// The node of a colour, or [`NONE`].
+    fn find(&self, key: u32) -> u16 {
+        self.numbers.get(spread(key), key).unwrap_or(NONE)
     }
 }
 
