@@ -15,13 +15,12 @@ use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::{Position, Size};
 
+use crate::model::{Capabilities, Cursor, Screen, Stats};
 use crate::options::{Options, Target};
 use crate::present::{Closer, Failure, Forgotten, Motion, Output, Painter, Presenter};
-use crate::probe::{self, Capabilities};
+use crate::probe;
 use crate::renderer::Renderer;
-use crate::screen::{Cursor, Screen};
 use crate::setup;
-use crate::stats::Stats;
 use crate::sys;
 use cells::{narrow, style_of};
 

@@ -5,10 +5,9 @@
 
 mod sgr;
 
-use crate::screen::{
-    Attributes, Cell, Color, ColorKind, FULL_BLOCK, LOWER_HALF, Style, UPPER_HALF,
+use crate::model::{
+    Attributes, Cell, Color, ColorKind, FULL_BLOCK, LOWER_HALF, Stats, Style, UPPER_HALF,
 };
-use crate::stats::Stats;
 use sgr::Parameters;
 pub(crate) use sgr::color_price;
 

@@ -115,26 +115,26 @@ compile_error!(
 
 mod backend;
 mod encode;
+mod model;
 mod options;
 mod plan;
 mod present;
 mod probe;
 mod renderer;
-mod screen;
 mod setup;
 mod stamped;
-mod stats;
 mod sys;
 #[cfg(feature = "workloads")]
 pub mod workloads;
 
 pub use backend::OutpaceBackend;
+pub use model::{
+    Attributes, Capabilities, Cell, Color, ColorKind, Cursor, Repeat, Screen, Stats, Style,
+};
 pub use options::{Options, Target};
-pub use probe::{Capabilities, Repeat};
 pub use renderer::Renderer;
-pub use screen::{Attributes, Cell, Color, ColorKind, Cursor, Screen, Style};
+
 pub use setup::{
     DefaultTerminal, init, init_with_options, restore, run, suspend, try_init,
     try_init_with_options, try_restore,
 };
-pub use stats::Stats;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use crate::probe::Capabilities;
+use crate::model::Capabilities;
 use crate::sys;
 
 /// How a backend is to be made. The default draws by a thread of its own, finds out what the terminal

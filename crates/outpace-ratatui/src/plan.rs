@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::encode::color_price;
-use crate::screen::{Cell, Screen, same_cells, trusted_width};
+use crate::model::{Cell, Screen, same_cells, trusted_width};
 use crate::stamped::StampedTable;
 
 /// Moves rows `top..bottom` by so many rows, up if positive.

@@ -14,9 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::model::{Screen, Stats};
 use crate::renderer::Renderer;
-use crate::screen::Screen;
-use crate::stats::Stats;
 use crate::sys;
 pub(crate) use forgotten::Forgotten;
 

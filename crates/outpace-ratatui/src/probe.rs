@@ -7,84 +7,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::model::{Capabilities, Repeat, Stats};
 use crate::options::Options;
-use crate::stats::Stats;
 use crate::sys;
-
-/// Whether and what REP (`CSI n b`, print the character before again) repeats.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Repeat {
-    /// Not to be used.
-    #[default]
-    Nothing,
-    /// ASCII characters.
-    Ascii,
-    /// Every narrow character.
-    Anything,
-}
-
-/// The sequences a terminal may be sent beyond printing, motion and colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Capabilities {
-    /// Synchronized output (mode 2026): the terminal shows a frame only when it is complete.
-    pub synchronized: bool,
-    /// REP.
-    pub repeat: Repeat,
-    /// Inserting and deleting lines, within margins (IL, DL, DECSTBM).
-    pub scroll: bool,
-    /// Inserting and deleting characters (ICH, DCH).
-    pub shift: bool,
-    /// Erasing characters (ECH).
-    pub erase_characters: bool,
-    /// Erasing leaves the current background behind (BCE).
-    pub erase_to_background: bool,
-    /// `▀`, `▄`, `█` and space may stand for one another where that looks the same.
-    pub half_blocks: bool,
-    /// The cells of a picture may be drawn in any order within their row, where that saves colours.
-    pub any_order: bool,
-    /// The alternate screen is on: nothing that scrolls reaches the scrollback.
-    pub alternate_screen: bool,
-}
-
-impl Capabilities {
-    /// What practically every terminal in use understands.
-    pub const fn basic() -> Self {
-        Self {
-            synchronized: false,
-            repeat: Repeat::Nothing,
-            scroll: true,
-            shift: true,
-            erase_characters: true,
-            erase_to_background: false,
-            half_blocks: true,
-            any_order: true,
-            alternate_screen: true,
-        }
-    }
-
-    /// What current xterm, alacritty, kitty, foot, wezterm and others understand.
-    pub const fn full() -> Self {
-        Self {
-            synchronized: true,
-            repeat: Repeat::Anything,
-            erase_to_background: true,
-            ..Self::basic()
-        }
-    }
-
-    /// Nothing but printing, motion, colours and erasing to the default background.
-    pub const fn least() -> Self {
-        Self {
-            scroll: false,
-            shift: false,
-            erase_characters: false,
-            half_blocks: false,
-            any_order: false,
-            ..Self::basic()
-        }
-    }
-}
 
 /// How long to wait for the terminal's answers before going on without.
 const ANSWER_LIMIT: Duration = Duration::from_millis(100);

@@ -10,10 +10,8 @@ mod row;
 mod trail;
 
 use crate::encode::Encoder;
+use crate::model::{Capabilities, Cell, Color, Screen, Stats, same_cells};
 use crate::plan::Planner;
-use crate::probe::Capabilities;
-use crate::screen::{Cell, Color, Screen, same_cells};
-use crate::stats::Stats;
 use trail::Trail;
 
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";
@@ -234,7 +232,7 @@ impl Renderer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screen::Style;
+    use crate::model::Style;
 
     /// xorshift64.
     pub(super) struct Random(pub(super) u64);

@@ -2,7 +2,7 @@
 
 use ratatui_core::buffer;
 
-use crate::screen::{Attributes, Color, Style, trusted_width};
+use crate::model::{Attributes, Color, Style, trusted_width};
 
 /// Whether a symbol is one character that takes one column for sure: most are, and asking for the width
 /// takes longer.

@@ -4,7 +4,7 @@
 //! Numbers come from a table and are copied as words of a fixed size, of which the length counts only a
 //! part: what is past it is overwritten by the next.
 
-use crate::screen::{Attributes, Color, ColorKind, Style};
+use crate::model::{Attributes, Color, ColorKind, Style};
 
 /// Decimal digits and a semicolon, for 0 to 255.
 static DECIMAL: [[u8; 4]; 256] = decimal_table();

@@ -3,8 +3,8 @@
 
 use super::Renderer;
 use crate::encode::At;
+use crate::model::{Cell, Color, Screen};
 use crate::plan::{Scroll, Shift};
-use crate::screen::{Cell, Color, Screen};
 
 /// Scrolls a frame, at most.
 const MAX_SCROLLS: usize = 8;
@@ -163,9 +163,9 @@ impl Renderer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::Capabilities;
+    use crate::model::Capabilities;
+    use crate::model::Style;
     use crate::renderer::tests::Random;
-    use crate::screen::Style;
 
     #[test]
     fn what_an_application_scrolls_is_what_an_emulator_shows() {

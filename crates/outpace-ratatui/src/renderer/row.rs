@@ -2,8 +2,7 @@
 
 use super::Renderer;
 use crate::encode::At;
-use crate::probe::Repeat;
-use crate::screen::{Cell, Screen, UPPER_HALF, trusted_width};
+use crate::model::{Cell, Repeat, Screen, UPPER_HALF, trusted_width};
 
 impl Renderer {
     pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16) {

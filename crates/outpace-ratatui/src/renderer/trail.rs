@@ -8,8 +8,8 @@
 
 use super::row::blank_tail;
 use crate::encode::color_price;
+use crate::model::{Cell, Color, Style};
 use crate::plan::is_worth_searching;
-use crate::screen::{Cell, Color, Style};
 use crate::stamped::StampedTable;
 
 /// Fewer cells are not worth a search.
@@ -344,7 +344,7 @@ mod tests {
             bg,
             ..Style::default()
         };
-        let mut screen = crate::screen::Screen::new(1, 1);
+        let mut screen = crate::model::Screen::new(1, 1);
         screen.exchange_half_blocks(fg == bg);
         screen.put(0, 0, "▀", style);
         screen.row(0)[0]
@@ -473,9 +473,9 @@ mod tests {
 
     #[test]
     fn a_row_is_not_longer_for_being_drawn_out_of_order() {
-        use crate::probe::Capabilities;
+        use crate::model::Capabilities;
+        use crate::model::Screen;
         use crate::renderer::Renderer;
-        use crate::screen::Screen;
 
         let mut random = Random(0x9E37_79B9_7F4A_7C15);
         let (mut with, mut without) = (0, 0);

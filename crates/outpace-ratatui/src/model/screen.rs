@@ -9,18 +9,12 @@
 //! nobody can see it; `▄` is a `▀` with its colours exchanged; `█` is a space on another background.
 //! What the canonical form leaves open, the encoder decides by price.
 
-mod cell;
-mod symbols;
-
 use std::sync::Arc;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use cell::{Attributes, Cell, Color, ColorKind, Style};
-use cell::{CONTINUATION, INTERNED, SYMBOL_MASK};
-pub(crate) use cell::{FULL_BLOCK, LOWER_HALF, UPPER_HALF, same_cells};
-use symbols::Symbols;
-pub(crate) use symbols::trusted_width;
+use super::cell::{CONTINUATION, Cell, Color, INTERNED, SYMBOL_MASK, Style};
+use super::symbols::Symbols;
 
 /// Where the cursor is to be, and whether it shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
