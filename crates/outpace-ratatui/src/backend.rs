@@ -19,7 +19,7 @@ use crate::model::{Capabilities, Cursor, Screen, Stats};
 use crate::options::{Options, Target};
 use crate::present::{Closer, Failure, Forgotten, Motion, Output, Painter, Presenter};
 use crate::probe;
-use crate::renderer::Renderer;
+use crate::render::Renderer;
 use crate::setup;
 use crate::sys;
 use cells::{narrow, style_of};

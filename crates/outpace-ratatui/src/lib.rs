@@ -114,15 +114,12 @@ compile_error!(
 );
 
 mod backend;
-mod encode;
 mod model;
 mod options;
-mod plan;
 mod present;
 mod probe;
-mod renderer;
+mod render;
 mod setup;
-mod stamped;
 mod sys;
 #[cfg(feature = "workloads")]
 pub mod workloads;
@@ -132,7 +129,7 @@ pub use model::{
     Attributes, Capabilities, Cell, Color, ColorKind, Cursor, Repeat, Screen, Stats, Style,
 };
 pub use options::{Options, Target};
-pub use renderer::Renderer;
+pub use render::Renderer;
 
 pub use setup::{
     DefaultTerminal, init, init_with_options, restore, run, suspend, try_init,

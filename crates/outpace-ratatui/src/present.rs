@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::model::{Screen, Stats};
-use crate::renderer::Renderer;
+use crate::render::Renderer;
 use crate::sys;
 pub(crate) use forgotten::Forgotten;
 

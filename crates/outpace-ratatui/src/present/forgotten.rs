@@ -1,6 +1,6 @@
 //! What the terminal no longer shows for sure.
 
-use crate::renderer::Renderer;
+use crate::render::Renderer;
 
 /// Cells that the terminal no longer shows for sure, in reading order: to be drawn again.
 #[derive(Debug, Default)]

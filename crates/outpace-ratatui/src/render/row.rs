@@ -1,7 +1,7 @@
 //! Prints what still differs in a row, each cell the cheapest way.
 
 use super::Renderer;
-use crate::encode::At;
+use super::encode::At;
 use crate::model::{Cell, Repeat, Screen, UPPER_HALF, trusted_width};
 
 impl Renderer {
@@ -10,7 +10,7 @@ impl Renderer {
         let start = wanted.index(0, y);
         let target = &wanted.cells()[start..start + width];
         let tail = blank_tail(target);
-        let drawn = self.draw_trail(wanted, y);
+        let drawn = self.draw_in_colour_order(wanted, y);
         let mut x = 0;
         while x < width {
             let cell = target[x];
@@ -36,12 +36,12 @@ impl Renderer {
                 _ => self.draw_cluster(wanted, x, y, cell),
             };
         }
-        // The cells of the trail were as they should be by then, but not from the beginning.
+        // The loop found the cells that were drawn in colour order as they should be; they were not so before.
         self.stats.cells_unchanged -= drawn as u64;
     }
 
     /// Draws cells that are better not drawn from left to right. Returns how many.
-    fn draw_trail(&mut self, wanted: &Screen, y: u16) -> usize {
+    fn draw_in_colour_order(&mut self, wanted: &Screen, y: u16) -> usize {
         if !self.thorough || !self.capabilities.any_order {
             return 0;
         }
@@ -51,9 +51,9 @@ impl Renderer {
         let start = wanted.index(0, y);
         let row = start..start + usize::from(wanted.width());
         let target = &wanted.cells()[row.clone()];
-        let mut trail = std::mem::take(&mut self.trail);
+        let mut order = std::mem::take(&mut self.colour_order);
         let shown = &mut self.shown.cells_mut()[row];
-        let columns = trail.find(shown, target, pen, self.capabilities.half_blocks);
+        let columns = order.find(shown, target, pen, self.capabilities.half_blocks);
         for &x in columns {
             let cell = target[usize::from(x)];
             let symbol = if cell.is_blank() { ' ' } else { UPPER_HALF };
@@ -69,7 +69,7 @@ impl Renderer {
                 written[start + usize::from(x)] = true;
             }
         }
-        self.trail = trail;
+        self.colour_order = order;
         drawn
     }
 

@@ -3,13 +3,10 @@
 //! The [`Encoder`] knows what the terminal's pen and cursor are like, as far as anybody can, and every
 //! method leaves that knowledge true. It does not know what is on the screen: that is the renderer's.
 
-mod sgr;
-
+use super::sgr::{self, Parameters, color_price};
 use crate::model::{
     Attributes, Cell, Color, ColorKind, FULL_BLOCK, LOWER_HALF, Stats, Style, UPPER_HALF,
 };
-use sgr::Parameters;
-pub(crate) use sgr::color_price;
 
 /// Where the terminal's cursor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,14 +5,18 @@
 //! copy follows every sequence as it is written, so a step that saves nothing costs nothing but time,
 //! and a step that is wrong is caught by comparing the copy with real emulators (`tests/emulators.rs`).
 
+mod colour_order;
+mod encode;
 mod motion;
+mod plan;
 mod row;
-mod trail;
+mod sgr;
+mod stamped;
 
-use crate::encode::Encoder;
 use crate::model::{Capabilities, Cell, Color, Screen, Stats, same_cells};
-use crate::plan::Planner;
-use trail::Trail;
+use colour_order::ColourOrder;
+use encode::Encoder;
+use plan::Planner;
 
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";
 const END_SYNCHRONIZED: &str = "\x1b[?2026l";
@@ -42,7 +46,7 @@ pub struct Renderer {
     cursor_visible: Option<bool>,
     encoder: Encoder,
     planner: Planner,
-    trail: Trail,
+    colour_order: ColourOrder,
     /// Bytes are dearer than the time it takes to save them.
     thorough: bool,
     /// Whether this frame has erased or moved anything: half drawn, it would look broken.
@@ -65,7 +69,7 @@ impl Renderer {
             cursor_visible: None,
             encoder: Encoder::new(capabilities.half_blocks),
             planner: Planner::default(),
-            trail: Trail::default(),
+            colour_order: ColourOrder::default(),
             thorough: true,
             destructive: false,
             careful: false,
@@ -146,7 +150,7 @@ impl Renderer {
             self.cursor_visible = Some(false);
         }
         self.planner.begin();
-        self.trail.begin();
+        self.colour_order.begin();
         self.blank_unknown_rows(wanted);
         self.scroll_rows(wanted);
         let mut hint = 0;

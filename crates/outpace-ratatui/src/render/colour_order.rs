@@ -2,15 +2,15 @@
 //!
 //! A `▀` takes two colours, 17 bytes each, and one that has a colour in common with the cell drawn before
 //! takes one. Coming to it costs 4 to 6 bytes, wherever in the row it is. So where neighbours have nothing
-//! in common, as in noise, the row is drawn along a trail: colours are the nodes of a graph, cells its edges,
+//! in common, as in noise, the row is drawn in colour order: colours are the nodes of a graph, cells its edges,
 //! and each cell is chosen to share a node with the one before. Nothing is found that is best, only what can
 //! be found at a few nanoseconds a cell: the order is taken if it is shorter than from left to right.
 
+use super::plan::is_worth_searching;
 use super::row::blank_tail;
-use crate::encode::color_price;
+use super::sgr::color_price;
+use super::stamped::StampedTable;
 use crate::model::{Cell, Color, Style};
-use crate::plan::is_worth_searching;
-use crate::stamped::StampedTable;
 
 /// Fewer cells are not worth a search.
 const FEWEST: usize = 8;
@@ -28,9 +28,9 @@ const NONE: u16 = u16::MAX;
 /// Entries are counted in 16 bits, two a cell.
 const MOST_CELLS: usize = NONE as usize / 2;
 
-/// Finds trails; keeps the memory for it.
+/// Finds orders; keeps the memory for it.
 #[derive(Debug, Default)]
-pub(super) struct Trail {
+pub(super) struct ColourOrder {
     /// Where the cells are that are to be drawn, from left to right.
     columns: Vec<u16>,
     /// The nodes of each cell, one entry a colour: foreground and background.
@@ -54,7 +54,7 @@ struct Pen {
     bg: u16,
 }
 
-impl Trail {
+impl ColourOrder {
     /// Starts a frame.
     pub(super) fn begin(&mut self) {
         self.fruitless = 0;
@@ -336,7 +336,7 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::renderer::tests::Random;
+    use crate::render::tests::Random;
 
     fn two(fg: Color, bg: Color) -> Cell {
         let style = Style {
@@ -351,7 +351,7 @@ mod tests {
     }
 
     /// The same rules without lists and tables: every cell is looked at in each step.
-    fn naive_trail(cells: &[(usize, Cell)], pen: Style, exchange: bool) -> Vec<u16> {
+    fn naive_order(cells: &[(usize, Cell)], pen: Style, exchange: bool) -> Vec<u16> {
         let (mut fg, mut bg) = (pen.fg, pen.bg);
         let mut at = usize::MAX;
         let mut left = cells.to_vec();
@@ -408,9 +408,9 @@ mod tests {
     }
 
     #[test]
-    fn a_trail_is_the_one_that_looking_at_every_cell_finds() {
+    fn the_order_is_the_one_that_looking_at_every_cell_finds() {
         let mut random = Random(0x2545_F491_4F6C_DD1D);
-        let mut trail = Trail::default();
+        let mut finder = ColourOrder::default();
         let mut found = 0;
         for round in 0..3_000 {
             let exchange = round % 3 > 0;
@@ -443,9 +443,9 @@ mod tests {
                 bg: color(&mut random),
                 ..Style::default()
             };
-            trail.begin();
-            let order = trail.find(&shown, &wanted, pen, exchange).to_vec();
-            let cells: Vec<_> = trail
+            finder.begin();
+            let order = finder.find(&shown, &wanted, pen, exchange).to_vec();
+            let cells: Vec<_> = finder
                 .columns
                 .iter()
                 .map(|&x| (usize::from(x), wanted[usize::from(x)]))
@@ -454,7 +454,7 @@ mod tests {
                 assert!(is_picture(cell) && shown[x] != cell);
             }
             if !order.is_empty() {
-                assert_eq!(order, naive_trail(&cells, pen, exchange), "round {round}");
+                assert_eq!(order, naive_order(&cells, pen, exchange), "round {round}");
                 found += 1;
             }
         }
@@ -467,15 +467,15 @@ mod tests {
             .map(|x| two(Color::rgb(x, 1, 0), Color::rgb(x, 2, 0)))
             .collect();
         let shown = vec![Cell::BLANK; row.len()];
-        let mut trail = Trail::default();
-        assert!(trail.find(&shown, &row, Style::default(), true).is_empty());
+        let mut finder = ColourOrder::default();
+        assert!(finder.find(&shown, &row, Style::default(), true).is_empty());
     }
 
     #[test]
     fn a_row_is_not_longer_for_being_drawn_out_of_order() {
         use crate::model::Capabilities;
         use crate::model::Screen;
-        use crate::renderer::Renderer;
+        use crate::render::Renderer;
 
         let mut random = Random(0x9E37_79B9_7F4A_7C15);
         let (mut with, mut without) = (0, 0);

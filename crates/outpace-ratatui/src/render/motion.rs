@@ -2,9 +2,9 @@
 //! an application scrolls itself.
 
 use super::Renderer;
-use crate::encode::At;
+use super::encode::At;
+use super::plan::{Scroll, Shift};
 use crate::model::{Cell, Color, Screen};
-use crate::plan::{Scroll, Shift};
 
 /// Scrolls a frame, at most.
 const MAX_SCROLLS: usize = 8;
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::model::Capabilities;
     use crate::model::Style;
-    use crate::renderer::tests::Random;
+    use crate::render::tests::Random;
 
     #[test]
     fn what_an_application_scrolls_is_what_an_emulator_shows() {

@@ -8,9 +8,9 @@
 
 use std::ops::Range;
 
-use crate::encode::color_price;
+use super::sgr::color_price;
+use super::stamped::StampedTable;
 use crate::model::{Cell, Screen, same_cells, trusted_width};
-use crate::stamped::StampedTable;
 
 /// Moves rows `top..bottom` by so many rows, up if positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
