@@ -113,25 +113,20 @@ compile_error!(
     "outpace-ratatui is for Unix: depend on it under [target.'cfg(unix)'.dependencies], and use ratatui's own backend elsewhere"
 );
 
-mod backend;
 mod model;
-mod options;
 mod present;
-mod probe;
 mod render;
-mod setup;
 mod sys;
+mod terminal;
 #[cfg(feature = "workloads")]
 pub mod workloads;
 
-pub use backend::OutpaceBackend;
 pub use model::{
     Attributes, Capabilities, Cell, Color, ColorKind, Cursor, Repeat, Screen, Stats, Style,
 };
-pub use options::{Options, Target};
 pub use render::Renderer;
 
-pub use setup::{
-    DefaultTerminal, init, init_with_options, restore, run, suspend, try_init,
-    try_init_with_options, try_restore,
+pub use terminal::{
+    DefaultTerminal, Options, OutpaceBackend, Target, init, init_with_options, restore, run,
+    suspend, try_init, try_init_with_options, try_restore,
 };

@@ -6,7 +6,7 @@
 //! [`Mailbox`]; while the terminal is busy with one frame, the next replaces the one that waits, and the
 //! difference is then taken to what was really written.
 
-mod forgotten;
+mod damage;
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::model::{Screen, Stats};
 use crate::render::Renderer;
 use crate::sys;
-pub(crate) use forgotten::Forgotten;
+pub(crate) use damage::Damage;
 
 /// Where the bytes go.
 pub(crate) enum Output {
@@ -123,8 +123,8 @@ impl Painter {
         }
     }
 
-    fn paint(&mut self, screen: &Screen, forgotten: &mut Forgotten) -> io::Result<()> {
-        forgotten.apply(&mut self.renderer);
+    fn paint(&mut self, screen: &Screen, damage: &mut Damage) -> io::Result<()> {
+        damage.apply(&mut self.renderer);
         if self.closed.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -192,10 +192,10 @@ impl Painter {
 
 /// A frame that waits, and what the presenter thread has to say.
 #[derive(Default)]
-struct Letters {
-    waiting: Option<Box<Letter>>,
-    /// A letter whose memory can be used again.
-    spare: Option<Box<Letter>>,
+struct Slot {
+    waiting: Option<Box<PendingFrame>>,
+    /// A frame whose memory can be used again.
+    spare: Option<Box<PendingFrame>>,
     /// When the frame in hand was taken, if one is.
     busy_since: Option<Instant>,
     stats: Stats,
@@ -205,9 +205,9 @@ struct Letters {
     stopped: bool,
 }
 
-struct Letter {
+struct PendingFrame {
     screen: Screen,
-    forgotten: Forgotten,
+    damage: Damage,
 }
 
 /// An error that can be reported more than once.
@@ -230,10 +230,10 @@ impl Failure {
     }
 }
 
-/// What application and presenter thread share. Lock order: the painter, then the letters.
+/// What application and presenter thread share. Lock order: the painter, then the slot.
 pub(crate) struct Mailbox {
     painter: Mutex<Painter>,
-    letters: Mutex<Letters>,
+    slot: Mutex<Slot>,
     /// A frame waits, or the thread shall end.
     arrived: Condvar,
     /// The thread has finished a frame, or itself.
@@ -241,8 +241,8 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    fn letters(&self) -> MutexGuard<'_, Letters> {
-        self.letters.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn painter(&self) -> MutexGuard<'_, Painter> {
@@ -252,33 +252,33 @@ impl Mailbox {
     fn run(&self) {
         let _ended = Ended(self);
         loop {
-            let mut letters = self.letters();
-            while letters.waiting.is_none() && !letters.stop {
-                letters = self
+            let mut slot = self.slot();
+            while slot.waiting.is_none() && !slot.stop {
+                slot = self
                     .arrived
-                    .wait(letters)
+                    .wait(slot)
                     .unwrap_or_else(PoisonError::into_inner);
             }
-            let Some(mut letter) = letters.waiting.take() else {
+            let Some(mut frame) = slot.waiting.take() else {
                 break;
             };
-            letters.busy_since = Some(Instant::now());
-            drop(letters);
+            slot.busy_since = Some(Instant::now());
+            drop(slot);
 
             let mut painter = self.painter();
-            let result = painter.paint(&letter.screen, &mut letter.forgotten);
+            let result = painter.paint(&frame.screen, &mut frame.damage);
             let stats = painter.stats();
             drop(painter);
 
-            let mut letters = self.letters();
-            letters.stats = stats;
-            letters.busy_since = None;
-            letters.spare = Some(letter);
+            let mut slot = self.slot();
+            slot.stats = stats;
+            slot.busy_since = None;
+            slot.spare = Some(frame);
             if let Err(error) = result {
-                letters.error = Some(Failure::new(&error));
+                slot.error = Some(Failure::new(&error));
             }
             self.finished.notify_all();
-            if letters.error.is_some() {
+            if slot.error.is_some() {
                 break;
             }
         }
@@ -286,33 +286,33 @@ impl Mailbox {
 
     /// Waits until no frame is waiting or in hand, or the limit is over. Says whether it got there.
     fn wait_idle(&self, limit: Option<Duration>) -> io::Result<bool> {
-        let idle = |letters: &Letters| {
-            letters.error.is_some()
-                || letters.stopped
-                || (letters.waiting.is_none() && letters.busy_since.is_none())
+        let idle = |slot: &Slot| {
+            slot.error.is_some()
+                || slot.stopped
+                || (slot.waiting.is_none() && slot.busy_since.is_none())
         };
-        let letters = self.wait_until(limit, idle);
-        match &letters.error {
+        let slot = self.wait_until(limit, idle);
+        match &slot.error {
             Some(failure) => Err(failure.report()),
-            None => Ok(idle(&letters)),
+            None => Ok(idle(&slot)),
         }
     }
 
     fn wait_until(
         &self,
         limit: Option<Duration>,
-        done: impl Fn(&Letters) -> bool,
-    ) -> MutexGuard<'_, Letters> {
-        let letters = self.letters();
-        let waiting = |letters: &mut Letters| !done(letters);
+        done: impl Fn(&Slot) -> bool,
+    ) -> MutexGuard<'_, Slot> {
+        let slot = self.slot();
+        let waiting = |slot: &mut Slot| !done(slot);
         match limit {
             None => self
                 .finished
-                .wait_while(letters, waiting)
+                .wait_while(slot, waiting)
                 .unwrap_or_else(PoisonError::into_inner),
             Some(limit) => {
                 self.finished
-                    .wait_timeout_while(letters, limit, waiting)
+                    .wait_timeout_while(slot, limit, waiting)
                     .unwrap_or_else(PoisonError::into_inner)
                     .0
             }
@@ -325,14 +325,14 @@ struct Ended<'a>(&'a Mailbox);
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        let mut letters = self.0.letters();
-        letters.stopped = true;
-        letters.busy_since = None;
+        let mut slot = self.0.slot();
+        slot.stopped = true;
+        slot.busy_since = None;
         if std::thread::panicking() {
             let error = io::Error::other("the thread that draws panicked");
-            letters.error = Some(Failure::new(&error));
+            slot.error = Some(Failure::new(&error));
         }
-        drop(letters);
+        drop(slot);
         self.0.finished.notify_all();
     }
 }
@@ -360,7 +360,7 @@ impl Presenter {
     pub(crate) fn threaded(painter: Painter, max_lag: Option<Duration>) -> io::Result<Self> {
         let mailbox = Arc::new(Mailbox {
             painter: Mutex::new(painter),
-            letters: Mutex::default(),
+            slot: Mutex::default(),
             arrived: Condvar::new(),
             finished: Condvar::new(),
         });
@@ -373,46 +373,43 @@ impl Presenter {
         Ok(Self::Threaded { mailbox, max_lag })
     }
 
-    /// Shows a screen: at once, or as soon as the terminal has time. `forgotten` is empty afterwards.
-    pub(crate) fn present(&mut self, screen: &Screen, forgotten: &mut Forgotten) -> io::Result<()> {
+    /// Shows a screen: at once, or as soon as the terminal has time. `damage` is empty afterwards.
+    pub(crate) fn present(&mut self, screen: &Screen, damage: &mut Damage) -> io::Result<()> {
         let (mailbox, max_lag) = match self {
             Self::Direct { .. } => {
-                return self.with_painter(|painter| painter.paint(screen, forgotten));
+                return self.with_painter(|painter| painter.paint(screen, damage));
             }
             Self::Threaded { mailbox, max_lag } => (mailbox, *max_lag),
         };
-        let mut letters = mailbox.letters();
-        if let Some(failure) = &letters.error {
+        let mut slot = mailbox.slot();
+        if let Some(failure) = &slot.error {
             return Err(failure.report());
         }
-        if let (Some(limit), Some(_)) = (max_lag, letters.busy_since) {
-            drop(letters);
-            letters = mailbox.wait_until(None, |letters| {
-                letters.error.is_some()
-                    || letters
-                        .busy_since
-                        .is_none_or(|since| since.elapsed() < limit)
+        if let (Some(limit), Some(_)) = (max_lag, slot.busy_since) {
+            drop(slot);
+            slot = mailbox.wait_until(None, |slot| {
+                slot.error.is_some() || slot.busy_since.is_none_or(|since| since.elapsed() < limit)
             });
         }
-        // An unread letter is replaced, but what it said to forget still holds.
-        let mut letter = match letters.waiting.take() {
+        // An unread frame is replaced, but what it said to forget still holds.
+        let mut frame = match slot.waiting.take() {
             Some(unread) => {
-                letters.skipped += 1;
+                slot.skipped += 1;
                 unread
             }
-            None => letters.spare.take().unwrap_or_else(|| {
-                Box::new(Letter {
+            None => slot.spare.take().unwrap_or_else(|| {
+                Box::new(PendingFrame {
                     screen: Screen::untouched(0, 0),
-                    forgotten: Forgotten::default(),
+                    damage: Damage::default(),
                 })
             }),
         };
-        drop(letters);
-        letter.screen.copy_from(screen);
-        letter.forgotten.absorb(forgotten);
-        let mut letters = mailbox.letters();
-        letters.waiting = Some(letter);
-        drop(letters);
+        drop(slot);
+        frame.screen.copy_from(screen);
+        frame.damage.absorb(damage);
+        let mut slot = mailbox.slot();
+        slot.waiting = Some(frame);
+        drop(slot);
         mailbox.arrived.notify_one();
         Ok(())
     }
@@ -421,11 +418,11 @@ impl Presenter {
     pub(crate) fn perform(
         &mut self,
         screen: &mut Screen,
-        forgotten: &mut Forgotten,
+        damage: &mut Damage,
         motion: Motion,
     ) -> io::Result<()> {
         self.with_painter(|painter| {
-            forgotten.apply(&mut painter.renderer);
+            damage.apply(&mut painter.renderer);
             painter.perform(screen, motion)
         })
     }
@@ -452,9 +449,9 @@ impl Presenter {
                 let result = work(&mut painter);
                 let stats = painter.stats();
                 drop(painter);
-                let mut letters = mailbox.letters();
-                letters.stats = stats;
-                result.map_err(|e| letters.error.insert(Failure::new(&e)).report())
+                let mut slot = mailbox.slot();
+                slot.stats = stats;
+                result.map_err(|e| slot.error.insert(Failure::new(&e)).report())
             }
         }
     }
@@ -474,13 +471,13 @@ impl Presenter {
         match self {
             Self::Direct { painter, .. } => painter.stats(),
             Self::Threaded { mailbox, .. } => {
-                let letters = mailbox.letters();
-                let behind = letters
+                let slot = mailbox.slot();
+                let behind = slot
                     .busy_since
                     .map_or(Duration::ZERO, |since| since.elapsed());
                 let mut stats = Stats {
-                    frames_skipped: letters.skipped,
-                    ..letters.stats
+                    frames_skipped: slot.skipped,
+                    ..slot.stats
                 };
                 stats.time_behind += behind;
                 stats
@@ -519,9 +516,9 @@ impl Presenter {
             } => painter.close(),
             Self::Direct { .. } => Ok(()),
             Self::Threaded { mailbox, .. } => {
-                mailbox.letters().stop = true;
+                mailbox.slot().stop = true;
                 mailbox.arrived.notify_one();
-                let stopped = mailbox.wait_until(Some(limit), |letters| letters.stopped);
+                let stopped = mailbox.wait_until(Some(limit), |slot| slot.stopped);
                 let (stopped, failed) = (stopped.stopped, stopped.error.is_some());
                 if stopped && !failed {
                     mailbox.painter().close()
@@ -556,9 +553,7 @@ impl Closer {
         self.closed.store(true, Ordering::Release);
         if let Some(mailbox) = &self.mailbox {
             let left = limit.saturating_sub(start.elapsed());
-            drop(mailbox.wait_until(Some(left), |letters| {
-                letters.stopped || letters.busy_since.is_none()
-            }));
+            drop(mailbox.wait_until(Some(left), |slot| slot.stopped || slot.busy_since.is_none()));
         }
     }
 }

@@ -4,12 +4,12 @@ use crate::render::Renderer;
 
 /// Cells that the terminal no longer shows for sure, in reading order: to be drawn again.
 #[derive(Debug, Default)]
-pub(crate) struct Forgotten {
+pub(crate) struct Damage {
     all: bool,
     ranges: Vec<(usize, usize)>,
 }
 
-impl Forgotten {
+impl Damage {
     const MAX_RANGES: usize = 4096;
 
     pub(crate) fn everything(&mut self) {
@@ -36,7 +36,7 @@ impl Forgotten {
         !self.all && self.ranges.is_empty()
     }
 
-    /// Takes over what another one has forgotten, and leaves that empty.
+    /// Takes over what another one has damage, and leaves that empty.
     pub(super) fn absorb(&mut self, newer: &mut Self) {
         if newer.all {
             self.everything();

@@ -3,8 +3,6 @@
 //! ratatui tells a backend which cells changed. They are put into a [`Screen`], which is what is
 //! wanted; `flush` hands that screen to the presenter, which compares it with what the terminal shows.
 
-mod cells;
-
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -15,14 +13,15 @@ use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::{Position, Size};
 
+use super::cells::{narrow, style_of};
+use super::options::{Options, Target};
+use super::probe;
+use super::report::Report;
+use super::session;
 use crate::model::{Capabilities, Cursor, Screen, Stats};
-use crate::options::{Options, Target};
-use crate::present::{Closer, Failure, Forgotten, Motion, Output, Painter, Presenter};
-use crate::probe;
+use crate::present::{Closer, Damage, Failure, Motion, Output, Painter, Presenter};
 use crate::render::Renderer;
-use crate::setup;
 use crate::sys;
-use cells::{narrow, style_of};
 
 /// A ratatui backend that draws with the fewest bytes and, unless told otherwise, never waits for the
 /// terminal.
@@ -57,7 +56,7 @@ pub struct OutpaceBackend {
     presenter: Presenter,
     /// What ratatui wants to be shown. Cells that it never drew are left alone.
     screen: Screen,
-    forgotten: Forgotten,
+    damage: Damage,
     terminal: Surface,
     capabilities: Capabilities,
     /// Between `draw` and `flush`, cursor calls wait for the flush.
@@ -75,7 +74,7 @@ pub struct OutpaceBackend {
     frames_drawn: u64,
     time_in_draw: Duration,
     longest_draw: Duration,
-    report: Option<probe::Report>,
+    report: Option<Report>,
 }
 
 /// What the backend draws on.
@@ -137,7 +136,7 @@ impl OutpaceBackend {
         let size = surface_size(&file)?.unwrap_or(Size::new(80, 24));
         let mut backend =
             Self::assemble(output, Surface::Terminal(file), size, &options, findings)?;
-        backend.report = probe::Report::wanted();
+        backend.report = Report::wanted();
         Ok(backend)
     }
 
@@ -213,7 +212,7 @@ impl OutpaceBackend {
         Ok(Self {
             presenter,
             screen,
-            forgotten: Forgotten::default(),
+            damage: Damage::default(),
             terminal,
             capabilities,
             in_frame: false,
@@ -255,7 +254,7 @@ impl OutpaceBackend {
     /// when an event says that the size has changed: some terminals (kitty, while its window opens) lose what
     /// they show even if the size is the same in the end.
     pub fn repaint(&mut self) {
-        self.forgotten.everything();
+        self.damage.everything();
         self.changed = true;
     }
 
@@ -299,7 +298,7 @@ impl OutpaceBackend {
         };
         if (size.width, size.height) != (self.screen.width(), self.screen.height()) {
             self.screen.resize(size.width, size.height);
-            self.forgotten.everything();
+            self.damage.everything();
             self.changed = true;
             self.resized = true;
             self.cursor_known &= self.capabilities.alternate_screen || self.is_fixed();
@@ -325,12 +324,12 @@ impl OutpaceBackend {
 
     fn present(&mut self) -> io::Result<()> {
         if !self.changed
-            && self.forgotten.is_empty()
+            && self.damage.is_empty()
             && self.presented_cursor == Some(self.screen.cursor)
         {
             return self.presenter.wait(Some(Duration::ZERO)).map(|_| ());
         }
-        self.presenter.present(&self.screen, &mut self.forgotten)?;
+        self.presenter.present(&self.screen, &mut self.damage)?;
         self.changed = false;
         self.presented_cursor = Some(self.screen.cursor);
         Ok(())
@@ -347,7 +346,7 @@ impl OutpaceBackend {
     fn perform(&mut self, motion: Motion) -> io::Result<()> {
         self.follow_size();
         self.presenter
-            .perform(&mut self.screen, &mut self.forgotten, motion)?;
+            .perform(&mut self.screen, &mut self.damage, motion)?;
         self.changed = true;
         self.presented_cursor = Some(self.screen.cursor);
         Ok(())
@@ -372,7 +371,7 @@ impl OutpaceBackend {
         if self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
             let at = self.screen.index(x, y);
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
-            self.forgotten.cells(at, at + columns);
+            self.damage.cells(at, at + columns);
         }
         width
     }
@@ -475,7 +474,7 @@ impl Backend for OutpaceBackend {
             let (x, y) = probe::ask_for_cursor(file)?;
             let visible = self.presented_cursor.is_none_or(|cursor| cursor.visible);
             self.screen.cursor = Cursor { x, y, visible };
-            self.forgotten.everything();
+            self.damage.everything();
             self.cursor_known = true;
         }
         Ok(Position {
@@ -515,9 +514,9 @@ impl Backend for OutpaceBackend {
         };
         self.screen.blank(from, to);
         if clear_type == ClearType::All {
-            self.forgotten.everything();
+            self.damage.everything();
         } else {
-            self.forgotten.cells(from, to);
+            self.damage.cells(from, to);
         }
         self.changed = true;
         if clear_type == ClearType::All && !self.in_frame && !self.resized {
@@ -551,7 +550,7 @@ impl Backend for OutpaceBackend {
             self.frames_drawn += 1;
         }
         self.resized = false;
-        if setup::resume()? {
+        if session::resume()? {
             self.repaint();
         }
         let result = self.present();
@@ -601,7 +600,7 @@ impl Write for OutpaceBackend {
 impl Drop for OutpaceBackend {
     fn drop(&mut self) {
         // A terminal that is gone needs no farewell, and there is nobody to tell. The farewell shows the cursor.
-        if self.changed || !self.forgotten.is_empty() {
+        if self.changed || !self.damage.is_empty() {
             let _ = self.present();
         }
         let _ = self.presenter.close(probe::PATIENCE);

@@ -3,12 +3,11 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::model::{Capabilities, Repeat, Stats};
-use crate::options::Options;
+use super::options::Options;
+use crate::model::{Capabilities, Repeat};
 use crate::sys;
 
 /// How long to wait for the terminal's answers before going on without.
@@ -321,34 +320,6 @@ pub(crate) fn ask_for_cursor(terminal: &File) -> io::Result<(u16, u16)> {
              fullscreen one does not",
         )
     })
-}
-
-/// A report of what was detected and done, for whom `OUTPACE_DRAW_REPORT` names: `-` for standard
-/// error, else a file.
-#[derive(Debug)]
-pub(crate) struct Report {
-    path: PathBuf,
-}
-
-impl Report {
-    pub(crate) fn wanted() -> Option<Self> {
-        std::env::var_os("OUTPACE_DRAW_REPORT").map(|path| Self { path: path.into() })
-    }
-
-    /// Writes the report; one that cannot be written is not worth failing for.
-    pub(crate) fn write(&self, capabilities: Capabilities, stats: Stats) {
-        let text = format!("outpace-ratatui: {capabilities:#?}\n{stats:#?}\n");
-        let text = text.replace('\n', "\r\n");
-        let _ = if self.path.as_os_str() == "-" {
-            io::stderr().write_all(text.as_bytes())
-        } else {
-            File::options()
-                .create(true)
-                .append(true)
-                .open(&self.path)
-                .and_then(|mut file| file.write_all(text.as_bytes()))
-        };
-    }
 }
 
 #[cfg(test)]

@@ -1,46 +1,16 @@
-//! Takes the terminal over and gives it back: raw mode, alternate screen, panics, Ctrl-Z.
-//!
-//! One session at a time is remembered for the whole process, so that [`restore`] needs no terminal in
-//! hand: it is called from the panic hook, when the one that draws may be anywhere up the stack.
+//! Takes the terminal over and gives it back, in one call each, as ratatui's own functions of these names do.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
-use std::time::Duration;
+use std::io;
+use std::sync::Once;
 
 use ratatui_core::terminal::{Terminal, TerminalOptions};
 
-use crate::backend::OutpaceBackend;
-use crate::options::Options;
-use crate::present::Closer;
-use crate::probe;
-use crate::sys;
+use super::backend::OutpaceBackend;
+use super::options::Options;
+use super::session;
 
 /// The terminal that [`init`] makes.
 pub type DefaultTerminal = Terminal<OutpaceBackend>;
-
-const ENTER: &str = "\x1b[?1049h";
-/// Ends margins, style and hiding of the cursor, whatever was on. A synchronized update that was cut off
-/// ends by itself, after a moment; kitty logs a complaint about ending one that is not on.
-const LEAVE: &str = "\x1b[r\x1b[m\x1b[?25h\x1b[?1049l";
-/// The same for the main screen, where resetting the margins would move the cursor.
-const LEAVE_INLINE: &str = "\x1b[m\x1b[?25h";
-
-/// How long giving the terminal back may wait for it to read.
-const PATIENCE: Duration = Duration::from_millis(500);
-
-struct Session {
-    terminal: File,
-    modes: sys::Modes,
-    alternate_screen: bool,
-    closer: Option<Closer>,
-}
-
-static SESSION: Mutex<Option<Session>> = Mutex::new(None);
-
-fn session() -> MutexGuard<'static, Option<Session>> {
-    SESSION.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Takes over the terminal on standard output: raw mode, alternate screen, and a panic hook that gives
 /// both back before the message is printed. Ctrl-Z from outside (`SIGTSTP`) and coming back work too.
@@ -100,10 +70,7 @@ pub fn restore() {
 /// # Errors
 /// If the terminal is gone.
 pub fn try_restore() -> io::Result<()> {
-    let Some(session) = session().take() else {
-        return Ok(());
-    };
-    session.end()
+    session::end()
 }
 
 /// Runs an application between [`init`] and [`restore`]. Mirrors `ratatui::run`.
@@ -134,85 +101,7 @@ where
 /// # Errors
 /// If there is no session.
 pub fn suspend() -> io::Result<()> {
-    let closer = match &*session() {
-        Some(session) => session.closer.clone(),
-        None => {
-            return Err(io::Error::other(
-                "nothing to suspend: call outpace_ratatui::init first",
-            ));
-        }
-    };
-    if let Some(closer) = closer {
-        closer.settle(PATIENCE);
-    }
-    sys::stop();
-    Ok(())
-}
-
-impl Session {
-    fn begin(terminal: File, alternate_screen: bool) -> io::Result<Self> {
-        let input = sys::readable_twin(&terminal)?;
-        let leave = if alternate_screen {
-            LEAVE
-        } else {
-            LEAVE_INLINE
-        };
-        let no_terminal = |error: io::Error| {
-            let advice = "draw on Target::Tty to reach the one the program was started from";
-            io::Error::new(
-                error.kind(),
-                format!("this is no terminal ({error}); {advice}"),
-            )
-        };
-        sys::catch_stops(&terminal, leave).map_err(no_terminal)?;
-        let modes = sys::make_raw(&input).map_err(no_terminal)?;
-        let session = Self {
-            terminal,
-            modes,
-            alternate_screen,
-            closer: None,
-        };
-        session.enter()?;
-        Ok(session)
-    }
-
-    fn enter(&self) -> io::Result<()> {
-        if self.alternate_screen {
-            (&self.terminal).write_all(ENTER.as_bytes())?;
-        }
-        Ok(())
-    }
-
-    fn end(self) -> io::Result<()> {
-        if let Some(closer) = &self.closer {
-            closer.close(PATIENCE);
-        }
-        sys::ignore_stops();
-        let leave = if self.alternate_screen {
-            LEAVE
-        } else {
-            LEAVE_INLINE
-        };
-        let mut written = Ok(());
-        if sys::wait_writable(&self.terminal, Some(PATIENCE))? {
-            written = (&self.terminal).write_all(leave.as_bytes());
-        }
-        probe::await_late_answers(&self.terminal);
-        sys::restore_modes(sys::readable_twin(&self.terminal)?, &self.modes)?;
-        written
-    }
-}
-
-/// If the process was stopped since the last call, takes the terminal over again. Returns whether.
-pub(crate) fn resume() -> io::Result<bool> {
-    if !sys::was_stopped() {
-        return Ok(false);
-    }
-    if let Some(session) = &*session() {
-        sys::make_raw(sys::readable_twin(&session.terminal)?)?;
-        session.enter()?;
-    }
-    Ok(true)
+    session::suspend()
 }
 
 impl Options {
@@ -243,12 +132,10 @@ impl Options {
         restore_on_panic();
         try_restore()?;
         let terminal = self.target.open()?;
-        *session() = Some(Session::begin(terminal.try_clone()?, options.is_none())?);
+        session::begin(terminal.try_clone()?, options.is_none())?;
         self.owns_screen = options.is_none();
         let made = OutpaceBackend::open(terminal, self).and_then(|backend| {
-            if let Some(session) = &mut *session() {
-                session.closer = Some(backend.closer());
-            }
+            session::set_closer(backend.closer());
             match options {
                 None => Terminal::new(backend),
                 Some(options) => Terminal::with_options(backend, options),

@@ -1,0 +1,16 @@
+//! The backend on its terminal: what ratatui calls, what the terminal is asked, and how it is taken over and given back.
+
+mod backend;
+mod cells;
+mod options;
+mod probe;
+mod report;
+mod session;
+mod setup;
+
+pub use backend::OutpaceBackend;
+pub use options::{Options, Target};
+pub use setup::{
+    DefaultTerminal, init, init_with_options, restore, run, suspend, try_init,
+    try_init_with_options, try_restore,
+};

@@ -1,0 +1,35 @@
+//! A report of what was detected and done, for whoever looks into how a program draws.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use crate::model::{Capabilities, Stats};
+
+/// A report of what was detected and done, for whom `OUTPACE_DRAW_REPORT` names: `-` for standard
+/// error, else a file.
+#[derive(Debug)]
+pub(crate) struct Report {
+    path: PathBuf,
+}
+
+impl Report {
+    pub(crate) fn wanted() -> Option<Self> {
+        std::env::var_os("OUTPACE_DRAW_REPORT").map(|path| Self { path: path.into() })
+    }
+
+    /// Writes the report; one that cannot be written is not worth failing for.
+    pub(crate) fn write(&self, capabilities: Capabilities, stats: Stats) {
+        let text = format!("outpace-ratatui: {capabilities:#?}\n{stats:#?}\n");
+        let text = text.replace('\n', "\r\n");
+        let _ = if self.path.as_os_str() == "-" {
+            io::stderr().write_all(text.as_bytes())
+        } else {
+            File::options()
+                .create(true)
+                .append(true)
+                .open(&self.path)
+                .and_then(|mut file| file.write_all(text.as_bytes()))
+        };
+    }
+}

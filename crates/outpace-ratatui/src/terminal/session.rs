@@ -1,0 +1,139 @@
+//! The terminal while it is taken over: raw mode, alternate screen, Ctrl-Z.
+//!
+//! One session at a time is remembered for the whole process, so that ending it needs no terminal in hand: the panic
+//! hook ends it, when the terminal that draws may be anywhere up the stack.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::probe;
+use crate::present::Closer;
+use crate::sys;
+
+const ENTER: &str = "\x1b[?1049h";
+/// Ends margins, style and hiding of the cursor, whatever was on. A synchronized update that was cut off
+/// ends by itself, after a moment; kitty logs a complaint about ending one that is not on.
+const LEAVE: &str = "\x1b[r\x1b[m\x1b[?25h\x1b[?1049l";
+/// The same for the main screen, where resetting the margins would move the cursor.
+const LEAVE_INLINE: &str = "\x1b[m\x1b[?25h";
+
+/// How long giving the terminal back may wait for it to read.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+struct Session {
+    terminal: File,
+    modes: sys::Modes,
+    alternate_screen: bool,
+    closer: Option<Closer>,
+}
+
+static SESSION: Mutex<Option<Session>> = Mutex::new(None);
+
+fn session() -> MutexGuard<'static, Option<Session>> {
+    SESSION.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes the terminal over.
+pub(super) fn begin(terminal: File, alternate_screen: bool) -> io::Result<()> {
+    *session() = Some(Session::begin(terminal, alternate_screen)?);
+    Ok(())
+}
+
+/// Names the presenter to be silenced at the end.
+pub(super) fn set_closer(closer: Closer) {
+    if let Some(session) = &mut *session() {
+        session.closer = Some(closer);
+    }
+}
+
+/// Gives the terminal back, if there is a session.
+pub(super) fn end() -> io::Result<()> {
+    // In a statement of its own: the session is not locked while it ends.
+    let ended = session().take();
+    ended.map_or(Ok(()), Session::end)
+}
+
+/// Stops the process, once the newest frame is shown.
+pub(super) fn suspend() -> io::Result<()> {
+    let closer = match &*session() {
+        Some(session) => session.closer.clone(),
+        None => {
+            return Err(io::Error::other(
+                "nothing to suspend: call outpace_ratatui::init first",
+            ));
+        }
+    };
+    if let Some(closer) = closer {
+        closer.settle(PATIENCE);
+    }
+    sys::stop();
+    Ok(())
+}
+
+impl Session {
+    fn begin(terminal: File, alternate_screen: bool) -> io::Result<Self> {
+        let input = sys::readable_twin(&terminal)?;
+        let leave = if alternate_screen {
+            LEAVE
+        } else {
+            LEAVE_INLINE
+        };
+        let no_terminal = |error: io::Error| {
+            let advice = "draw on Target::Tty to reach the one the program was started from";
+            io::Error::new(
+                error.kind(),
+                format!("this is no terminal ({error}); {advice}"),
+            )
+        };
+        sys::catch_stops(&terminal, leave).map_err(no_terminal)?;
+        let modes = sys::make_raw(&input).map_err(no_terminal)?;
+        let begun = Self {
+            terminal,
+            modes,
+            alternate_screen,
+            closer: None,
+        };
+        begun.enter()?;
+        Ok(begun)
+    }
+
+    fn enter(&self) -> io::Result<()> {
+        if self.alternate_screen {
+            (&self.terminal).write_all(ENTER.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn end(self) -> io::Result<()> {
+        if let Some(closer) = &self.closer {
+            closer.close(PATIENCE);
+        }
+        sys::ignore_stops();
+        let leave = if self.alternate_screen {
+            LEAVE
+        } else {
+            LEAVE_INLINE
+        };
+        let mut written = Ok(());
+        if sys::wait_writable(&self.terminal, Some(PATIENCE))? {
+            written = (&self.terminal).write_all(leave.as_bytes());
+        }
+        probe::await_late_answers(&self.terminal);
+        sys::restore_modes(sys::readable_twin(&self.terminal)?, &self.modes)?;
+        written
+    }
+}
+
+/// If the process was stopped since the last call, takes the terminal over again. Returns whether.
+pub(super) fn resume() -> io::Result<bool> {
+    if !sys::was_stopped() {
+        return Ok(false);
+    }
+    if let Some(session) = &*session() {
+        sys::make_raw(sys::readable_twin(&session.terminal)?)?;
+        session.enter()?;
+    }
+    Ok(true)
+}
