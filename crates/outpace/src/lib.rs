@@ -114,6 +114,7 @@ mod buffer;
 mod buffering;
 mod capture;
 mod command;
+mod dbg;
 mod drain;
 pub mod endings {
     #![doc = "What arrives, however the process ends."]
@@ -128,6 +129,7 @@ mod flusher;
 mod futex;
 mod guard;
 pub mod init;
+mod interop;
 mod lock;
 mod locked;
 mod macros;
@@ -145,6 +147,7 @@ mod sys;
 pub mod text;
 #[cfg(feature = "tracing")]
 pub mod tracing;
+mod typed;
 mod unflushed;
 
 pub use background::{Gap, GapMarker};

@@ -262,7 +262,7 @@ macro_rules! handle {
 }
 
 macro_rules! standard {
-    ($handle:ident, $engine:ident, $std:path, $raw:path) => {
+    ($handle:ident, $engine:ident, $std:path) => {
         handle!([] $handle);
 
         impl $handle {
@@ -285,19 +285,11 @@ macro_rules! standard {
                 $std().is_terminal()
             }
         }
-
-        #[cfg(all(unix, not(outpace_portable)))]
-        impl std::os::fd::AsFd for $handle {
-            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-                static RAW: $raw = $raw;
-                RAW.as_fd()
-            }
-        }
     };
 }
 
-standard!(Stdout, STDOUT, io::stdout, crate::raw::Stdout);
-standard!(Stderr, STDERR, io::stderr, crate::raw::Stderr);
+standard!(Stdout, STDOUT, io::stdout);
+standard!(Stderr, STDERR, io::stderr);
 handle!([F] Stream<F>);
 
 fn stats(engine: &Engine) -> Stats {
@@ -399,12 +391,5 @@ impl<F> Drop for Stream<F> {
             // Who wants to know calls `close`.
             let _ = self.engine.close();
         }
-    }
-}
-
-#[cfg(unix)]
-impl<F: std::os::fd::AsFd> std::os::fd::AsFd for Stream<F> {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.get_ref().as_fd()
     }
 }

@@ -195,3 +195,55 @@ fn the_http_server_answers_and_logs_each_request() {
     assert_eq!(logged, ["1 GET /a 200", "2 GET /b 200", "3 GET /c 200"]);
     drop(server);
 }
+
+/// What an example says on standard error, write by write.
+fn writes_to_stderr(mut command: Command) -> Vec<String> {
+    use rustix::pipe::{PipeFlags, pipe_with};
+    // Keeps writes apart.
+    let (reader, writer) = pipe_with(PipeFlags::DIRECT).unwrap();
+    let mut child = command.stderr(writer).spawn().expect("the example starts");
+    drop(command);
+    let mut reader = std::fs::File::from(reader);
+    let mut writes = Vec::new();
+    let mut bytes = [0; 4096];
+    loop {
+        let length = reader.read(&mut bytes).unwrap();
+        if length == 0 {
+            break;
+        }
+        writes.push(String::from_utf8(bytes[..length].to_vec()).unwrap());
+    }
+    assert!(child.wait().unwrap().success());
+    writes
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn dbg_says_what_stds_says_and_each_value_in_one_piece() {
+    let (Some(own), Some(mut std)) = (example("dbg"), example("dbg")) else {
+        return;
+    };
+    std.arg("std");
+    let (own, std) = (writes_to_stderr(own), writes_to_stderr(std));
+    assert_eq!(own.len(), 2 * 100 * 6);
+    for message in &own {
+        assert!(
+            message.starts_with('[') && message.ends_with('\n'),
+            "{message}"
+        );
+    }
+    // Threads in any order, and without the line that the macro was called in.
+    let lines = |writes: Vec<String>| {
+        let text = writes.concat();
+        let mut bytes: Vec<u8> = text
+            .split("dbg.rs:")
+            .flat_map(|part| {
+                part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':')
+                    .bytes()
+            })
+            .collect();
+        bytes.sort_unstable();
+        bytes
+    };
+    assert_eq!(lines(own), lines(std));
+}

@@ -30,6 +30,30 @@ impl Output {
         Ok(Output::File(File::from(handle.try_clone_to_owned()?)))
     }
 
+    #[cfg(unix)]
+    pub(crate) fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+        let standard = match self {
+            Output::Stdout => io::stdout().as_raw_fd(),
+            Output::Stderr => io::stderr().as_raw_fd(),
+            Output::File(file) => return file.as_fd(),
+        };
+        // SAFETY: the standard descriptors belong to the process.
+        unsafe { BorrowedFd::borrow_raw(standard) }
+    }
+
+    #[cfg(windows)]
+    pub(crate) fn as_handle(&self) -> std::os::windows::io::BorrowedHandle<'_> {
+        use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle};
+        let standard = match self {
+            Output::Stdout => io::stdout().as_raw_handle(),
+            Output::Stderr => io::stderr().as_raw_handle(),
+            Output::File(file) => return file.as_handle(),
+        };
+        // SAFETY: the standard handles belong to the process.
+        unsafe { BorrowedHandle::borrow_raw(standard) }
+    }
+
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {
         match self {
             Output::Stdout => {

@@ -23,6 +23,12 @@ impl Output {
         Ok(Output(fd.as_raw_fd()))
     }
 
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: open for as long as this is written to, as `new` demands. The standard descriptors belong to the
+        // process, and who closes one may not assume that others do not use it.
+        unsafe { BorrowedFd::borrow_raw(self.0) }
+    }
+
     /// One `write(2)`.
     #[inline(never)]
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {

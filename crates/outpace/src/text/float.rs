@@ -31,7 +31,7 @@ const ZMIJ_LEN: usize = size_of::<zmij::Buffer>();
 const _: () = assert!(align_of::<zmij::Buffer>() == 1);
 
 /// The room for a number that is laid out as zmij does it, whoever does it.
-pub(super) const ORDINARY_LEN: usize = if shortest::ROOM > ZMIJ_LEN {
+pub(crate) const ORDINARY_LEN: usize = if shortest::ROOM > ZMIJ_LEN {
     shortest::ROOM
 } else {
     ZMIJ_LEN
@@ -168,7 +168,7 @@ fn as_zmij<F: Float>(value: F, layout: Layout) -> bool {
 
 /// The room that [`put`] needs for this number.
 #[inline(always)]
-pub(super) fn room<F: Float>(value: F, layout: Layout) -> usize {
+pub(crate) fn room<F: Float>(value: F, layout: Layout) -> usize {
     match layout {
         Layout::Display if as_zmij(value, layout) => ORDINARY_LEN,
         Layout::Display => MAX_LEN,
@@ -179,7 +179,7 @@ pub(super) fn room<F: Float>(value: F, layout: Layout) -> usize {
 
 /// Whether a number's `{}` is of the ordinary kind, and so short.
 #[inline(always)]
-pub(super) fn is_ordinary<F: Float>(value: F) -> bool {
+pub(crate) fn is_ordinary<F: Float>(value: F) -> bool {
     as_zmij(value, Layout::Display)
 }
 

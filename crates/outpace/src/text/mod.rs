@@ -6,7 +6,7 @@
 mod cursor;
 pub(crate) mod dispatch;
 pub(crate) mod fields;
-mod float;
+pub(crate) mod float;
 mod integer;
 pub(crate) mod message;
 pub(crate) mod piece;
@@ -18,5 +18,6 @@ mod table;
 mod ways;
 mod word;
 
+pub use crate::typed::Float;
 pub use integer::Integer;
 pub use piece::{Piece, Text};
