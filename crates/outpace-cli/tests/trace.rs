@@ -308,6 +308,32 @@ fn the_default_mode_has_the_counts_of_the_kernel() {
 }
 
 #[test]
+fn a_shells_own_writes_are_not_its_short_commands() {
+    // The commands end before they are looked at, and leave their counts to the shell that waits for them.
+    for (shell, command) in [
+        ("sh", "/bin/true"),
+        ("sh", "expr $i + 1"),
+        ("bash", "/bin/true"),
+        ("bash", "expr $i + 1"),
+    ] {
+        if !installed(shell) {
+            continue;
+        }
+        let turns = format!("i=0; while [ $i -lt 500 ]; do echo $i; {command}; i=$((i+1)); done");
+        let found = findings(&["--", shell, "-c", &turns], "short-commands.json");
+        let mut by_shell = 0;
+        for stream in found["streams"].as_array().unwrap() {
+            let calls = stream["calls"].as_u64().unwrap();
+            match stream["language"].as_str().unwrap() {
+                "shell" => by_shell += calls,
+                _ => assert!(command.starts_with("expr") && calls <= 500, "{found:#}"),
+            }
+        }
+        assert_eq!(by_shell, 500, "{shell}, {command}: {found:#}");
+    }
+}
+
+#[test]
 fn a_slow_reader_is_named_as_the_limit() {
     let slow = scratch("slow");
     let script = format!(

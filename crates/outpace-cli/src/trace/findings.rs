@@ -264,7 +264,7 @@ pub(crate) fn sampled(found: &Found, calibrations: &mut Calibrations) -> Vec<Str
 }
 
 fn of_process(process: &Watched, calibrations: &mut Calibrations) -> Vec<Stream> {
-    let io = process.own;
+    let io = process.own();
     if io.write_calls == 0 && process.seen.is_empty() {
         return Vec::new();
     }

@@ -106,7 +106,7 @@ pub(super) fn lightly(
     let seen: u64 = found
         .processes
         .iter()
-        .map(|process| process.own.write_calls)
+        .map(|process| process.own().write_calls)
         .sum();
     if let Some(tree) = found
         .tree

@@ -34,8 +34,9 @@ struct Reading {
 struct Thread {
     io: File,
     schedule: File,
-    /// What it had written before it was watched, perhaps as another program.
-    calls_before: u64,
+    /// Its reads and writes before it was watched, perhaps as another program; and when last read.
+    before: IoCounters,
+    io_now: IoCounters,
     /// When it was seen to have written for the first time.
     first: Option<Reading>,
     last: Reading,
@@ -52,11 +53,11 @@ struct Thread {
 impl Thread {
     fn open(process: i32, thread: i32) -> Option<Self> {
         let open = |file: &str| File::open(format!("/proc/{process}/task/{thread}/{file}")).ok();
-        let io = open("io")?;
         Some(Self {
-            calls_before: IoCounters::read(&io).ok()?.write_calls,
-            io,
+            io: open("io")?,
             schedule: open("schedstat")?,
+            before: IoCounters::default(),
+            io_now: IoCounters::default(),
             first: None,
             last: Reading::default(),
             processor_ns: 0,
@@ -68,14 +69,15 @@ impl Thread {
         })
     }
 
-    fn reading(&self, at_ns: u64) -> Option<Reading> {
+    fn reading(&mut self, at_ns: u64) -> Option<Reading> {
+        self.io_now = IoCounters::read(&self.io).ok()?;
         let mut text = [0; 128];
         let length = self.schedule.read_at(&mut text, 0).ok()?;
         let (processor_ns, delayed_ns) =
             clock::schedule_in(std::str::from_utf8(&text[..length]).ok()?)?;
         Some(Reading {
             at_ns,
-            calls: IoCounters::read(&self.io).ok()?.write_calls,
+            calls: self.io_now.write_calls,
             processor_ns,
             delayed_ns,
         })
@@ -87,13 +89,13 @@ impl Thread {
         };
         let calls = now
             .calls
-            .saturating_sub(self.last.calls.max(self.calls_before));
+            .saturating_sub(self.last.calls.max(self.before.write_calls));
         if self.first.is_some() && calls > 0 {
             self.calls += calls;
             self.processor_ns += now.processor_ns.saturating_sub(self.last.processor_ns);
             self.delayed_ns += now.delayed_ns.saturating_sub(self.last.delayed_ns);
         }
-        if self.first.is_none() && now.calls > self.calls_before {
+        if self.first.is_none() && now.calls > self.before.write_calls {
             self.first = Some(now);
         }
         self.is_busy = calls * 1_000_000 > BUSY * now.at_ns.saturating_sub(self.last.at_ns);
@@ -118,19 +120,76 @@ pub(crate) struct Pace {
     sampled: Sampled,
     /// What was counted before the first write: reads and page faults.
     before: Option<(u64, u64)>,
+    /// Some of its threads are not read.
+    is_partial: bool,
 }
 
 impl Pace {
-    /// Reads the counters of these threads.
-    pub(crate) fn read(&mut self, process: i32, threads: &[i32], at_ns: u64) {
+    /// Does not count what the threads have read and written so far: before the process was watched.
+    pub(crate) fn begin(&mut self, process: i32, threads: &[i32]) {
+        self.open(process, threads);
+        for thread in self.threads.values_mut() {
+            thread.before = IoCounters::read(&thread.io).unwrap_or_default();
+            thread.io_now = thread.before;
+        }
+    }
+
+    /// Goes on where the program ended that the process ran before, of which the first thread is left.
+    pub(crate) fn go_on(&mut self, process: i32, former: &Self) {
+        self.open(process, &[process]);
+        if let (Some(thread), Some(before)) =
+            (self.threads.get_mut(&process), former.threads.get(&process))
+        {
+            thread.before = before.io_now;
+            thread.io_now = before.io_now;
+        }
+    }
+
+    fn open(&mut self, process: i32, threads: &[i32]) {
         for &thread in threads {
-            if self.threads.len() < MOST_THREADS
-                && !self.threads.contains_key(&thread)
-                && let Some(opened) = Thread::open(process, thread)
-            {
-                self.threads.insert(thread, opened);
+            if self.threads.contains_key(&thread) {
+                continue;
+            }
+            match Thread::open(process, thread) {
+                Some(opened) if self.threads.len() < MOST_THREADS => {
+                    self.threads.insert(thread, opened);
+                }
+                _ => self.is_partial = true,
             }
         }
+    }
+
+    /// Gives back what its threads were known to have read and written, for [`restore`](Self::restore).
+    pub(crate) fn known_io(&self) -> Vec<(i32, IoCounters)> {
+        let threads = self.threads.iter();
+        threads.map(|(&id, thread)| (id, thread.io_now)).collect()
+    }
+
+    /// Forgets what they have read and written since.
+    pub(crate) fn restore(&mut self, known: &[(i32, IoCounters)]) {
+        for (&id, thread) in &mut self.threads {
+            let before = known.iter().find(|(known, _)| *known == id);
+            thread.io_now = before.map_or(thread.before, |(_, io)| *io);
+        }
+    }
+
+    /// What its threads have read and written, without the children that the process has waited for: the kernel keeps
+    /// that of a thread apart.
+    pub(crate) fn io(&self) -> IoCounters {
+        let of_threads = self.threads.values();
+        of_threads.fold(IoCounters::default(), |sum, thread| {
+            sum.plus(thread.io_now.since(thread.before))
+        })
+    }
+
+    /// The same, if that is all that the process itself has read and written: it has had one thread, as far as was seen.
+    pub(crate) fn io_of_only_thread(&self) -> Option<IoCounters> {
+        (self.threads.len() == 1 && !self.is_partial).then(|| self.io())
+    }
+
+    /// Reads the counters of these threads.
+    pub(crate) fn read(&mut self, process: i32, threads: &[i32], at_ns: u64) {
+        self.open(process, threads);
         // Those that have ended cannot be read, and keep what they had.
         self.threads
             .values_mut()
@@ -216,7 +275,7 @@ impl Thread {
             .calls
             .checked_sub(first.calls)
             .filter(|&calls| calls > 0)?;
-        let unseen = (first.calls - self.calls_before) as f64 / calls as f64;
+        let unseen = (first.calls - self.before.write_calls) as f64 / calls as f64;
         Some((busy_ns * (1.0 + unseen)) as u64)
     }
 }
@@ -228,7 +287,6 @@ mod tests {
     fn thread(first: Reading, last: Reading) -> Thread {
         let ours = std::process::id() as i32;
         Thread {
-            calls_before: 0,
             first: Some(first),
             last,
             ..Thread::open(ours, ours).unwrap()

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -89,10 +89,11 @@ pub(crate) struct Seen {
 /// One process, as far as it was seen.
 pub(crate) struct Watched {
     pub(crate) process: i32,
+    /// The name of its executable file, or else the one that the kernel keeps.
     pub(crate) program: Rc<str>,
+    name: Rc<str>,
+    executable: Option<PathBuf>,
     pub(crate) language: Language,
-    /// Its own reads and writes, as far as they can be told from its children's.
-    pub(crate) own: IoCounters,
     /// Descriptors 0 to 2, and others that were written to.
     pub(crate) targets: BTreeMap<i32, Target>,
     /// Whether it has other descriptors open that writes could have gone to.
@@ -101,22 +102,31 @@ pub(crate) struct Watched {
     pub(crate) pace: Pace,
     first_ns: u64,
     counters: Option<File>,
-    /// The kernel's counters, which include the children it has waited for.
+    /// The kernel's counters, which include the children it has waited for: now, and when it began.
     io: IoCounters,
-    /// What was added to the counters since the search before while it reaped a child.
-    mixed: IoCounters,
+    io_before: IoCounters,
     usage: Usage,
     usage_before: Usage,
+    /// What children have left to it that it has waited for, as far as that is certain.
+    inherited: IoCounters,
+    /// Writes of its last moments, found in what it left to its parent.
+    last_moments: IoCounters,
+    /// How many searches have found it.
+    searches: u64,
     threads: HashMap<i32, Thread>,
 }
 
 impl Watched {
-    fn new(process: i32, program: Rc<str>, executable: Option<&Path>, now_ns: u64) -> Self {
+    fn new(process: i32, name: Rc<str>, executable: Option<PathBuf>, now_ns: u64) -> Self {
+        let file = executable.as_deref().and_then(Path::file_name);
         Self {
             process,
-            program,
-            language: executable.map_or(Language::Unrecognised, Language::of),
-            own: IoCounters::default(),
+            program: file.map_or_else(|| Rc::clone(&name), |file| file.to_string_lossy().into()),
+            name,
+            language: executable
+                .as_deref()
+                .map_or(Language::Unrecognised, Language::of),
+            executable,
             targets: BTreeMap::new(),
             writes_elsewhere: false,
             seen: BTreeMap::new(),
@@ -124,9 +134,12 @@ impl Watched {
             first_ns: now_ns,
             counters: File::open(format!("/proc/{process}/io")).ok(),
             io: IoCounters::default(),
-            mixed: IoCounters::default(),
+            io_before: IoCounters::default(),
             usage: Usage::default(),
             usage_before: Usage::default(),
+            inherited: IoCounters::default(),
+            last_moments: IoCounters::default(),
+            searches: 0,
             threads: HashMap::new(),
         }
     }
@@ -149,29 +162,51 @@ impl Watched {
         streams.any(|stream| identity == Some(stream.identity))
     }
 
+    /// Whether it runs the same program still. One that has ended has no executable file, but a name until its parent
+    /// has waited for it.
+    fn runs_as_before(&self) -> bool {
+        match procfs::executable(self.process) {
+            Some(executable) => self.executable.as_ref() == Some(&executable),
+            None => procfs::name(self.process).is_some_and(|name| *self.name == *name),
+        }
+    }
+
     fn read_counters(&self) -> Option<IoCounters> {
         IoCounters::read(self.counters.as_ref()?).ok()
     }
 
-    /// Reads the counters. When it reaps a child, the kernel adds the child's to them; what is added
-    /// in a stretch in which that happened is kept apart.
+    /// Reads the counters.
     fn count(&mut self) {
         let before = Usage::of(self.process);
         let Some(io) = self.read_counters() else {
             return;
         };
-        let after = Usage::of(self.process);
-        let added = io.since(self.io);
         self.io = io;
-        let reaped = after.is_some_and(|after| after.children_faults != self.usage.children_faults);
-        if reaped {
-            self.mixed = self.mixed.plus(added);
-        } else {
-            self.own = self.own.plus(added);
-        }
         if let Some(before) = before {
-            self.usage = before;
+            self.usage = Usage {
+                // Those of the children may have come in between.
+                children_faults: Usage::of(self.process)
+                    .map_or(before.children_faults, |after| after.children_faults),
+                ..before
+            };
         }
+    }
+
+    /// What it has read and written, with the children it has waited for.
+    fn with_children(&self) -> IoCounters {
+        self.io.since(self.io_before)
+    }
+
+    /// Its own reads and writes. Once it has waited for a child only what its threads are known to have made, which
+    /// is all unless one has ended.
+    pub(crate) fn own(&self) -> IoCounters {
+        let has_reaped = self.usage.children_faults != self.usage_before.children_faults;
+        let own = if has_reaped {
+            self.pace.io()
+        } else {
+            self.with_children()
+        };
+        own.plus(self.last_moments)
     }
 }
 
@@ -198,6 +233,8 @@ struct Watcher {
     timeline: Timeline,
     /// How many of `ended` the current search has added.
     ended_now: usize,
+    /// Whether there has been a search.
+    searched: bool,
     looks: u64,
     last_look_ns: u64,
     /// The root's, since the watching began.
@@ -229,6 +266,7 @@ impl Watcher {
             ended: Vec::new(),
             timeline,
             ended_now: 0,
+            searched: false,
             looks: 0,
             last_look_ns: now_ns,
             delay: Delay::of(root),
@@ -288,6 +326,7 @@ impl Watcher {
         self.ended
             .extend(std::mem::take(&mut self.alive).into_values());
         self.ended.sort_by_key(|process| process.first_ns);
+        self.settle_only_children();
         let delayed_ns = self.delayed_ns();
         Ok(Found {
             root: self.root,
@@ -364,68 +403,88 @@ impl Watcher {
             self.ended.extend(self.alive.remove(&process));
             self.ended_now += 1;
         }
-        self.settle(now_ns);
+        self.settle();
+        self.searched = true;
     }
 
-    /// Where a process has reaped exactly one child since the search before, what was added to its
-    /// counters beyond what the child was last seen with is the child's, too: its last moments. One that
-    /// has become another program since (a wrapper) has written that as the other program.
-    fn settle(&mut self, now_ns: u64) {
+    /// Gives children that have ended the writes of their last moments: what they left to their parent beyond what they
+    /// were last seen with. Certain only where the parent's own are known, and one child that was there before, and
+    /// wrote, is all that has ended: another may have become another program at the last moment.
+    fn settle(&mut self) {
         let first = self.ended.len() - std::mem::take(&mut self.ended_now);
         for parent in self.alive.values_mut() {
-            let mixed = std::mem::take(&mut parent.mixed);
-            let is_another_program = parent.first_ns == now_ns;
+            let Some(own) = parent.pace.io_of_only_thread() else {
+                continue;
+            };
+            let inherited = parent.with_children().since(own);
+            let news = inherited.since(std::mem::replace(&mut parent.inherited, inherited));
             let mut children = self.ended[first..]
                 .iter_mut()
                 .filter(|child| child.usage.parent == parent.process);
+            if let (Some(child), None) = (children.next(), children.next())
+                && child.searches > 1
+                && child.with_children().write_calls > 0
+            {
+                child.last_moments = news.since(child.with_children());
+            }
+        }
+    }
+
+    /// The same where a parent has had one child in all, as far as was seen.
+    fn settle_only_children(&mut self) {
+        let parents = self.ended.iter().filter_map(|parent| {
+            let inherited = parent
+                .with_children()
+                .since(parent.pace.io_of_only_thread()?);
+            Some((parent.process, inherited))
+        });
+        for (parent, inherited) in parents.collect::<Vec<_>>() {
+            let mut children = self
+                .ended
+                .iter_mut()
+                .filter(|child| child.usage.parent == parent);
             if let (Some(child), None) = (children.next(), children.next()) {
-                let rest = mixed.since(child.io);
-                let writer = if is_another_program { parent } else { child };
-                writer.own = writer.own.plus(rest);
+                child.last_moments = inherited.since(child.with_children());
             }
         }
     }
 
     fn refresh(&mut self, process: i32, threads: Vec<i32>, now_ns: u64) {
-        let executable = procfs::executable(process);
-        let program: Option<Rc<str>> = executable
-            .as_deref()
-            .and_then(Path::file_name)
-            .map(|name| name.to_string_lossy().into());
-        let known = self
-            .alive
-            .get(&process)
-            .map(|known| Rc::clone(&known.program));
-        if known.is_none()
-            || program
-                .as_ref()
-                .is_some_and(|program| known.as_ref() != Some(program))
-        {
-            let name = program.unwrap_or_else(|| {
-                procfs::name(process)
-                    .unwrap_or_else(|| "?".to_owned())
-                    .into()
-            });
-            let mut next = Watched::new(process, name, executable.as_deref(), now_ns);
-            if let Some(former) = self.alive.remove(&process) {
+        let known = self.alive.get(&process);
+        if !known.is_some_and(Watched::runs_as_before) {
+            let Some(name) = procfs::name(process) else {
+                return;
+            };
+            let name = name.into();
+            let mut next = Watched::new(process, name, procfs::executable(process), now_ns);
+            let former = self.alive.remove(&process);
+            if let Some(former) = &former {
                 // It runs another program now, and the counters go on.
-                (next.io, next.usage, next.usage_before) = (former.io, former.usage, former.usage);
-                self.ended.push(former);
-                self.ended_now += 1;
-            } else if !self.launched {
-                next.io = next.read_counters().unwrap_or_default();
-                next.usage = Usage::of(process).unwrap_or_default();
-                next.usage_before = next.usage;
+                next.pace.go_on(process, &former.pace);
+                (next.io_before, next.usage_before) = (former.io, former.usage);
+            } else if !(self.launched || self.searched) {
+                next.pace.begin(process, &threads);
+                next.count();
+                (next.io_before, next.usage_before) = (next.io, next.usage);
             }
+            self.ended.extend(former);
             self.alive.insert(process, next);
         }
         let Some(watched) = self.alive.get_mut(&process) else {
             return;
         };
-        watched.count();
+        let known = (watched.pace.known_io(), watched.io);
+        // The threads' before the whole: a write in between is then no thread's, and no child's either.
         watched.pace.read(process, &threads, now_ns);
-        let faults = watched.own_usage().minor_faults;
-        watched.pace.note(watched.own.read_calls, faults);
+        watched.count();
+        watched.searches += 1;
+        if !watched.runs_as_before() {
+            // Counted for the program that it has just become, if that is seen.
+            watched.pace.restore(&known.0);
+            watched.io = known.1;
+        }
+        let (reads, faults) = (watched.own().read_calls, watched.own_usage().minor_faults);
+        watched.pace.note(reads, faults);
         watched.threads.retain(|thread, _| threads.contains(thread));
         for thread in threads {
             if watched.threads.len() < MOST_THREADS
