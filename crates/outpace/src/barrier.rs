@@ -12,6 +12,12 @@
 //! 18 ms once it has more (the kernel waits for a grace period). [`prepare`] therefore registers at
 //! once when alone and on a transient thread otherwise; until [`ready`] says so, nobody may rely on
 //! [`light`]. Elsewhere both sides are a sequentially consistent fence, and always ready.
+//!
+//! A sandbox that comes later may refuse the call. From then on the fence is not [`ready`], so nobody
+//! relies on [`light`] anew. Threads that rely on it already are outwaited: the cold side sleeps, once for each
+//! lock and each stream, until no processor can still keep a store to itself. A processor does so for some hundred
+//! nanoseconds: what a store buffer holds leaves it as fast as the caches take it, whatever the thread does next,
+//! and an interrupt or a switch of threads empties it. [`OUTWAITED`] is 100,000 times as long.
 
 #[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
 mod imp {
@@ -38,8 +44,12 @@ mod imp {
 
 #[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
 mod imp {
-    use crate::sys;
-    use std::sync::atomic::{AtomicU8, Ordering, compiler_fence};
+    use crate::sys::{self, Moment};
+    use std::sync::atomic::{AtomicU8, AtomicU32, Ordering, compiler_fence, fence};
+    use std::time::Duration;
+
+    /// How long the cold side waits where it may not call `membarrier(2)` any more.
+    const OUTWAITED: Duration = Duration::from_millis(20);
 
     const UNKNOWN: u8 = 0;
     const REGISTERING: u8 = 1;
@@ -54,9 +64,24 @@ mod imp {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// The cold side's fence: a full fence in every thread of the process.
+    /// The cold side's fence: a full fence in every thread of the process. Only after the fence was [`ready`].
     pub(crate) fn heavy() {
-        sys::membarrier();
+        if STATUS.load(Ordering::Relaxed) != READY || !sys::membarrier() {
+            outwait();
+        }
+    }
+
+    /// Takes the place of the fence where the system refuses it: see above.
+    #[cold]
+    fn outwait() {
+        STATUS.store(UNAVAILABLE, Ordering::Release);
+        fence(Ordering::SeqCst);
+        let end = Moment::now() + OUTWAITED;
+        while let Some(left) = end.left() {
+            // The call that a sandbox is most likely to allow.
+            sys::futex_wait(&AtomicU32::new(0), 0, Some(left));
+        }
+        fence(Ordering::SeqCst);
     }
 
     /// Whether [`light`] pairs with [`heavy`] yet.

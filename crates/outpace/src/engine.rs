@@ -429,7 +429,7 @@ impl Engine {
         state.waiters = 0;
         state.marking = false;
         state.helper.reset_after_fork();
-        self.flow.close();
+        self.flow.reset_after_fork();
         self.lock.reset_after_fork(thread_id());
         crate::capture::forget_slot();
     }

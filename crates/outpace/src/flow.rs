@@ -10,6 +10,8 @@
 //! been lowered. Whoever lowers `limit` fences heavily and then loads `published`. So either the message
 //! is seen by the one who lowered the limit, or its author sees the lowered limit: a helper thread can go
 //! to sleep without a message being left behind, and a message pays a store and a load for it.
+//!
+//! The heavy fence is left out where the limit was never raised since the last one.
 
 use crate::barrier;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering, const_fn};
@@ -22,6 +24,16 @@ pub(crate) struct Flow {
     limit: AtomicPtr<u8>,
     /// Messages in the tail buffer.
     messages: AtomicU64,
+    /// How often the limit was raised. Changed with the stream's state locked.
+    opened: AtomicU64,
+    /// What `opened` was when the limit was lowered for which a fence was completed last.
+    seen: AtomicU64,
+}
+
+/// That the limit has been lowered: see [`Flow::close_for_all`].
+#[must_use]
+pub(crate) struct Closed {
+    opened: u64,
 }
 
 impl Flow {
@@ -32,6 +44,8 @@ impl Flow {
                 published: AtomicPtr::new(ptr::dangling_mut()),
                 limit: AtomicPtr::new(ptr::null_mut()),
                 messages: AtomicU64::new(0),
+                opened: AtomicU64::new(0),
+                seen: AtomicU64::new(0),
             }
         }
     }
@@ -87,6 +101,8 @@ impl Flow {
     /// Lets the guard's holder append up to `limit` without asking. Called by the guard's holder, with
     /// the stream's state locked.
     pub(crate) fn open(&self, limit: *mut u8) {
+        let opened = self.opened.load(Ordering::Relaxed) + 1;
+        self.opened.store(opened, Ordering::Relaxed);
         self.limit.store(limit, Ordering::Relaxed);
     }
 
@@ -95,18 +111,37 @@ impl Flow {
         self.limit.store(ptr::null_mut(), Ordering::Relaxed);
     }
 
-    /// Makes the guard's holder ask from the message on that it is appending now.
+    /// Makes the guard's holder ask from the message on that it is appending now. Called with the stream's state
+    /// locked.
     pub(crate) fn close_at_once(&self) {
-        self.close();
-        self.make_seen();
+        let closed = self.close_for_all();
+        self.make_seen(closed);
     }
 
-    /// After a [`close`](Self::close): once this returns, what was published by authors who did not see it
-    /// can be looked at, and all others ask.
-    pub(crate) fn make_seen(&self) {
-        // Until the fence is ready every message asks anyway.
-        if barrier::ready() {
-            barrier::heavy();
+    /// The first half of [`close_at_once`](Self::close_at_once). Called with the stream's state locked.
+    pub(crate) fn close_for_all(&self) -> Closed {
+        self.close();
+        Closed {
+            opened: self.opened.load(Ordering::Relaxed),
         }
+    }
+
+    /// The second half, which may be done with the state unlocked: once this returns, what was published by
+    /// authors who did not see it can be looked at, and all others ask.
+    pub(crate) fn make_seen(&self, Closed { opened }: Closed) {
+        // Else it was closed all the time since then, and for most streams always: there is no fence before the
+        // first burst.
+        if self.seen.load(Ordering::Acquire) != opened {
+            barrier::heavy();
+            self.seen.store(opened, Ordering::Release);
+        }
+    }
+
+    /// In the child of a fork, where the only thread has closed it.
+    #[cfg(all(unix, not(any(loom, outpace_portable))))]
+    pub(crate) fn reset_after_fork(&self) {
+        self.close();
+        let opened = self.opened.load(Ordering::Relaxed);
+        self.seen.store(opened, Ordering::Relaxed);
     }
 }

@@ -147,12 +147,12 @@ impl Engine {
     /// Goes to sleep, unless a message came meanwhile that the policy wants looked after.
     extern "C" fn end_burst<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
         state.helper.active = false;
-        self.flow.close();
+        let closed = self.flow.close_for_all();
         // The fence takes effect on other processors, which may be slow to answer, so the lock is open
         // meanwhile. Who asks in that time finds the helper inactive: it does not open the limit, and if there
         // is something to do, it activates the helper.
         drop(state);
-        self.flow.make_seen();
+        self.flow.make_seen(closed);
         let mut state = self.lock_state();
         if state.helper.active {
             return state;

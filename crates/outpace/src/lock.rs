@@ -5,7 +5,8 @@
 //! towards the thread that took it several times in a row: while `bias` names a thread and its slot,
 //! that thread enters and leaves with plain stores to the slot. Any other thread that wants in takes
 //! the bias away: it clears `bias`, makes a fence take effect in every thread ([`barrier::heavy`]), and
-//! waits until the slot says that its owner is outside.
+//! waits until the slot says that its owner is outside. Where the system refuses the fence from some moment on,
+//! [`barrier`] outwaits the owner that has the bias then, and it is not given again.
 //!
 //! Why that excludes: the owner stores `depth` = 1, fences lightly, and loads `bias` again. The taker
 //! stores `bias` = 0, fences heavily, and loads `depth`. So at least one of them sees the other: either

@@ -47,6 +47,7 @@ mod barrier {
         // The checker runs all threads of a model on one thread of the system, the test's own.
         static WITHOUT_LIGHT: Cell<bool> = const { Cell::new(false) };
         static WITHOUT_HEAVY: Cell<bool> = const { Cell::new(false) };
+        static REFUSED: Cell<bool> = const { Cell::new(false) };
     }
 
     pub(crate) fn take_away_light() {
@@ -69,8 +70,13 @@ mod barrier {
         }
     }
 
+    /// The system refuses the fence from now on. What takes its place, a wait, is one to the models.
+    pub(crate) fn refuse(refused: bool) {
+        REFUSED.set(refused);
+    }
+
     pub(crate) fn ready() -> bool {
-        fences::ready()
+        fences::ready() && !REFUSED.get()
     }
 }
 
@@ -404,6 +410,34 @@ fn a_try_succeeds_when_nobody_is_inside() {
     });
 }
 
+#[test]
+fn a_fence_that_is_refused_while_the_bias_moves_leaves_an_ordinary_lock() {
+    model(3, || {
+        barrier::refuse(false);
+        let guarded = Arc::new(Guarded::owned());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || {
+                guarded.enter(OTHER);
+                barrier::refuse(true);
+                // Would earn the bias, if it has not got it already.
+                guarded.enter(OTHER);
+                guarded.enter(OTHER);
+            }
+        });
+        guarded.enter(OWNER);
+        guarded.enter(OWNER);
+        other.join().unwrap();
+        // Nobody has the bias after the next entry of somebody else, however often he comes.
+        for me in [THIRD, OWNER, OWNER, OWNER, OWNER] {
+            guarded.enter(me);
+        }
+        assert!(matches!(guarded.lock.enter_by_bias(OWNER), Entrance::None));
+        barrier::refuse(false);
+        assert_eq!(guarded.entries(), 3 + 10);
+    });
+}
+
 /// A place in a tail buffer, which nobody looks into.
 fn at(offset: usize) -> *mut u8 {
     std::ptr::without_provenance_mut(4096 + offset)
@@ -465,9 +499,9 @@ impl Stream {
     fn end_burst(&self) {
         let mut state = self.state.lock().unwrap();
         state.active = false;
-        self.flow.close();
+        let closed = self.flow.close_for_all();
         drop(state);
-        self.flow.make_seen();
+        self.flow.make_seen(closed);
         let mut state = self.state.lock().unwrap();
         if !state.active && offset(&self.flow) > state.drained {
             state.active = true;
@@ -585,6 +619,27 @@ fn a_switch_a_helper_that_goes_idle_and_an_author_agree() {
             !state.stale || stream.flow.limit().is_null(),
             "the switch was forgotten"
         );
+    });
+}
+
+/// A fence is left out where none is needed: the second who closes relies on the first one's, and only if that has
+/// been completed.
+#[test]
+fn no_message_is_left_behind_by_the_second_who_closes() {
+    model(3, || {
+        let stream = Arc::new(Stream::in_a_burst());
+        let closes = || {
+            let stream = stream.clone();
+            thread::spawn(move || stream.end_burst())
+        };
+        let helpers = [closes(), closes()];
+        stream.message(OWNER);
+        for helper in helpers {
+            helper.join().unwrap();
+        }
+        let state = stream.state.lock().unwrap();
+        assert_eq!(offset(&stream.flow), 10);
+        assert!(state.active, "a message was left behind");
     });
 }
 

@@ -34,6 +34,8 @@ mod printing;
 mod promptness;
 #[cfg(unix)]
 mod raw;
+#[cfg(all(target_os = "linux", not(outpace_portable)))]
+mod sandboxes;
 #[cfg(unix)]
 mod settings;
 #[cfg(all(unix, not(outpace_portable)))]
@@ -59,6 +61,8 @@ fn main() {
         bursts::list(),
         #[cfg(not(outpace_portable))]
         forks::list(),
+        #[cfg(all(target_os = "linux", not(outpace_portable)))]
+        sandboxes::list(),
         #[cfg(not(outpace_portable))]
         signals::list(),
         #[cfg(not(outpace_portable))]

@@ -1,0 +1,190 @@
+//! Sandboxes that allow a program less from some moment on: seccomp filters (`seccomp(2)`).
+#![allow(unsafe_code)]
+
+use crate::support::{Program, To, assert_same, list};
+use outpace::Buffering;
+use std::io::{self, Write};
+use std::time::Duration;
+
+list! {
+    portable: [],
+    native: [
+        a_fence_that_is_refused_from_some_moment_on_loses_nothing,
+        a_fence_that_is_refused_from_the_start_loses_nothing,
+        a_signal_ends_a_program_whose_fence_is_refused,
+    ],
+    programs: [refused_midway, refused_from_the_start, refused_and_switched],
+}
+
+const POLICIES: [&str; 6] = [
+    "unbuffered",
+    "line",
+    "block",
+    "prompt",
+    "prompt:1ms",
+    "background",
+];
+
+/// What the filter does about `membarrier(2)`.
+const REFUSALS: [libc::c_int; 2] = [libc::EPERM, libc::ENOSYS];
+
+/// Has a filter apply to all threads of this process.
+fn install(filter: &mut [libc::sock_filter]) {
+    let program = libc::sock_fprog {
+        len: filter.len() as libc::c_ushort,
+        filter: filter.as_mut_ptr(),
+    };
+    // SAFETY: the program and its filter live until the calls return.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let (mode, flags) = (
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_TSYNC,
+        );
+        let installed = libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program);
+        assert_eq!(installed, 0, "{}", io::Error::last_os_error());
+    }
+}
+
+fn statement(code: u32, k: u32) -> libc::sock_filter {
+    // SAFETY: makes a value.
+    unsafe { libc::BPF_STMT(code as libc::c_ushort, k) }
+}
+
+/// Skips `otherwise` instructions unless the number is this one.
+fn is_call(number: libc::c_long, otherwise: u8) -> libc::sock_filter {
+    let code = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    // SAFETY: makes a value.
+    unsafe { libc::BPF_JUMP(code as libc::c_ushort, number as u32, 0, otherwise) }
+}
+
+/// The number of the system call, which comes first in `seccomp_data`.
+fn load_number() -> libc::sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)
+}
+
+fn returns(action: u32) -> libc::sock_filter {
+    statement(libc::BPF_RET | libc::BPF_K, action)
+}
+
+/// Refuses `membarrier(2)` from now on, as the program's argument says.
+fn refuse_the_fence() {
+    let errno: u32 = std::env::args().nth(1).unwrap().parse().unwrap();
+    install(&mut [
+        load_number(),
+        is_call(libc::SYS_membarrier, 1),
+        returns(libc::SECCOMP_RET_ERRNO | errno),
+        returns(libc::SECCOMP_RET_ALLOW),
+    ]);
+}
+
+const AUTHORS: [&str; 3] = ["a", "b", "c"];
+const ROUNDS: usize = 4;
+const LINES: usize = 500;
+
+/// Bursts of several threads, one at a time and all together, with pauses in which helpers go to sleep.
+fn print_bursts() {
+    let print = |author: &str, round: usize| {
+        for i in 0..LINES {
+            writeln!(outpace::stdout(), "{author} {}", round * LINES + i).unwrap();
+        }
+    };
+    for round in 0..ROUNDS {
+        for author in AUTHORS {
+            std::thread::scope(|scope| {
+                scope.spawn(|| print(author, 2 * round));
+            });
+        }
+        std::thread::scope(|scope| {
+            for author in AUTHORS {
+                scope.spawn(move || print(author, 2 * round + 1));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn refused_midway() {
+    for i in 0..LINES {
+        writeln!(outpace::stdout(), "main {i}").unwrap();
+    }
+    refuse_the_fence();
+    print_bursts();
+    for i in LINES..2 * LINES {
+        writeln!(outpace::stdout(), "main {i}").unwrap();
+    }
+}
+
+fn refused_from_the_start() {
+    refuse_the_fence();
+    print_bursts();
+    for i in 0..2 * LINES {
+        writeln!(outpace::stdout(), "main {i}").unwrap();
+    }
+}
+
+fn loses_nothing(program: fn() -> Program) {
+    for errno in REFUSALS {
+        for buffering in POLICIES {
+            let running = program().argument(errno).buffering(buffering);
+            let output = running.run(To::Pipe).succeeded().stdout;
+            let text = String::from_utf8(output).unwrap();
+            let counts = [("main", 2 * LINES)].into_iter();
+            for (author, count) in counts.chain(AUTHORS.map(|author| (author, 2 * ROUNDS * LINES)))
+            {
+                let of_author = |line: &&str| line.starts_with(&format!("{author} "));
+                let found: String = text.split_inclusive('\n').filter(of_author).collect();
+                let expected: String = (0..count).map(|i| format!("{author} {i}\n")).collect();
+                assert_same(found.as_bytes(), expected.as_bytes());
+            }
+        }
+    }
+}
+
+fn a_fence_that_is_refused_from_some_moment_on_loses_nothing() {
+    loses_nothing(|| Program::new(refused_midway));
+}
+
+fn a_fence_that_is_refused_from_the_start_loses_nothing() {
+    loses_nothing(|| Program::new(refused_from_the_start));
+}
+
+fn refused_and_switched() {
+    outpace::init();
+    for i in 0..LINES {
+        writeln!(outpace::stdout(), "main {i}").unwrap();
+        if i == LINES / 2 {
+            // There is a second thread, and with that it takes some milliseconds until there is a fence.
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+    refuse_the_fence();
+    outpace::stdout().set_buffering(Buffering::Line);
+    writeln!(outpace::stdout(), "switched").unwrap();
+    outpace::stdout().set_buffering(Buffering::block());
+    let mut out = outpace::stdout().lock();
+    out.str("pending\n");
+    out.flush().unwrap();
+    out.str("pending, too\n");
+    drop(out);
+    outpace::stderr().write_all(b"ready").unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+fn a_signal_ends_a_program_whose_fence_is_refused() {
+    for errno in REFUSALS {
+        for buffering in POLICIES {
+            let program = Program::new(refused_and_switched).argument(errno);
+            let running = program.buffering(buffering).start(To::Pipe);
+            running.stderr.wait_for("ready");
+            running.signal(libc::SIGTERM);
+            let finished = running.finish();
+            assert_eq!(finished.code(), 128 + libc::SIGTERM, "{}", finished.stderr);
+            let lines: String = (0..LINES).map(|i| format!("main {i}\n")).collect();
+            let expected = lines + "switched\npending\npending, too\n";
+            assert_same(&finished.stdout, expected.as_bytes());
+        }
+    }
+}
