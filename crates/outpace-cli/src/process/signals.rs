@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A signal that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,24 +51,37 @@ pub(crate) fn block(signals: &[i32]) {
     change_mask(libc::SIG_BLOCK, signals);
 }
 
-/// Lets signals act on this thread again.
-pub(crate) fn unblock(signals: &[i32]) {
-    change_mask(libc::SIG_UNBLOCK, signals);
+/// Whether SIGPIPE was ignored when this program was started: Rust's runtime ignores it before `main`.
+static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn look_at_pipe_signal() {
+    PIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
 }
 
-/// Lets a program start with the signals blocked that were when this program was started.
-pub(crate) fn pass_mask_on(command: &mut Command) {
+/// The C library calls what is listed in this section before `main`, and before Rust's runtime changes signals.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK_AT_PIPE_SIGNAL: extern "C" fn() = look_at_pipe_signal;
+
+/// Lets a program start with the signals blocked that were blocked when this program was started, and with
+/// SIGPIPE ignored if it was.
+pub(crate) fn pass_on_to(command: &mut Command) {
     let before = *BEFORE.get_or_init(|| {
         let mut now = set_of(&[]);
         // SAFETY: without a new set the mask is only read.
         unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut now) };
         now
     });
+    let pipe_was_ignored = PIPE_WAS_IGNORED.load(Ordering::Relaxed);
     let restore = move || {
-        // SAFETY: the set is valid; this may be called between fork and exec.
+        // SAFETY: the set is valid; both may be called between fork and exec.
         unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut())
-        };
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+            // `Command` has given it its default action just now.
+            if pipe_was_ignored {
+                libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+            }
+        }
         Ok(())
     };
     // SAFETY: the closure allocates nothing.

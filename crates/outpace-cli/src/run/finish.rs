@@ -11,11 +11,12 @@ use crate::process::ending::Ending;
 use crate::process::signals::Signals;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 /// The relays of a run.
 pub(super) struct Relays {
@@ -110,11 +111,15 @@ impl Relays {
 
     /// Whether anybody reads there still.
     fn are_read(&self) -> bool {
-        self.outlets.iter().any(|outlet| {
-            // That it is gone is told unasked.
-            let mut gone = [PollFd::new(&**outlet, PollFlags::empty())];
-            poll(&mut gone, Some(&Timespec::default())).is_ok() && gone[0].revents().is_empty()
-        })
+        self.outlets.iter().any(|outlet| !has_gone(outlet.as_fd()))
+    }
+
+    /// Waits until what has been written is shown, but not for long.
+    pub(super) fn settle(&self, limit: Duration) {
+        for outlet in &self.outlets {
+            // An error is told when the relay meets it.
+            let _ = outlet.empties_within(limit);
+        }
     }
 
     /// Has what is queued passed on. For each outlet that has, `flushed` counts one more.
@@ -128,6 +133,13 @@ impl Relays {
             });
         }
     }
+}
+
+/// Whether a terminal has been closed, or a pipe's reader.
+pub(super) fn has_gone(descriptor: BorrowedFd<'_>) -> bool {
+    // That is told unasked.
+    let mut gone = [PollFd::from_borrowed_fd(descriptor, PollFlags::empty())];
+    poll(&mut gone, Some(&Timespec::default())).is_err() || !gone[0].revents().is_empty()
 }
 
 /// How often progress is shown.

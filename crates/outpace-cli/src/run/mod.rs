@@ -6,6 +6,7 @@
 
 mod finish;
 mod handover;
+mod memory;
 mod monitor;
 mod outlet;
 mod pipes;
@@ -135,9 +136,10 @@ impl Run {
             Policy::Block => Overflow::Block,
             Policy::Drop => Overflow::DropOldest,
         };
+        let memory = memory::affordable(self.memory);
         Buffering::Background {
             // What is on its way into the queue, and out of it, is in memory, too.
-            capacity: (self.memory - self.memory / 16) as usize,
+            capacity: (memory - memory / 16) as usize,
             overflow,
         }
     }
@@ -175,6 +177,7 @@ impl Run {
             tee: tee.cloned(),
             ended: ended.try_clone()?,
             whole_lines: self.is_lossy(),
+            conversation: None,
         };
         Ok((program, relay))
     }

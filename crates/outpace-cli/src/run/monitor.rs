@@ -6,10 +6,15 @@
 //! a group whose parent is in another session), and Ctrl-C reaches the program alone. The leader
 //! tells what becomes of the program over a socket, and ends when that is closed. Until then it keeps the
 //! terminal open: a program may close its descriptors and open `/dev/tty` later.
+//!
+//! The socket's end without a word means that `outpace` was killed. The leader then makes the user's terminal what it
+//! was before. When it has been dismissed, a [`keeper`](keep) does that in its place.
 #![allow(unsafe_code)]
 
+use super::terminal::{self, Settings};
 use crate::process::ending::Ending;
-use crate::process::signals;
+use crate::process::signals::{self, Signals};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -56,6 +61,10 @@ impl News {
     }
 }
 
+/// What the leader is told: one byte, and behind `RAW` the settings to go back to.
+const RAW: u8 = 1;
+const DISMISSED: u8 = 2;
+
 /// Where the program's descriptors 0 to 2 lead; `None` keeps ours.
 pub(super) struct Standard {
     pub(super) stdin: Option<OwnedFd>,
@@ -72,7 +81,7 @@ pub(super) fn command(words: &[OsString], standard: Standard) -> Command {
         .stdin(stdio(standard.stdin))
         .stdout(stdio(standard.stdout))
         .stderr(stdio(standard.stderr));
-    signals::pass_mask_on(&mut command);
+    signals::pass_on_to(&mut command);
     command
 }
 
@@ -90,6 +99,7 @@ impl Monitor {
         ours: &OwnedFd,
         terminal: OwnedFd,
         standard: Standard,
+        keys: Option<OwnedFd>,
     ) -> io::Result<Self> {
         let (news, telling) = UnixStream::pair()?;
         // SAFETY: this process has one thread, so the child may do anything.
@@ -100,7 +110,7 @@ impl Monitor {
                 // When `outpace` is killed, the terminal's side is to be closed, and the program hung up.
                 // SAFETY: the leader never uses it, nor returns to who does.
                 unsafe { libc::close(ours.as_raw_fd()) };
-                lead(words, terminal, standard, telling);
+                lead(words, terminal, standard, telling, keys);
             }
             process => {
                 news.set_nonblocking(true)?;
@@ -125,49 +135,141 @@ impl Monitor {
         self.news.as_fd()
     }
 
-    /// Lets the leader end, and with it the session: what still runs on the terminal is hung up.
-    pub(super) fn dismiss(self) {
-        let _ = self.news.shutdown(std::net::Shutdown::Both);
+    /// The user's terminal is raw now: were we killed, it is to get these settings.
+    pub(super) fn terminal_is_raw(&mut self, before: &Settings) {
+        let told = [&[RAW], &before.to_bytes()[..]].concat();
+        // Without a leader, nothing is left to be told.
+        let _ = (&self.news).write_all(&told);
+    }
+
+    /// Lets the leader end, and with it the session: what still runs on the terminal is hung up. The result keeps an
+    /// eye on the user's terminal until it is dropped.
+    pub(super) fn dismiss(self) -> UnixStream {
+        let _ = (&self.news).write_all(&[DISMISSED]);
         let mut status = 0;
         // SAFETY: `status` is a valid place for the result.
         unsafe { libc::waitpid(self.process, &raw mut status, 0) };
+        self.news
     }
 }
 
 /// The life of the leader.
-fn lead(words: &[OsString], terminal: OwnedFd, standard: Standard, mut telling: UnixStream) -> ! {
-    // When the terminal's side is closed, the leader is told; its end is what tells the program.
-    signals::unblock(&[libc::SIGHUP]);
-    let mut tell = |news: News| telling.write_all(&news.to_bytes());
+fn lead(
+    words: &[OsString],
+    terminal: OwnedFd,
+    standard: Standard,
+    mut telling: UnixStream,
+    keys: Option<OwnedFd>,
+) -> ! {
+    let signals = Signals::collect(&[libc::SIGCHLD, libc::SIGHUP]);
     match start_in_session(words, &terminal, standard) {
         Err(error) => {
             // If `outpace` has gone, too, there is nobody to tell.
-            let _ = tell(News::Failed(error.raw_os_error().unwrap_or(libc::EIO)));
+            let code = error.raw_os_error().unwrap_or(libc::EIO);
+            let _ = telling.write_all(&News::Failed(code).to_bytes());
+            let _ = telling.read(&mut [0]);
         }
         Ok(program) => {
-            let _ = tell(News::Started(program));
-            loop {
-                let mut status = 0;
-                // SAFETY: `status` is a valid place for the result.
-                let waited = unsafe { libc::waitpid(program, &raw mut status, libc::WUNTRACED) };
-                if waited == -1 {
-                    if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
-                        continue;
-                    }
-                    break;
-                }
-                let stopped = libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status));
-                let told = tell(stopped.map_or(News::Ended(status), News::Stopped));
-                if told.is_err() || Ending::from_status(status).is_some() {
-                    break;
-                }
-            }
+            let _ = telling.write_all(&News::Started(program).to_bytes());
             // The session ends with its leader; until `outpace` has read everything, it must not.
-            let _ = telling.read(&mut [0]);
+            let mut orders = Orders::default();
+            let end = signals.map(|signals| watch(program, &signals, &mut telling, &mut orders));
+            match (end, keys) {
+                (Ok(Relieved::Dismissed), Some(keys)) => keep(&keys, terminal, telling, orders),
+                (_, Some(keys)) => orders.restore(&keys),
+                (_, None) => {}
+            }
         }
     }
     // SAFETY: nothing of this process is used any more; `outpace`'s own exit work is not the leader's.
     unsafe { libc::_exit(0) }
+}
+
+/// Why the leader's work is over.
+enum Relieved {
+    Dismissed,
+    /// `outpace` has gone without a word.
+    Killed,
+}
+
+/// What `outpace` has said of the user's terminal.
+#[derive(Default)]
+struct Orders {
+    before: Option<Settings>,
+}
+
+impl Orders {
+    /// Reads the next order.
+    fn next(&mut self, from: &mut UnixStream) -> Option<Relieved> {
+        let mut kind = [0];
+        let mut settings = [0; Settings::SIZE];
+        match from.read_exact(&mut kind).map(|()| kind[0]) {
+            Ok(DISMISSED) => Some(Relieved::Dismissed),
+            Ok(RAW) if from.read_exact(&mut settings).is_ok() => {
+                self.before = Some(Settings::from_bytes(settings));
+                None
+            }
+            _ => Some(Relieved::Killed),
+        }
+    }
+
+    /// Makes the terminal what it was, if it is what `outpace` made of it.
+    fn restore(&self, keys: &OwnedFd) {
+        if let Some(before) = &self.before {
+            terminal::undo_raw(keys, before);
+        }
+    }
+}
+
+/// Tells of the program until `outpace` needs no leader any more, or is not there.
+fn watch(
+    program: i32,
+    signals: &Signals,
+    telling: &mut UnixStream,
+    orders: &mut Orders,
+) -> Relieved {
+    let mut is_there = true;
+    loop {
+        while is_there {
+            let mut status = 0;
+            let flags = libc::WUNTRACED | libc::WNOHANG;
+            // SAFETY: `status` is a valid place for the result.
+            let waited = unsafe { libc::waitpid(program, &raw mut status, flags) };
+            if waited <= 0 {
+                break;
+            }
+            let stopped = libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status));
+            let news = stopped.map_or(News::Ended(status), News::Stopped);
+            if telling.write_all(&news.to_bytes()).is_err() {
+                return Relieved::Killed;
+            }
+            is_there = Ending::from_status(status).is_none();
+        }
+        let mut waiting = [
+            PollFd::new(signals, PollFlags::IN),
+            PollFd::from_borrowed_fd(telling.as_fd(), PollFlags::IN),
+        ];
+        let _ = poll(&mut waiting, None);
+        let is_told = !waiting[1].revents().is_empty();
+        while signals.next().is_some() {}
+        if is_told && let Some(relieved) = orders.next(telling) {
+            return relieved;
+        }
+    }
+}
+
+/// The leader ends, and a child of its own stays: until `outpace` has ended, and should that be by `kill -9`, the
+/// terminal is restored.
+fn keep(keys: &OwnedFd, terminal: OwnedFd, mut telling: UnixStream, mut orders: Orders) {
+    if orders.before.is_none() {
+        return;
+    }
+    // SAFETY: this process has one thread, so the child may do anything.
+    if unsafe { libc::fork() } == 0 {
+        drop(terminal);
+        while orders.next(&mut telling).is_none() {}
+        orders.restore(keys);
+    }
 }
 
 fn start_in_session(words: &[OsString], terminal: &OwnedFd, standard: Standard) -> io::Result<i32> {

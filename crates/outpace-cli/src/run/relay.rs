@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// One stream on its way.
@@ -24,6 +25,33 @@ pub(super) struct Relay {
     pub(super) may_splice: bool,
     /// What is queued at a time must be whole lines, because it may be dropped.
     pub(super) whole_lines: bool,
+    /// On a terminal.
+    pub(super) conversation: Option<Arc<Conversation>>,
+}
+
+/// What the thread that passes keys on tells the one that passes output on.
+pub(super) struct Conversation {
+    /// Counts the times that keys, or answers of the terminal, were given to the program.
+    keys: AtomicU64,
+    /// The terminal makes CR LF of LF, as the pseudo-terminal has already done.
+    adds_returns: AtomicBool,
+}
+
+impl Conversation {
+    pub(super) fn new(adds_returns: bool) -> Self {
+        Self {
+            keys: AtomicU64::new(0),
+            adds_returns: AtomicBool::new(adds_returns),
+        }
+    }
+
+    pub(super) fn typed(&self) {
+        self.keys.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn destination_adds_returns(&self, adds: bool) {
+        self.adds_returns.store(adds, Ordering::Relaxed);
+    }
 }
 
 /// How a relay ended.
@@ -55,16 +83,18 @@ impl Relay {
         let mut catching_up = CatchingUp::new();
         let mut handover = self.may_splice.then(Handover::new).transpose()?;
         let mut pace = Pace::new(&self.source);
+        let mut returns = Returns::default();
+        let mut keys = 0;
         loop {
             let left = handover.as_ref().and_then(Handover::left);
             if left.is_none() {
-                match self.wait_for_bytes(!lines.unfinished.is_empty())? {
+                match self.wait_for_bytes(!lines.unfinished.is_empty() || returns.held)? {
                     Ready::Bytes => {}
                     Ready::Nothing => {
-                        lines.finish(|line| self.outlet.send(line))?;
+                        self.finish(&mut lines, &mut returns)?;
                         continue;
                     }
-                    Ready::End => return lines.finish(|line| self.outlet.send(line)),
+                    Ready::End => return self.finish(&mut lines, &mut returns),
                 }
             }
             if let Some(handover) = &mut handover
@@ -80,7 +110,7 @@ impl Relay {
             let is_left = left.is_some();
             let read = match rustix::io::read(left.unwrap_or(self.source.as_fd()), &mut buffer) {
                 // A pseudoterminal that nobody has open on the other side answers EIO.
-                Ok(0) | Err(Errno::IO) => return lines.finish(|line| self.outlet.send(line)),
+                Ok(0) | Err(Errno::IO) => return self.finish(&mut lines, &mut returns),
                 Ok(read) => read,
                 Err(Errno::INTR | Errno::AGAIN) => continue,
                 Err(error) => return Err(error.into()),
@@ -91,11 +121,26 @@ impl Relay {
             if let Some(tee) = &self.tee {
                 tee.write(&buffer[..read]);
             }
+            let adds_returns = |conversation: &Arc<Conversation>| {
+                conversation.adds_returns.load(Ordering::Relaxed) && self.makes_returns()
+            };
+            let bytes = match &self.conversation {
+                Some(conversation) if returns.held || adds_returns(conversation) => {
+                    returns.without(&buffer[..read])
+                }
+                _ => &buffer[..read],
+            };
             if self.whole_lines {
-                lines.split(&buffer[..read], |line| self.outlet.send(line))?;
+                lines.split(bytes, |line| self.outlet.send(line))?;
             } else {
-                self.outlet.send(&buffer[..read])?;
-                catching_up.queued += read as u64;
+                self.outlet.send(bytes)?;
+                catching_up.queued += bytes.len() as u64;
+            }
+            if let Some(conversation) = &self.conversation {
+                let keys_now = conversation.keys.load(Ordering::Relaxed);
+                if std::mem::replace(&mut keys, keys_now) != keys_now {
+                    pace.answers();
+                }
             }
             if !pace.is_flood(read) {
                 // In a burst the queue is emptied every few milliseconds, which an answer to a key feels.
@@ -103,6 +148,19 @@ impl Relay {
             }
             pace.keep(read);
         }
+    }
+
+    /// Passes on what was held back.
+    fn finish(&self, lines: &mut Lines, returns: &mut Returns) -> io::Result<()> {
+        if std::mem::take(&mut returns.held) {
+            lines.unfinished.push(b'\r');
+        }
+        lines.finish(|line| self.outlet.send(line))
+    }
+
+    /// Whether the pseudo-terminal makes CR LF of LF; its settings are seen from both sides.
+    fn makes_returns(&self) -> bool {
+        super::terminal::adds_returns(&self.source)
     }
 
     /// Waits until there is something to read, or the program has ended and nothing is left; with
@@ -167,6 +225,11 @@ impl Pace {
         let is_close = gap < CLOSE || (gap < LESS_CLOSE && read >= MUCH);
         self.streak = if is_close { self.streak + 1 } else { 0 };
         self.streak >= FLOOD_READS
+    }
+
+    /// Keys came in between: this is talk, however fast.
+    fn answers(&mut self) {
+        self.streak = 0;
     }
 
     /// Lets the program go on for a while, if this is a flood.
@@ -244,6 +307,30 @@ const LINE_PATIENCE: Timespec = Timespec {
 };
 /// Lines are dropped by so many bytes at a time, and longer ones in pieces.
 const MOST_AT_A_TIME: usize = 4 << 10;
+
+/// Takes out the carriage returns that a pseudo-terminal has put before newlines.
+#[derive(Default)]
+struct Returns {
+    /// The last byte was one; whether it goes depends on the next.
+    held: bool,
+    rest: Vec<u8>,
+}
+
+impl Returns {
+    fn without(&mut self, bytes: &[u8]) -> &[u8] {
+        self.rest.clear();
+        for &byte in bytes {
+            if std::mem::take(&mut self.held) && byte != b'\n' {
+                self.rest.push(b'\r');
+            }
+            match byte {
+                b'\r' => self.held = true,
+                byte => self.rest.push(byte),
+            }
+        }
+        &self.rest
+    }
+}
 
 /// Cuts a stream into messages of whole lines.
 #[derive(Default)]
@@ -324,6 +411,30 @@ mod tests {
                 })
                 .unwrap();
             assert_eq!(messages.concat(), text);
+        }
+    }
+
+    #[test]
+    fn answers_to_keys_are_no_flood_however_fast_they_come() {
+        let (source, _writer) = std::io::pipe().unwrap();
+        let mut pace = Pace::new(&source);
+        for _ in 0..100 {
+            pace.last = Instant::now();
+            pace.answers();
+            assert!(!pace.is_flood(12));
+        }
+    }
+
+    #[test]
+    fn a_carriage_return_before_a_newline_goes_wherever_the_bytes_are_cut() {
+        let text = b"one\r\ntwo\r\r\nth\rree\r\n\r\n\r";
+        for step in 1..=text.len() {
+            let (mut returns, mut passed) = (Returns::default(), Vec::new());
+            for part in text.chunks(step) {
+                passed.extend_from_slice(returns.without(part));
+            }
+            assert_eq!(passed, b"one\ntwo\r\nth\rree\n\n", "in steps of {step}");
+            assert!(returns.held);
         }
     }
 

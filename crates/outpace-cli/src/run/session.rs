@@ -2,19 +2,21 @@
 
 use super::finish::{self, Relays};
 use super::monitor::{Monitor, News, Standard};
-use super::relay::Relay;
+use super::relay::{Conversation, Relay};
 use super::tee::Tee;
-use super::terminal::Terminal;
+use super::terminal::{self, Terminal};
 use super::{Run, are_same, has_reader};
 use crate::failure::{Failure, Outcome};
 use crate::process::ending::Ending;
 use crate::process::signals::{self, Signals};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
+use rustix::io::{DupFlags, Errno};
 use rustix::termios::{self, OptionalActions};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 const COLLECTED: [i32; 10] = [
     libc::SIGTERM,
@@ -29,6 +31,9 @@ const COLLECTED: [i32; 10] = [
     libc::SIGCONT,
 ];
 
+/// The longest that Ctrl-Z waits for what was written before it.
+const LAST_OUTPUT: Duration = Duration::from_millis(200);
+
 /// Keys that the program has not taken yet; beyond this none are read from the terminal.
 const MOST_KEYS: usize = 64 << 10;
 
@@ -42,7 +47,12 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
     copy_size(&ours);
     let mut relays = Relays::new().map_err(failed)?;
     let standard = connect(run, &theirs, &mut relays, tee.as_ref()).map_err(failed)?;
-    let monitor = Monitor::start(&run.command, &ours, theirs, standard).map_err(failed)?;
+    // Without a terminal to read keys from (another user's, say) the program still runs.
+    let mut terminal = Terminal::open().ok();
+    let keys = terminal.as_ref().map(Terminal::share).transpose();
+    let keys = keys.map_err(failed)?;
+    let monitor = Monitor::start(&run.command, &ours, theirs, standard, keys).map_err(failed)?;
+    let conversation = Arc::new(Conversation::new(terminal::adds_returns(stdout)));
     relays.add(Relay {
         source: ours.try_clone().map_err(failed)?,
         outlet: run.outlet(stdout).map_err(failed)?,
@@ -50,9 +60,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
         ended: relays.ended().try_clone().map_err(failed)?,
         may_splice: false,
         whole_lines: run.is_lossy(),
+        conversation: Some(Arc::clone(&conversation)),
     });
-    // Without a terminal to read keys from (another user's, say) the program still runs.
-    let mut terminal = Terminal::open().ok();
     let mut session = Session {
         run,
         signals: &signals,
@@ -63,6 +72,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
         program: None,
         keys: Vec::new(),
         hung_up: false,
+        conversation,
     };
     let ending = session.supervise()?;
     let Session {
@@ -71,19 +81,22 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
         pty,
         ..
     } = session;
+    let mut keeper = None;
     let all_is_read = || {
-        monitor.dismiss();
+        keeper = Some(monitor.dismiss());
         drop(pty);
     };
     let terminal = terminal.as_mut();
-    finish::finish(
+    let outcome = finish::finish(
         relays,
         ending,
         terminal,
         &signals,
         tee.as_deref(),
         all_is_read,
-    )
+    );
+    drop(keeper);
+    outcome
 }
 
 /// What the program's descriptors lead to: the pseudoterminal for what is our terminal, a pipe for
@@ -141,6 +154,7 @@ struct Session<'a> {
     keys: Vec<u8>,
     /// The terminal has gone.
     hung_up: bool,
+    conversation: Arc<Conversation>,
 }
 
 impl Session<'_> {
@@ -150,6 +164,9 @@ impl Session<'_> {
             self.wait()
                 .map_err(|error| Failure::failed("terminal", error))?;
             self.relays.collect();
+            if self.hung_up && self.relays.are_done() {
+                self.let_go();
+            }
             // First, because keys and signals are for whoever is there now.
             if let Some(ending) = self.news()? {
                 return Ok(ending);
@@ -207,6 +224,11 @@ impl Session<'_> {
         if !self.keys.is_empty() {
             waiting.push(PollFd::new(&self.pty, PollFlags::OUT));
         }
+        let output = rustix::stdio::stdout();
+        if !self.hung_up {
+            // That it has gone is told unasked, also where no signal tells it: without a controlling terminal.
+            waiting.push(PollFd::from_borrowed_fd(output, PollFlags::empty()));
+        }
         match poll(&mut waiting, None) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -239,7 +261,19 @@ impl Session<'_> {
         }
     }
 
+    /// Output cannot be shown any more: a program that stays is told when it writes, as a terminal that has gone
+    /// would tell it.
+    fn let_go(&mut self) {
+        let nowhere = File::options().read(true).write(true).open("/dev/null");
+        if let Ok(nowhere) = nowhere {
+            let _ = rustix::io::dup3(&nowhere, &mut self.pty, DupFlags::CLOEXEC);
+        }
+    }
+
     fn keys(&mut self) {
+        if !self.hung_up && finish::has_gone(rustix::stdio::stdout()) {
+            self.hang_up();
+        }
         if let Some(terminal) = self
             .terminal
             .as_deref()
@@ -262,7 +296,10 @@ impl Session<'_> {
         let mut ready = [PollFd::new(&self.pty, PollFlags::OUT)];
         if poll(&mut ready, Some(&Default::default())).is_ok_and(|count| count > 0) {
             match rustix::io::write(&self.pty, &self.keys) {
-                Ok(written) => drop(self.keys.drain(..written)),
+                Ok(written) => {
+                    self.conversation.typed();
+                    drop(self.keys.drain(..written));
+                }
                 // Nobody has the pseudoterminal open: there is nobody to type to.
                 Err(Errno::IO) => self.keys.clear(),
                 Err(_) => {}
@@ -273,15 +310,25 @@ impl Session<'_> {
     fn take_terminal(&mut self) {
         if let Some(terminal) = &mut self.terminal {
             // A terminal that refuses shows keys twice, which is no reason to stop.
-            let _ = terminal.make_raw();
+            let _ = terminal.make_raw(|before| self.monitor.terminal_is_raw(before));
         }
+        self.look_at_returns();
+    }
+
+    /// Whether the terminal adds carriage returns to what is passed on: while it is not ours it is not raw.
+    fn look_at_returns(&self) {
+        let adds = terminal::adds_returns(rustix::stdio::stdout());
+        self.conversation.destination_adds_returns(adds);
     }
 
     /// The program was stopped: so are we, with the terminal as it was before.
     fn stop(&mut self, signal: i32) {
+        // What is on its way is for a raw terminal.
+        self.relays.settle(LAST_OUTPUT);
         if let Some(terminal) = &mut self.terminal {
             terminal.restore();
         }
+        self.look_at_returns();
         signals::stop_here(signal);
         self.go_on();
     }

@@ -1,14 +1,91 @@
 //! The user's terminal while a program runs on a pseudoterminal: raw, so that every key goes through,
 //! and as it was before whenever the program is stopped or has ended.
 
-use rustix::termios::{self, OptionalActions, Termios};
+#![allow(unsafe_code)]
+
+use rustix::termios::{self, OptionalActions, OutputModes, Termios};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// Time for a write that has got room to use it, and how often it gets some.
 const LAST_WRITE: Duration = Duration::from_millis(5);
 const DISCARDS: u32 = 200;
+
+/// A terminal's settings, in a form that another process can be sent.
+pub(super) struct Settings(libc::termios);
+
+impl Settings {
+    /// Four words of flags, the line discipline, the special characters, two speeds.
+    pub(super) const SIZE: usize = 4 * 4 + 1 + libc::NCCS + 2 * 4;
+
+    fn of(descriptor: impl AsFd) -> io::Result<Self> {
+        // SAFETY: zeroes are valid for its numbers; the call fills it in, or fails, which is checked.
+        unsafe {
+            let mut settings: libc::termios = std::mem::zeroed();
+            match libc::tcgetattr(descriptor.as_fd().as_raw_fd(), &raw mut settings) {
+                0 => Ok(Self(settings)),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let it = &self.0;
+        let flags = [it.c_iflag, it.c_oflag, it.c_cflag, it.c_lflag];
+        // SAFETY: the structure is valid for both calls.
+        let speeds = unsafe { [libc::cfgetispeed(it), libc::cfgetospeed(it)] };
+        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let (flags, speeds): (Vec<u8>, Vec<u8>) = (words(&flags), words(&speeds));
+        [&flags[..], &[it.c_line], &it.c_cc, &speeds].concat()
+    }
+
+    pub(super) fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
+        let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four"));
+        // SAFETY: zeroes are valid for its numbers, and the structure is valid for both calls.
+        unsafe {
+            let mut it: libc::termios = std::mem::zeroed();
+            (it.c_iflag, it.c_oflag) = (word(0), word(4));
+            (it.c_cflag, it.c_lflag) = (word(8), word(12));
+            it.c_line = bytes[16];
+            it.c_cc.copy_from_slice(&bytes[17..17 + libc::NCCS]);
+            libc::cfsetispeed(&raw mut it, word(Self::SIZE - 8));
+            libc::cfsetospeed(&raw mut it, word(Self::SIZE - 4));
+            Self(it)
+        }
+    }
+}
+
+/// Makes a terminal what it was, if it is still as [`Terminal::make_raw`] left it.
+pub(super) fn undo_raw(descriptor: impl AsFd, before: &Settings) {
+    let Ok(now) = Settings::of(&descriptor) else {
+        return;
+    };
+    // SAFETY: zeroes and copies of the numbers are valid; both calls get valid structures.
+    unsafe {
+        let mut raw = before.0;
+        libc::cfmakeraw(&raw mut raw);
+        let same = now.0.c_lflag == raw.c_lflag
+            && now.0.c_oflag == raw.c_oflag
+            && now.0.c_iflag == raw.c_iflag;
+        if same {
+            libc::tcsetattr(
+                descriptor.as_fd().as_raw_fd(),
+                libc::TCSANOW,
+                &raw const before.0,
+            );
+        }
+    }
+}
+
+/// Whether a terminal begins a new line with a carriage return of its own.
+pub(super) fn adds_returns(descriptor: impl AsFd) -> bool {
+    termios::tcgetattr(descriptor).is_ok_and(|settings| {
+        settings
+            .output_modes
+            .contains(OutputModes::OPOST | OutputModes::ONLCR)
+    })
+}
 
 /// The terminal that keys come from.
 pub(super) struct Terminal {
@@ -40,6 +117,11 @@ impl Terminal {
         self.descriptor.as_fd()
     }
 
+    /// Another descriptor of it.
+    pub(super) fn share(&self) -> io::Result<OwnedFd> {
+        self.descriptor.try_clone()
+    }
+
     /// Whether our process group is the one that the terminal is for at the moment.
     pub(super) fn is_ours(&self) -> bool {
         termios::tcgetpgrp(&self.descriptor).is_ok_and(|group| group == rustix::process::getpgrp())
@@ -50,9 +132,10 @@ impl Terminal {
         self.before.is_some()
     }
 
-    /// Lets every key through, if the terminal is ours.
-    pub(super) fn make_raw(&mut self) -> io::Result<()> {
+    /// Lets every key through, if the terminal is ours. Just before it does, `tell` gets the settings to go back to.
+    pub(super) fn make_raw(&mut self, tell: impl FnOnce(&Settings)) -> io::Result<()> {
         if self.before.is_none() && self.is_ours() {
+            tell(&Settings::of(&self.descriptor)?);
             let before = termios::tcgetattr(&self.descriptor)?;
             let mut raw = before.clone();
             raw.make_raw();

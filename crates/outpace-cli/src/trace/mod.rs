@@ -77,12 +77,19 @@ pub(crate) struct Trace {
     profile: Option<PathBuf>,
 
     /// Watch this process, until it ends or Ctrl-C
-    #[arg(short, long, value_name = "PID", conflicts_with = "command", value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(short, long, value_name = "PID", conflicts_with = "command", value_parser = process_id)]
     pid: Option<i32>,
 
     /// The command and its arguments
     #[arg(last = true, value_name = "CMD", required_unless_present = "pid")]
     command: Vec<OsString>,
+}
+
+fn process_id(text: &str) -> Result<i32, String> {
+    text.parse()
+        .ok()
+        .filter(|&number| number > 0)
+        .ok_or_else(|| "a process ID is a whole number above 0, as ps shows it".to_owned())
 }
 
 impl Action for Trace {
@@ -161,7 +168,7 @@ impl Trace {
     fn child(&self) -> Command {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
-        signals::pass_mask_on(&mut command);
+        signals::pass_on_to(&mut command);
         command
     }
 }
