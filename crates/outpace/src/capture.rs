@@ -4,6 +4,7 @@ use crate::engine::Role;
 use crate::lock::{ThreadId, thread_id};
 use crate::text::scratch::Scratch;
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -23,7 +24,7 @@ pub struct Captured<T> {
 static CAPTURING: AtomicUsize = AtomicUsize::new(0);
 
 /// What catches a message if the thread captures: a pointer, so that only a program that captures has it.
-static CATCH: OnceLock<fn(Role, &Scratch<'_>) -> bool> = OnceLock::new();
+static CATCH: OnceLock<fn(Role, &str) -> bool> = OnceLock::new();
 
 thread_local! {
     /// What has been caught, if this thread captures.
@@ -73,10 +74,8 @@ struct Caught {
 /// Runs code and catches what this thread prints meanwhile by outpace's [`print!`](crate::print),
 /// [`println!`](crate::println), [`eprint!`](crate::eprint) and [`eprintln!`](crate::eprintln).
 ///
-/// For tests of code that prints. In a crate's own unit tests the macros print through std's, so that
-/// libtest captures them as usual, and there is nothing for this function to catch; it serves integration
-/// tests, and what dependencies print. Output that does not come from these macros (handles, guards, other
-/// threads) is not caught.
+/// For tests of code that prints: unit tests, integration tests, and tests of what dependencies print. Output
+/// that does not come from these macros (std's macros, handles, guards, other threads) is not caught.
 ///
 /// If the code panics, what it printed until then is printed through std, so that a failed test shows it.
 ///
@@ -85,6 +84,7 @@ struct Caught {
 ///     outpace::println!("Hello, {name}");
 /// }
 ///
+/// // In a test, of the crate or of `tests/`:
 /// let caught = outpace::capture(|| greet("world"));
 /// assert_eq!(caught.stdout, "Hello, world\n");
 /// assert_eq!(caught.stderr, "");
@@ -139,7 +139,7 @@ impl Drop for Capture {
 pub(crate) fn catches(role: Role, text: &Scratch<'_>) -> bool {
     if CAPTURING.load(Ordering::Relaxed) > 0
         && let Some(catch) = CATCH.get()
-        && catch(role, text)
+        && catch(role, text.as_str())
     {
         return true;
     }
@@ -147,7 +147,21 @@ pub(crate) fn catches(role: Role, text: &Scratch<'_>) -> bool {
     false
 }
 
-fn catch(role: Role, text: &Scratch<'_>) -> bool {
+/// Catches a message of a macro that is compiled for a test, if this thread captures.
+pub(crate) fn catches_in_test(role: Role, message: fmt::Arguments<'_>, newline: bool) -> bool {
+    let captures = || CAUGHT.try_with(|caught| caught.borrow().is_some());
+    if CAPTURING.load(Ordering::Relaxed) == 0 || !captures().unwrap_or(false) {
+        return false;
+    }
+    // Before it is caught: what is formatted may print, too.
+    let mut text = message.to_string();
+    if newline {
+        text.push('\n');
+    }
+    catch(role, &text)
+}
+
+fn catch(role: Role, text: &str) -> bool {
     let caught = CAUGHT.try_with(|caught| {
         let mut caught = caught.borrow_mut();
         let Some(caught) = caught.as_mut() else {
@@ -157,7 +171,7 @@ fn catch(role: Role, text: &Scratch<'_>) -> bool {
             Role::Stderr => &mut caught.stderr,
             _ => &mut caught.stdout,
         };
-        stream.push_str(text.as_str());
+        stream.push_str(text);
         true
     });
     // A thread that is ending captures nothing.

@@ -128,6 +128,7 @@ mod flusher;
 #[cfg(all(target_os = "linux", not(outpace_portable)))]
 mod futex;
 mod guard;
+mod in_test;
 pub mod init;
 mod interop;
 mod lock;
@@ -163,6 +164,7 @@ pub use unflushed::Unflushed;
 /// What the macros' expansions call. Not for use by anyone else: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::in_test::{eprint_in_test, eprintln_in_test, print_in_test, println_in_test};
     pub use crate::text::dispatch::{Arg, formatted};
     pub use crate::text::fields::{Message, Short};
     pub use crate::text::message::{

@@ -1,5 +1,5 @@
 //! The macros. What they do is decided in `outpace-macros`; what stands here adds the path back to
-//! this crate, and leaves the printing ones to std under the caller's `cfg(test)`.
+//! this crate, and leaves the printing ones to [std](crate::in_test) under the caller's `cfg(test)`.
 
 /// Prints to standard output: std's [`print!`](std::print), several times faster.
 ///
@@ -32,8 +32,8 @@
 /// where it is found out only later (a closure's parameter without annotation, a result that is only then
 /// assigned), it is taken to be one that is fast, and if it is not, the compiler asks to annotate it.
 ///
-/// Under the caller's `cfg(test)`, this is std's macro, whose output libtest captures. For other tests there
-/// is [`capture`](crate::capture()).
+/// Under the caller's `cfg(test)` it prints by std's macro, whose output libtest captures. A test that looks at
+/// what is printed uses [`capture`](crate::capture()).
 ///
 /// # Panics
 ///
@@ -42,7 +42,7 @@
 macro_rules! print {
     ($($arguments:tt)*) => {{
         #[cfg(test)]
-        { $crate::__private::std::print!($($arguments)*); }
+        { $crate::__private::print_in_test($crate::__private::format_args!($($arguments)*)); }
         #[cfg(not(test))]
         { $crate::__private::macros::print!($crate $($arguments)*); }
     }};
@@ -58,9 +58,15 @@ macro_rules! print {
 /// ```
 #[macro_export]
 macro_rules! println {
+    () => {{
+        #[cfg(test)]
+        { $crate::__private::println_in_test($crate::__private::format_args!("")); }
+        #[cfg(not(test))]
+        { $crate::__private::macros::println!($crate); }
+    }};
     ($($arguments:tt)*) => {{
         #[cfg(test)]
-        { $crate::__private::std::println!($($arguments)*); }
+        { $crate::__private::println_in_test($crate::__private::format_args!($($arguments)*)); }
         #[cfg(not(test))]
         { $crate::__private::macros::println!($crate $($arguments)*); }
     }};
@@ -75,7 +81,7 @@ macro_rules! println {
 macro_rules! eprint {
     ($($arguments:tt)*) => {{
         #[cfg(test)]
-        { $crate::__private::std::eprint!($($arguments)*); }
+        { $crate::__private::eprint_in_test($crate::__private::format_args!($($arguments)*)); }
         #[cfg(not(test))]
         { $crate::__private::macros::eprint!($crate $($arguments)*); }
     }};
@@ -88,9 +94,15 @@ macro_rules! eprint {
 /// ```
 #[macro_export]
 macro_rules! eprintln {
+    () => {{
+        #[cfg(test)]
+        { $crate::__private::eprintln_in_test($crate::__private::format_args!("")); }
+        #[cfg(not(test))]
+        { $crate::__private::macros::eprintln!($crate); }
+    }};
     ($($arguments:tt)*) => {{
         #[cfg(test)]
-        { $crate::__private::std::eprintln!($($arguments)*); }
+        { $crate::__private::eprintln_in_test($crate::__private::format_args!($($arguments)*)); }
         #[cfg(not(test))]
         { $crate::__private::macros::eprintln!($crate $($arguments)*); }
     }};
