@@ -1,5 +1,6 @@
 //! What went wrong, in the one form every error of the program has.
 
+use crate::inert::inert;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
@@ -45,8 +46,14 @@ impl Failure {
     fn new(status: u8, object: impl fmt::Display, cause: impl fmt::Display) -> Self {
         Self {
             status,
-            object: object.to_string(),
-            cause: cause.to_string(),
+            object: inert(&object.to_string()).into_owned(),
+            // Of a compiler's, for one, each line stays one.
+            cause: cause
+                .to_string()
+                .lines()
+                .map(inert)
+                .collect::<Vec<_>>()
+                .join("\n"),
             remedy: None,
         }
     }

@@ -15,6 +15,7 @@ mod destination;
 mod experiments;
 mod failure;
 mod fps;
+mod inert;
 mod measure;
 mod names;
 mod present;

@@ -334,6 +334,25 @@ fn a_shells_own_writes_are_not_its_short_commands() {
 }
 
 #[test]
+fn the_name_of_a_program_does_nothing_to_the_terminal() {
+    let name = scratch("e\u{1b}]0;title\u{7}vil");
+    std::fs::copy("/bin/echo", &name).unwrap();
+    let name = name.to_str().unwrap();
+    let exact = run(&["--exact", "--", name, "hello"]);
+    assert!(
+        text(&exact.stderr).contains(r"e\u{1b}]0;title\u{7}vil"),
+        "{}",
+        text(&exact.stderr)
+    );
+    let missing = run(&["--", &format!("{name}\u{9b}31m")]);
+    for output in [exact, missing] {
+        let reported = text(&output.stderr);
+        let harmless = |c: char| !c.is_control() || c == '\n';
+        assert!(reported.chars().all(harmless), "{reported:?}");
+    }
+}
+
+#[test]
 fn a_slow_reader_is_named_as_the_limit() {
     let slow = scratch("slow");
     let script = format!(

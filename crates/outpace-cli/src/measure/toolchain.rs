@@ -2,10 +2,13 @@
 //! becomes a program. Compiled rungs are kept in the user's cache until the source, the compiler,
 //! its flags or the processor change.
 
+use crate::destination::venue::scratch;
+use rustix::fs::Access;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock};
@@ -275,7 +278,7 @@ impl Toolchain {
     /// The command that runs a source, compiled first where that is needed and not done yet. The
     /// error is what the compiler said.
     pub(crate) fn command(&self, source: &Source) -> Result<Command, String> {
-        let directory = self.directory(source);
+        let directory = self.directory(source)?;
         if !directory.exists() {
             self.prepare(source, &directory)?;
         }
@@ -353,7 +356,7 @@ impl Toolchain {
     }
 
     /// The place in the user's cache for this source, this compiler and this processor.
-    fn directory(&self, source: &Source) -> PathBuf {
+    fn directory(&self, source: &Source) -> Result<PathBuf, String> {
         let mut hasher = DefaultHasher::new();
         (
             source.text,
@@ -368,22 +371,52 @@ impl Toolchain {
             Build::Classes | Build::Interpret => {}
         }
         let key = format!("{}-{}-{:016x}", source.file, self.name, hasher.finish());
-        cache().join("rungs").join(key)
+        Ok(cache()?.join("rungs").join(key))
     }
 }
 
-/// `$XDG_CACHE_HOME/outpace`, by default `~/.cache/outpace`; the temporary directory when there is
-/// no home.
-fn cache() -> PathBuf {
+/// Where programs are kept that were built here: `$XDG_CACHE_HOME/outpace`, by default `~/.cache/outpace`. Without a
+/// home that can be used, a directory of this user's own among the temporary files.
+///
+/// What lies there is run. So a directory that another user owns or can write to is never taken.
+fn cache() -> Result<&'static Path, String> {
+    static CACHE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let absolute = |name| {
         std::env::var_os(name)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
-    absolute("XDG_CACHE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(std::env::temp_dir)
-        .join("outpace")
+    let cache = CACHE.get_or_init(|| {
+        let temporary = format!("outpace-{}", rustix::process::geteuid().as_raw());
+        absolute("XDG_CACHE_HOME")
+            .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+            .map(|base| base.join("outpace"))
+            .into_iter()
+            .chain([std::env::temp_dir().join(temporary)])
+            .find(|directory| is_private(directory).unwrap_or(false))
+            .map_or_else(
+                || {
+                    let made = scratch().map(tempfile::TempDir::keep);
+                    made.map_err(|error| format!("no directory for built rungs: {error}"))
+                },
+                Ok,
+            )
+    });
+    cache.as_deref().map_err(Clone::clone)
+}
+
+/// Creates a directory, if it is not there, and tells whether only this user can change what is in it.
+fn is_private(directory: &Path) -> io::Result<bool> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)?;
+    // Not through a symbolic link, which might be another user's.
+    let found = fs::symlink_metadata(directory)?;
+    let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+    // A file system that was mounted read-only says so here.
+    let is_writable = rustix::fs::access(directory, Access::WRITE_OK).is_ok();
+    Ok(is_ours && found.mode() & 0o022 == 0 && is_writable)
 }
 
 /// The processor's name as the kernel gives it; `-march=native` depends on it.
@@ -398,4 +431,27 @@ pub(crate) fn cpu_model() -> &'static str {
                 |(_, model)| model.trim().to_owned(),
             )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_others_can_change_is_not_private() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (ours, theirs) = (scratch.path().join("a/b"), scratch.path().join("open"));
+        assert!(is_private(&ours).unwrap());
+        assert!(is_private(&ours).unwrap(), "it is there already");
+        fs::create_dir(&theirs).unwrap();
+        fs::set_permissions(&theirs, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(!is_private(&theirs).unwrap());
+        let link = scratch.path().join("link");
+        std::os::unix::fs::symlink(&ours, &link).unwrap();
+        assert!(!is_private(&link).unwrap_or(false));
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&ours, Some(65534), None).unwrap();
+            assert!(!is_private(&ours).unwrap());
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::findings::{Findings, Mode, Stream};
 use super::tally::{Bucket, Histogram};
 use super::verdict::Verdict;
+use crate::inert::inert;
 use crate::present::quantity::{duration, grouped};
 use crate::process::ending::Ending;
 use std::fmt::Write;
@@ -130,7 +131,7 @@ fn ticks(ns: u64) -> String {
 
 fn line(text: &mut String, indent: usize, content: &str) {
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{:indent$}{content}", "");
+    let _ = writeln!(text, "{:indent$}{}", "", inert(content));
 }
 
 fn mode_line(findings: &Findings) -> String {
