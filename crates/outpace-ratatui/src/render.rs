@@ -10,16 +10,19 @@ mod encode;
 mod motion;
 mod plan;
 mod row;
+mod rows;
 mod sgr;
 mod stamped;
 
-use crate::model::{Capabilities, Cell, Color, Screen, Stats, same_cells};
+use crate::model::{Capabilities, Cell, Color, Cursor, Screen, Stats};
 use colour_order::ColourOrder;
 use encode::Encoder;
 use plan::Planner;
 
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";
 const END_SYNCHRONIZED: &str = "\x1b[?2026l";
+const HIDE_CURSOR: &str = "\x1b[?25l";
+const SHOW_CURSOR: &str = "\x1b[?25h";
 /// Some terminals give up on a synchronized update that is longer than this.
 const MAX_SYNCHRONIZED: usize = (2 << 20) - 64;
 /// Terminals read at least so much at a time, so a frame that only prints needs no synchronizing.
@@ -36,17 +39,20 @@ const SMALL_FRAME: usize = 512;
 /// assert!(!renderer.render(&screen).is_empty());
 /// assert!(renderer.render(&screen).is_empty(), "nothing changed");
 /// screen.put(4, 0, "p!", Style::default());
-/// assert_eq!(renderer.render(&screen), b"\x08p!");
+/// assert_eq!(renderer.render(&screen), b"\x1b[?25l\x1b[;5H\x1b[mp!");
 /// ```
 #[derive(Debug)]
 pub struct Renderer {
     capabilities: Capabilities,
     /// What the terminal shows.
     shown: Screen,
-    cursor_visible: Option<bool>,
+    /// Where and how the last frame left the cursor, unless something else may have moved it.
+    placed: Option<Cursor>,
     encoder: Encoder,
     planner: Planner,
     colour_order: ColourOrder,
+    /// Memory for rows that wait for others of their style.
+    pending_rows: Vec<rows::Pending>,
     /// Bytes are dearer than the time it takes to save them.
     thorough: bool,
     /// Whether this frame has erased or moved anything: half drawn, it would look broken.
@@ -66,10 +72,11 @@ impl Renderer {
         Self {
             capabilities,
             shown: Screen::untouched(0, 0),
-            cursor_visible: None,
+            placed: None,
             encoder: Encoder::new(capabilities.half_blocks),
             planner: Planner::default(),
             colour_order: ColourOrder::default(),
+            pending_rows: Vec::new(),
             thorough: true,
             destructive: false,
             careful: false,
@@ -98,7 +105,7 @@ impl Renderer {
 
     /// Forgets what pen and cursor are like, but not what the terminal shows.
     pub(crate) fn forget_pen(&mut self) {
-        self.cursor_visible = None;
+        self.placed = None;
         self.encoder.forget();
     }
 
@@ -144,32 +151,30 @@ impl Renderer {
         self.destructive = false;
         self.careful = wanted.symbols().has_opaque();
         self.encoder.out.clear();
+        // Something else may have written to the terminal since the last frame (a warning on standard error, another
+        // library's command). So every frame says where it begins, in which style, and whether the cursor shows.
+        self.encoder.forget();
         self.encoder.text(BEGIN_SYNCHRONIZED);
-        if self.cursor_visible != Some(false) && !wanted.cursor.visible {
-            self.encoder.text("\x1b[?25l");
-            self.cursor_visible = Some(false);
+        if !wanted.cursor.visible {
+            self.encoder.text(HIDE_CURSOR);
         }
+        let start = self.encoder.out.len();
         self.planner.begin();
         self.colour_order.begin();
         self.blank_unknown_rows(wanted);
         self.scroll_rows(wanted);
-        let mut hint = 0;
-        for y in 0..wanted.height() {
-            if same_cells(self.shown.row(y), wanted.row(y)) {
-                self.stats.cells_unchanged += u64::from(wanted.width());
-            } else {
-                hint = self.shift_row(wanted, y, hint);
-                self.draw_row(wanted, y);
-            }
-        }
-        self.place_cursor(wanted);
+        self.draw_rows(wanted);
+        self.place_cursor(wanted, start);
         self.finish()
     }
 
     /// Ends the frame, and wraps it in synchronized output where that is of use.
     fn finish(&mut self) -> &[u8] {
         let out = &mut self.encoder.out;
-        let length = out.len() - BEGIN_SYNCHRONIZED.len();
+        let length = out.len().saturating_sub(BEGIN_SYNCHRONIZED.len());
+        if length == 0 {
+            return &[];
+        }
         let wrap = self.capabilities.synchronized
             && (length > SMALL_FRAME || self.destructive)
             && length < MAX_SYNCHRONIZED;
@@ -182,19 +187,29 @@ impl Renderer {
         }
     }
 
-    fn place_cursor(&mut self, wanted: &Screen) {
+    /// Leaves the cursor as it is wanted. If the frame has written nothing since `start` and the cursor is so already,
+    /// nothing is left to write.
+    fn place_cursor(&mut self, wanted: &Screen, start: usize) {
         let cursor = wanted.cursor;
         let on_screen = cursor.x < wanted.width() && cursor.y < wanted.height();
         // A hidden cursor stays where it is, but where only a part of the terminal is ours others
         // will go on from it.
         let park = !self.capabilities.alternate_screen
             || wanted.cells().first().is_some_and(|cell| cell.is_unknown());
+        let place = match cursor.visible || park {
+            true => cursor,
+            false => Cursor::default(),
+        };
+        if self.encoder.out.len() == start && self.placed == Some(place) {
+            self.encoder.out.clear();
+            return;
+        }
+        self.placed = Some(place);
         if on_screen && (cursor.visible || park) {
             self.encoder.move_to(cursor.x, cursor.y);
         }
-        if cursor.visible && self.cursor_visible != Some(true) {
-            self.encoder.text("\x1b[?25h");
-            self.cursor_visible = Some(true);
+        if cursor.visible {
+            self.encoder.text(SHOW_CURSOR);
         }
     }
 
@@ -227,8 +242,7 @@ impl Renderer {
     pub(crate) fn farewell(&mut self) -> &[u8] {
         self.encoder.out.clear();
         self.encoder.text("\x1b[m\x1b[?25h");
-        self.encoder.forget();
-        self.cursor_visible = Some(true);
+        self.forget_pen();
         &self.encoder.out
     }
 }

@@ -90,7 +90,7 @@ impl Renderer {
             (by..0).for_each(|_| self.encoder.text("\x1bM"));
         }
         self.encoder.text("\x1b[r");
-        self.encoder.at = At::Unknown;
+        self.forget_pen();
         self.shown.scroll(top, region, by, Cell::BLANK);
         screen.scroll(top, bottom, by, Cell::BLANK);
         bytes.append(&mut self.encoder.out);
@@ -107,7 +107,7 @@ impl Renderer {
         let cursor = screen.cursor;
         self.encoder.move_to(cursor.x, cursor.y);
         (0..lines).for_each(|_| self.encoder.text("\n"));
-        self.encoder.at = At::Unknown;
+        self.forget_pen();
         let down = u32::from(cursor.y) + u32::from(lines);
         let overflow = down.saturating_sub(u32::from(height.saturating_sub(1)));
         let overflow = overflow.min(u32::from(height)) as i32;

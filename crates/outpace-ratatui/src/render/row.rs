@@ -2,7 +2,7 @@
 
 use super::Renderer;
 use super::encode::At;
-use crate::model::{Cell, Repeat, Screen, UPPER_HALF, trusted_width};
+use crate::model::{Cell, Repeat, Screen, Style, UPPER_HALF, trusted_width};
 
 impl Renderer {
     pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16) {
@@ -45,8 +45,13 @@ impl Renderer {
         if !self.thorough || !self.capabilities.any_order {
             return 0;
         }
-        let Some(pen) = self.encoder.picture_pen() else {
-            return 0;
+        let pen = match self.encoder.pen() {
+            // Nothing has been drawn in this frame.
+            None => Style::default(),
+            Some(_) => match self.encoder.picture_pen() {
+                Some(pen) => pen,
+                None => return 0,
+            },
         };
         let start = wanted.index(0, y);
         let row = start..start + usize::from(wanted.width());
@@ -54,6 +59,9 @@ impl Renderer {
         let mut order = std::mem::take(&mut self.colour_order);
         let shown = &mut self.shown.cells_mut()[row];
         let columns = order.find(shown, target, pen, self.capabilities.half_blocks);
+        if !columns.is_empty() {
+            self.encoder.set_pen(pen);
+        }
         for &x in columns {
             let cell = target[usize::from(x)];
             let symbol = if cell.is_blank() { ' ' } else { UPPER_HALF };

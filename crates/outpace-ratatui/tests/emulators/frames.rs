@@ -525,6 +525,20 @@ fn send_image(sent: &mut Buffer, area: Rect) {
         .set_diff_option(CellDiffOption::ForcedWidth(1.try_into().expect("not zero")));
 }
 
+/// What another writer may do to a terminal between two frames without leaving a mark on its cells.
+fn foreign_output(choices: &mut impl Choices, size: Size) -> String {
+    match choices.below(4) {
+        0 => format!(
+            "\x1b[{};{}H",
+            1 + choices.below(size.height.into()),
+            1 + choices.below(size.width.into())
+        ),
+        1 => "\x1b[?25h".into(),
+        2 => "\x1b[?25l\r".into(),
+        _ => "\x1b[1;4;31;42m".into(),
+    }
+}
+
 /// Draws a sequence of frames and compares after each. Returns the number of frames and the counters.
 pub fn play(
     choices: &mut impl Choices,
@@ -553,6 +567,7 @@ pub fn play(
     let mut picture = Buffer::empty(Rect::new(0, 0, width, height));
     let mut previous = picture.clone();
     let mut last = Vec::new();
+    let mut last_foreign: Option<String> = None;
     let images = choices.below(4) == 0;
     let mut image = None;
     for frame in 0..frames {
@@ -600,6 +615,10 @@ pub fn play(
             .map_err(|error| error.to_string())?;
         let bytes = wire.take();
         check_sequences(&bytes)?;
+        let foreign =
+            (choices.below(5) == 0).then(|| foreign_output(choices, Size::new(width, height)));
+        // A frame in which nothing is drawn heals nothing.
+        let healed = !bytes.is_empty() || last_foreign.is_none();
         for emulator in &mut emulators {
             emulator.feed(&bytes);
             compare(&mut **emulator, &picture).map_err(|problem| {
@@ -611,23 +630,26 @@ pub fn play(
                 )
             })?;
             let expected = cursor.map(|cursor| (cursor.x, cursor.y));
-            if emulator
-                .cursor_visible()
-                .is_some_and(|visible| visible != expected.is_some())
+            if healed
+                && emulator
+                    .cursor_visible()
+                    .is_some_and(|visible| visible != expected.is_some())
             {
                 return Err(format!(
                     "frame {frame}: {}: the cursor's visibility",
                     emulator.name()
                 ));
             }
-            if expected.is_some_and(|expected| expected != emulator.cursor()) {
+            if healed && expected.is_some_and(|expected| expected != emulator.cursor()) {
                 return Err(format!(
                     "frame {frame}: {} has its cursor at {:?}, not {expected:?}",
                     emulator.name(),
                     emulator.cursor()
                 ));
             }
+            emulator.feed(foreign.as_deref().unwrap_or_default().as_bytes());
         }
+        last_foreign = foreign.or(last_foreign.filter(|_| bytes.is_empty()));
         last = bytes;
     }
     Ok(terminal.backend().stats())

@@ -161,3 +161,40 @@ fn widgets_look_as_through_crossterm() {
         }
     }
 }
+
+#[test]
+fn a_warning_between_frames_misplaces_nothing_that_is_drawn_after_it() {
+    let wire = Wire::default();
+    let size = Size::new(40, 6);
+    let options = Options::default().capabilities(Capabilities::full());
+    let backend = OutpaceBackend::writer(wire.clone(), size, options).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    let mut emulators = emulator::all(size.width, size.height);
+    for number in 0..20 {
+        terminal
+            .draw(|frame| {
+                let lines: Vec<Line> = (0..6)
+                    .map(|y| Line::from(format!("row {y}: {number}")))
+                    .collect();
+                frame.render_widget(Paragraph::new(lines), frame.area());
+            })
+            .unwrap();
+        let bytes = std::mem::take(&mut *wire.0.lock().unwrap());
+        for emulator in &mut emulators {
+            emulator.feed(&bytes);
+            for y in 0..6 {
+                let row: String = (0..30).map(|x| emulator.look(x, y).text).collect();
+                let wanted = format!("row {y}: {number}");
+                assert_eq!(
+                    row.trim_end(),
+                    wanted,
+                    "{}, frame {number}",
+                    emulator.name()
+                );
+            }
+            assert_ne!(emulator.cursor_visible(), Some(true), "{}", emulator.name());
+            // As `eprintln!`, crossterm's `MoveTo` and `Show` do; the text lies where nothing is drawn.
+            emulator.feed(b"\x1b[2;32H\x1b[?25h\x1b[33mwarn\x1b[0m\r\n");
+        }
+    }
+}
