@@ -165,16 +165,10 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             (object, first_line.trim_start_matches("error: "))
         }
     };
-    // `run` and `trace` take what is not their own after a `--`.
-    let command = match error.kind() {
-        ErrorKind::UnknownArgument if ["run", "trace"].contains(&subcommand) => {
-            Some(&object).filter(|word| !word.starts_with('-'))
-        }
-        _ => None,
-    };
-    if let Some(word) = command {
-        let remedy = format!("put -- before the command: outpace {subcommand} -- {word}");
-        return Failure::usage(object, cause).remedy(remedy);
+    if error.kind() == ErrorKind::InvalidSubcommand && is_program(&object) {
+        let remedy =
+            format!("to run it: outpace run {object}; to look at it: outpace trace {object}");
+        return Failure::usage(object, "a program, not a command of outpace").remedy(remedy);
     }
     let near = [
         ContextKind::SuggestedArg,
@@ -191,6 +185,16 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
         (None, None) => format!("see: outpace {subcommand} --help"),
     };
     Failure::usage(object, cause).remedy(remedy)
+}
+
+/// Whether a shell would find a program by this name.
+fn is_program(name: &str) -> bool {
+    if name.contains('/') {
+        return Path::new(name).is_file();
+    }
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
+    })
 }
 
 #[cfg(test)]
@@ -225,9 +229,9 @@ mod tests {
             "outpace: --export-json: needs a value\n  see: outpace bench --help"
         );
         assert_eq!(
-            said(&["outpace", "run", "--pipe", "make", "all"]),
-            "outpace: make: unexpected argument 'make' found\n  \
-             put -- before the command: outpace run -- make"
+            said(&["outpace", "/bin/sh", "-c"]),
+            "outpace: /bin/sh: a program, not a command of outpace\n  \
+             to run it: outpace run /bin/sh; to look at it: outpace trace /bin/sh"
         );
         let shell = said(&["outpace", "completions", "foo"]);
         assert!(

@@ -66,6 +66,26 @@ fn nanoseconds(clock: ClockId) -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// A time of day where this process is, as `Nov 22 05:46:13`; from seconds since 1970.
+#[allow(unsafe_code)]
+pub(crate) fn local_time(seconds: u64) -> String {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    // SAFETY: both structures are valid for the call; zeroes are valid for the second, should it fail.
+    let time = unsafe {
+        let mut time = std::mem::zeroed();
+        libc::localtime_r(&(seconds as libc::time_t), &raw mut time);
+        time
+    };
+    let month = MONTHS[time.tm_mon.clamp(0, 11) as usize];
+    let (hour, minute, second) = (time.tm_hour, time.tm_min, time.tm_sec);
+    format!(
+        "{month} {:02} {hour:02}:{minute:02}:{second:02}",
+        time.tm_mday
+    )
+}
+
 /// User and system time, in nanoseconds, of the children that have been waited for.
 #[allow(unsafe_code)]
 pub(crate) fn children_ns() -> (u64, u64) {

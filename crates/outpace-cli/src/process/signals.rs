@@ -110,6 +110,22 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
+/// The children that have ended and have not been waited for.
+pub(crate) fn ended_children() -> Vec<i32> {
+    let own = std::process::id();
+    let children = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
+    let children = children.unwrap_or_default();
+    children
+        .split_whitespace()
+        .filter_map(|child| child.parse().ok())
+        .filter(|child: &i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            stat.rsplit_once(')')
+                .is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
+        })
+        .collect()
+}
+
 impl Signals {
     /// Collects these signals from now on; those that are ignored stay ignored.
     pub(crate) fn collect(signals: &[i32]) -> io::Result<Self> {

@@ -1,12 +1,13 @@
 //! The relays as a set, and the end: the program has ended, and what it wrote is still to be shown.
 
 use super::are_same;
+use super::counters::{self, Counts, Watched};
 use super::outlet::Outlet;
 use super::relay::{End, Relay};
 use super::tee::Tee;
 use super::terminal::Terminal;
 use crate::failure::Outcome;
-use crate::present::quantity::grouped;
+use crate::present::quantity::{self, grouped};
 use crate::process::ending::Ending;
 use crate::process::signals::Signals;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -16,11 +17,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The relays of a run.
 pub(super) struct Relays {
     waiting: Vec<Relay>,
+    watched: Arc<Watched>,
     outlets: Vec<Arc<Outlet>>,
     running: usize,
     ends: (Sender<End>, Receiver<End>),
@@ -40,8 +42,9 @@ fn signal(event: &OwnedFd) {
 }
 
 impl Relays {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(super) fn new(watched: Watched) -> io::Result<Self> {
         Ok(Self {
+            watched: Arc::new(watched),
             waiting: Vec::new(),
             outlets: Vec::new(),
             running: 0,
@@ -79,7 +82,7 @@ impl Relays {
                 })?;
             self.running += 1;
         }
-        Ok(())
+        self.watched.start(self.outlets.clone())
     }
 
     /// Takes note of relays that are done.
@@ -94,6 +97,11 @@ impl Relays {
                 }
             }
         }
+    }
+
+    /// SIGUSR1 has come.
+    pub(super) fn show_counters(&self, program: Option<i32>) {
+        counters::told(&self.outlets, program);
     }
 
     pub(super) fn are_done(&self) -> bool {
@@ -167,7 +175,7 @@ pub(super) fn finish(
     let shows_progress = io::stderr().is_terminal() && !are_same(stdout, stderr);
     let mut all_is_read = Some(all_is_read);
     let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, 0, false);
-    let mut skipped = None;
+    let (mut skipped, mut began) = (None, Instant::now());
     // When its readers have gone, who is left behind by the program is told when it writes, as without us.
     while left > 0 && skipped.is_none() && (tee.is_some() || relays.are_read()) {
         if relays.are_done()
@@ -175,7 +183,7 @@ pub(super) fn finish(
         {
             all_is_read();
             relays.flush(&flushed);
-            total = relays.pending();
+            (total, began) = (relays.pending(), Instant::now());
         }
         let keys = terminal
             .as_deref()
@@ -202,6 +210,9 @@ pub(super) fn finish(
             ) {
                 skipped = Some(relays.pending());
             }
+            if arrived.number == libc::SIGUSR1 {
+                relays.show_counters(None);
+            }
         }
         if let (true, Some(keys)) = (has_keys, keys) {
             let mut typed = [0; 64];
@@ -218,13 +229,10 @@ pub(super) fn finish(
         rounds += 1;
         if shows_progress && rounds >= PATIENCE && left > 0 && skipped.is_none() {
             let pending = relays.pending();
-            let done = 100 * (total - pending.min(total)) / total.max(1);
+            let passed_on = total - pending.min(total);
             // CR, the text, EL: erase what is left of the line before (ECMA-48).
-            let _ = write!(
-                io::stderr(),
-                "\routpace: the program has ended; {done} % of what was left is passed on, {} bytes to go (Ctrl-C skips)\x1b[K",
-                grouped(pending)
-            );
+            let text = left_over(passed_on, pending, began.elapsed());
+            let _ = write!(io::stderr(), "\r{text}\x1b[K");
             shown = true;
         }
     }
@@ -243,12 +251,31 @@ pub(super) fn finish(
         }
         terminal.restore();
     }
+    relays.watched.store(Counts::of(&relays.outlets));
     let status = ending_status(ending, skipped, tee);
     // Nothing may wait for the streams any more, not even their end.
     for outlet in relays.outlets {
         std::mem::forget(outlet);
     }
     Ok(status)
+}
+
+/// How much is still to be shown, how fast, and for how long.
+fn left_over(passed_on: u64, pending: u64, elapsed: Duration) -> String {
+    let done = 100 * passed_on / (passed_on + pending).max(1);
+    let rate = passed_on as f64 / elapsed.as_secs_f64().max(1e-3);
+    let time = match passed_on {
+        0 => String::new(),
+        _ => format!(
+            " at {}/s, {:.0} s left",
+            quantity::bytes(rate as u64),
+            (pending as f64 / rate).ceil()
+        ),
+    };
+    format!(
+        "outpace: the program has ended; {done} % of what was left is passed on, {} bytes to go{time} (Ctrl-C skips)",
+        grouped(pending)
+    )
 }
 
 /// The key, on a raw terminal.
@@ -270,4 +297,19 @@ fn ending_status(ending: Ending, skipped: Option<u64>, tee: Option<&Tee>) -> Exi
         );
     }
     ending.leave();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_in_bytes_a_rate_and_a_time() {
+        assert_eq!(
+            left_over(2_000_000, 6_000_000, Duration::from_secs(2)),
+            "outpace: the program has ended; 25 % of what was left is passed on, 6,000,000 bytes to go \
+             at 1MB/s, 6 s left (Ctrl-C skips)"
+        );
+        assert!(!left_over(0, 5, Duration::ZERO).contains("s left"));
+    }
 }

@@ -30,6 +30,8 @@ pub(super) struct Handover {
     entrance: OwnedFd,
     /// How many bytes are there.
     held: usize,
+    /// How many bytes have been handed on.
+    pub(super) passed: u64,
     /// How long the program may be made to wait: by no more than a reader of [`FAST`] would have made it.
     credit: Duration,
     /// How long may be spent on looking again.
@@ -56,6 +58,7 @@ impl Handover {
             stage,
             entrance,
             held: 0,
+            passed: 0,
             credit: FIRST_CREDIT,
             vigil: Duration::ZERO,
         })
@@ -86,6 +89,7 @@ impl Handover {
             match move_or_look_again(self.stage.as_fd(), to, &mut self.vigil)? {
                 Moved::Bytes(count) => {
                     self.held -= count;
+                    self.passed += count as u64;
                     self.earn(count);
                 }
                 Moved::Nothing if self.wait_for_room(to)? => {}

@@ -4,14 +4,17 @@
 //! pipes ([`pipes`]); a [`relay`] for each takes what comes at once into a queue of the library's
 //! ([`outlet`]), which is written at the destination's pace.
 
+mod counters;
 mod finish;
 mod handover;
 mod memory;
 mod monitor;
 mod outlet;
 mod pipes;
+mod rate;
 mod relay;
 mod session;
+mod stamps;
 mod tee;
 mod terminal;
 
@@ -19,6 +22,7 @@ use crate::commands::Action;
 use crate::failure::{Failure, Outcome};
 use crate::present::quantity;
 use clap::{Args, ValueEnum};
+use counters::{StatsFile, Watched};
 use outlet::Outlet;
 use outpace::{Buffering, Overflow};
 use relay::Relay;
@@ -39,6 +43,8 @@ use tee::Tee;
 ///
 /// Regular files and the null device are given to the program directly: nobody waits for those.
 /// When stdout is not a terminal, a stderr that is one is given directly, too.
+///
+/// In a container: ENTRYPOINT ["outpace", "run", "--overflow", "drop", "server"]. As process 1 it reaps orphans.
 ///
 /// On a terminal every line costs the program a microsecond or more, whoever reads it: the kernel passes
 /// it on. A pipe costs a fraction of that: --pipe, for programs that need no terminal, a server's log, say.
@@ -69,8 +75,28 @@ pub(crate) struct Run {
     #[arg(long)]
     pipe: bool,
 
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// Give the program a terminal even where our output is none: for programs that write a line at a time, or
+    /// in colours, to terminals only
+    #[arg(long, conflicts_with = "pipe")]
+    terminal: bool,
+
+    /// Keep counters of what is written, queued, spilled and dropped in this file, as Prometheus reads it
+    ///
+    /// It is replaced as a whole, every second and at the end. SIGUSR1 shows the same on stderr, as one line; a
+    /// program that catches that signal gets it, too.
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+
+    /// Begin each line with the time at which it began to come
+    #[arg(long)]
+    timestamps: bool,
+
+    /// Show what is written a second, and what waits, as the title of the terminal
+    #[arg(long)]
+    rate: bool,
+
+    /// The command; everything after it is its own
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
@@ -118,12 +144,22 @@ impl Action for Run {
             .map(Tee::create)
             .transpose()?
             .map(Arc::new);
-        if rustix::termios::isatty(rustix::stdio::stdout()) && !self.pipe {
-            session::run(&self, tee)
+        let watched = Watched {
+            stats: self.stats.as_deref().map(StatsFile::create).transpose()?,
+            title: self.rate && is_terminal_apart(),
+        };
+        if self.terminal || rustix::termios::isatty(rustix::stdio::stdout()) && !self.pipe {
+            session::run(&self, tee, watched)
         } else {
-            pipes::run(&self, tee)
+            pipes::run(&self, tee, watched)
         }
     }
+}
+
+/// Whether stderr is a terminal, and another one than stdout may be.
+fn is_terminal_apart() -> bool {
+    let isatty = rustix::termios::isatty::<BorrowedFd<'_>>;
+    isatty(rustix::stdio::stderr()) && !isatty(rustix::stdio::stdout())
 }
 
 impl Run {
@@ -171,12 +207,17 @@ impl Run {
         // The system's limit holds for users without privileges; a smaller pipe works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&source, LARGEST_PIPE);
         let relay = Relay {
-            may_splice: tee.is_none() && !self.is_lossy() && relay::is_pipe(destination),
+            may_splice: tee.is_none()
+                && !self.is_lossy()
+                && !self.timestamps
+                && relay::is_pipe(destination),
             source,
             outlet: self.outlet(destination)?,
             tee: tee.cloned(),
             ended: ended.try_clone()?,
             whole_lines: self.is_lossy(),
+            timestamps: self.timestamps,
+            title: self.rate && rustix::termios::isatty(destination),
             conversation: None,
         };
         Ok((program, relay))

@@ -142,6 +142,15 @@ impl Monitor {
         let _ = (&self.news).write_all(&told);
     }
 
+    /// Reaps children that are not ours but have become so.
+    pub(super) fn reap_others(&self) {
+        for child in signals::ended_children() {
+            if child != self.process {
+                let _ = Ending::of(child);
+            }
+        }
+    }
+
     /// Lets the leader end, and with it the session: what still runs on the terminal is hung up. The result keeps an
     /// eye on the user's terminal until it is dropped.
     pub(super) fn dismiss(self) -> UnixStream {

@@ -1,14 +1,18 @@
 //! The way out: a stream of the library whose drain runs in the background.
 
+use super::counters::Counts;
 use outpace::{Buffering, Stream};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A queue of bytes in front of a destination.
 pub(super) struct Outlet {
     stream: Stream<OwnedFd>,
+    /// Bytes that have gone past the queue, from pipe to pipe.
+    handed_over: AtomicU64,
 }
 
 impl Outlet {
@@ -16,12 +20,29 @@ impl Outlet {
     pub(super) fn new(destination: OwnedFd, buffering: Buffering) -> io::Result<Self> {
         Ok(Self {
             stream: Stream::new(destination, buffering)?,
+            handed_over: AtomicU64::new(0),
         })
     }
 
     /// Queues bytes.
     pub(super) fn send(&self, bytes: &[u8]) -> io::Result<()> {
         (&self.stream).write_all(bytes)
+    }
+
+    /// So many bytes have gone to the destination without us.
+    pub(super) fn handed_over(&self, bytes: u64) {
+        self.handed_over.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let stats = self.stream.stats();
+        Counts {
+            written: stats.bytes_written + self.handed_over.load(Ordering::Relaxed),
+            queued: stats.bytes_queued,
+            spilled: stats.bytes_spilled,
+            dropped: stats.bytes_dropped,
+            dropped_messages: stats.messages_dropped,
+        }
     }
 
     /// Bytes queued and not yet accepted by the destination.

@@ -1,6 +1,7 @@
 //! When stdout is not a terminal, or need not be one for the program: it runs in our own session and process group, on pipes, so
 //! that the shell's job control and the terminal's signals reach it as they reach us.
 
+use super::counters::Watched;
 use super::finish::{self, Relays};
 use super::tee::Tee;
 use super::{Run, are_same, has_reader, monitor};
@@ -24,7 +25,7 @@ const PASSED_ON: [i32; 7] = [
     libc::SIGALRM,
 ];
 
-pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
+pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome {
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let wants = |descriptor| has_reader(descriptor) || tee.is_some();
     let relay_out = wants(stdout);
@@ -35,7 +36,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
         stdout: None,
         stderr: None,
     };
-    if !relay_out && !relay_err {
+    // As process 1 there are others to look after.
+    if !relay_out && !relay_err && std::process::id() != 1 {
         // Nobody waits for anything: the program takes our place.
         let error = monitor::command(&run.command, nothing).exec();
         return Err(run.cannot_start(&error));
@@ -43,7 +45,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
     let failed = |error: io::Error| Failure::failed("relay", error);
     signals::tell_of_children();
     let signals = Signals::collect(&[&PASSED_ON[..], &[libc::SIGCHLD]].concat()).map_err(failed)?;
-    let mut relays = Relays::new().map_err(failed)?;
+    let mut relays = Relays::new(watched).map_err(failed)?;
     let mut standard = nothing;
     (|| -> io::Result<()> {
         if relay_out {
@@ -92,6 +94,8 @@ fn supervise(program: i32, signals: &Signals, relays: &mut Relays) -> io::Result
                 if let Some(ending) = Ending::reap(program)? {
                     return Ok(ending);
                 }
+            } else if arrived.number == libc::SIGUSR1 {
+                relays.show_counters(Some(program));
             } else if arrived.by_process {
                 signals::send(program, arrived.number);
             }

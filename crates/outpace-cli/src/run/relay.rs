@@ -2,8 +2,11 @@
 //! hands everything to the [`Outlet`]'s queue. Nothing here waits for the destination unless the
 //! queue is full.
 
+use super::counters::Counts;
 use super::handover::{FAST, Handed, Handover};
 use super::outlet::Outlet;
+use super::rate::{Place, Rate};
+use super::stamps::Stamps;
 use super::tee::Tee;
 use crate::process::scheduling::{Manners, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,6 +28,10 @@ pub(super) struct Relay {
     pub(super) may_splice: bool,
     /// What is queued at a time must be whole lines, because it may be dropped.
     pub(super) whole_lines: bool,
+    /// Each line begins with the time.
+    pub(super) timestamps: bool,
+    /// The destination is a terminal whose title shows the rate.
+    pub(super) title: bool,
     /// On a terminal.
     pub(super) conversation: Option<Arc<Conversation>>,
 }
@@ -53,6 +60,9 @@ impl Conversation {
         self.adds_returns.store(adds, Ordering::Relaxed);
     }
 }
+
+/// How often the title changes.
+pub(super) const TITLE_EVERY: Duration = Duration::from_millis(500);
 
 /// How a relay ended.
 #[derive(Debug)]
@@ -84,6 +94,10 @@ impl Relay {
         let mut handover = self.may_splice.then(Handover::new).transpose()?;
         let mut pace = Pace::new(&self.source);
         let mut returns = Returns::default();
+        let mut stamps = self.timestamps.then(Stamps::default);
+        let mut title = self
+            .title
+            .then(|| (Rate::new(), Place::default(), Instant::now()));
         let mut keys = 0;
         loop {
             let left = handover.as_ref().and_then(Handover::left);
@@ -102,7 +116,10 @@ impl Relay {
             {
                 // The program and the reader both wait for us, if it is a flood.
                 pace.scheduling.change(Manners::ComeFirst);
-                if handover.hand(self.source.as_fd(), self.outlet.as_fd())? == Handed::All {
+                let handed = handover.hand(self.source.as_fd(), self.outlet.as_fd());
+                self.outlet
+                    .handed_over(std::mem::take(&mut handover.passed));
+                if handed? == Handed::All {
                     continue;
                 }
             }
@@ -130,11 +147,23 @@ impl Relay {
                 }
                 _ => &buffer[..read],
             };
+            let bytes = match &mut stamps {
+                Some(stamps) => stamps.stamp(bytes),
+                None => bytes,
+            };
             if self.whole_lines {
                 lines.split(bytes, |line| self.outlet.send(line))?;
             } else {
                 self.outlet.send(bytes)?;
                 catching_up.queued += bytes.len() as u64;
+            }
+            if let Some((rate, place, shown)) = &mut title {
+                place.follow(bytes);
+                if *place == Place::LineStart && shown.elapsed() > TITLE_EVERY {
+                    let counts = Counts::of(std::slice::from_ref(&self.outlet));
+                    self.outlet.send(rate.title(counts).as_bytes())?;
+                    *shown = Instant::now();
+                }
             }
             if let Some(conversation) = &self.conversation {
                 let keys_now = conversation.keys.load(Ordering::Relaxed);

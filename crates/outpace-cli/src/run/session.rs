@@ -1,5 +1,6 @@
 //! When stdout is a terminal: the program runs on a pseudoterminal, in a session of its own.
 
+use super::counters::Watched;
 use super::finish::{self, Relays};
 use super::monitor::{Monitor, News, Standard};
 use super::relay::{Conversation, Relay};
@@ -11,14 +12,15 @@ use crate::process::ending::Ending;
 use crate::process::signals::{self, Signals};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{DupFlags, Errno};
-use rustix::termios::{self, OptionalActions};
+use rustix::termios::{self, LocalModes, OptionalActions, OutputModes, Winsize};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-const COLLECTED: [i32; 10] = [
+const COLLECTED: [i32; 11] = [
+    libc::SIGCHLD,
     libc::SIGTERM,
     libc::SIGHUP,
     libc::SIGINT,
@@ -31,13 +33,21 @@ const COLLECTED: [i32; 10] = [
     libc::SIGCONT,
 ];
 
+/// Where no terminal has one.
+const USUAL_SIZE: Winsize = Winsize {
+    ws_row: 24,
+    ws_col: 80,
+    ws_xpixel: 0,
+    ws_ypixel: 0,
+};
+
 /// The longest that Ctrl-Z waits for what was written before it.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
 /// Keys that the program has not taken yet; beyond this none are read from the terminal.
 const MOST_KEYS: usize = 64 << 10;
 
-pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
+pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome {
     let failed = |error: io::Error| Failure::failed("terminal", error);
     signals::tell_of_children();
     let signals = Signals::collect(&COLLECTED).map_err(failed)?;
@@ -45,10 +55,12 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
     let (ours, theirs) = crate::process::pty::open().map_err(failed)?;
     copy_settings(&theirs).map_err(failed)?;
     copy_size(&ours);
-    let mut relays = Relays::new().map_err(failed)?;
+    let mut relays = Relays::new(watched).map_err(failed)?;
     let standard = connect(run, &theirs, &mut relays, tee.as_ref()).map_err(failed)?;
     // Without a terminal to read keys from (another user's, say) the program still runs.
-    let mut terminal = Terminal::open().ok();
+    let mut terminal = termios::isatty(stdout)
+        .then(Terminal::open)
+        .and_then(Result::ok);
     let keys = terminal.as_ref().map(Terminal::share).transpose();
     let keys = keys.map_err(failed)?;
     let monitor = Monitor::start(&run.command, &ours, theirs, standard, keys).map_err(failed)?;
@@ -60,6 +72,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>) -> Outcome {
         ended: relays.ended().try_clone().map_err(failed)?,
         may_splice: false,
         whole_lines: run.is_lossy(),
+        timestamps: run.timestamps,
+        title: run.rate && termios::isatty(stdout),
         conversation: Some(Arc::clone(&conversation)),
     });
     let mut session = Session {
@@ -115,7 +129,8 @@ fn connect(
         stdout: Some(theirs.try_clone()?),
         stderr: None,
     };
-    if termios::isatty(stdin) {
+    // In a pipeline another program may read the keys.
+    if termios::isatty(stdin) && termios::isatty(stdout) {
         standard.stdin = Some(theirs.try_clone()?);
     }
     if are_same(stdout, stderr) {
@@ -128,17 +143,32 @@ fn connect(
     Ok(standard)
 }
 
-/// Gives the pseudoterminal the settings of the terminal.
+/// Gives the pseudoterminal the settings of the terminal; those of a program in a pipeline write lines as a pipe has
+/// them.
 fn copy_settings(theirs: &OwnedFd) -> io::Result<()> {
-    let settings = termios::tcgetattr(rustix::stdio::stdout())?;
+    let stdout = rustix::stdio::stdout();
+    let settings = if termios::isatty(stdout) {
+        termios::tcgetattr(stdout)?
+    } else {
+        let mut settings = termios::tcgetattr(theirs)?;
+        settings.output_modes.remove(OutputModes::OPOST);
+        settings.local_modes.remove(LocalModes::ECHO);
+        settings
+    };
     Ok(termios::tcsetattr(theirs, OptionalActions::Now, &settings)?)
 }
 
 /// Gives the pseudoterminal the size of the terminal; the kernel tells the program when it changes.
 fn copy_size(ours: &OwnedFd) {
-    if let Ok(size) = termios::tcgetwinsize(rustix::stdio::stdout()) {
-        let _ = termios::tcsetwinsize(ours, size);
-    }
+    let streams = [
+        rustix::stdio::stdout(),
+        rustix::stdio::stderr(),
+        rustix::stdio::stdin(),
+    ];
+    let size = streams
+        .into_iter()
+        .find_map(|stream| termios::tcgetwinsize(stream).ok());
+    let _ = termios::tcsetwinsize(ours, size.unwrap_or(USUAL_SIZE));
 }
 
 struct Session<'a> {
@@ -241,6 +271,9 @@ impl Session<'_> {
                 libc::SIGWINCH => copy_size(&self.pty),
                 libc::SIGCONT => self.go_on(),
                 libc::SIGHUP => self.hang_up(),
+                libc::SIGUSR1 => self.relays.show_counters(self.program),
+                // Orphans, where we are process 1; the leader is waited for by itself.
+                libc::SIGCHLD => self.monitor.reap_others(),
                 // Stops the program; that it has stopped then stops us.
                 number => {
                     if let Some(program) = self.program {

@@ -80,8 +80,12 @@ pub(crate) struct Trace {
     #[arg(short, long, value_name = "PID", conflicts_with = "command", value_parser = process_id)]
     pid: Option<i32>,
 
-    /// The command and its arguments
-    #[arg(last = true, value_name = "CMD", required_unless_present = "pid")]
+    /// The command; everything after it is its own
+    #[arg(
+        trailing_var_arg = true,
+        value_name = "CMD",
+        required_unless_present = "pid"
+    )]
     command: Vec<OsString>,
 }
 

@@ -1,0 +1,222 @@
+//! What has become of the output, in numbers: on SIGUSR1 as a line on stderr, and with `--stats` in a file.
+
+use super::outlet::Outlet;
+use super::rate::Rate;
+use crate::failure::Failure;
+use crate::process::signals;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Of all streams together, in bytes where nothing else is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) written: u64,
+    pub(super) queued: u64,
+    pub(super) spilled: u64,
+    pub(super) dropped: u64,
+    pub(super) dropped_messages: u64,
+}
+
+impl Counts {
+    pub(super) fn of(outlets: &[Arc<Outlet>]) -> Self {
+        outlets.iter().fold(Self::default(), |sum, outlet| {
+            let one = outlet.counts();
+            Self {
+                written: sum.written + one.written,
+                queued: sum.queued + one.queued,
+                spilled: sum.spilled + one.spilled,
+                dropped: sum.dropped + one.dropped,
+                dropped_messages: sum.dropped_messages + one.dropped_messages,
+            }
+        })
+    }
+
+    /// One line, for people.
+    pub(super) fn line(self) -> String {
+        let Self {
+            written,
+            queued,
+            spilled,
+            dropped,
+            dropped_messages,
+        } = self;
+        format!(
+            "outpace: {written} bytes written, {queued} queued, {spilled} through the spill file, {dropped} dropped ({dropped_messages} pieces)"
+        )
+    }
+
+    /// In the text format of Prometheus (exposition formats, version 0.0.4).
+    fn prometheus(self) -> String {
+        let mut text = String::new();
+        for (name, kind, help, value) in [
+            (
+                "outpace_written_bytes_total",
+                "counter",
+                "Bytes that the reader of the output has accepted.",
+                self.written,
+            ),
+            (
+                "outpace_queued_bytes",
+                "gauge",
+                "Bytes that wait for the reader, in memory and in the spill file.",
+                self.queued,
+            ),
+            (
+                "outpace_spilled_bytes_total",
+                "counter",
+                "Bytes that went through the spill file.",
+                self.spilled,
+            ),
+            (
+                "outpace_dropped_bytes_total",
+                "counter",
+                "Bytes that were dropped because the reader was too slow.",
+                self.dropped,
+            ),
+            (
+                "outpace_dropped_pieces_total",
+                "counter",
+                "Pieces of whole lines that were dropped.",
+                self.dropped_messages,
+            ),
+        ] {
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(
+                text,
+                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}"
+            );
+        }
+        text
+    }
+}
+
+/// Where the counters are shown all along.
+pub(super) struct Watched {
+    pub(super) stats: Option<StatsFile>,
+    /// As the title of the terminal that stderr is.
+    pub(super) title: bool,
+}
+
+/// How often.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+impl Watched {
+    /// Shows them from now on, on a thread of its own, if that was asked for.
+    pub(super) fn start(self: &Arc<Self>, outlets: Vec<Arc<Outlet>>) -> io::Result<()> {
+        if self.stats.is_none() && !self.title {
+            return Ok(());
+        }
+        let watched = Arc::clone(self);
+        let watch = move || {
+            let mut rate = Rate::new();
+            loop {
+                thread::sleep(INTERVAL);
+                let counts = Counts::of(&outlets);
+                if watched.title {
+                    let _ = io::stderr().write_all(rate.title(counts).as_bytes());
+                }
+                watched.store(counts);
+            }
+        };
+        thread::Builder::new()
+            .name("outpace-counters".to_owned())
+            .spawn(watch)?;
+        Ok(())
+    }
+
+    /// Puts the counters into the file. A disk that is full, or has gone, must not end the program's output.
+    pub(super) fn store(&self, counts: Counts) {
+        if let Some(stats) = &self.stats {
+            let _ = stats.replace(counts);
+        }
+    }
+}
+
+/// The file of `--stats`.
+pub(super) struct StatsFile {
+    path: PathBuf,
+    /// The next one, which takes its place. One thread at a time makes it.
+    next: Mutex<PathBuf>,
+}
+
+impl StatsFile {
+    pub(super) fn create(path: &Path) -> Result<Self, Failure> {
+        let refused = |error: io::Error| {
+            Failure::failed(path.display(), error)
+                .remedy("give --stats a file in a directory that can be written to")
+        };
+        let Some(name) = path.file_name() else {
+            return Err(refused(io::ErrorKind::IsADirectory.into()));
+        };
+        let mut next = std::ffi::OsString::from(".");
+        next.push(name);
+        next.push(format!(".{}", std::process::id()));
+        let file = Self {
+            path: path.to_owned(),
+            next: Mutex::new(path.with_file_name(next)),
+        };
+        file.replace(Counts::default()).map_err(refused)?;
+        Ok(file)
+    }
+
+    /// Puts a new one in its place: a reader sees the one or the other, never a part.
+    pub(super) fn replace(&self, counts: Counts) -> io::Result<()> {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let replaced =
+            fs::write(&*next, counts.prometheus()).and_then(|()| fs::rename(&*next, &self.path));
+        if replaced.is_err() {
+            let _ = fs::remove_file(&*next);
+        }
+        replaced
+    }
+}
+
+/// SIGUSR1 has come: the counters are shown, and a program that catches it gets it.
+pub(super) fn told(outlets: &[Arc<Outlet>], program: Option<i32>) {
+    show(outlets);
+    if let Some(program) = program.filter(|program| catches(*program, libc::SIGUSR1)) {
+        signals::send(program, libc::SIGUSR1);
+    }
+}
+
+/// Whether a process has a handler for a signal, or waits for it with that blocked (proc(5)).
+fn catches(process: i32, signal: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    status.lines().any(|line| {
+        let set = line
+            .strip_prefix("SigCgt:")
+            .or(line.strip_prefix("SigBlk:"));
+        set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+            .is_some_and(|set| set & (1 << (signal - 1)) != 0)
+    })
+}
+
+/// Shows the counters on stderr. On a raw terminal a newline does not return to the first column.
+fn show(outlets: &[Arc<Outlet>]) {
+    let _ = io::stderr().write_all(format!("{}\r\n", Counts::of(outlets).line()).as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_its_help_and_its_type() {
+        let counts = Counts {
+            written: 12,
+            dropped: 7,
+            ..Counts::default()
+        };
+        let text = counts.prometheus();
+        assert!(text.contains(
+            "# TYPE outpace_written_bytes_total counter\noutpace_written_bytes_total 12\n"
+        ));
+        assert!(text.contains("\noutpace_dropped_bytes_total 7\n"));
+        assert_eq!(text.lines().count(), 15);
+    }
+}

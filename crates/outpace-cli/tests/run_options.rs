@@ -1,0 +1,330 @@
+//! `outpace run`: how it is asked, and what it tells.
+
+mod scripted;
+
+use rustix::process::{Pid, Signal, kill_process};
+use scripted::{Terminal, installed, outpace, scratch, text, wait_until};
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Output, Stdio};
+
+const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
+
+fn run(arguments: &[&str]) -> Output {
+    outpace("run").args(arguments).output().unwrap()
+}
+
+#[test]
+fn everything_after_the_command_is_its_own() {
+    for arguments in [
+        &[
+            "sh",
+            "-c",
+            "printf '[%s]' \"$@\"",
+            "sh",
+            "--port",
+            "1",
+            "--",
+            "-x",
+            "--pipe",
+        ][..],
+        &[
+            "--",
+            "sh",
+            "-c",
+            "printf '[%s]' \"$@\"",
+            "sh",
+            "--port",
+            "1",
+            "--",
+            "-x",
+            "--pipe",
+        ],
+        &[
+            "--overflow",
+            "block",
+            "sh",
+            "-c",
+            "printf '[%s]' \"$@\"",
+            "sh",
+            "--port",
+            "1",
+            "--",
+            "-x",
+            "--pipe",
+        ],
+    ] {
+        let output = run(arguments);
+        assert_eq!(
+            text(&output.stdout),
+            "[--port][1][--][-x][--pipe]",
+            "{output:?}"
+        );
+        let traced = outpace("trace")
+            .args(&arguments[arguments.len() - 9..])
+            .output()
+            .unwrap();
+        assert_eq!(
+            text(&traced.stdout),
+            "[--port][1][--][-x][--pipe]",
+            "{traced:?}"
+        );
+    }
+    let mistyped = run(&["--pip", "--no-such-option", "sh"]);
+    assert_eq!(mistyped.status.code(), Some(2));
+}
+
+#[test]
+fn a_program_where_a_command_is_expected_brings_both_commands_to_mind() {
+    for program in ["/bin/sh", "sh"] {
+        let output = Command::new(OUTPACE)
+            .args([program, "-c", "true"])
+            .output()
+            .unwrap();
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        let remedy =
+            format!("to run it: outpace run {program}; to look at it: outpace trace {program}");
+        assert!(message.contains(&remedy), "{message}");
+    }
+}
+
+#[test]
+fn with_timestamps_every_line_has_its_time() {
+    let output = run(&[
+        "--timestamps",
+        "sh",
+        "-c",
+        "printf 'one\\ntwo'; sleep 0.1; printf ' 2\\n\\n'",
+    ]);
+    let shown = text(&output.stdout);
+    let lines: Vec<(&str, &str)> = shown.lines().map(|line| line.split_at(16)).collect();
+    let rests: Vec<&str> = lines.iter().map(|(_, rest)| *rest).collect();
+    assert_eq!(rests, ["one", "two 2", ""], "{shown:?}");
+    if installed("date") {
+        let today = Command::new("date")
+            .args(["+%b %d"])
+            .env("LC_ALL", "C")
+            .output()
+            .unwrap();
+        assert!(
+            lines[0].0.starts_with(text(&today.stdout).trim_end()),
+            "{shown:?}"
+        );
+    }
+}
+
+#[test]
+fn with_terminal_a_program_in_a_pipeline_has_one_and_its_lines_are_as_in_a_pipe() {
+    let output = run(&[
+        "--terminal",
+        "sh",
+        "-c",
+        "test -t 1 && stty size </dev/tty; printf 'a\\nb\\r\\n'; exit 3",
+    ]);
+    assert_eq!(text(&output.stdout), "24 80\na\nb\r\n");
+    assert_eq!(output.status.code(), Some(3));
+    let both = run(&["--terminal", "--pipe", "true"]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn the_rate_is_the_title_of_a_terminal_and_cuts_nothing() {
+    let script = "for i in 1 2 3 4 5 6 7 8; do printf 'line %d\\n' $i; sleep 0.15; done";
+    let terminal = Terminal::run(&["--rate", "sh", "-c", script]);
+    let shown = text(&terminal.whole());
+    assert!(shown.contains("\x1b]2;outpace: "), "{shown:?}");
+    let mut rest = shown.as_str();
+    let mut lines = String::new();
+    while let Some((before, after)) = rest.split_once("\x1b]2;") {
+        lines += before;
+        rest = after.split_once('\x07').unwrap().1;
+    }
+    lines += rest;
+    let expected: String = (1..=8).map(|i| format!("line {i}\r\n")).collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn the_counters_are_in_a_file_that_is_always_whole() {
+    let file = scratch("stats.prom");
+    let go = scratch("stats-go");
+    let script = format!(
+        "head -c 100000 /dev/zero; while ! test -e {}; do sleep 0.01; done",
+        go.display()
+    );
+    let mut child = outpace("run")
+        .args(["--stats", file.to_str().unwrap(), "sh", "-c", &script])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 100_000]).unwrap();
+    wait_until("the counters", || {
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(
+            text.ends_with('\n') && text.lines().count() == 15,
+            "{text:?}"
+        );
+        text.contains("\noutpace_written_bytes_total 100000\n")
+    });
+    fs::write(&go, "").unwrap();
+    assert!(child.wait().unwrap().success());
+    let left = fs::read_dir(file.parent().unwrap()).unwrap().flatten();
+    let left =
+        left.filter(|entry| text(entry.file_name().as_encoded_bytes()).starts_with(".stats.prom"));
+    assert_eq!(left.count(), 0);
+    let refused = run(&["--stats", "/proc/no/such", "true"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).starts_with("outpace: /proc/no/such: "));
+}
+
+#[test]
+fn dropped_bytes_are_counted_and_shown_on_sigusr1() {
+    let (file, done) = (scratch("dropped.prom"), scratch("dropped-done"));
+    let script = format!("seq 100000; : > {}; exec sleep 1000", done.display());
+    let arguments = [
+        "--overflow",
+        "drop",
+        "--memory",
+        "64KiB",
+        "--stats",
+        file.to_str().unwrap(),
+    ];
+    let mut child = outpace("run")
+        .args(arguments)
+        .args(["sh", "-c", &script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until("the end of the flood", || done.exists());
+    let dropped = |text: &str| -> u64 {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("outpace_dropped_bytes_total"))
+            .unwrap();
+        line.split_once(' ').unwrap().1.parse().unwrap()
+    };
+    wait_until("the counters", || {
+        dropped(&fs::read_to_string(&file).unwrap()) > 100_000
+    });
+    // A program that does not catch it stays.
+    kill_process(Pid::from_child(&child), Signal::USR1).unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    let mut line = Vec::new();
+    while !line.ends_with(b"\n") {
+        let mut byte = [0];
+        stderr.read_exact(&mut byte).unwrap();
+        line.push(byte[0]);
+    }
+    let line = text(&line);
+    assert!(
+        line.starts_with("outpace: ") && line.contains(" dropped ("),
+        "{line:?}"
+    );
+    assert!(child.try_wait().unwrap().is_none());
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    drop(child.stdout.take());
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_program_that_catches_sigusr1_gets_it() {
+    for terminal in [false, true] {
+        let ready = scratch("usr1");
+        let script = format!(
+            "trap 'echo caught; exit 4' USR1; : > {}; while :; do sleep 0.01; done",
+            ready.display()
+        );
+        let mode = if terminal { &["--terminal"][..] } else { &[] };
+        let child = outpace("run")
+            .args(mode)
+            .args(["sh", "-c", &script])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_until("the program", || ready.exists());
+        kill_process(Pid::from_child(&child), Signal::USR1).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(
+            (text(&output.stdout), output.status.code()),
+            ("caught\n".to_owned(), Some(4))
+        );
+        assert!(text(&output.stderr).starts_with("outpace: "), "{output:?}");
+    }
+}
+
+/// In a process namespace of its own; nothing where that is not allowed.
+fn as_process_1(arguments: &[&str]) -> Option<Command> {
+    let unshare = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+    let allowed = Command::new("unshare").args(unshare).arg("true").output();
+    if !allowed.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no process namespaces here");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command
+        .args(unshare)
+        .args([OUTPACE, "run"])
+        .args(arguments)
+        .stdin(Stdio::null());
+    Some(command)
+}
+
+#[test]
+fn as_process_1_it_passes_signals_on_reaps_orphans_and_ends_with_the_status() {
+    // The orphan is a zombie for ever, if process 1 does not reap it.
+    let script = "orphan=$(sh -c 'sleep 0.1 >&- 2>&- & echo $!'); \
+                  while test -e /proc/$orphan; do sleep 0.02; done; echo reaped; \
+                  trap 'echo told; exit 7' TERM; echo ready; while :; do sleep 0.01; done";
+    for mode in [&[][..], &["--terminal"]] {
+        let Some(mut command) = as_process_1(&[mode, &["sh", "-c", script]].concat()) else {
+            return;
+        };
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let mut start = [0; "reaped\nready\n".len()];
+        stdout.read_exact(&mut start).unwrap();
+        assert_eq!(text(&start), "reaped\nready\n");
+        // Process 1 of the namespace, seen from here.
+        let inner = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+        let inner: i32 = inner.split_whitespace().next().unwrap().parse().unwrap();
+        kill_process(Pid::from_raw(inner).unwrap(), Signal::TERM).unwrap();
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "told\n");
+        assert_eq!(child.wait().unwrap().code(), Some(7));
+    }
+    let Some(mut killed) = as_process_1(&["sh", "-c", "kill -TERM $$"]) else {
+        return;
+    };
+    assert_eq!(
+        killed.stdout(Stdio::piped()).status().unwrap().code(),
+        Some(128 + 15)
+    );
+}
+
+#[test]
+fn without_a_place_for_files_output_waits_for_its_reader_and_nothing_is_lost() {
+    // Nothing can be made there, as on a read-only root without /tmp.
+    let mut child = outpace("run")
+        .env("TMPDIR", "/proc/no-such-place")
+        .args(["--memory", "64KiB", "head", "-c", "3000000", "/dev/zero"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let mut received = Vec::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_end(&mut received)
+        .unwrap();
+    assert_eq!(received.len(), 3_000_000);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
