@@ -24,6 +24,7 @@ use crate::locked::PutOff;
 use crate::mutex::{Condition, Mutex};
 use crate::registry::register;
 use crate::relief::{RELIEF, Relief};
+use crate::share::Sharing;
 use crate::spill::Spill;
 use crate::sys::{self, Destination, Identity, Moment, Output};
 use std::collections::VecDeque;
@@ -146,6 +147,7 @@ pub(crate) struct State {
     pub(crate) exiting: bool,
 
     pub(crate) helper: Helper,
+    pub(crate) sharing: Sharing,
     pub(crate) counts: Counts,
     pub(crate) put_off: PutOff,
 }
@@ -268,6 +270,7 @@ impl Engine {
                 closed_for_good: false,
                 exiting: false,
                 helper: Helper::NONE,
+                sharing: Sharing::OFF,
                 counts: Counts::NONE,
                 put_off: PutOff::NOTHING,
             }),

@@ -10,6 +10,25 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! # Before you switch
+//!
+//! With the macros imported, a program prints the same bytes as before, but not at the same moment: in a burst a
+//! message is written up to 4 ms after the call. Where only outpace prints, that shows nowhere. Where others write
+//! to the same terminal, pipe or file, it does:
+//!
+//! | the program | without care | what to do |
+//! |---|---|---|
+//! | draws progress bars (`indicatif`) | a bar is drawn at once, and the line that was to stand above it comes later: stale bars | [`share()`] |
+//! | has dependencies that print by std | their lines overtake | [`share()`] |
+//! | prints by C's stdio, too | its lines overtake | [`share()`], and `fflush` after them |
+//! | starts children that print | theirs comes first | [`flush_first`](CommandExt::flush_first), or [`share()`] |
+//! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | lines come out without carriage return: even `TCSADRAIN` waits only for what the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
+//! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them | [`capture`](capture()) |
+//! | is ended by `_exit` or SIGKILL | the last 4 ms are lost | see [`endings`]; [`init()`] for signals and panics |
+//!
+//! [`share()`] is the answer that needs no thought: what a statement has printed is with the kernel when the statement
+//! ends. It costs what std's `println!` costs, but for guards, which stay as fast as they are.
+//!
 //! # One model
 //!
 //! A stream is a queue of bytes with a drain. [`Buffering`] says when the drain runs, and on whose thread:
@@ -53,9 +72,24 @@
 //!
 //! Standard error first drains what standard output has pending when both are the same file, so that they
 //! appear in program order. Output that bypasses outpace does not wait for it: before you print through
-//! std's handles or C's stdio, or start a child that inherits the descriptor, call
-//! [`flush`](Stdout::flush), or choose `Line`. For children there is
-//! [`flush_first`](CommandExt::flush_first).
+//! std's handles or C's stdio, enter raw mode, or start a child that inherits the descriptor, call
+//! [`flush`](Stdout::flush). For children there is [`flush_first`](CommandExt::flush_first), and
+//! [`Stdio::from(outpace::stdout())`](std::process::Stdio) flushes, too. [`share()`] does all of it, at each
+//! statement's end. For raw mode by `crossterm` that is:
+//!
+//! ```no_run
+//! # fn enable_raw_mode() -> std::io::Result<()> { Ok(()) }
+//! # fn main() -> std::io::Result<()> {
+//! outpace::println!("Press a key.");
+//! outpace::stdout().flush()?;
+//! enable_raw_mode()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What std's handles write cannot be seen from here, nor can what they have buffered: nothing short of a system
+//! call for each statement keeps order with them. Children are not seen either, as std starts them without the
+//! handlers that `fork` has.
 //!
 //! A thread that holds a guard may print through other handles. Such a message is queued behind what the
 //! guard has published; it does not wait for the guard's current message.
@@ -141,6 +175,7 @@ pub mod raw;
 mod registry;
 mod relief;
 mod settings;
+mod share;
 mod spill;
 mod stream;
 mod sync;
@@ -158,6 +193,7 @@ pub use command::CommandExt;
 pub use guard::Guard;
 pub use init::init;
 pub use message::{Message, Reserved};
+pub use share::share;
 pub use stream::{BrokenPipe, Stats, Stderr, Stdout, Stream, stderr, stdout};
 pub use unflushed::Unflushed;
 

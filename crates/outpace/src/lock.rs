@@ -35,6 +35,7 @@ use crate::mutex::RawMutex;
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn};
 use crate::sys;
 use std::cell::Cell;
+use std::sync::OnceLock;
 
 /// A thread's identity: never 0, never reused within a process.
 pub(crate) type ThreadId = u64;
@@ -86,6 +87,15 @@ pub(crate) struct Lock {
     price: AtomicU32,
     /// When the bias was last taken away, in [`sys::coarse_millis`].
     taken: AtomicU64,
+    /// What is done around each outermost entry. Nothing, until it is set; from then on no thread is given the bias.
+    around: OnceLock<Around>,
+}
+
+/// What a thread does around its outermost entry, while it is outside. It may wait, also for who waits for the lock.
+#[cfg_attr(loom, allow(dead_code))]
+pub(crate) struct Around {
+    pub(crate) before: fn(),
+    pub(crate) after: fn(),
 }
 
 /// A thread that has, or had, the bias.
@@ -170,6 +180,7 @@ impl Lock {
                 streak: AtomicU32::new(0),
                 price: AtomicU32::new(PRICE),
                 taken: AtomicU64::new(0),
+                around: OnceLock::new(),
             }
         }
     }
@@ -256,6 +267,9 @@ impl Lock {
         if let Some(depth) = self.depth_of(me) {
             depth.store(depth.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return Some(Entry::Nested);
+        }
+        if let (true, Some(around)) = (wait, self.around.get()) {
+            (around.before)();
         }
         if wait {
             self.mutex.lock();
@@ -351,6 +365,7 @@ impl Lock {
             depth.store(left, Ordering::Release);
             if left == 0 {
                 wake(depth);
+                self.after_leaving();
             }
             return;
         }
@@ -359,11 +374,42 @@ impl Lock {
         }
         self.holder.store(0, Ordering::Relaxed);
         self.mutex.unlock();
+        self.after_leaving();
+    }
+
+    fn after_leaving(&self) {
+        if let Some(around) = self.around.get() {
+            (around.after)();
+        }
+    }
+
+    /// Has each thread do something around its outermost entries, from the next exit on: for which none keeps the
+    /// bias, with which it would leave without a look. Waits for a guard of another thread. `me` is [`thread_id`].
+    #[cfg(not(loom))]
+    pub(crate) fn surround(&self, me: ThreadId, around: Around) {
+        self.around.get_or_init(|| around);
+        let Some(inside) = self.depth_of(me) else {
+            self.mutex.lock();
+            let bias = self.bias.load(Ordering::Relaxed);
+            if bias != NOBODY {
+                self.take_bias(bias, me, true);
+            }
+            self.mutex.unlock();
+            return;
+        };
+        // Inside by the bias: goes on by the mutex. If another thread has that, it takes the bias by itself.
+        if !std::ptr::eq(inside, &self.depth) && self.mutex.try_lock() {
+            self.depth
+                .store(inside.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.holder.store(me, Ordering::Relaxed);
+            self.bias.store(NOBODY, Ordering::Relaxed);
+            inside.store(0, Ordering::Release);
+        }
     }
 
     /// Gives the calling thread, which holds the mutex, the bias, if there is a slot for it.
     fn give_bias(&self, me: ThreadId) {
-        if !BIASED || !barrier::ready() {
+        if !BIASED || !barrier::ready() || self.around.get().is_some() {
             return;
         }
         let find = |is: &dyn Fn(&Slot) -> bool| (1..SLOTS).find(|&i| is(&self.slots[i]));

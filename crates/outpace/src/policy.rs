@@ -161,6 +161,9 @@ impl Engine {
         }
         let all = self.accepted(&state);
         let messages = self.messages(&state);
+        if state.drainer == 0 && state.sharing.is_first(messages) {
+            return self.drain(state, all, Patience::Forever);
+        }
         if state.drainer == 0 {
             if messages < EARLY_MESSAGES {
                 return self.drain(state, all, Patience::Forever);

@@ -247,3 +247,90 @@ fn dbg_says_what_stds_says_and_each_value_in_one_piece() {
     };
     assert_eq!(lines(own), lines(std));
 }
+
+/// What a terminal of 80 columns shows in the end, all of it, of an example's standard output and error.
+fn screen(mut command: Command) -> String {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::{Winsize, tcsetwinsize};
+    const ROWS: u16 = 1000;
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let size = Winsize {
+        ws_row: ROWS,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&master, size).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let slave = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(name.to_str().unwrap())
+        .unwrap();
+    command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
+    command
+        .stdin(slave.try_clone().unwrap())
+        .stdout(slave.try_clone().unwrap())
+        .stderr(slave);
+    let mut child = command.spawn().expect("the example starts");
+    // Its copies of the terminal.
+    drop(command);
+    let mut terminal = avt::Terminal::new(80, ROWS.into()).expect("a size");
+    let mut master = std::fs::File::from(master);
+    let mut bytes = [0; 4096];
+    let mut text = Vec::new();
+    // At the end the system says that there is nobody left at the other side.
+    while let Ok(length @ 1..) = master.read(&mut bytes) {
+        text.extend_from_slice(&bytes[..length]);
+    }
+    assert!(child.wait().unwrap().success());
+    terminal.feed(std::str::from_utf8(&text).unwrap());
+    let screen = terminal.screen();
+    let lines: Vec<String> = (0..ROWS.into())
+        .map(|row| {
+            screen
+                .line(row)
+                .expect("a row")
+                .text()
+                .trim_end()
+                .to_owned()
+        })
+        .collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
+#[test]
+fn no_stale_bar_is_left_by_a_program_that_shares() {
+    let Some(command) = example("progress") else {
+        return;
+    };
+    let screen = screen(command);
+    let mut lines = screen.lines();
+    for i in 0..30 {
+        for line in [
+            "first line of",
+            "second line of",
+            "std's line of",
+            "a remark about",
+        ] {
+            assert_eq!(lines.next(), Some(&*format!("{line} step {i}")), "{screen}");
+        }
+    }
+    let full = "█".repeat(30);
+    assert_eq!(lines.next(), Some(&*format!("[{full}] 30/30")), "{screen}");
+    for i in 0..30 {
+        let line = lines.next().unwrap_or_default();
+        assert!(line.starts_with("a thread has done "), "line {i}: {screen}");
+    }
+    for _ in 0..3 {
+        assert_eq!(
+            lines.next(),
+            Some(&*format!("[{full}] 100/100")),
+            "{screen}"
+        );
+    }
+    assert_eq!(lines.next(), Some("done"), "{screen}");
+    assert_eq!(lines.next(), None, "{screen}");
+}

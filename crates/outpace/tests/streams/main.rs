@@ -38,6 +38,8 @@ mod raw;
 mod sandboxes;
 #[cfg(unix)]
 mod settings;
+#[cfg(unix)]
+mod sharing;
 #[cfg(all(unix, not(outpace_portable)))]
 mod signals;
 #[cfg(unix)]
@@ -57,6 +59,7 @@ fn main() {
         panics::list(),
         printing::list(),
         raw::list(),
+        sharing::list(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
         bursts::list(),
         #[cfg(not(outpace_portable))]

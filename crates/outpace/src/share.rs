@@ -1,0 +1,110 @@
+//! Order among all that prints, for programs that print in more ways than one.
+//!
+//! What std has buffered cannot be asked for without its lock, and what it writes cannot be seen. So a program that
+//! wants the order pays for it with each statement: before a thread enters one of the streams it flushes std's
+//! handle, and after it has left it has drained what is pending. Both happen outside the stream's lock, because a
+//! thread may print here while it has std's.
+
+use crate::drain::Patience;
+use crate::engine::{Engine, Mode};
+use crate::lock::{Around, thread_id};
+use crate::registry::standard_streams;
+use std::io::{self, Write};
+
+/// What a stream knows of that.
+pub(crate) struct Sharing {
+    /// Whether whatever is pending is drained when a guard is dropped.
+    active: bool,
+    /// How many messages there were then.
+    messages: u64,
+}
+
+impl Sharing {
+    pub(crate) const OFF: Sharing = Sharing {
+        active: false,
+        messages: 0,
+    };
+
+    /// Whether the message that makes it so many is the first of its guard. A message without a guard always is; no
+    /// helper need be woken for it.
+    pub(crate) fn is_first(&self, messages: u64) -> bool {
+        self.active && messages == self.messages + 1
+    }
+}
+
+/// Keeps what is printed here in order with everything else that writes to the same place: std's handles and macros,
+/// wherever they are called, C's stdio as far as it flushes, child processes, progress bars, `tcsetattr`.
+///
+/// From now on, what a statement has printed is with the kernel when the statement ends: a macro's message when the
+/// macro returns, messages of a guard when the guard is dropped. What std's handle of standard output has buffered
+/// comes before. That holds for standard output and error, with every [`Buffering`](crate::Buffering) but
+/// `Background`, whose callers do not wait for the reader.
+///
+/// ```
+/// outpace::share(); // first in `main`
+///
+/// outpace::print!("This is ");
+/// std::println!("one line.");
+/// ```
+///
+/// # Cost
+///
+/// A system call a statement, as std's `println!`, and some 100 ns: what is printed with macros is about as fast as
+/// with std, a fragment of a line as slow as a line. To print much, hold a guard: its messages cost what they cost
+/// otherwise.
+///
+/// ```
+/// outpace::share();
+///
+/// let mut out = outpace::stdout().lock();
+/// for i in 0..100_000 {
+///     out.str("line ").int(i).char('\n');
+/// }
+/// drop(out); // written by now, all of it
+/// println!("and then std's");
+/// ```
+///
+/// While a guard is held, what others print may come before what the guard still has buffered: `Prompt` writes that
+/// within 4 ms, `Block` when it is full.
+///
+/// A program without this has the order among its own two streams, if they are the same file or terminal, and with
+/// whatever follows a [`flush`](crate::Stdout::flush). See [Before you switch](crate#before-you-switch).
+///
+/// It is best called first in `main`. Called later it waits for guards that other threads hold. There is no way back.
+pub fn share() {
+    for engine in standard_streams() {
+        engine.lock_state().sharing.active = true;
+    }
+    let me = thread_id();
+    let (before, after) = (flush_std, || after_leaving(crate::stdout().engine()));
+    let stdout = &crate::stdout().engine().lock;
+    stdout.surround(me, Around { before, after });
+    let (before, after) = (nothing, || after_leaving(crate::stderr().engine()));
+    let stderr = &crate::stderr().engine().lock;
+    stderr.surround(me, Around { before, after });
+    // What is pending now would else wait for the next message.
+    for engine in standard_streams() {
+        after_leaving(engine);
+    }
+}
+
+fn nothing() {}
+
+/// What std's handle could not write it tells its own caller.
+fn flush_std() {
+    let _ = io::stdout().flush();
+}
+
+/// Drains what the guard has left behind. What goes wrong is told to the next caller.
+fn after_leaving(engine: &Engine) {
+    let mut state = engine.lock_state();
+    state.sharing.messages = engine.messages(&state);
+    if state.mode == Mode::Background || state.failure.is_some() {
+        return;
+    }
+    let all = engine.accepted(&state);
+    if state.drained < all {
+        state = engine.stdout_first(state);
+        drop(engine.drain(state, all, Patience::Forever));
+    }
+}
