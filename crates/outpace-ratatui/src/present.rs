@@ -124,6 +124,7 @@ impl Painter {
     }
 
     fn paint(&mut self, screen: &Screen, damage: &mut Damage) -> io::Result<()> {
+        self.renderer.adopt_size(screen);
         damage.apply(&mut self.renderer);
         if self.closed.load(Ordering::Acquire) {
             return Ok(());
@@ -422,6 +423,7 @@ impl Presenter {
         motion: Motion,
     ) -> io::Result<()> {
         self.with_painter(|painter| {
+            painter.renderer.adopt_size(screen);
             damage.apply(&mut painter.renderer);
             painter.perform(screen, motion)
         })

@@ -118,6 +118,25 @@ impl Renderer {
         }
     }
 
+    /// Takes cells to be blank of which nothing is known.
+    pub(crate) fn assume_blank(&mut self, from: usize, to: usize) {
+        let cells = self.shown.cells_mut();
+        let to = to.min(cells.len());
+        if from < to {
+            let unknown = cells[from..to].iter_mut().filter(|cell| cell.is_unknown());
+            unknown.for_each(|cell| *cell = Cell::BLANK);
+        }
+    }
+
+    /// Follows a change of size. What the terminal shows then is not known.
+    pub(crate) fn adopt_size(&mut self, wanted: &Screen) {
+        if (self.shown.width(), self.shown.height()) != (wanted.width(), wanted.height()) {
+            self.shown = Screen::untouched(wanted.width(), wanted.height());
+            self.forget_pen();
+            self.encoder.set_width(wanted.width());
+        }
+    }
+
     /// Whether to save bytes also where that takes more time than encoding them; so it does from the beginning.
     pub(crate) fn be_thorough(&mut self, thorough: bool) {
         self.thorough = thorough;
@@ -138,11 +157,7 @@ impl Renderer {
 
     /// The bytes that turn what the terminal shows into `wanted`; none if it shows that already.
     pub fn render(&mut self, wanted: &Screen) -> &[u8] {
-        if (self.shown.width(), self.shown.height()) != (wanted.width(), wanted.height()) {
-            self.shown = Screen::untouched(wanted.width(), wanted.height());
-            self.encoder.forget();
-            self.encoder.set_width(wanted.width());
-        }
+        self.adopt_size(wanted);
         self.shown.share_symbols(wanted);
         if let Some(written) = &mut self.written {
             written.clear();

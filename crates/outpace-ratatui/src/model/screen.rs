@@ -9,6 +9,7 @@
 //! nobody can see it; `▄` is a `▀` with its colours exchanged; `█` is a space on another background.
 //! What the canonical form leaves open, the encoder decides by price.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -322,10 +323,40 @@ impl Screen {
         self.cells.fill(Cell::BLANK);
     }
 
-    /// Blanks the cells that were never touched.
-    pub(crate) fn claim(&mut self) {
-        for cell in self.cells.iter_mut().filter(|cell| cell.is_unknown()) {
-            *cell = Cell::BLANK;
+    /// Blanks the cells of a rectangle that were never touched.
+    pub(crate) fn claim(&mut self, columns: Range<u16>, rows: Range<u16>) {
+        let columns = columns.start..columns.end.min(self.width);
+        for y in rows.start..rows.end.min(self.height) {
+            let row = self.index(columns.start, y)..self.index(columns.end, y);
+            for cell in self.cells[row].iter_mut().filter(|cell| cell.is_unknown()) {
+                *cell = Cell::BLANK;
+            }
+        }
+    }
+
+    /// Where a wide symbol begins that goes on at this column, or the column if none does.
+    fn head_of(&self, x: u16, y: u16) -> u16 {
+        let tail = |&x: &u16| x < self.width && self.cells[self.index(x, y)].is_continuation();
+        let tails = (0..=x).rev().take_while(tail).count();
+        x - tails as u16
+    }
+
+    /// Puts what was ever touched of another screen where it lies in both. A wide symbol that the other's edge has cut
+    /// stays whole here.
+    pub(crate) fn overlay(&mut self, other: &Self) {
+        for y in 0..self.height.min(other.height) {
+            let cut = self.head_of(other.width, y)..other.width;
+            for x in 0..self.width.min(other.width) {
+                let cell = other.cells[other.index(x, y)];
+                let left_by_cut = cut.contains(&x) && cell.is_blank();
+                if cell.is_unknown() || cell.is_continuation() || left_by_cut {
+                    continue;
+                }
+                let end = (x + 1..other.width)
+                    .find(|&after| !other.cells[other.index(after, y)].is_continuation());
+                let width = end.unwrap_or(other.width) - x;
+                self.put_symbol(x, y, &other.text(x, y), width, cell.style());
+            }
         }
     }
 

@@ -7,6 +7,8 @@ use crate::render::Renderer;
 pub(crate) struct Damage {
     all: bool,
     ranges: Vec<(usize, usize)>,
+    /// Cells that are taken to be blank if nothing is known of them.
+    blank: Vec<(usize, usize)>,
 }
 
 impl Damage {
@@ -15,6 +17,14 @@ impl Damage {
     pub(crate) fn everything(&mut self) {
         self.all = true;
         self.ranges.clear();
+        self.blank.clear();
+    }
+
+    /// Takes cells to be blank if nothing is known of them.
+    pub(crate) fn assume_blank(&mut self, from: usize, to: usize) {
+        if !self.all {
+            self.blank.push((from, to));
+        }
     }
 
     pub(crate) fn cells(&mut self, from: usize, to: usize) {
@@ -33,7 +43,7 @@ impl Damage {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        !self.all && self.ranges.is_empty()
+        !self.all && self.ranges.is_empty() && self.blank.is_empty()
     }
 
     /// Takes over what another one has damage, and leaves that empty.
@@ -45,12 +55,19 @@ impl Damage {
             .ranges
             .drain(..)
             .for_each(|(from, to)| self.cells(from, to));
+        newer
+            .blank
+            .drain(..)
+            .for_each(|(from, to)| self.assume_blank(from, to));
         newer.all = false;
     }
 
     pub(super) fn apply(&mut self, renderer: &mut Renderer) {
         if self.all {
             renderer.forget();
+        }
+        for (from, to) in self.blank.drain(..) {
+            renderer.assume_blank(from, to);
         }
         for (from, to) in self.ranges.drain(..) {
             renderer.forget_cells(from, to);

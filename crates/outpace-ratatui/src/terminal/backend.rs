@@ -5,8 +5,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ratatui_core::backend::{Backend, ClearType, WindowSize};
@@ -64,9 +65,14 @@ pub struct OutpaceBackend {
     changed: bool,
     presented_cursor: Option<Cursor>,
     cursor_known: bool,
-    /// How often ratatui asked for the size before it drew; see [`Self::first_draw`].
-    sizes_asked: AtomicU32,
-    drawn: bool,
+    /// What ratatui has drawn so far, outside of which nothing is known to be ours.
+    claimed: Claimed,
+    /// Whether the size was asked for since the last draw call.
+    size_asked: AtomicBool,
+    /// Whether it was before every draw call, as it is for a fullscreen viewport.
+    size_always_asked: bool,
+    /// Cells beyond the edges of the terminal: of a viewport that a smaller terminal has cut.
+    beyond: Option<Screen>,
     /// The size has changed since the last flush: ratatui clears, and draws everything again.
     resized: bool,
     /// Some cell held escape sequences, perhaps a picture: what ratatui sends is drawn, changed or not.
@@ -75,6 +81,21 @@ pub struct OutpaceBackend {
     time_in_draw: Duration,
     longest_draw: Duration,
     report: Option<Report>,
+}
+
+/// Which cells are ours although ratatui never sent them. It takes a viewport to be blank at first, and never sends blanks
+/// that it believes to be there. It does not say where the viewport is, but all that it sends lies in it: so the
+/// rectangle around that does, too.
+enum Claimed {
+    /// The whole screen was cleared, by us or on its behalf.
+    Everything,
+    /// Columns and rows, each from the first to behind the last.
+    Rectangle {
+        columns: Range<u16>,
+        rows: Range<u16>,
+    },
+    /// An inline viewport has its rows cleared.
+    Nothing,
 }
 
 /// What the backend draws on.
@@ -202,6 +223,15 @@ impl OutpaceBackend {
         };
         let mut screen = Screen::untouched(size.width, size.height);
         screen.exchange_half_blocks(capabilities.half_blocks);
+        let claimed = if options.owns_screen {
+            screen.clear();
+            Claimed::Everything
+        } else {
+            Claimed::Rectangle {
+                columns: 0..0,
+                rows: 0..0,
+            }
+        };
         if let Some((x, y)) = findings.cursor {
             screen.cursor = Cursor {
                 x,
@@ -219,8 +249,10 @@ impl OutpaceBackend {
             changed: false,
             presented_cursor: None,
             cursor_known: findings.cursor.is_some(),
-            sizes_asked: AtomicU32::new(0),
-            drawn: false,
+            claimed,
+            size_asked: AtomicBool::new(false),
+            size_always_asked: true,
+            beyond: None,
             resized: false,
             opaque_seen: false,
             frames_drawn: 0,
@@ -253,7 +285,14 @@ impl OutpaceBackend {
     /// Draws everything again with the next flush: call it after another program wrote to the terminal, and
     /// when an event says that the size has changed: some terminals (kitty, while its window opens) lose what
     /// they show even if the size is the same in the end.
+    ///
+    /// A viewport that seems to be a fullscreen one, since the size was asked for before each frame, gets all of the
+    /// screen blanked first.
     pub fn repaint(&mut self) {
+        if self.size_always_asked && matches!(self.claimed, Claimed::Rectangle { .. }) {
+            self.screen.claim(0..u16::MAX, 0..u16::MAX);
+            self.claimed = Claimed::Everything;
+        }
         self.damage.everything();
         self.changed = true;
     }
@@ -297,7 +336,7 @@ impl OutpaceBackend {
             return;
         };
         if (size.width, size.height) != (self.screen.width(), self.screen.height()) {
-            self.screen.resize(size.width, size.height);
+            self.change_size(size);
             self.damage.everything();
             self.changed = true;
             self.resized = true;
@@ -305,17 +344,61 @@ impl OutpaceBackend {
         }
     }
 
-    /// ratatui takes a fullscreen viewport to be blank at first, and never sends blanks that it believes to
-    /// be there; in other viewports, what it never sends is not ours. It does not say which viewport it
-    /// has, but only for a fullscreen one does it ask for the size twice before it draws, and not for the
-    /// cursor, as for an inline one.
-    #[cold]
-    fn first_draw(&mut self) {
-        self.drawn = true;
-        if *self.sizes_asked.get_mut() >= 2 {
-            self.screen.claim();
-            self.changed = true;
+    /// Cells that no longer fit are kept, since ratatui does not draw a fixed viewport again when they do.
+    fn change_size(&mut self, size: Size) {
+        let (width, height) = (self.screen.width(), self.screen.height());
+        let mut canvas = self
+            .beyond
+            .take()
+            .unwrap_or_else(|| Screen::untouched(0, 0));
+        canvas.exchange_half_blocks(self.capabilities.half_blocks);
+        canvas.resize(canvas.width().max(width), canvas.height().max(height));
+        canvas.overlay(&self.screen);
+        self.screen.resize(size.width, size.height);
+        if size.width > width || size.height > height {
+            self.screen.overlay(&canvas);
         }
+        if canvas.width() > size.width || canvas.height() > size.height {
+            self.beyond = Some(canvas);
+        }
+    }
+
+    /// Blanks what lies within the rectangle of all that was drawn. Where nothing was sent there may be an image, so from
+    /// the first one on it is taken to be blank already.
+    fn claim(&mut self, drawn_columns: Range<u16>, drawn_rows: Range<u16>) {
+        let Claimed::Rectangle { columns, rows } = &mut self.claimed else {
+            return;
+        };
+        let around = |one: &Range<u16>, other: Range<u16>| match one.is_empty() {
+            true => other,
+            false => one.start.min(other.start)..one.end.max(other.end),
+        };
+        let wider = (around(columns, drawn_columns), around(rows, drawn_rows));
+        if wider != (columns.clone(), rows.clone()) {
+            self.screen.claim(wider.0.clone(), wider.1.clone());
+            if self.opaque_seen {
+                for y in wider.1.start..wider.1.end.min(self.screen.height()) {
+                    let end = wider.0.end.min(self.screen.width());
+                    let row = self.screen.index(wider.0.start, y)..self.screen.index(end, y);
+                    self.damage.assume_blank(row.start, row.end);
+                }
+            }
+            (*columns, *rows) = wider;
+        }
+    }
+
+    /// Keeps a cell that lies beyond the edges, for when the terminal grows.
+    #[cold]
+    fn put_beyond(&mut self, x: u16, y: u16, cell: &buffer::Cell) {
+        let beyond = self.beyond.get_or_insert_with(|| {
+            let mut beyond = Screen::untouched(0, 0);
+            beyond.exchange_half_blocks(self.capabilities.half_blocks);
+            beyond
+        });
+        let width = cell.cell_width().max(1);
+        let columns = beyond.width().max(x.saturating_add(width));
+        beyond.resize(columns, beyond.height().max(y.saturating_add(1)));
+        beyond.put_symbol(x, y, cell.symbol(), width, style_of(cell));
     }
 
     const fn is_fixed(&self) -> bool {
@@ -399,22 +482,29 @@ impl Backend for OutpaceBackend {
         I: Iterator<Item = (u16, u16, &'a buffer::Cell)>,
     {
         self.follow_size();
-        if !self.drawn {
-            self.first_draw();
-        }
         self.in_frame = true;
+        self.size_always_asked &= self.size_asked.swap(false, Ordering::Relaxed);
         let mut last = None;
+        let (mut columns, mut rows) = (u16::MAX..0, u16::MAX..0);
         // ratatui clears what lies under some wide symbols, for terminals that do not. The renderer sees
         // to that itself, and a blank here would break the symbol in two.
         let mut covered = (0, 0..0);
         for (x, y, cell) in content {
-            let outside = x >= self.screen.width() || y >= self.screen.height();
-            if outside || (covered.0 == y && covered.1.contains(&x)) {
+            if covered.0 == y && covered.1.contains(&x) {
+                continue;
+            }
+            if x >= self.screen.width() || y >= self.screen.height() {
+                self.put_beyond(x, y, cell);
                 continue;
             }
             let width = self.put(x, y, cell);
             covered = (y, x + 1..x.saturating_add(width));
             last = Some((x, y));
+            columns = columns.start.min(x)..columns.end.max(x.saturating_add(width.max(1)));
+            rows = rows.start.min(y)..rows.end.max(y + 1);
+        }
+        if last.is_some() {
+            self.claim(columns, rows);
         }
         if let Some((x, y)) = last {
             // Where the cursor would be had the cells been printed. Inline viewports go by its row.
@@ -461,7 +551,10 @@ impl Backend for OutpaceBackend {
 
     fn get_cursor_position(&mut self) -> io::Result<Position> {
         self.follow_size();
-        self.drawn = true;
+        if matches!(self.claimed, Claimed::Rectangle { .. }) {
+            // Only an inline viewport needs to know.
+            self.claimed = Claimed::Nothing;
+        }
         if !self.cursor_known
             && let Surface::Terminal(file) = &self.terminal
         {
@@ -514,6 +607,8 @@ impl Backend for OutpaceBackend {
         };
         self.screen.blank(from, to);
         if clear_type == ClearType::All {
+            self.claimed = Claimed::Everything;
+            self.beyond = None;
             self.damage.everything();
         } else {
             self.damage.cells(from, to);
@@ -527,7 +622,7 @@ impl Backend for OutpaceBackend {
     }
 
     fn size(&self) -> io::Result<Size> {
-        self.sizes_asked.fetch_add(1, Ordering::Relaxed);
+        self.size_asked.store(true, Ordering::Relaxed);
         self.current_size()
     }
 

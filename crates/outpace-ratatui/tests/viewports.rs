@@ -1,0 +1,144 @@
+//! What a viewport leaves alone, and what comes back when a terminal grows.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
+use ratatui::backend::Backend;
+use ratatui::layout::{Rect, Size};
+use ratatui::text::Text;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+
+#[derive(Clone, Default)]
+struct Wire(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Session {
+    terminal: Terminal<OutpaceBackend>,
+    wire: Wire,
+    emulator: vt100::Parser,
+}
+
+impl Session {
+    fn new(size: Size, viewport: Viewport) -> Self {
+        let wire = Wire::default();
+        let options = Options::default().capabilities(Capabilities::full());
+        let backend = OutpaceBackend::writer(wire.clone(), size, options).unwrap();
+        let terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
+        let nonzero = |n: u16| n.try_into().unwrap();
+        let emulator = vt100::Parser::new(nonzero(size.height), nonzero(size.width), 0);
+        Self {
+            terminal,
+            wire,
+            emulator,
+        }
+    }
+
+    fn draw(&mut self, text: &str) {
+        let text = Text::from(text.to_owned());
+        self.terminal
+            .draw(|frame| frame.render_widget(text, frame.area()))
+            .unwrap();
+        self.take();
+    }
+
+    fn take(&mut self) {
+        let bytes = std::mem::take(&mut *self.wire.0.lock().unwrap());
+        self.emulator.process(&bytes);
+    }
+
+    fn resize(&mut self, width: u16, height: u16) {
+        self.terminal
+            .backend_mut()
+            .set_size(Size::new(width, height));
+        self.emulator
+            .screen_mut()
+            .set_size(height.try_into().unwrap(), width.try_into().unwrap());
+    }
+
+    fn rows(&self) -> Vec<String> {
+        let screen = self.emulator.screen();
+        let rows = screen.rows(0, screen.size().1.get());
+        rows.map(|row| row.trim_end().to_owned()).collect()
+    }
+}
+
+#[test]
+fn a_fixed_viewport_leaves_the_rest_alone_however_often_the_size_was_asked_for() {
+    for asked in 0..5 {
+        let viewport = Viewport::Fixed(Rect::new(4, 1, 10, 2));
+        let mut session = Session::new(Size::new(20, 4), viewport);
+        session
+            .emulator
+            .process(b"one of the shell's\r\ntwo of the shell's\r\nthr\r\nfour of the shell's");
+        for _ in 0..asked {
+            session.terminal.size().unwrap();
+        }
+        // Inside the viewport all is ours, and what ratatui takes to be blank becomes so up to what is drawn.
+        session.draw("AB\nCDEFGHIJKL");
+        assert_eq!(
+            session.rows(),
+            [
+                "one of the shell's",
+                "two AB        ll's",
+                "thr CDEFGHIJKL",
+                "four of the shell's"
+            ],
+            "asked {asked} times"
+        );
+        session.terminal.size().unwrap();
+        session.draw("AB\n");
+        assert_eq!(session.rows()[0], "one of the shell's");
+        assert_eq!(session.rows()[2], "thr");
+    }
+}
+
+#[test]
+fn a_fixed_viewport_that_was_cut_by_a_smaller_terminal_comes_back_when_it_grows() {
+    let viewport = Viewport::Fixed(Rect::new(0, 0, 12, 3));
+    let mut session = Session::new(Size::new(12, 3), viewport);
+    let text = "left   right\nsecond 日本é\nthird  row!!";
+    session.draw(text);
+    session.resize(8, 2);
+    session.draw(text);
+    // One that the smaller terminal does not show changes meanwhile.
+    let text = "left   right\nsecond 日本é\nthird  ROW!!";
+    session.draw(text);
+    session.resize(12, 3);
+    session.draw(text);
+    let wanted: Vec<&str> = text.lines().collect();
+    assert_eq!(session.rows(), wanted);
+}
+
+#[test]
+fn a_fixed_viewport_that_never_fitted_is_complete_when_the_terminal_has_grown() {
+    let viewport = Viewport::Fixed(Rect::new(0, 0, 12, 3));
+    let mut session = Session::new(Size::new(6, 2), viewport);
+    session.draw("left   right\nsecond row\nthird row");
+    session.resize(20, 5);
+    session.draw("left   right\nsecond row\nthird row");
+    let rows = session.rows();
+    assert_eq!(rows[..3], ["left   right", "second row", "third row"]);
+}
+
+#[test]
+fn a_fullscreen_viewport_is_cleared_by_its_resize_whatever_lay_beyond_the_edge() {
+    let mut session = Session::new(Size::new(12, 3), Viewport::Fullscreen);
+    session.draw("left   right\nsecond row\nthird row");
+    session.resize(6, 2);
+    session.draw("small");
+    session.resize(12, 3);
+    session.draw("large");
+    assert_eq!(session.rows(), ["large", "", ""]);
+    assert_eq!(session.terminal.backend().size().unwrap().width, 12);
+}
