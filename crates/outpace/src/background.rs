@@ -65,8 +65,8 @@ pub enum GapMarker {
     Standard,
     /// This text, whatever is missing.
     Text(String),
-    /// What the function returns. It runs on the thread that drains; if it panics, the standard text is
-    /// taken. It must not write to the stream itself, whose drain waits for it.
+    /// What the function returns. It runs on the thread that drains, often a helper with a stack of 1 MiB; if it
+    /// panics, the standard text is taken. It must not write to the stream itself, whose drain waits for it.
     With(Arc<dyn Fn(Gap) -> String + Send + Sync>),
     /// Nothing: drops are only counted.
     Off,

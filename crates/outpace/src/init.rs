@@ -188,6 +188,8 @@ mod imp {
     }
 
     fn wait_for_a_signal() {
+        // A process that is to end is not stopped instead.
+        signal::write_from_background();
         loop {
             BELL.wait();
             let signal = CAME.load(Ordering::Acquire);

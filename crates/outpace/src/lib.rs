@@ -63,7 +63,8 @@
 //! In this order: [`set_buffering`](Stdout::set_buffering) in code; the environment variables
 //! `OUTPACE_STDOUT` and `OUTPACE_STDERR` (`unbuffered`, `line`, `block[:64KiB]`, `prompt[:4ms]`,
 //! `background[:16MiB]`); what `stdbuf` set, so that `stdbuf -oL program` works;
-//! [`set_default_buffering`](Stdout::set_default_buffering) in code; the default. A capacity that nobody chose
+//! [`set_default_buffering`](Stdout::set_default_buffering) in code; the default. A program that runs with more rights than
+//! its caller (set-user-ID, set-group-ID, capabilities of its file) does not ask the environment. A capacity that nobody chose
 //! follows the destination: half of a pipe's capacity (a chunk as large as the pipe makes writer and reader
 //! take turns), at most 64 KiB, which is also what everything else gets. The destination is asked once;
 //! [`redetect`](Stdout::redetect) asks again, after a `dup2`.
@@ -116,6 +117,9 @@
 //! not supported, nor is printing from signal handlers. [`init()`] adds what a program has to ask for: panics
 //! and signals that lose nothing. [`endings`] tells what arrives, however the process ends.
 //!
+//! A shared object that has printed stays in memory when its host unloads it, so that its lines arrive; see the example
+//! `plugin`.
+//!
 //! What cannot be written because of an error other than a full pipe or an interrupted call makes the stream
 //! fail: what arrived is an exact prefix, nothing more is written, and every call returns the error until
 //! [`clear_error`](Stdout::clear_error).
@@ -130,6 +134,7 @@
 //! | a guard without an atomic read-modify-write | yes | no | no |
 //! | capacity by the pipe's | yes | no | no |
 //! | care around `fork` | yes | yes | – |
+//! | a plugin that has printed may be unloaded | yes | no | – |
 //! | a panic or a closed pipe does not wait for a stuck reader | yes | yes | no |
 //! | signals, closed pipes and faults in [`init`](mod@init) | yes | yes | – |
 //! | standard output and error known to be the same file | yes | yes | if both are terminals |

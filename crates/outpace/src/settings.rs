@@ -6,18 +6,21 @@ use crate::buffering::{Buffering, FORMS};
 use crate::engine::Role;
 use crate::init::LAST_WORDS;
 use crate::locked::PutOff;
-use crate::sys::{Moment, Output};
+use crate::sys::{self, Moment, Output};
 use std::{env, fmt};
 
 /// The buffering that the environment asks for: `OUTPACE_STDOUT` and `OUTPACE_STDERR`, then the
 /// variables that `stdbuf` sets. A value that cannot be read is reported on stderr, and the next
-/// source holds.
+/// source holds. A program that runs with more rights than its caller's takes no advice from that.
 pub(crate) extern "C" fn from_environment(role: Role, put_off: &mut PutOff) -> Option<Buffering> {
     let (own, stdbuf) = match role {
         Role::Stdout => ("OUTPACE_STDOUT", "_STDBUF_O"),
         Role::Stderr => ("OUTPACE_STDERR", "_STDBUF_E"),
         Role::Other => return None,
     };
+    if sys::is_privileged() {
+        return None;
+    }
     read(own, Buffering::from_text, FORMS, put_off).or_else(|| {
         let forms = "L, 0 or a number of bytes";
         read(stdbuf, Buffering::from_stdbuf, forms, put_off)

@@ -119,6 +119,99 @@ pub(crate) fn is_single_threaded() -> bool {
     }
 }
 
+/// Whether the process has rights that its caller may not have: it is set-user-ID or set-group-ID, or has capabilities
+/// from its file (getauxval(3)).
+pub(crate) fn is_privileged() -> bool {
+    // SAFETY: only asks.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// Has the shared object that this code is in, if it is in one, stay in memory for as long as the process lives, although
+/// its host may `dlclose` it: for all that gives the system the address of a function.
+#[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
+#[cold]
+pub(crate) fn stay_loaded() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static DONE: AtomicBool = AtomicBool::new(false);
+
+    struct Search {
+        address: usize,
+        name: *const libc::c_char,
+    }
+
+    unsafe extern "C" fn look(
+        object: *mut libc::dl_phdr_info,
+        _: usize,
+        search: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: both are valid for this call, and the object has as many headers as it says.
+        let (object, search) = unsafe { (&*object, &mut *search.cast::<Search>()) };
+        // SAFETY: the same.
+        let headers =
+            unsafe { std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into()) };
+        let found = headers.iter().any(|header| {
+            let offset = search
+                .address
+                .wrapping_sub(object.dlpi_addr.wrapping_add(header.p_vaddr) as usize);
+            header.p_type == libc::PT_LOAD && offset < header.p_memsz as usize
+        });
+        if found {
+            search.name = object.dlpi_name;
+        }
+        found.into()
+    }
+
+    if DONE.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let mut search = Search {
+        address: (&raw const DONE).addr(),
+        name: ptr::null(),
+    };
+    // SAFETY: `look` is called with `search`, until this returns. A name is valid for as long as its object is loaded,
+    // which is while its code runs; the main program's, which is found at once, is empty. The handle is never closed.
+    unsafe {
+        libc::dl_iterate_phdr(Some(look), (&raw mut search).cast());
+        if !search.name.is_null() && *search.name != 0 {
+            let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
+            libc::dlopen(search.name, flags);
+        }
+    }
+}
+
+/// musl unloads nothing, nor is there anything to unload in a static program.
+#[cfg(not(all(target_env = "gnu", not(target_feature = "crt-static"))))]
+pub(crate) fn stay_loaded() {}
+
+unsafe extern "C" {
+    fn pthread_attr_setinheritsched(
+        attributes: *mut libc::pthread_attr_t,
+        inherit: libc::c_int,
+    ) -> libc::c_int;
+}
+
+/// Has a thread that is started by one with a real-time policy not have that policy itself: it would then wait until
+/// its creator waits, while an ordinary one is given what the system keeps for those. Returns whether that was to be done.
+pub(crate) fn schedule_ordinarily(attributes: *mut libc::pthread_attr_t) -> bool {
+    // A new thread's attributes ask for the ordinary policy, and are not heeded.
+    // SAFETY: the first call only asks (and not the C library, since musl's does not know); the attributes are
+    // initialised.
+    unsafe {
+        let policy = libc::syscall(libc::SYS_sched_getscheduler, 0);
+        let policy = policy & !libc::c_long::from(libc::SCHED_RESET_ON_FORK);
+        let is_real_time = [libc::SCHED_FIFO, libc::SCHED_RR]
+            .map(libc::c_long::from)
+            .contains(&policy);
+        is_real_time && pthread_attr_setinheritsched(attributes, libc::PTHREAD_EXPLICIT_SCHED) == 0
+    }
+}
+
+/// Undoes [`schedule_ordinarily`].
+pub(crate) fn schedule_as_caller(attributes: *mut libc::pthread_attr_t) {
+    // SAFETY: the attributes are initialised.
+    unsafe { pthread_attr_setinheritsched(attributes, libc::PTHREAD_INHERIT_SCHED) };
+}
+
 /// Names the calling thread, for who looks at the process.
 pub(crate) fn name_thread(name: &CStr) {
     // SAFETY: reads up to the end of the name, or 15 bytes of it.
@@ -154,6 +247,7 @@ pub(crate) fn at_exit(run: fn(Option<i32>)) {
         let run: fn(Option<i32>) = unsafe { std::mem::transmute(run) };
         run(Some(status));
     }
+    stay_loaded();
     // SAFETY: `call` lives as long as the process and takes what it is given here.
     unsafe { on_exit(call, run as *mut libc::c_void) };
 }

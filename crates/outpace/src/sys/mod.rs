@@ -52,6 +52,10 @@ pub(crate) enum Destination {
     Null,
 }
 
+/// The stack of a helper thread. It needs little of it, but a function of the user's may run there, which makes the text
+/// for a gap. Only what is touched takes memory; a larger one might be given a huge page, all of which is.
+const STACK: usize = 1 << 20;
+
 /// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`).
 pub(crate) const POLLED_WRITE: usize = 4096;
 

@@ -156,9 +156,14 @@ impl From<Error> for io::Error {
 pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Result<(), Error> {
     let thread = std::thread::Builder::new()
         .name(name.to_string_lossy().into_owned())
-        .stack_size(128 << 10)
+        .stack_size(super::STACK)
         .spawn(run);
     thread.map(drop).map_err(Error::from)
+}
+
+/// std does not say. Where there are set-user-ID programs there is `unix.rs`.
+pub(crate) fn is_privileged() -> bool {
+    false
 }
 
 /// Nanoseconds since the first call.

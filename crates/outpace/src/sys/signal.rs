@@ -25,6 +25,7 @@ impl Action {
 
     /// Calls `handler`, on the thread's alternative stack if it has one; system calls go on.
     pub(crate) fn call(handler: Handler) -> Self {
+        super::stay_loaded();
         let mut action = Self::default_action();
         action.0.sa_sigaction = handler as *const () as usize;
         action.0.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
@@ -75,6 +76,17 @@ pub(crate) unsafe fn was_sent(info: *const libc::siginfo_t) -> bool {
 pub(crate) fn raise(signal: c_int) {
     // SAFETY: always sound.
     unsafe { libc::raise(signal) };
+}
+
+/// Has the calling thread not be stopped for writing to a terminal that is another job's.
+pub(crate) fn write_from_background() {
+    let mut only = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: plain POSIX calls; the mask is initialised by `sigemptyset`.
+    unsafe {
+        libc::sigemptyset(only.as_mut_ptr());
+        libc::sigaddset(only.as_mut_ptr(), libc::SIGTTOU);
+        libc::pthread_sigmask(libc::SIG_BLOCK, only.as_ptr(), ptr::null_mut());
+    }
 }
 
 /// The calling process. May be called from a handler.

@@ -3,7 +3,7 @@
 // Where a function is `extern "C"`, that says to the compiler that it does not unwind.
 #![allow(improper_ctypes_definitions)]
 
-use super::{Destination, Identity, Moment, poll_millis};
+use super::{Destination, Identity, Moment, STACK, poll_millis};
 use std::ffi::{CStr, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
@@ -201,13 +201,14 @@ struct Start {
     run: Box<dyn FnOnce() + Send>,
 }
 
-/// Starts a helper thread that receives no signals, so that the program's own threads get them.
+/// Starts a helper thread that receives no signals, so that the program's own threads get them; but for SIGTTOU, without
+/// which a job in the background would print on where the terminal wants it stopped (`stty tostop`).
 ///
 /// Not one of std's, which would bring along names of any length, results, panics that are passed on, and a
 /// handle for whoever waits: a third of what this library adds to a small program.
 pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Result<(), Error> {
-    /// What the threads need is little, but the system may want more for itself.
-    const STACK: usize = 128 << 10;
+    /// Where memory is so limited that there is none for [`STACK`].
+    const SMALL_STACK: usize = 128 << 10;
 
     extern "C" fn main(start: *mut c_void) -> *mut c_void {
         // SAFETY: `spawn` has given this to this thread alone.
@@ -217,27 +218,37 @@ pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Resul
         ptr::null_mut()
     }
 
+    super::stay_loaded();
     let start = Box::into_raw(Box::new(Start { name, run }));
-    let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut blocked = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
     // SAFETY: each call initialises what the next ones read. What has been started owns `start`, and else it
     // is taken back.
     let error = unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        libc::sigfillset(blocked.as_mut_ptr());
+        libc::sigdelset(blocked.as_mut_ptr(), libc::SIGTTOU);
+        libc::pthread_sigmask(libc::SIG_SETMASK, blocked.as_ptr(), before.as_mut_ptr());
         libc::pthread_attr_init(attributes.as_mut_ptr());
         let attributes = attributes.as_mut_ptr();
         libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
-        libc::pthread_attr_setstacksize(attributes, STACK);
-        let mut create =
-            |attributes| libc::pthread_create(thread.as_mut_ptr(), attributes, main, start.cast());
-        let mut error = create(attributes);
+        let is_ordinary = super::schedule_ordinarily(attributes);
+        let mut create = |stack| {
+            libc::pthread_attr_setstacksize(attributes, stack);
+            libc::pthread_create(thread.as_mut_ptr(), attributes, main, start.cast())
+        };
+        let mut error = create(STACK);
         if error == libc::EINVAL {
             // That is too small a stack for the thread-local variables of this program.
-            libc::pthread_attr_setstacksize(attributes, 64 * STACK);
-            error = create(attributes);
+            error = create(8 * STACK);
+        } else if error == libc::EAGAIN {
+            error = create(SMALL_STACK);
+        }
+        if error != 0 && is_ordinary {
+            // A sandbox may refuse that.
+            super::schedule_as_caller(attributes);
+            error = create(STACK);
         }
         libc::pthread_attr_destroy(attributes);
         libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
@@ -260,7 +271,8 @@ pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: 
             child: extern "C" fn(),
         ) -> libc::c_int;
     }
-    // SAFETY: the functions live as long as the process. A failure (no memory) leaves forked children
+    // SAFETY: the functions live as long as the process, or the C library forgets them when it unloads the object
+    // that they are in. A failure (no memory) leaves forked children
     // without the reset, as if by raw `clone`.
     unsafe { pthread_atfork(prepare, parent, child) };
 }
@@ -277,6 +289,40 @@ mod other {
 
     /// The space stays taken until the file is gone.
     pub(crate) fn forget_range(_file: &std::fs::File, _at: u64, _length: u64) {}
+
+    /// What else `dlclose(3)` may take away is not known of these systems. Apple's leaves what has thread-local
+    /// variables where it is, and std has some.
+    pub(crate) fn stay_loaded() {}
+
+    /// A thread is scheduled as the one that has started it.
+    pub(crate) fn schedule_ordinarily(_attributes: *mut libc::pthread_attr_t) -> bool {
+        false
+    }
+
+    /// It is.
+    pub(crate) fn schedule_as_caller(_attributes: *mut libc::pthread_attr_t) {}
+
+    /// Whether the process has rights that its caller may not have: it is set-user-ID or set-group-ID.
+    pub(crate) fn is_privileged() -> bool {
+        // SAFETY: only asks.
+        #[cfg(any(
+            target_vendor = "apple",
+            target_os = "freebsd",
+            target_os = "netbsd",
+            target_os = "openbsd",
+            target_os = "dragonfly",
+        ))]
+        return unsafe { libc::issetugid() != 0 };
+        // SAFETY: the same.
+        #[cfg(not(any(
+            target_vendor = "apple",
+            target_os = "freebsd",
+            target_os = "netbsd",
+            target_os = "openbsd",
+            target_os = "dragonfly",
+        )))]
+        return unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() };
+    }
 
     /// How a thread is named differs from system to system.
     pub(crate) fn name_thread(_name: &std::ffi::CStr) {}
@@ -310,6 +356,7 @@ pub(crate) fn at_exit(run: fn(Option<i32>)) {
         run(None);
     }
 
+    super::stay_loaded();
     RUN.store(run as usize, Ordering::Release);
     // SAFETY: `call` lives as long as the process.
     unsafe { libc::atexit(call) };

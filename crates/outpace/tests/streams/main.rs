@@ -25,6 +25,8 @@ mod forks;
 #[cfg(unix)]
 mod guards;
 #[cfg(unix)]
+mod helpers;
+#[cfg(unix)]
 mod order;
 #[cfg(unix)]
 mod panics;
@@ -54,6 +56,7 @@ fn main() {
         concurrency::list(),
         order::list(),
         guards::list(),
+        helpers::list(),
         faults::list(),
         exits::list(),
         panics::list(),

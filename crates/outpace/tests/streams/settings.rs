@@ -1,6 +1,6 @@
 //! Which buffering holds: what the code says, what the environment says, what the destination is.
 
-use crate::support::{Finished, Program, To, list};
+use crate::support::{Finished, Program, To, list, skip};
 use outpace::Buffering;
 use std::io::Write;
 use std::time::Duration;
@@ -25,9 +25,10 @@ list! {
         block_buffering_writes_blocks,
         unbuffered_is_one_write_a_message,
         stderr_is_one_write_a_message,
+        a_set_user_id_program_takes_no_advice_from_its_environment,
     ],
     programs: [
-        tell, choose_in_code, prefer_in_code, tell_of_stderr, wrong_capacity, lines, blocks,
+        tell, tell_if_privileged, choose_in_code, prefer_in_code, tell_of_stderr, wrong_capacity, lines, blocks,
         fragments, fragments_to_stderr,
     ],
 }
@@ -255,4 +256,31 @@ fn stderr_is_one_write_a_message() {
         .stderr_to_stdout()
         .start(To::Packets);
     assert_eq!(running.stdout().reads().len(), 10);
+}
+
+/// The same as `tell`, in a program that has more rights than its caller.
+#[allow(unsafe_code)]
+fn tell_if_privileged() {
+    // SAFETY: only asks.
+    if unsafe { libc::getuid() != libc::geteuid() } {
+        tell();
+    }
+}
+
+fn a_set_user_id_program_takes_no_advice_from_its_environment() {
+    for (variable, value, buffering) in [
+        ("OUTPACE_STDOUT", "block:12345", "block:12345"),
+        ("_STDBUF_O", "0", "unbuffered"),
+    ] {
+        assert_buffering(Program::new(tell).env(variable, value), To::Pipe, buffering);
+        let program = Program::new(tell_if_privileged).env(variable, value);
+        let Some(program) = program.set_user_id() else {
+            skip("only root can give a program the rights of root");
+        };
+        let finished = program.run(To::Pipe);
+        if finished.stdout.is_empty() {
+            skip("this file system gives no program the rights of its owner");
+        }
+        assert_eq!((finished.code(), &*finished.stderr), (0, "prompt"));
+    }
 }

@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -27,6 +28,17 @@ pub(crate) struct Program {
     command: Command,
     /// Standard error goes where standard output goes.
     together: bool,
+    /// Another file than this executable, until it is started.
+    copy: Option<Copied>,
+}
+
+/// A file that is removed.
+struct Copied(PathBuf);
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 impl Program {
@@ -45,6 +57,7 @@ impl Program {
         Program {
             command,
             together: false,
+            copy: None,
         }
     }
 
@@ -78,6 +91,37 @@ impl Program {
         command.stdin(Stdio::piped());
         self.command = command;
         self
+    }
+
+    /// Has it be a program of root's that is set-user-ID, started by a user who may do little. Nothing if this user is
+    /// not root.
+    #[cfg(not(outpace_portable))]
+    pub(crate) fn set_user_id(mut self) -> Option<Self> {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        use std::os::unix::process::CommandExt;
+        /// That of the user and the group that own nothing.
+        const NOBODY: u32 = 65_534;
+        // SAFETY: only asks.
+        if unsafe { libc::geteuid() } != 0 {
+            return None;
+        }
+        let name = format!("outpace-test-set-user-id-{}", std::process::id());
+        let copy = Copied(std::env::temp_dir().join(name));
+        let path = &copy.0;
+        fs::copy(self.command.get_program(), path).expect("room for a copy");
+        // Nobody else may start it in the meantime.
+        chown(path, None, Some(NOBODY)).expect("this is root");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o4710)).expect("this is root");
+        let original = std::mem::replace(&mut self.command, Command::new(path));
+        for (variable, value) in original.get_envs() {
+            match value {
+                Some(value) => self.command.env(variable, value),
+                None => self.command.env_remove(variable),
+            };
+        }
+        self.command.uid(NOBODY).gid(NOBODY).stdin(Stdio::piped());
+        self.copy = Some(copy);
+        Some(self)
     }
 
     /// Connects standard error to what standard output is connected to.
@@ -239,6 +283,11 @@ impl Running {
             assert!(begun.elapsed() < LIMIT, "it does not end: {:?}", doing());
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// Whether it has ended by now.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("it is our child").is_some()
     }
 
     /// Waits for its end, and returns the status as a shell shows it.
