@@ -50,6 +50,9 @@
 //! file (or `-`, standard error) that gets a report of what was detected and done when the backend is
 //! dropped.
 //!
+//! `NO_COLOR`, unless it is empty, takes the colours and leaves bold, underlined and so on, as crossterm's backend does;
+//! crossterm's `force_color_output` overrides it.
+//!
 //! # In an existing application
 //!
 //! Replace the line that makes the backend, and `Terminal<CrosstermBackend<…>>` where it is named. Raw mode, the

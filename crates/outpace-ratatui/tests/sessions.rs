@@ -46,6 +46,7 @@ fn program() {
             std::process::exit(101);
         }
         Ok("inline") => inline().unwrap(),
+        Ok("coloured") => coloured().unwrap(),
         Ok("short") => outpace_ratatui::run(|_| ()),
         Ok("classic") => classic(false).unwrap(),
         Ok("classic with commands") => classic(true).unwrap(),
@@ -98,6 +99,18 @@ fn inline() -> std::io::Result<()> {
     drop(terminal);
     outpace_ratatui::restore();
     Ok(())
+}
+
+/// Shows a word in colours, bold and underlined.
+fn coloured() -> std::io::Result<()> {
+    use ratatui::style::{Color, Style};
+
+    outpace_ratatui::run(|terminal| {
+        let style = Style::new().fg(Color::Red).bg(Color::Rgb(1, 2, 3));
+        let text = ratatui::text::Span::styled("word", style.bold().underlined());
+        terminal.draw(|frame| frame.render_widget(text, frame.area()))?;
+        event::read().map(|_| ())
+    })
 }
 
 /// Takes the terminal over by itself, as most applications do, and in the end clears what it has drawn. The commands
@@ -559,4 +572,20 @@ fn the_script_is_the_example_with_a_manifest() {
     let code = |text: &'static str| text.lines().skip_while(|line| !line.starts_with("use "));
     assert!(code(example).eq(code(script)), "they differ");
     assert!(example.lines().count() < 50, "an example is short");
+}
+
+#[test]
+fn no_color_takes_the_colours_and_leaves_the_attributes() {
+    let off = (vt100::Color::Default, vt100::Color::Default);
+    let on = (vt100::Color::Idx(1), vt100::Color::Rgb(1, 2, 3));
+    for (variable, colors) in [("NO_COLOR=1", off), ("NO_COLOR=", on)] {
+        let mut session = Session::start_by(&["env", variable], "", "coloured", Duration::ZERO);
+        session.wait_for("word");
+        session.wait("styled", |screen| {
+            let cell = screen.cell(0, 0).unwrap();
+            cell.bold() && cell.underline() && (cell.fgcolor(), cell.bgcolor()) == colors
+        });
+        session.press("x");
+        session.wait_for_end();
+    }
 }

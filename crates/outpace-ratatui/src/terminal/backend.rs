@@ -14,7 +14,7 @@ use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::{Position, Size};
 
-use super::cells::{narrow, style_of};
+use super::cells::{colors_are_off, narrow, style_of};
 use super::options::{Options, Target};
 use super::probe;
 use super::report::Report;
@@ -65,6 +65,7 @@ pub struct OutpaceBackend {
     changed: bool,
     presented_cursor: Option<Cursor>,
     cursor_known: bool,
+    colors_off: bool,
     /// What ratatui has drawn so far, outside of which nothing is known to be ours.
     claimed: Claimed,
     /// Whether the size was asked for since the last draw call.
@@ -249,6 +250,7 @@ impl OutpaceBackend {
             changed: false,
             presented_cursor: None,
             cursor_known: findings.cursor.is_some(),
+            colors_off: colors_are_off(),
             claimed,
             size_asked: AtomicBool::new(false),
             size_always_asked: true,
@@ -398,7 +400,7 @@ impl OutpaceBackend {
         let width = cell.cell_width().max(1);
         let columns = beyond.width().max(x.saturating_add(width));
         beyond.resize(columns, beyond.height().max(y.saturating_add(1)));
-        beyond.put_symbol(x, y, cell.symbol(), width, style_of(cell));
+        beyond.put_symbol(x, y, cell.symbol(), width, style_of(cell, self.colors_off));
     }
 
     const fn is_fixed(&self) -> bool {
@@ -450,7 +452,8 @@ impl OutpaceBackend {
             // They take no columns, but count as if they did.
             width = width.min(self.screen.width() - x);
         }
-        self.screen.put_symbol(x, y, symbol, width, style_of(cell));
+        self.screen
+            .put_symbol(x, y, symbol, width, style_of(cell, self.colors_off));
         if self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
             let at = self.screen.index(x, y);
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
@@ -483,6 +486,7 @@ impl Backend for OutpaceBackend {
     {
         self.follow_size();
         self.in_frame = true;
+        self.colors_off = colors_are_off();
         self.size_always_asked &= self.size_asked.swap(false, Ordering::Relaxed);
         let mut last = None;
         let (mut columns, mut rows) = (u16::MAX..0, u16::MAX..0);

@@ -13,7 +13,23 @@ pub(super) fn narrow(symbol: &str) -> bool {
     chars.next().is_none() && first.is_some_and(|c| trusted_width(c) == 1)
 }
 
-pub(super) fn style_of(cell: &buffer::Cell) -> Style {
+/// Whether the user wants no colours: the variable `NO_COLOR` says so unless it is empty, and crossterm's
+/// `force_color_output` overrides it.
+pub(super) fn colors_are_off() -> bool {
+    #[cfg(feature = "crossterm")]
+    return crossterm::style::Colored::ansi_color_disabled_memoized();
+    #[cfg(not(feature = "crossterm"))]
+    return std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+}
+
+/// Attributes are no colours: they stay when those are off.
+pub(super) fn style_of(cell: &buffer::Cell, colors_off: bool) -> Style {
+    if colors_off {
+        return Style {
+            attributes: Attributes::from_bits(cell.modifier.bits()),
+            ..Style::default()
+        };
+    }
     Style {
         fg: color_of(cell.fg),
         bg: color_of(cell.bg),
