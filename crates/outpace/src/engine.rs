@@ -137,6 +137,12 @@ pub(crate) struct State {
     pub(crate) waiters: u32,
     /// The one that drains is making the text for a gap.
     pub(crate) marking: bool,
+    /// How far the stream was drained when a fork gave up on its reader.
+    #[cfg_attr(
+        any(not(unix), outpace_portable),
+        expect(dead_code, reason = "there is no fork")
+    )]
+    pub(crate) given_up_at: Option<u64>,
     pub(crate) failure: Option<Failure>,
     /// Why the stream failed last, whether or not that has been cleared.
     pub(crate) last_error: sys::Error,
@@ -260,6 +266,7 @@ impl Engine {
                 drainer: 0,
                 waiters: 0,
                 marking: false,
+                given_up_at: None,
                 failure: None,
                 last_error: sys::Error::WROTE_NOTHING,
                 on_broken_pipe: match role {
@@ -431,6 +438,7 @@ impl Engine {
         state.drainer = 0;
         state.waiters = 0;
         state.marking = false;
+        state.given_up_at = None;
         state.helper.reset_after_fork();
         self.flow.reset_after_fork();
         self.lock.reset_after_fork(thread_id());

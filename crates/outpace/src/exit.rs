@@ -115,6 +115,7 @@ pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
 #[cfg(all(unix, not(outpace_portable)))]
 mod fork {
     use crate::drain::Patience;
+    use crate::engine::{Engine, Mode};
     use crate::registry::{for_each_stream, hold_each, let_go_of_each};
     use crate::sys;
 
@@ -133,10 +134,33 @@ mod fork {
     }
 
     extern "C" fn before_fork() {
-        // Bytes that can be written without waiting are written now: they then precede what the
-        // child prints.
-        for_each_stream(&mut |engine| engine.drain_all(Patience::None));
+        for_each_stream(&mut Engine::drain_before_fork);
         hold_each(&mut |engine| std::mem::forget(engine.lock_state()));
+    }
+
+    impl Engine {
+        /// Writes what was printed before a fork. It precedes then what the child prints; and the parent, whose it is,
+        /// may `_exit`, as `daemon(3)` has it do.
+        fn drain_before_fork(&self) {
+            let state = self.lock_state();
+            let all = self.accepted(&state);
+            // A reader on which a fork has given up is not waited for again before it has read something: a program
+            // may fork often.
+            let given_up = state.given_up_at == Some(state.drained);
+            if given_up && state.drainer != 0 {
+                return;
+            }
+            let mut state = self.drain(state, all, Patience::None);
+            // Of an unbuffered stream nothing is pending but what is being printed, by another thread.
+            let is_unbuffered = state.mode == Mode::Unbuffered || state.exiting;
+            let done = state.drained >= all || state.failure.is_some();
+            if done || given_up || is_unbuffered {
+                return;
+            }
+            let patience = Patience::Stalled(state.exit_timeout);
+            state = self.drain(state, all, patience);
+            state.given_up_at = (state.drained < all).then_some(state.drained);
+        }
     }
 
     extern "C" fn after_fork_in_parent() {

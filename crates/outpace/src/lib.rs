@@ -113,8 +113,10 @@
 //! At `exit`, and on return from `main`, every stream drains for as long as its reader lives. A guard that is
 //! held or leaked is not waited for. A write error that nobody was told of is reported on standard error, and
 //! the exit status becomes 1 if it was 0. If standard output's reader has gone, the process ends as SIGPIPE
-//! would end it, quietly. Around `fork`, what is pending is the parent's to write; `_Fork` and raw `clone` are
-//! not supported, nor is printing from signal handlers. [`init()`] adds what a program has to ask for: panics
+//! would end it, quietly. A `fork` writes what was printed before it, and waits for a reader as a `print!` of std
+//! would have done (for one that stands still, [`exit_timeout`](Stdout::exit_timeout) at most): so nothing is lost where the
+//! parent then calls `_exit`, as in `daemon(3)`, and nothing is doubled. What it gives up on is the parent's to write.
+//! `_Fork`, raw `clone` and printing from signal handlers are not supported. [`init()`] adds what a program has to ask for: panics
 //! and signals that lose nothing. [`endings`] tells what arrives, however the process ends.
 //!
 //! A shared object that has printed stays in memory when its host unloads it, so that its lines arrive; see the example

@@ -144,7 +144,8 @@ macro_rules! handle {
             }
 
             /// Chooses how long the drain at exit waits for a reader that stands still, where messages
-            /// may be dropped (else it waits for as long as the reader lives). By default 5 s.
+            /// may be dropped (else it waits for as long as the reader lives); and whatever the buffering, how long
+            /// a `fork` waits for such a reader, and does so once. By default 5 s.
             pub fn exit_timeout(&self, timeout: Duration) {
                 self.engine().lock_state().exit_timeout = timeout;
             }

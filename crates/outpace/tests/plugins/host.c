@@ -22,6 +22,26 @@ static void check(int is_so, const char *what)
     }
 }
 
+/* As a server that has a process for each of its visitors. */
+static void fork_often(void (*print_lines)(const char *, int))
+{
+    enum { CHILDREN = 300, AT_A_TIME = 10 };
+    for (int begun = 0; begun < CHILDREN; begun++) {
+        pid_t child = fork();
+        check(child >= 0, "fork");
+        if (child == 0) {
+            print_lines("child", 1);
+            exit(0);
+        }
+        if (begun % AT_A_TIME == 0)
+            print_lines("parent", 1);
+        if (begun >= AT_A_TIME)
+            check(wait(NULL) > 0, "wait");
+    }
+    while (wait(NULL) > 0) {
+    }
+}
+
 static void load_print_and_unload(void)
 {
     void *plugin = dlopen(object, RTLD_NOW);
@@ -36,6 +56,8 @@ static void load_print_and_unload(void)
     check(print_lines != NULL, "print_lines");
     if (strcmp(ending, "unused") != 0)
         print_lines("plugin", lines);
+    if (strcmp(ending, "forks") == 0)
+        fork_often(print_lines);
     check(dlclose(plugin) == 0, "dlclose");
     if (strcmp(ending, "unused") == 0)
         check(dlopen(object, RTLD_NOW | RTLD_NOLOAD) == NULL, "it is still there");

@@ -80,6 +80,24 @@ fn a_shared_object_that_prints_may_be_unloaded() {
 }
 
 #[test]
+fn a_host_that_forks_often_loses_and_doubles_nothing() {
+    let (Some(plugin), Some(host)) = (plugin(), host()) else {
+        return;
+    };
+    for buffering in ["unbuffered", "line", "block", "prompt", "background"] {
+        let mut command = Command::new(host);
+        command.args([plugin.as_os_str(), "forks".as_ref(), "5000".as_ref()]);
+        let output = command.env("OUTPACE_STDOUT", buffering).output().unwrap();
+        assert!(output.status.success(), "{buffering}: {output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        for (name, count) in [("plugin", 5000), ("child", 300), ("parent", 30)] {
+            let of_name: Vec<&str> = text.lines().filter(|line| line.starts_with(name)).collect();
+            assert_eq!(of_name.len(), count, "{name}, {buffering}");
+        }
+    }
+}
+
+#[test]
 fn a_shared_object_that_has_not_printed_leaves_nothing_behind() {
     let (Some(plugin), Some(host)) = (plugin(), host()) else {
         return;

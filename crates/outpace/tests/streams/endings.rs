@@ -19,7 +19,7 @@ const COLUMNS: [(&str, &str); 5] = [
 ];
 
 /// What a program does at its end, by the name in the table.
-const ENDINGS: [(&str, fn()); 31] = [
+const ENDINGS: [(&str, fn()); 33] = [
     ("return from `main`", || {}),
     ("`process::exit(3)` in `main`", || exit(3)),
     ("`process::exit(3)` in another thread", || {
@@ -74,6 +74,13 @@ const ENDINGS: [(&str, fn()); 31] = [
     ("`fork`; the child calls `_exit`", || {
         forked(|_| exit_at_once(0), wait_for_child);
     }),
+    (
+        "`fork`; the parent calls `_exit`, the child returns",
+        || {
+            forked(wait_for_parent, || exit_at_once(0));
+        },
+    ),
+    ("`daemon`", become_a_daemon),
     ("a child with inherited stdout, then return", || {
         Command::new("echo").arg(CHILD).status().unwrap();
     }),
@@ -126,6 +133,12 @@ fn forked(child: fn(u32), parent: fn()) {
 fn wait_for_child() {
     // SAFETY: takes a null pointer for no status.
     unsafe { libc::wait(std::ptr::null_mut()) };
+}
+
+#[allow(unsafe_code, deprecated)]
+fn become_a_daemon() {
+    // SAFETY: there is no other thread that the child would need. Keeps the directory and the descriptors.
+    assert_eq!(unsafe { libc::daemon(1, 1) }, 0);
 }
 
 /// Until somebody else has become the parent.

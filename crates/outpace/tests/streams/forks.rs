@@ -5,6 +5,7 @@ use outpace::CommandExt;
 use std::io::Write;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 list! {
     portable: [],
@@ -15,14 +16,15 @@ list! {
         a_child_prints_although_another_thread_held_the_guard,
         a_child_prints_although_another_thread_began_to_print_during_the_fork,
         a_child_of_a_thread_with_a_guard_has_that_guard,
-        a_fork_does_not_wait_for_a_stuck_reader,
+        a_fork_gives_up_on_a_stuck_reader_and_does_so_once,
+        what_a_daemon_printed_before_it_became_one_arrives_however_late_the_reader,
         forks_among_printing_threads_lose_and_double_nothing,
         streams_of_ones_own_survive_a_fork,
         parent_and_children_print_in_program_order_with_flush_first,
     ],
     programs: [
         pending, burst_in_child, burst_in_parent, guard_of_another_thread, guard_since_the_fork_began, guard_of_its_own,
-        stuck, among_threads, own_streams, children,
+        stuck, late_daemon, among_threads, own_streams, children,
     ],
 }
 
@@ -220,7 +222,7 @@ fn guard_of_its_own() {
         outpace::stdout().write_all(b"child inside\n").unwrap();
         let other = || outpace::stdout().write_all(b"never\n").unwrap();
         let other = std::thread::spawn(other);
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
         assert!(!other.is_finished());
     }));
     guard.str("parent\n");
@@ -236,24 +238,55 @@ fn a_child_of_a_thread_with_a_guard_has_that_guard() {
 }
 
 fn stuck() {
+    const HOUR: Duration = Duration::from_secs(3600);
     fill_the_pipe();
-    let child = fork(|| {
-        eprint!("child");
-        crate::support::exit_at_once(0);
-    });
-    wait_for(child);
-    eprint!(", parent");
+    for timeout in [Duration::from_millis(50), HOUR, HOUR] {
+        outpace::stdout().exit_timeout(timeout);
+        let child = fork(|| {
+            eprint!("child, ");
+            crate::support::exit_at_once(0);
+        });
+        wait_for(child);
+    }
+    eprint!("parent");
     crate::support::exit_at_once(0);
 }
 
-fn a_fork_does_not_wait_for_a_stuck_reader() {
+fn a_fork_gives_up_on_a_stuck_reader_and_does_so_once() {
     for buffering in ["unbuffered", "block", "prompt", "background:100000"] {
         let (running, reader) = Program::new(stuck).buffering(buffering).start_unread();
-        running.stderr.wait_for("child, parent");
+        running.stderr.wait_for("child, child, child, parent");
         assert_eq!(running.ended(), 0);
         reader.resume();
         let found = reader.all();
         assert!(b"fill the pipe\n".repeat(20_000).starts_with(&found));
+    }
+}
+
+/// More than a pipe takes, and little enough that most policies let the program go on.
+const BEFORE_THE_DAEMON: usize = 8000;
+
+#[allow(unsafe_code, deprecated)]
+fn late_daemon() {
+    outpace::stdout().exit_timeout(Duration::from_secs(3600));
+    eprint!("begun");
+    print_lines("before", BEFORE_THE_DAEMON);
+    // SAFETY: the child uses outpace, which takes care of itself. Keeps the directory and the descriptors.
+    assert_eq!(unsafe { libc::daemon(1, 1) }, 0);
+    print_lines("daemon", 100);
+}
+
+fn what_a_daemon_printed_before_it_became_one_arrives_however_late_the_reader() {
+    for buffering in POLICIES.into_iter().chain(["block:200KiB"]) {
+        let (running, reader) = Program::new(late_daemon)
+            .buffering(buffering)
+            .start_unread();
+        running.stderr.wait_for("begun");
+        running.wait_until_asleep();
+        reader.resume();
+        assert_eq!(running.ended(), 0);
+        let expected = lines("before", BEFORE_THE_DAEMON) + &lines("daemon", 100);
+        assert_same(&reader.all(), expected.as_bytes());
     }
 }
 
