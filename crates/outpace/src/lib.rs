@@ -95,6 +95,11 @@
 //! A thread that holds a guard may print through other handles. Such a message is queued behind what the
 //! guard has published; it does not wait for the guard's current message.
 //!
+//! # Input
+//!
+//! [`input`] reads tokens, numbers and lines as fast as this prints, and what has been printed is drained before a
+//! program waits for an answer.
+//!
 //! # Loggers
 //!
 //! A stream is a [`Write`](std::io::Write), and a record a message. For `tracing-subscriber` it takes one line:
@@ -171,6 +176,7 @@ mod futex;
 mod guard;
 mod in_test;
 pub mod init;
+pub mod input;
 mod interop;
 mod lock;
 mod locked;

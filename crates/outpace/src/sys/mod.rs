@@ -12,6 +12,7 @@ use std::ops::Add;
 use std::path::Path;
 use std::time::Duration;
 
+mod input;
 #[cfg(all(target_os = "linux", not(outpace_portable)))]
 mod linux;
 #[cfg(any(not(unix), outpace_portable))]
@@ -21,6 +22,7 @@ pub(crate) mod signal;
 #[cfg(all(unix, not(outpace_portable)))]
 mod unix;
 
+pub(crate) use input::*;
 #[cfg(all(target_os = "linux", not(outpace_portable)))]
 pub(crate) use linux::*;
 #[cfg(any(not(unix), outpace_portable))]

@@ -27,6 +27,8 @@ mod guards;
 #[cfg(unix)]
 mod helpers;
 #[cfg(unix)]
+mod input;
+#[cfg(unix)]
 mod order;
 #[cfg(unix)]
 mod panics;
@@ -63,6 +65,7 @@ fn main() {
         printing::list(),
         raw::list(),
         sharing::list(),
+        input::list(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
         bursts::list(),
         #[cfg(not(outpace_portable))]

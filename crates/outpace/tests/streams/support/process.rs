@@ -251,8 +251,13 @@ impl Running {
 
     /// Lets a program go on that [waits](wait_to_go_on).
     pub(crate) fn go_on(&mut self) {
+        self.send(b"\n");
+    }
+
+    /// Writes to its input.
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("its input is open");
-        stdin.write_all(b"\n").expect("it waits for this");
+        stdin.write_all(bytes).expect("it reads this");
     }
 
     pub(crate) fn signal(&self, signal: libc::c_int) {

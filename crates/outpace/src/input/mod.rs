@@ -1,0 +1,759 @@
+//! Fast input: tokens, numbers, characters and lines, from standard input or anything else.
+//!
+//! ```
+//! use outpace::input::Input;
+//!
+//! let text = "3 2\n1 -5 20\n0.5 x\nthe last line";
+//! let mut input = Input::new(text.as_bytes());
+//! let (n, _): (usize, u8) = input.read()?;
+//! let numbers: Vec<i64> = input.vec(n)?;
+//! assert_eq!(numbers, [1, -5, 20]);
+//! let (half, letter): (f64, char) = input.read()?;
+//! assert_eq!((half, letter), (0.5, 'x'));
+//! assert_eq!(input.line()?, Some(""));
+//! assert_eq!(input.line()?, Some("the last line"));
+//! assert_eq!(input.line()?, None);
+//! # Ok::<(), outpace::input::Error>(())
+//! ```
+//!
+//! [`stdin`] is for standard input: when the program has to wait for more of it, what it has printed is drained
+//! first, so a question can be read before it is answered. [`Input::new`] takes any reader, [`Input::open`] a file,
+//! [`Input::of_bytes`] what is in memory, and [`Input::map`] maps a file (unsafe, because another process may shorten
+//! it).
+//!
+//! # Tokens
+//!
+//! A *token* is what stands between spaces: space, tab, newline, vertical tab, form feed, carriage return.
+//! [`read`](Input::read) reads one as a value: all integer types, `f32` and `f64`, `char`, `String`, `Vec<u8>`, tuples
+//! and arrays of them, [`OneBased`] indices, and types of your own by [`FromInput`]. [`token`](Input::token) and
+//! [`word`](Input::word) are views of one, without a copy. No token is allocated for, but those that you ask
+//! for as `String` or `Vec<u8>`.
+//!
+//! A token takes the space behind it along (a CRLF counts as one), and so what follows the last token of a line
+//! is the next line. Spaces at a line's end, before its newline, are still of the line: [`skip_line`](Input::skip_line)
+//! passes over them. Reading the character that [`read`](Input::read) takes as a `char` leaves what is behind
+//! it.
+//!
+//! Numbers have the form that std's [`parse`](str::parse) takes, and the same value: floats are exactly
+//! rounded.
+//!
+//! # What can be wrong
+//!
+//! An [`Error`] tells the line, the column and what was expected there. A token that was refused has been
+//! passed over, so a program that asks again reads what comes next. A number out of range, one
+//! with a letter or a NUL in it, the end of the input in the middle of a value, a directory or a closed descriptor:
+//! each is an error, never a wrong number. The end of the input is remembered: at a terminal Ctrl-D counts once.
+//!
+//! # Cost
+//!
+//! Reading is by 128 KiB at a time, into one buffer, which grows only for a token or line that does not fit it.
+//! Sixteen bytes are looked at a time, for digits, spaces and newlines. Lines are counted in passing, at a few
+//! hundredths of a cycle a byte.
+
+mod digits;
+mod error;
+mod float;
+mod integer;
+mod source;
+mod value;
+
+pub use error::{Error, ErrorKind};
+pub use source::{Buffered, Bytes, Mapped, OpenFile, Source, Stdin, Waiting};
+pub use value::{FromInput, OneBased};
+
+use crate::raw;
+use crate::sys;
+use digits::{count_newlines, find_newline, find_space, is_space};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::marker::PhantomData;
+use std::path::Path;
+
+/// Standard input, with a buffer of its own: make one, and pass it on. What it has read ahead, another one, or
+/// [`std::io::stdin`], does not see.
+///
+/// When the program has to wait for input, standard output is drained first: see [`Waiting`].
+///
+/// ```no_run
+/// let mut input = outpace::input::stdin();
+/// let name = input.word()?.to_owned();
+/// let age: u8 = input.read()?;
+/// # Ok::<(), outpace::input::Error>(())
+/// ```
+pub fn stdin() -> Input<Stdin> {
+    Input::from_source(Buffered::new(Waiting::new(raw::stdin())))
+}
+
+/// An input, read token by token or line by line: see the [module](self).
+pub struct Input<S> {
+    source: S,
+    /// Where the next byte is in the window.
+    at: usize,
+    position: Position,
+    /// The source has said that there is no more.
+    ended: bool,
+    /// A token may be so long.
+    limit: usize,
+}
+
+/// What is needed to tell where something is, kept up only when the window moves.
+struct Position {
+    /// What was before the window's first byte; wraps around for a source that does not start at 0.
+    offset: u64,
+    /// Newlines in front of this place in the window have been counted.
+    counted: usize,
+    newlines: u64,
+    /// Where the line of the last newline counted begins, as an offset.
+    line_start: u64,
+    /// A CR ended a token here, as an offset; an LF at this place belongs to it.
+    after_cr: u64,
+}
+
+impl Position {
+    /// As if the window's bytes in front of `at` were now counted: newlines, and the line's start.
+    fn count(&self, window: &[u8], at: usize) -> (u64, u64) {
+        let new = window.get(self.counted..at).unwrap_or_default();
+        let newlines = self.newlines + count_newlines(new);
+        let start = match new.iter().rposition(|&byte| byte == b'\n') {
+            Some(last) => self.offset.wrapping_add((self.counted + last + 1) as u64),
+            None => self.line_start,
+        };
+        (newlines, start)
+    }
+}
+
+impl Input<Bytes<'static>> {
+    /// An input of bytes that are in memory, which are not copied.
+    ///
+    /// ```
+    /// use outpace::input::Input;
+    ///
+    /// let sum: i64 = Input::of_bytes(b"1 2 3").values::<i64>().sum::<Result<_, _>>()?;
+    /// assert_eq!(sum, 6);
+    /// # Ok::<(), outpace::input::Error>(())
+    /// ```
+    pub fn of_bytes(bytes: &[u8]) -> Input<Bytes<'_>> {
+        Input::from_source(Bytes(bytes))
+    }
+}
+
+impl Input<Mapped> {
+    /// A file, mapped into the process's memory: nothing is copied. Where the system has no such thing, it is read
+    /// whole.
+    ///
+    /// [`open`](Input::open) is as fast for most files, and safe.
+    ///
+    /// # Safety
+    ///
+    /// For as long as the input lives, no process writes to the file or shortens it. Nobody can promise that for
+    /// files of others; the process would be ended by SIGBUS, or see bytes change that do not change in Rust.
+    ///
+    /// # Errors
+    ///
+    /// What the system says of the mapping; [`InvalidInput`](io::ErrorKind::InvalidInput) for what is not a file with a
+    /// length.
+    ///
+    /// ```
+    /// use outpace::input::Input;
+    /// use std::fs::File;
+    ///
+    /// # let path = std::env::temp_dir().join(format!("outpace-doc-map-{}", std::process::id()));
+    /// # std::fs::write(&path, "17 4")?;
+    /// // SAFETY: this example's own file.
+    /// let mut input = unsafe { Input::map(&File::open(&path)?)? };
+    /// assert_eq!(input.read::<(u32, u32)>()?, (17, 4));
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[allow(unsafe_code)]
+    pub unsafe fn map(file: &File) -> io::Result<Self> {
+        // SAFETY: the caller's promise.
+        let mapping = unsafe { sys::Mapping::new(file)? };
+        Ok(Input::from_source(Mapped(mapping)))
+    }
+}
+
+impl Input<OpenFile> {
+    /// A file by its path: of any kind, for waiting is as for [`stdin`].
+    ///
+    /// # Errors
+    ///
+    /// What the system says of opening it.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Input::of_descriptor(File::open(path)?))
+    }
+}
+
+impl<R: Read> Input<Buffered<R>> {
+    /// Any reader. Nothing is drained before it waits: see [`of_descriptor`](Input::of_descriptor).
+    ///
+    /// ```
+    /// use outpace::input::Input;
+    ///
+    /// let mut input = Input::new(std::io::Cursor::new("7 apples"));
+    /// assert_eq!(input.read::<u8>()?, 7);
+    /// assert_eq!(input.word()?, "apples");
+    /// # Ok::<(), outpace::input::Error>(())
+    /// ```
+    pub fn new(reader: R) -> Self {
+        Input::from_source(Buffered::new(reader))
+    }
+
+    /// The reader. What is read from it elsewhere is missing here.
+    pub fn get_ref(&self) -> &R {
+        self.source.reader()
+    }
+}
+
+impl<R> Input<Buffered<Waiting<R>>>
+where
+    Waiting<R>: Read,
+{
+    /// A descriptor (a file, a socket, a pipe) for which the program may have to wait: standard output is drained before
+    /// it does.
+    ///
+    /// ```
+    /// use outpace::input::Input;
+    ///
+    /// let (reader, mut writer) = std::io::pipe()?;
+    /// std::io::Write::write_all(&mut writer, b"10 20\n")?;
+    /// let mut input = Input::of_descriptor(reader);
+    /// assert_eq!(input.read::<(i32, i32)>()?, (10, 20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_descriptor(reader: R) -> Self {
+        Input::from_source(Buffered::new(Waiting::new(reader)))
+    }
+}
+
+impl<S: Source> Input<S> {
+    fn from_source(source: S) -> Self {
+        let start = S::START;
+        Input {
+            source,
+            at: start,
+            position: Position {
+                offset: 0_u64.wrapping_sub(start as u64),
+                counted: start,
+                newlines: 0,
+                line_start: 0,
+                after_cr: u64::MAX,
+            },
+            ended: false,
+            limit: Self::DEFAULT_LIMIT,
+        }
+    }
+
+    /// The longest token or line, if [`set_limit`](Self::set_limit) has not chosen: 1 GiB.
+    pub const DEFAULT_LIMIT: usize = 1 << 30;
+
+    /// Chooses how long a token or line may be, in bytes. A longer one is an error
+    /// ([`TooLong`](ErrorKind::TooLong)), after which what comes behind it is read. So much memory, twice at most,
+    /// an input can take that is not the program's own.
+    pub fn set_limit(&mut self, bytes: usize) {
+        self.limit = bytes;
+    }
+
+    /// Reads a value: a number, a character, a string, several of them.
+    ///
+    /// ```
+    /// use outpace::input::Input;
+    ///
+    /// let mut input = Input::of_bytes(b"-7 0.25 abc x 1 2 3");
+    /// let (a, b, c): (i8, f32, String) = input.read()?;
+    /// assert_eq!((a, b, c.as_str()), (-7, 0.25, "abc"));
+    /// let (letter, three): (char, [u16; 3]) = input.read()?;
+    /// assert_eq!((letter, three), ('x', [1, 2, 3]));
+    /// # Ok::<(), outpace::input::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`End`](ErrorKind::End) where there is no token, and what else can be [wrong](self#what-can-be-wrong).
+    #[inline]
+    pub fn read<T: FromInput>(&mut self) -> Result<T, Error> {
+        T::from_input(self)
+    }
+
+    /// The same, but `None` where there are no more tokens.
+    ///
+    /// ```
+    /// use outpace::input::Input;
+    ///
+    /// let mut input = Input::of_bytes(b"1 2 3 4\n");
+    /// while let Some((a, b)) = input.try_read::<(i32, i32)>()? {
+    ///     println!("{}", a + b);
+    /// }
+    /// # Ok::<(), outpace::input::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As `read`, also for a value of which there is only the beginning.
+    #[inline]
+    pub fn try_read<T: FromInput>(&mut self) -> Result<Option<T>, Error> {
+        if self.is_at_end()? {
+            return Ok(None);
+        }
+        self.read().map(Some)
+    }
+
+    /// Reads until the end of the input.
+    ///
+    /// ```
+    /// use outpace::input::Input;
+    ///
+    /// let all: Result<Vec<u32>, _> = Input::of_bytes(b"1 2\n3").values().collect();
+    /// assert_eq!(all?, [1, 2, 3]);
+    /// # Ok::<(), outpace::input::Error>(())
+    /// ```
+    pub fn values<T: FromInput>(&mut self) -> Values<'_, S, T> {
+        Values {
+            input: self,
+            values: PhantomData,
+        }
+    }
+
+    /// Reads so many values.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn vec<T: FromInput>(&mut self, count: usize) -> Result<Vec<T>, Error> {
+        // A count that the input only claims takes no memory before there are values.
+        let mut values = Vec::with_capacity(count.min((1 << 20) / size_of::<T>().max(1)));
+        for _ in 0..count {
+            values.push(self.read()?);
+        }
+        Ok(values)
+    }
+
+    /// Reads so many tokens, as the rows of a grid of characters.
+    ///
+    /// ```
+    /// use outpace::input::Input;
+    ///
+    /// let grid = Input::of_bytes(b"#.#\n..#\n").grid(2)?;
+    /// assert_eq!(grid[1][2], b'#');
+    /// # Ok::<(), outpace::input::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn grid(&mut self, rows: usize) -> Result<Vec<Vec<u8>>, Error> {
+        self.vec(rows)
+    }
+
+    /// Reads an index that counts from 1; returns it as it counts from 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read), and [`OutOfRange`](ErrorKind::OutOfRange) for 0.
+    #[inline]
+    pub fn index(&mut self) -> Result<usize, Error> {
+        self.read().map(|OneBased(index)| index)
+    }
+
+    /// Reads a token: a view of its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`End`](ErrorKind::End), [`TooLong`](ErrorKind::TooLong), [`Io`](ErrorKind::Io).
+    #[inline]
+    pub fn token(&mut self) -> Result<&[u8], Error> {
+        let (from, to) = self.next_token("a token")?;
+        Ok(&self.source.window()[from..to])
+    }
+
+    /// Reads a token: a view of its text.
+    ///
+    /// # Errors
+    ///
+    /// As [`token`](Self::token), and [`NotUtf8`](ErrorKind::NotUtf8).
+    #[inline]
+    pub fn word(&mut self) -> Result<&str, Error> {
+        let (from, to) = self.next_token("a word")?;
+        self.text(from, to)
+    }
+
+    /// Reads up to the end of the line; `None` at the end of the input. The line's end (LF or CRLF) is not part
+    /// of it, and need not be there on the last one.
+    ///
+    /// # Errors
+    ///
+    /// [`NotUtf8`](ErrorKind::NotUtf8), [`TooLong`](ErrorKind::TooLong), [`Io`](ErrorKind::Io).
+    #[inline]
+    pub fn line(&mut self) -> Result<Option<&str>, Error> {
+        match self.next_line()? {
+            Some((from, to)) => self.text(from, to).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The same, of bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`TooLong`](ErrorKind::TooLong), [`Io`](ErrorKind::Io).
+    #[inline]
+    pub fn line_bytes(&mut self) -> Result<Option<&[u8]>, Error> {
+        let line = self.next_line()?;
+        Ok(line.map(|(from, to)| &self.source.window()[from..to]))
+    }
+
+    /// Passes over the rest of the line, however long it is; returns whether there was any, if only its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io).
+    pub fn skip_line(&mut self) -> Result<bool, Error> {
+        self.finish_crlf()?;
+        let mut any = false;
+        loop {
+            let window = self.source.window();
+            any |= self.at < window.len();
+            if let Some(newline) = find_newline(window, self.at) {
+                self.at = newline + 1;
+                return Ok(true);
+            }
+            self.at = window.len();
+            if !self.more(&mut [])? {
+                return Ok(any);
+            }
+        }
+    }
+
+    /// Reads a byte, spaces too; `None` at the end of the input.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io).
+    #[inline]
+    pub fn byte(&mut self) -> Result<Option<u8>, Error> {
+        self.finish_crlf()?;
+        if self.at == self.source.window().len() && !self.more(&mut [])? {
+            return Ok(None);
+        }
+        let byte = self.source.window()[self.at];
+        self.at += 1;
+        Ok(Some(byte))
+    }
+
+    /// Reads a character, spaces too; `None` at the end of the input. As a value, by [`read`](Self::read), a `char` is
+    /// the next one that is not a space.
+    ///
+    /// # Errors
+    ///
+    /// [`NotUtf8`](ErrorKind::NotUtf8), [`Io`](ErrorKind::Io).
+    #[inline]
+    pub fn char(&mut self) -> Result<Option<char>, Error> {
+        self.finish_crlf()?;
+        if self.at == self.source.window().len() && !self.more(&mut [])? {
+            return Ok(None);
+        }
+        self.next_char().map(Some)
+    }
+
+    /// Reads all that is left: a view of its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`TooLong`](ErrorKind::TooLong), [`Io`](ErrorKind::Io).
+    pub fn rest(&mut self) -> Result<&[u8], Error> {
+        self.finish_crlf()?;
+        let mut from = self.at;
+        while self.more(&mut [&mut from])? {
+            if self.source.window().len() - from > self.limit {
+                let error = self.error_at(from, from, ErrorKind::TooLong, "the rest of the input");
+                self.at = self.source.window().len();
+                return Err(error);
+            }
+        }
+        self.at = self.source.window().len();
+        Ok(&self.source.window()[from..])
+    }
+
+    /// Passes over spaces; returns whether there is nothing behind them.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io).
+    #[inline]
+    pub fn is_at_end(&mut self) -> Result<bool, Error> {
+        match self.source.window().get(self.at) {
+            Some(&byte) if !is_space(byte) => Ok(false),
+            _ => Ok(!self.skip_spaces()?),
+        }
+    }
+
+    /// The line and column of what is read next, from 1; a column is a byte.
+    pub fn position(&self) -> (u64, u64) {
+        self.position_of(self.at)
+    }
+
+    fn position_of(&self, at: usize) -> (u64, u64) {
+        let (newlines, start) = self.position.count(self.source.window(), at);
+        let offset = self.position.offset.wrapping_add(at as u64);
+        (newlines + 1, offset.wrapping_sub(start) + 1)
+    }
+
+    /// What is wrong with the bytes from `from` to `to`.
+    #[cold]
+    fn error_at(&self, from: usize, to: usize, kind: ErrorKind, expected: &'static str) -> Error {
+        let found = self.source.window().get(from..to).unwrap_or_default();
+        Error::new(kind, self.position_of(from), expected, found)
+    }
+
+    /// Adds to the window; returns whether there was more. What is before the next byte may go: the places in the
+    /// window that are still needed, all of them not before the first, are brought up to date.
+    #[cold]
+    fn more(&mut self, needed: &mut [&mut usize]) -> Result<bool, Error> {
+        if self.ended {
+            return Ok(false);
+        }
+        let keep = needed
+            .iter()
+            .fold(self.at, |first, place| first.min(**place));
+        let counted = self.position.count(self.source.window(), keep);
+        let new = self.source.forget(keep);
+        let moved = keep - new;
+        (self.position.newlines, self.position.line_start) = counted;
+        self.position.counted = new;
+        self.position.offset = self.position.offset.wrapping_add(moved as u64);
+        self.at -= moved;
+        for place in needed {
+            **place -= moved;
+        }
+        let read = self.source.extend();
+        let read = read.map_err(|cause| Error::io(cause, self.position()))?;
+        self.ended = read == 0;
+        Ok(read > 0)
+    }
+
+    /// Passes over spaces; returns whether there is anything behind them.
+    fn skip_spaces(&mut self) -> Result<bool, Error> {
+        loop {
+            let window = self.source.window();
+            while let Some(&byte) = window.get(self.at) {
+                if !is_space(byte) {
+                    return Ok(true);
+                }
+                self.at += 1;
+            }
+            if !self.more(&mut [])? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Where the next token begins and ends; it has been passed over.
+    #[inline]
+    fn next_token(&mut self, expected: &'static str) -> Result<(usize, usize), Error> {
+        let window = self.source.window();
+        if let Some(&first) = window.get(self.at)
+            && !is_space(first)
+            && let Some(end) = find_space(window, self.at + 1)
+            && end - self.at <= self.limit
+        {
+            let from = self.at;
+            self.pass(end);
+            return Ok((from, end));
+        }
+        self.next_token_cold(expected)
+    }
+
+    #[inline(never)]
+    fn next_token_cold(&mut self, expected: &'static str) -> Result<(usize, usize), Error> {
+        if !self.skip_spaces()? {
+            return Err(self.error_at(self.at, self.at, ErrorKind::End, expected));
+        }
+        let mut from = self.at;
+        let mut looked = from;
+        loop {
+            let window = self.source.window();
+            let end = find_space(window, looked);
+            looked = window.len();
+            if end.unwrap_or(looked) - from > self.limit {
+                let error = self.error_at(from, looked, ErrorKind::TooLong, expected);
+                self.skip_token(end)?;
+                return Err(error);
+            }
+            if let Some(end) = end {
+                self.pass(end);
+                return Ok((from, end));
+            }
+            if !self.more(&mut [&mut from, &mut looked])? {
+                let end = self.source.window().len();
+                self.at = end;
+                return Ok((from, end));
+            }
+        }
+    }
+
+    /// Passes over what is left of a token that is too long.
+    fn skip_token(&mut self, mut end: Option<usize>) -> Result<(), Error> {
+        loop {
+            let window = self.source.window();
+            if let Some(end) = end {
+                self.pass(end);
+                return Ok(());
+            }
+            self.at = window.len();
+            if !self.more(&mut [])? {
+                return Ok(());
+            }
+            end = find_space(self.source.window(), self.at);
+        }
+    }
+
+    /// Passes over a token and the space at `end` behind it.
+    #[inline]
+    fn pass(&mut self, end: usize) {
+        let window = self.source.window();
+        self.at = end + 1;
+        if window[end] == b'\r' {
+            match window.get(end + 1) {
+                Some(b'\n') => self.at = end + 2,
+                Some(_) => {}
+                // Not waited for.
+                None => self.position.after_cr = self.position.offset.wrapping_add(self.at as u64),
+            }
+        }
+    }
+
+    /// Passes over the LF of a CRLF of which a token has taken the CR.
+    #[inline]
+    fn finish_crlf(&mut self) -> Result<(), Error> {
+        if self.position.after_cr == self.position.offset.wrapping_add(self.at as u64) {
+            self.position.after_cr = u64::MAX;
+            if self.at == self.source.window().len() {
+                self.more(&mut [])?;
+            }
+            if self.source.window().get(self.at) == Some(&b'\n') {
+                self.at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the rest of the line begins and ends; it has been passed over.
+    #[inline]
+    fn next_line(&mut self) -> Result<Option<(usize, usize)>, Error> {
+        self.finish_crlf()?;
+        let window = self.source.window();
+        if let Some(newline) = find_newline(window, self.at)
+            && newline - self.at <= self.limit
+        {
+            let (from, to) = (self.at, without_cr(window, self.at, newline));
+            self.at = newline + 1;
+            return Ok(Some((from, to)));
+        }
+        self.next_line_cold()
+    }
+
+    #[inline(never)]
+    fn next_line_cold(&mut self) -> Result<Option<(usize, usize)>, Error> {
+        let mut from = self.at;
+        let mut looked = from;
+        loop {
+            let window = self.source.window();
+            let newline = find_newline(window, looked);
+            looked = window.len();
+            if newline.unwrap_or(looked) - from > self.limit {
+                let error = self.error_at(from, looked, ErrorKind::TooLong, "a line");
+                self.skip_line()?;
+                return Err(error);
+            }
+            if let Some(newline) = newline {
+                self.at = newline + 1;
+                return Ok(Some((from, without_cr(window, from, newline))));
+            }
+            if !self.more(&mut [&mut from, &mut looked])? {
+                let end = self.source.window().len();
+                self.at = end;
+                return Ok((from < end).then_some((from, end)));
+            }
+        }
+    }
+
+    /// The bytes from `from` to `to`, which have been passed over, as text.
+    #[inline]
+    fn text(&self, from: usize, to: usize) -> Result<&str, Error> {
+        let bytes = &self.source.window()[from..to];
+        std::str::from_utf8(bytes).map_err(|error| {
+            self.error_at(from + error.valid_up_to(), to, ErrorKind::NotUtf8, "UTF-8")
+        })
+    }
+
+    /// Reads the character that begins with the next byte, which is there.
+    fn next_char(&mut self) -> Result<char, Error> {
+        let first = self.source.window()[self.at];
+        let length = match first {
+            ..0x80 => 1,
+            0x80..0xe0 => 2,
+            0xe0..0xf0 => 3,
+            0xf0.. => 4,
+        };
+        // Not waited for where the first byte says already that it is no character.
+        let length = if (0xc2..0xf5).contains(&first) {
+            length
+        } else {
+            1
+        };
+        let from = self.at;
+        let mut from = from;
+        while self.source.window().len() - from < length && self.more(&mut [&mut from])? {}
+        let window = self.source.window();
+        let bytes = &window[from..window.len().min(from + length)];
+        match std::str::from_utf8(bytes).map(|text| text.chars().next()) {
+            Ok(Some(c)) => {
+                self.at = from + length;
+                Ok(c)
+            }
+            error => {
+                // What is no character is passed over as far as it was the beginning of one.
+                let wrong = error.err().and_then(|error| error.error_len());
+                let to = from + wrong.unwrap_or(bytes.len()).max(1);
+                let error = self.error_at(from, to, ErrorKind::NotUtf8, "UTF-8");
+                self.at = to;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The end of a line whose newline is at `newline`: before the CR, if there is one.
+#[inline]
+fn without_cr(window: &[u8], from: usize, newline: usize) -> usize {
+    let cr = newline > from && window[newline - 1] == b'\r';
+    newline - usize::from(cr)
+}
+
+/// What [`Input::values`] returns: the values up to the end of the input, or the first error.
+pub struct Values<'a, S, T> {
+    input: &'a mut Input<S>,
+    values: PhantomData<T>,
+}
+
+impl<S: Source, T: FromInput> Iterator for Values<'_, S, T> {
+    type Item = Result<T, Error>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.input.try_read().transpose()
+    }
+}
+
+impl<S> fmt::Debug for Input<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Input").finish_non_exhaustive()
+    }
+}
+
+impl<S, T> fmt::Debug for Values<'_, S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Values").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! What reading needs from the system beside `read(2)` itself: whether it would wait, and files in memory.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+
+/// A regular file in memory. The bytes are the file's for as long as no other process writes to it or shortens it,
+/// which whoever makes it has promised.
+pub(crate) struct Mapping(imp::Mapping);
+
+impl Mapping {
+    /// # Safety
+    ///
+    /// Until this is dropped, the file is neither written to nor shortened, by any process.
+    pub(crate) unsafe fn new(file: &File) -> io::Result<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { imp::Mapping::new(file) }.map(Mapping)
+    }
+
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+#[cfg(all(unix, not(outpace_portable)))]
+mod imp {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+    use std::os::unix::fs::FileExt;
+    use std::ptr::{self, NonNull};
+
+    pub(crate) struct Mapping {
+        start: NonNull<u8>,
+        length: usize,
+    }
+
+    // SAFETY: memory that nobody writes to, and that belongs to this alone.
+    unsafe impl Send for Mapping {}
+    // SAFETY: as above.
+    unsafe impl Sync for Mapping {}
+
+    impl Mapping {
+        /// # Safety
+        ///
+        /// As of the outer one.
+        pub(super) unsafe fn new(file: &File) -> io::Result<Self> {
+            let length = usize::try_from(file.metadata()?.len())
+                .ok()
+                .filter(|&length| length <= isize::MAX as usize)
+                .ok_or(io::ErrorKind::FileTooLarge)?;
+            if length == 0 {
+                // What has no length may still have bytes, as files in /proc and pipes have: these cannot be mapped.
+                if !file.metadata()?.is_file() || file.read_at(&mut [0], 0)? != 0 {
+                    return Err(io::ErrorKind::InvalidInput.into());
+                }
+                let start = NonNull::dangling();
+                return Ok(Mapping { start, length });
+            }
+            // SAFETY: a new mapping, at a place of the system's choice.
+            let start = unsafe {
+                let fd = file.as_raw_fd();
+                libc::mmap(
+                    ptr::null_mut(),
+                    length,
+                    libc::PROT_READ,
+                    libc::MAP_PRIVATE,
+                    fd,
+                    0,
+                )
+            };
+            if start == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            // SAFETY: the mapping just made. Advice, so whether it is taken does not matter.
+            unsafe { libc::madvise(start, length, libc::MADV_SEQUENTIAL) };
+            let start = NonNull::new(start.cast()).expect("not asked for at 0");
+            Ok(Mapping { start, length })
+        }
+
+        #[inline(always)]
+        pub(super) fn bytes(&self) -> &[u8] {
+            // SAFETY: mapped for as long as this lives, or empty; not written to, by the promise to `new`.
+            unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+        }
+    }
+
+    impl Drop for Mapping {
+        fn drop(&mut self) {
+            if self.length > 0 {
+                // SAFETY: mapped by `new`, and nothing borrows from it any more.
+                unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+            }
+        }
+    }
+
+    /// Whether a read would return at once: with bytes, at the end, or with an error.
+    pub(crate) fn is_readable(fd: BorrowedFd<'_>) -> bool {
+        poll(fd, 0)
+    }
+
+    /// Waits until it would, or a signal came.
+    pub(crate) fn wait_readable(fd: BorrowedFd<'_>) {
+        poll(fd, -1);
+    }
+
+    fn poll(fd: BorrowedFd<'_>, milliseconds: i32) -> bool {
+        let mut poll = libc::pollfd {
+            fd: fd.as_fd().as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: `poll` is one valid entry.
+        unsafe { libc::poll(&mut poll, 1, milliseconds) > 0 }
+    }
+}
+
+#[cfg(not(all(unix, not(outpace_portable))))]
+mod imp {
+    use crate::sys::read_at;
+    use std::fs::File;
+    use std::io;
+
+    /// Read, where mapping is not known.
+    pub(crate) struct Mapping(Vec<u8>);
+
+    impl Mapping {
+        /// # Safety
+        ///
+        /// None needed here.
+        pub(super) unsafe fn new(file: &File) -> io::Result<Self> {
+            let metadata = file.metadata()?;
+            let length = metadata.len();
+            // As where files are mapped: not those that have bytes but no length.
+            let lengthless = length == 0 && read_at(file, &mut [0], 0).is_ok();
+            if !metadata.is_file() || lengthless {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
+            let mut bytes = vec![0; length];
+            read_at(file, &mut bytes, 0)?;
+            Ok(Mapping(bytes))
+        }
+
+        #[inline(always)]
+        pub(super) fn bytes(&self) -> &[u8] {
+            &self.0
+        }
+    }
+}
+
+#[cfg(all(unix, not(outpace_portable)))]
+pub(crate) use imp::{is_readable, wait_readable};
