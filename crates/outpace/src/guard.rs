@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::lock::{Entrance, Entry, Lock, ThreadId, thread_id};
 use crate::message::{Message, Reserved};
 use crate::text::Integer;
-use std::cell::Cell;
+use crate::text::scratch::{Memory, Scratch};
 use std::fmt;
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -216,12 +216,80 @@ pub(crate) unsafe fn in_place(
     if entry == Entry::Nested {
         return None;
     }
-    let end = put(engine.place(room)?);
-    Some(if engine.flow.publish(end) {
+    Some(published(engine, put(engine.place(room)?)))
+}
+
+/// One message of a guard's holder that is formatted by foreign code: in the stream's own buffer, as far as there
+/// is room, behind what is published.
+///
+/// What is not published yet nobody sees: drains take what is before it, and a message of this thread that comes
+/// meanwhile (the code that formats may print) is [queued](Engine::append_nested) without touching the tail. So there
+/// is nothing to take back if the code panics, exits or forks: the next message is put over it. Until the guard is
+/// left, or asks by [`Engine::after_message`], the tail stays where it is; a policy that is chosen meanwhile
+/// takes effect then.
+#[inline(always)]
+pub(crate) fn format_in_place(
+    engine: &Engine,
+    entry: Entry,
+    format: impl FnOnce(&mut Scratch<'_>),
+) -> Answer {
+    /// Where less is left, a message most likely does not fit.
+    const ROOM: usize = 64;
+
+    let cursor = match entry {
+        Entry::Outermost => engine.cursor(),
+        Entry::Nested => Cursor::NOWHERE,
+    };
+    let mut memory = Memory::new();
+    let mut scratch = if cursor.admits(ROOM) {
+        // SAFETY: the room behind the cursor, where nobody else writes while the guard is held.
+        unsafe { memory.scratch_between(cursor.next, cursor.end) }
+    } else {
+        memory.scratch()
+    };
+    format(&mut scratch);
+    match scratch.end_at(cursor.next) {
+        Some(end) => {
+            debug_assert_eq!(engine.flow.published(), cursor.next);
+            published(engine, end)
+        }
+        None => append_text(engine, entry, scratch.as_bytes()),
+    }
+}
+
+/// Formats a message of a guard's holder.
+#[inline(never)]
+pub(crate) fn append_formatted(
+    engine: &Engine,
+    entry: Entry,
+    arguments: fmt::Arguments<'_>,
+) -> Answer {
+    format_in_place(engine, entry, |scratch| scratch.append_formatted(arguments))
+}
+
+/// Appends a message of a guard's holder that has been put together.
+#[inline(never)]
+pub(crate) fn append_text(engine: &Engine, entry: Entry, text: &[u8]) -> Answer {
+    // SAFETY: it is asked for the room that the text needs.
+    let put = |space| unsafe {
+        buffer::copy(text, space);
+        space.add(text.len())
+    };
+    // SAFETY: as above; the guard is held.
+    unsafe { in_place(engine, entry, text.len(), put) }.unwrap_or_else(|| match entry {
+        Entry::Outermost => engine.append_cold(text),
+        Entry::Nested => engine.append_nested(text),
+    })
+}
+
+/// Publishes a message that ends at `end`, for a guard's holder who does not keep a cursor.
+#[inline(always)]
+fn published(engine: &Engine, end: *mut u8) -> Answer {
+    if engine.flow.publish(end) {
         engine.unasked()
     } else {
         engine.after_message()
-    })
+    }
 }
 
 /// What has become of a message [by the bias](by_bias).
@@ -328,8 +396,17 @@ impl Write for Guard<'_> {
         self.write(&whole)
     }
 
+    #[inline(always)]
     fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> io::Result<()> {
-        with_text(arguments, |text| self.write_all(text))
+        if let Some(text) = arguments.as_str() {
+            return self.write_all(text.as_bytes());
+        }
+        let answer = append_formatted(self.engine, self.entry, arguments);
+        if self.accept(answer) {
+            Ok(())
+        } else {
+            Err(self.engine.error().into())
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -343,26 +420,4 @@ impl fmt::Debug for Guard<'_> {
             .field("stream", &self.engine.role.name())
             .finish_non_exhaustive()
     }
-}
-
-/// Formats and hands over the text, in a buffer that is reused.
-pub(crate) fn with_text<T>(arguments: fmt::Arguments<'_>, then: impl FnOnce(&[u8]) -> T) -> T {
-    if let Some(text) = arguments.as_str() {
-        return then(text.as_bytes());
-    }
-    thread_local!(static TEXT: Cell<String> = const { Cell::new(String::new()) });
-    /// A buffer that a huge message has blown up is not kept.
-    const KEEP: usize = 64 << 10;
-
-    // Taken while in use: a `Display` that itself prints gets another one.
-    let mut text = TEXT.try_with(Cell::take).unwrap_or_default();
-    text.clear();
-    fmt::Write::write_fmt(&mut text, arguments).expect(
-        "a formatting trait implementation returned an error when the underlying stream did not",
-    );
-    let result = then(text.as_bytes());
-    if text.capacity() <= KEEP {
-        let _ = TEXT.try_with(|cell| cell.set(text));
-    }
-    result
 }

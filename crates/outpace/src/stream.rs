@@ -3,9 +3,10 @@
 use crate::background::GapMarker;
 use crate::buffering::Buffering;
 use crate::engine::{Counts, Engine, OnBrokenPipe, Role};
-use crate::guard::{Guard, with_text};
+use crate::guard::Guard;
 use crate::policy::assert_valid;
 use crate::sys::Output;
+use crate::text::scratch::with_text;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;

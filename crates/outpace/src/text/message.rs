@@ -3,12 +3,14 @@
 #![allow(unsafe_code)]
 
 use super::fields::{Argument, Field, Message, Short, Whole};
-use super::scratch::{Memory, Scratch};
+use super::scratch::{Memory, Scratch, with_text};
 use crate::append::Answer;
 use crate::buffer;
 use crate::capture;
 use crate::engine::Engine;
-use crate::guard::{Guard, Outcome, ask_and_leave, by_bias, get_unstuck, in_place, with_text};
+use crate::guard::{
+    Guard, Outcome, append_text, ask_and_leave, by_bias, format_in_place, get_unstuck, in_place,
+};
 use crate::lock::{Entrance, Entry, Lock, thread_id};
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
@@ -116,6 +118,7 @@ impl<M: Whole> Writable for &Parcel<M> {
 }
 
 impl Writable for fmt::Arguments<'_> {
+    #[inline(always)]
     fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
         io::Write::write_fmt(guard, self)
     }
@@ -195,22 +198,7 @@ fn append_message(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer
     if let Some(answer) = unsafe { in_place(engine, entry, message.room(), put) } {
         return answer;
     }
-    aside(message, |text| append_text(engine, entry, text.as_bytes()))
-}
-
-/// The same with a message that has been put together.
-#[inline(never)]
-fn append_text(engine: &Engine, entry: Entry, text: &[u8]) -> Answer {
-    // SAFETY: it is asked for the room that the text needs.
-    let put = |space| unsafe {
-        buffer::copy(text, space);
-        space.add(text.len())
-    };
-    // SAFETY: as above; the guard is held.
-    unsafe { in_place(engine, entry, text.len(), put) }.unwrap_or_else(|| match entry {
-        Entry::Outermost => engine.append_cold(text),
-        Entry::Nested => engine.append_nested(text),
-    })
+    format_in_place(engine, entry, |scratch| message.append_fields(scratch))
 }
 
 /// `print!`

@@ -37,42 +37,91 @@ impl Memory {
     /// An empty text.
     #[inline(always)]
     pub(crate) fn scratch(&mut self) -> Scratch<'_> {
+        let start: *mut u8 = self.inline.as_mut_ptr().cast();
         Scratch {
-            start: self.inline.as_mut_ptr().cast(),
-            length: 0,
-            capacity: INLINE,
-            memory: self,
+            next: start,
+            // SAFETY: the end of the same memory.
+            end: unsafe { start.add(INLINE) },
+            start,
+            // Apart from the memory that the pointers are to.
+            heap: &mut self.heap,
+        }
+    }
+
+    /// An empty text that begins in memory of the caller's, for as long as that suffices.
+    ///
+    /// # Safety
+    ///
+    /// Both pointers are into one piece of memory, which is writable between them and touched by nobody else as
+    /// long as the text is used.
+    #[inline(always)]
+    pub(crate) unsafe fn scratch_between(&mut self, start: *mut u8, end: *mut u8) -> Scratch<'_> {
+        debug_assert!(start <= end);
+        Scratch {
+            next: start,
+            end,
+            start,
+            heap: &mut self.heap,
         }
     }
 }
 
 impl Drop for Memory {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if (1..=KEPT).contains(&self.heap.capacity()) {
-            let heap = std::mem::take(&mut self.heap);
-            // A thread that is ending keeps nothing.
-            let _ = SPARE.try_with(|spare| spare.set(heap));
+        #[cold]
+        #[inline(never)]
+        fn keep(heap: &mut Vec<u8>) {
+            let heap = std::mem::take(heap);
+            if heap.capacity() <= KEPT {
+                // A thread that is ending keeps nothing.
+                let _ = SPARE.try_with(|spare| spare.set(heap));
+            }
+        }
+        if self.heap.capacity() > 0 {
+            keep(&mut self.heap);
         }
     }
 }
 
-/// A growing text: on the stack first, then in a buffer that the thread keeps.
+/// Formats, and hands over the text.
+pub(crate) fn with_text<T>(arguments: fmt::Arguments<'_>, then: impl FnOnce(&[u8]) -> T) -> T {
+    if let Some(text) = arguments.as_str() {
+        return then(text.as_bytes());
+    }
+    let mut memory = Memory::new();
+    let mut scratch = memory.scratch();
+    scratch.append_formatted(arguments);
+    then(scratch.as_bytes())
+}
+
+/// A growing text: where it was begun first, on the stack or [elsewhere](Memory::scratch_between), then in a buffer
+/// that the thread keeps.
 pub(crate) struct Scratch<'a> {
-    /// Where the text begins: in the memory on the stack, until that is too small.
+    /// Where the text goes on, and the end of the room for it.
+    next: *mut u8,
+    end: *mut u8,
     start: *mut u8,
-    length: usize,
-    capacity: usize,
-    // The length of its heap is not used.
-    memory: &'a mut Memory,
+    /// Its length is not used.
+    heap: &'a mut Vec<u8>,
 }
 
 impl Scratch<'_> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.next.addr() - self.start.addr()
+    }
+
+    #[inline(always)]
+    fn room(&self) -> usize {
+        self.end.addr() - self.next.addr()
+    }
+
     /// The text so far.
     #[inline]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         // SAFETY: so many bytes have been written there.
-        unsafe { std::slice::from_raw_parts(self.start, self.length) }
+        unsafe { std::slice::from_raw_parts(self.start, self.len()) }
     }
 
     /// The text so far.
@@ -85,25 +134,31 @@ impl Scratch<'_> {
     /// The text as a string of its own.
     #[inline]
     pub(crate) fn into_string(self) -> String {
-        if self.memory.heap.capacity() == 0 {
+        if self.heap.capacity() == 0 {
             return self.as_str().to_owned();
         }
-        let mut text = std::mem::take(&mut self.memory.heap);
+        let length = self.len();
+        let mut text = std::mem::take(self.heap);
         // SAFETY: so many bytes have been written there; as in `as_str`.
         unsafe {
-            text.set_len(self.length);
+            text.set_len(length);
             String::from_utf8_unchecked(text)
         }
+    }
+
+    /// The end of the text, if that is still where it was [begun](Memory::scratch_between).
+    #[inline(always)]
+    pub(crate) fn end_at(&self, start: *mut u8) -> Option<*mut u8> {
+        (self.start == start).then_some(self.next)
     }
 
     /// Where the next `room` bytes may be put, for [`advance`](Self::advance).
     #[inline(always)]
     pub(crate) fn space(&mut self, room: usize) -> *mut u8 {
-        if room > self.capacity - self.length {
+        if room > self.room() {
             self.grow(room);
         }
-        // SAFETY: the length is at most the capacity.
-        unsafe { self.start.add(self.length) }
+        self.next
     }
 
     /// Makes the next `length` bytes part of the text.
@@ -113,25 +168,32 @@ impl Scratch<'_> {
     /// and they are UTF-8.
     #[inline(always)]
     pub(crate) unsafe fn advance(&mut self, length: usize) {
-        self.length += length;
+        debug_assert!(length <= self.room());
+        // SAFETY: within the room, as demanded.
+        self.next = unsafe { self.next.add(length) };
     }
 
     /// Room for as many more bytes on the heap.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, room: usize) {
-        if self.memory.heap.capacity() == 0 {
+        let length = self.len();
+        if self.heap.capacity() == 0 {
             let mut heap = SPARE.try_with(Cell::take).unwrap_or_default();
             heap.clear();
-            heap.reserve(room.saturating_add(2 * INLINE));
+            heap.reserve(length.saturating_add(room).max(2 * INLINE));
             heap.extend_from_slice(self.as_bytes());
-            self.memory.heap = heap;
+            *self.heap = heap;
         }
-        let heap = &mut self.memory.heap;
         // SAFETY: so many bytes have been written there.
-        unsafe { heap.set_len(self.length) };
-        heap.reserve(room);
-        (self.start, self.capacity) = (heap.as_mut_ptr(), heap.capacity());
+        unsafe { self.heap.set_len(length) };
+        self.heap.reserve(room);
+        self.start = self.heap.as_mut_ptr();
+        // SAFETY: the length is at most the capacity.
+        unsafe {
+            self.next = self.start.add(length);
+            self.end = self.start.add(self.heap.capacity());
+        }
     }
 
     /// Adds a text that may be long.
@@ -177,12 +239,12 @@ pub(super) fn formatting_failed() -> ! {
 impl fmt::Write for Scratch<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // What needs no call has no registers to save.
-        if text.len() > buffer::SHORT || text.len() > self.capacity - self.length {
+        if text.len() > buffer::SHORT || text.len() > self.room() {
             return self.append_long(text.as_bytes());
         }
         // SAFETY: it is short, and there is room for it.
         unsafe {
-            buffer::copy_short(text.as_bytes(), self.space(0));
+            buffer::copy_short(text.as_bytes(), self.next);
             self.advance(text.len());
         }
         Ok(())
