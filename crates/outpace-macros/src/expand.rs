@@ -317,6 +317,9 @@ impl Message {
     /// `print2(b"…", Arg(…).display(), Arg(…).display())` or `print(b"…", &[Arg(…).show(), …])`
     fn print(&self, out: &Out, function: &str) -> TokenTree {
         let texts = self.texts();
+        if let [text] = &texts[..] {
+            return print_literal(out, function, text);
+        }
         if function == "format" || !self.is_short(&texts) {
             return out.call(function, self.any(out, &texts));
         }
@@ -331,6 +334,9 @@ impl Message {
     /// `Short(b"…", (Arg(…).display(), …))` or `Message { texts: b"…", fields: &[Arg(…).show(), …] }`
     fn whole(&self, out: &Out) -> TokenTree {
         let texts = self.texts();
+        if let [text] = &texts[..] {
+            return out.call("Literal", literal(out, text));
+        }
         if !self.is_short(&texts) {
             let [texts, fields] = [encoded(&texts).into(), self.borrowed_fields(out)];
             return out.structure("Message", [("texts", texts), ("fields", fields)]);
@@ -542,6 +548,31 @@ fn encoded(texts: &[String]) -> TokenTree {
         }
     }
     TokenTree::Literal(Literal::byte_string(&bytes))
+}
+
+/// A text without arguments.
+fn literal(out: &Out, text: &str) -> TokenTree {
+    out.string(text, Span::mixed_site())
+}
+
+/// `print_literal(b"text\0\0…", 4)`, or a call with the text as it is.
+fn print_literal(out: &Out, function: &str, text: &str) -> TokenTree {
+    /// As in outpace.
+    const SHORT: usize = 32;
+    match function {
+        "print" if text.len() <= SHORT => {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(SHORT, 0);
+            let parameters = [
+                TokenTree::Literal(Literal::byte_string(&bytes)),
+                TokenTree::Literal(Literal::usize_unsuffixed(text.len())),
+            ];
+            let parameters = parameters.into_iter().map(Into::into);
+            out.call("print_literal", out.separated(parameters))
+        }
+        "print" => out.call("print_long_literal", literal(out, text)),
+        _ => out.call(&format!("{function}_literal"), literal(out, text)),
+    }
 }
 
 /// `&[field, …]`

@@ -1,9 +1,9 @@
 //! What a piece of code prints, as text: for tests.
 
 use crate::engine::Role;
-use crate::lock::{ThreadId, thread_id};
+use crate::guard;
 use crate::text::scratch::Scratch;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,40 +29,6 @@ static CATCH: OnceLock<fn(Role, &str) -> bool> = OnceLock::new();
 thread_local! {
     /// What has been caught, if this thread captures.
     static CAUGHT: RefCell<Option<Caught>> = const { RefCell::new(None) };
-
-    /// The thread, once it is known not to capture; or 0.
-    static SWIFT: Cell<ThreadId> = const { Cell::new(0) };
-
-    /// Where the thread's slot in standard output's lock is, once that is known, and it is known not to capture; or
-    /// 0.
-    static SLOT: Cell<usize> = const { Cell::new(0) };
-}
-
-/// The thread, if its messages may go straight into the stream; or 0, when it has to be asked whether
-/// somebody [catches](catches) them.
-#[inline(always)]
-pub(crate) fn swift_thread() -> ThreadId {
-    SWIFT.get()
-}
-
-/// The same for standard output alone, and faster: the thread's slot there.
-#[inline(always)]
-pub(crate) fn swift_slot() -> usize {
-    SLOT.get()
-}
-
-/// Finds out what [`swift_slot`] is to be, as long as that is not known.
-pub(crate) fn learn_slot() {
-    let me = swift_thread();
-    if me != 0 && swift_slot() == 0 {
-        SLOT.set(crate::stdout().engine().lock.slot_of(me));
-    }
-}
-
-/// After a fork nobody has a slot.
-#[cfg(all(unix, not(outpace_portable)))]
-pub(crate) fn forget_slot() {
-    SLOT.set(0);
 }
 
 #[derive(Default)]
@@ -110,8 +76,7 @@ impl Capture {
     fn begin() -> Capture {
         CATCH.get_or_init(|| catch);
         CAPTURING.fetch_add(1, Ordering::Relaxed);
-        SWIFT.set(0);
-        SLOT.set(0);
+        guard::forget_thread();
         Capture {
             outer: CAUGHT.replace(Some(Caught::default())),
         }
@@ -143,7 +108,7 @@ pub(crate) fn catches(role: Role, text: &Scratch<'_>) -> bool {
     {
         return true;
     }
-    SWIFT.set(thread_id());
+    guard::learn_thread();
     false
 }
 

@@ -442,7 +442,7 @@ impl Engine {
         state.helper.reset_after_fork();
         self.flow.reset_after_fork();
         self.lock.reset_after_fork(thread_id());
-        crate::capture::forget_slot();
+        crate::guard::forget_slot();
     }
 }
 

@@ -7,10 +7,11 @@ use crate::append::{Answer, Cursor};
 use crate::buffer;
 use crate::buffering::MAX_CAPACITY;
 use crate::engine::Engine;
-use crate::lock::{Entrance, Entry, Lock, ThreadId, thread_id};
+use crate::lock::{Entrance, Entry, Lock, ThreadId, known_thread_id, thread_id};
 use crate::message::{Message, Reserved};
 use crate::text::Integer;
 use crate::text::scratch::{Memory, Scratch};
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -290,6 +291,72 @@ fn published(engine: &Engine, end: *mut u8) -> Answer {
     } else {
         engine.after_message()
     }
+}
+
+thread_local! {
+    /// The thread, once it is known that nothing catches what it prints; or 0.
+    static PRINTING: Cell<ThreadId> = const { Cell::new(0) };
+
+    /// Where the thread's slot in standard output's lock is, once that is known, and that nothing catches what it
+    /// prints; or 0.
+    static SLOT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The thread, if what it prints may go straight into the stream; or 0, if it has to be asked whether something
+/// [catches](crate::capture::catches) it.
+#[inline(always)]
+pub(crate) fn printing_thread() -> ThreadId {
+    PRINTING.get()
+}
+
+/// The same for standard output alone, and faster: the thread's slot there.
+#[inline(always)]
+pub(crate) fn printing_slot() -> usize {
+    SLOT.get()
+}
+
+/// Nothing catches what the thread prints.
+#[inline]
+pub(crate) fn learn_thread() {
+    PRINTING.set(thread_id());
+}
+
+/// Finds out what [`printing_slot`] is to be, as long as that is not known.
+pub(crate) fn learn_slot() {
+    let me = printing_thread();
+    if me != 0 && printing_slot() == 0 {
+        SLOT.set(crate::stdout().engine().lock.slot_of(me));
+    }
+}
+
+/// From now on something catches what the thread prints.
+pub(crate) fn forget_thread() {
+    PRINTING.set(0);
+    SLOT.set(0);
+}
+
+/// After a fork no thread has a slot.
+#[cfg(all(unix, not(outpace_portable)))]
+pub(crate) fn forget_slot() {
+    SLOT.set(0);
+}
+
+/// Enters, if it can by plain stores, for a message that something may catch: a macro's.
+#[inline(always)]
+pub(crate) fn enter_to_print(lock: &Lock) -> Entrance<'_> {
+    lock.enter_by_bias(printing_thread())
+}
+
+/// The same on standard output, and faster.
+#[inline(always)]
+pub(crate) fn enter_stdout_to_print(lock: &Lock) -> Entrance<'_> {
+    lock.enter_by_slot(printing_slot())
+}
+
+/// Enters, if it can by plain stores, for a message of a handle.
+#[inline(always)]
+pub(crate) fn enter(lock: &Lock) -> Entrance<'_> {
+    lock.enter_by_bias(known_thread_id())
 }
 
 /// What has become of a message [by the bias](by_bias).

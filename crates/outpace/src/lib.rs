@@ -216,6 +216,9 @@ pub mod __private {
     pub use crate::in_test::{eprint_in_test, eprintln_in_test, print_in_test, println_in_test};
     pub use crate::text::dispatch::{Arg, formatted};
     pub use crate::text::fields::{Message, Short};
+    pub use crate::text::literal::{
+        Literal, eprint_literal, format_literal, print_literal, print_long_literal,
+    };
     pub use crate::text::message::{
         Parcel, destination, eprint, eprint1, eprint2, eprint3, eprint4, format, print, print1,
         print2, print3, print4,

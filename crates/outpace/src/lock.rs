@@ -61,6 +61,12 @@ pub(crate) fn thread_id() -> ThreadId {
     if id != 0 { id } else { assign() }
 }
 
+/// The same, or 0 if nobody has asked for it yet.
+#[inline(always)]
+pub(crate) fn known_thread_id() -> ThreadId {
+    ID.get()
+}
+
 /// Whether an entry is a thread's first or one inside another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Entry {

@@ -6,7 +6,7 @@ use crate::engine::{Counts, Engine, OnBrokenPipe, Role};
 use crate::guard::Guard;
 use crate::policy::assert_valid;
 use crate::sys::Output;
-use crate::text::scratch::with_text;
+use crate::text::message::send_formatted;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -217,12 +217,17 @@ macro_rules! handle {
                 Guard::within(self.engine(), |guard| guard.write_all(bytes))
             }
 
+            #[inline]
             fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> io::Result<()> {
-                // Formatted before the guard is taken: a `Display` may print, or wait for a thread
-                // that does.
-                with_text(arguments, |text| {
-                    Guard::within(self.engine(), |guard| guard.write_all(text))
-                })
+                if let Some(text) = arguments.as_str() {
+                    return self.write_all(text.as_bytes());
+                }
+                let engine = self.engine();
+                if send_formatted(engine, arguments) {
+                    Ok(())
+                } else {
+                    Err(engine.error().into())
+                }
             }
 
             fn flush(&mut self) -> io::Result<()> {

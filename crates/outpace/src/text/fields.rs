@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 /// A format string's texts are one behind the other, each after its length. Of a short one that is a byte, and
 /// the text takes `TEXT` bytes: so many can be copied whatever its length, and the place of the next text does
 /// not depend on it. Of others it is [`LONG`] and four bytes, lowest first.
-const TEXT: usize = 16;
+pub(super) const TEXT: usize = 16;
 const LONG: u8 = u8::MAX;
 
 /// The room of what cannot be put, but has to be appended: more than any stream has.
@@ -179,14 +179,28 @@ unsafe fn put_text(text: *const u8, dst: *mut u8) -> (*const u8, *mut u8) {
 /// As [`length`].
 #[inline(always)]
 unsafe fn append_text(text: *const u8, scratch: &mut Scratch<'_>) -> *const u8 {
+    /// # Safety
+    /// As [`length`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn append_long(text: *const u8, scratch: &mut Scratch<'_>) -> *const u8 {
+        // SAFETY: as demanded, after making room.
+        unsafe {
+            let length = length(text);
+            let (next, _) = put_text(text, scratch.space(length));
+            scratch.advance(length);
+            next
+        }
+    }
+
     // SAFETY: as demanded, after making room.
     unsafe {
-        let length = length(text);
-        if length == 0 {
-            return text.add(1 + TEXT);
+        let length = *text;
+        if length == LONG {
+            return append_long(text, scratch);
         }
-        let (next, _) = put_text(text, scratch.space(length.max(TEXT)));
-        scratch.advance(length);
+        let (next, _) = put_text(text, scratch.space(TEXT));
+        scratch.advance(usize::from(length));
         next
     }
 }
@@ -252,6 +266,9 @@ impl<P: Piece> Field for P {
 
 /// What the macros make.
 pub trait Whole: Copy {
+    /// Whether it is known when it is compiled that a field is foreign.
+    const FOREIGN: bool = false;
+
     /// Whether most messages of the kind can be put without calling a function.
     const SWIFT: bool;
 
@@ -309,6 +326,7 @@ pub struct Short<F>(pub &'static [u8], pub F);
 macro_rules! short {
     ($count:literal $($name:ident $field:ident)*) => {
         impl<$($field: Field),*> Whole for Short<($($field,)*)> {
+            const FOREIGN: bool = false $(|| $field::FOREIGN)*;
             const SWIFT: bool = true $(&& $field::SWIFT)*;
 
             #[inline(always)]

@@ -3,13 +3,16 @@
 #![allow(unsafe_code)]
 
 use super::fields::{Argument, Field, Message, Short, Whole};
+use super::literal::Literal;
 use super::scratch::{Memory, Scratch, with_text};
 use crate::append::Answer;
 use crate::buffer;
+use crate::buffering::MAX_CAPACITY;
 use crate::capture;
 use crate::engine::Engine;
 use crate::guard::{
-    Guard, Outcome, append_text, ask_and_leave, by_bias, format_in_place, get_unstuck, in_place,
+    Guard, Outcome, append_text, ask_and_leave, by_bias, enter, enter_stdout_to_print,
+    enter_to_print, format_in_place, get_unstuck, in_place, learn_slot,
 };
 use crate::lock::{Entrance, Entry, Lock, thread_id};
 use crate::stream::{Stderr, Stdout, Stream};
@@ -104,10 +107,14 @@ impl<M: Whole> Writable for &Parcel<M> {
     #[inline(always)]
     #[allow(private_interfaces)]
     fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
-        let intact = match send(engine, self.0, enter).unstuck(engine) {
+        let intact = match send(engine, self.0, enter) {
             Outcome::Sent => true,
             Outcome::Asks => ask_and_leave(engine),
-            _ => self.0.with(|message| send_message(engine, message)),
+            outcome => {
+                // A copy, so that the message itself has no address, and is in registers above.
+                let (copy, is_stuck) = ({ self.0 }, matches!(outcome, Outcome::Stuck));
+                copy.with(|message| send_message(engine, message, is_stuck))
+            }
         };
         if intact {
             Ok(())
@@ -123,12 +130,17 @@ impl Writable for fmt::Arguments<'_> {
         io::Write::write_fmt(guard, self)
     }
 
+    #[inline(always)]
     #[allow(private_interfaces)]
     fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
-        // Formatted before the guard is taken: a `Display` may print, or wait for a thread that does.
-        with_text(self, |text| {
-            io::Write::write_all(&mut Guard::new(engine), text)
-        })
+        if let Some(text) = self.as_str() {
+            return (&Parcel(Literal(text))).write_unlocked(engine);
+        }
+        if send_formatted(engine, self) {
+            Ok(())
+        } else {
+            Err(engine.error().into())
+        }
     }
 }
 
@@ -185,7 +197,11 @@ fn append<M: Whole>(guard: &mut Guard<'_>, message: M) -> bool {
     let (engine, entry) = (guard.engine, guard.entry);
     // A copy, so that the message itself has no address, and is in registers above.
     let copy = { message };
-    let answer = copy.with(|message| append_message(engine, entry, message));
+    let answer = if M::FOREIGN {
+        copy.with(|message| append_foreign(engine, entry, message))
+    } else {
+        copy.with(|message| append_message(engine, entry, message))
+    };
     guard.accept(answer)
 }
 
@@ -198,6 +214,12 @@ fn append_message(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer
     if let Some(answer) = unsafe { in_place(engine, entry, message.room(), put) } {
         return answer;
     }
+    append_foreign(engine, entry, message)
+}
+
+/// As [`append_message`], if the message is foreign, or there is no room for it.
+#[inline(never)]
+fn append_foreign(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer {
     format_in_place(engine, entry, |scratch| message.append_fields(scratch))
 }
 
@@ -222,8 +244,7 @@ macro_rules! short {
             if false $(|| $field::FOREIGN)* {
                 return print_foreign(engine, Message { texts, fields: &[$($name.argument()),*] });
             }
-            let enter = |lock| Lock::enter_by_slot(lock, capture::swift_slot());
-            match send(engine, Short(texts, ($($name,)*)), enter) {
+            match send(engine, Short(texts, ($($name,)*)), enter_stdout_to_print) {
                 Outcome::Sent => {}
                 Outcome::Asks => ask_after_print(engine),
                 Outcome::Nothing => $any(texts, $($name,)* Way::Stdout),
@@ -260,6 +281,19 @@ enum Way {
     Stderr,
 }
 
+/// `print!` of what is not compiled for itself.
+pub(super) fn print_to_stdout(message: Message<'_>, is_stuck: bool) {
+    print_by(
+        [Way::Stdout, Way::StuckInStdout][usize::from(is_stuck)],
+        message,
+    );
+}
+
+/// `eprint!` of such.
+pub(super) fn print_to_stderr(message: Message<'_>) {
+    print_by(Way::Stderr, message);
+}
+
 #[inline(never)]
 fn print_by(way: Way, message: Message<'_>) {
     let engine = match way {
@@ -271,7 +305,7 @@ fn print_by(way: Way, message: Message<'_>) {
     }
     print_message(engine, message);
     if let Way::Stdout | Way::StuckInStdout = way {
-        capture::learn_slot();
+        learn_slot();
     }
 }
 
@@ -291,75 +325,82 @@ fn send<'a, M: Whole>(
     unsafe { by_bias(engine, enter(&engine.lock), message.room(), put) }
 }
 
-/// Enters as every stream may be entered.
+/// Appends any message that is not foreign and needs no more than so much room, if it can be put where it belongs.
 #[inline(always)]
-fn enter(lock: &Lock) -> Entrance<'_> {
-    lock.enter_by_bias(capture::swift_thread())
-}
-
-/// Appends any message that is not foreign, if it can be put where it belongs.
-#[inline(always)]
-fn send_in_place(engine: &Engine, message: Message<'_>) -> Outcome {
-    // SAFETY: there is as much room as the message asks for, which is never there for a foreign one.
+fn send_in_place<'a>(
+    engine: &'a Engine,
+    message: Message<'_>,
+    room: usize,
+    enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
+) -> Outcome {
+    // SAFETY: there is as much room as the message asks for.
     let put = |space| unsafe { message.put(space) };
     // SAFETY: a message writes no more than it asks for, and nobody else's code runs meanwhile.
-    unsafe { by_bias(engine, enter(&engine.lock), message.room(), put) }
-}
-
-/// Puts a message together before the guard is taken.
-#[inline]
-fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch<'_>) -> R) -> R {
-    let mut memory = Memory::new();
-    let mut scratch = memory.scratch();
-    message.append(&mut scratch);
-    then(&scratch)
-}
-
-#[inline(never)]
-fn print_message(engine: &Engine, message: Message<'_>) {
-    match send_in_place(engine, message).unstuck(engine) {
-        Outcome::Sent => {}
-        Outcome::Asks => ask_after_print(engine),
-        _ => aside(message, |text| print_text(engine, text)),
-    }
-}
-
-/// As [`print_message`], if the message is known to be foreign.
-#[inline(never)]
-fn print_foreign(engine: &Engine, message: Message<'_>) {
-    let mut memory = Memory::new();
-    let mut scratch = memory.scratch();
-    message.append_fields(&mut scratch);
-    match send_text_in_place(engine, scratch.as_bytes()).unstuck(engine) {
-        Outcome::Sent => {}
-        Outcome::Asks => ask_after_print(engine),
-        _ => print_text(engine, &scratch),
-    }
-}
-
-/// Prints a message that has been put together, and does not go the shortest way.
-#[inline(never)]
-fn print_text(engine: &Engine, text: &Scratch<'_>) {
-    if !capture::catches(engine.role, text) && !send_text(engine, text) {
-        printing_failed(engine);
-    }
+    unsafe { by_bias(engine, enter(&engine.lock), room, put) }.unstuck(engine)
 }
 
 /// Appends a message that has been put together, if it can be put where it belongs.
 #[inline(always)]
-fn send_text_in_place(engine: &Engine, text: &[u8]) -> Outcome {
+fn send_text_in_place<'a>(
+    engine: &'a Engine,
+    text: &[u8],
+    enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
+) -> Outcome {
     // SAFETY: there is as much room as the text needs.
     let put = |space| unsafe {
         buffer::copy(text, space);
         space.add(text.len())
     };
     // SAFETY: nobody else's code runs meanwhile.
-    unsafe { by_bias(engine, enter(&engine.lock), text.len(), put) }
+    unsafe { by_bias(engine, enter(&engine.lock), text.len(), put) }.unstuck(engine)
+}
+
+/// Puts a message together before the guard is taken.
+#[inline(always)]
+fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch<'_>) -> R) -> R {
+    let mut memory = Memory::new();
+    let mut scratch = memory.scratch();
+    message.append_fields(&mut scratch);
+    then(&scratch)
+}
+
+/// Prints any message, when no guard is held.
+#[inline(never)]
+fn print_message(engine: &Engine, message: Message<'_>) {
+    let room = message.room();
+    if room > MAX_CAPACITY {
+        return print_foreign(engine, message);
+    }
+    match send_in_place(engine, message, room, enter_to_print) {
+        Outcome::Sent => {}
+        Outcome::Asks => ask_after_print(engine),
+        _ => print_foreign(engine, message),
+    }
+}
+
+/// As [`print_message`], if the message is foreign, or there is no room for it.
+#[inline(never)]
+fn print_foreign(engine: &Engine, message: Message<'_>) {
+    aside(message, |text| {
+        match send_text_in_place(engine, text.as_bytes(), enter_to_print) {
+            Outcome::Sent => {}
+            Outcome::Asks => ask_after_print(engine),
+            _ => print_text(engine, text),
+        }
+    });
+}
+
+/// Prints a message that has been put together, and does not go the shortest way.
+#[inline(never)]
+fn print_text(engine: &Engine, text: &Scratch<'_>) {
+    if !capture::catches(engine.role, text) && !send_text(engine, text.as_bytes()) {
+        printing_failed(engine);
+    }
 }
 
 #[cold]
 #[inline(never)]
-fn ask_after_print(engine: &Engine) {
+pub(super) fn ask_after_print(engine: &Engine) {
     if !ask_and_leave(engine) {
         printing_failed(engine);
     }
@@ -367,20 +408,50 @@ fn ask_after_print(engine: &Engine) {
 
 /// Appends a message when no guard is held; returns whether the stream has not failed.
 #[inline(never)]
-fn send_message(engine: &Engine, message: Message<'_>) -> bool {
-    match send_in_place(engine, message).unstuck(engine) {
+fn send_message(engine: &Engine, message: Message<'_>, is_stuck: bool) -> bool {
+    if is_stuck {
+        get_unstuck(engine);
+    }
+    let room = message.room();
+    if room > MAX_CAPACITY {
+        return send_foreign(engine, message);
+    }
+    match send_in_place(engine, message, room, enter) {
         Outcome::Sent => true,
         Outcome::Asks => ask_and_leave(engine),
-        _ => aside(message, |text| send_text(engine, text)),
+        _ => send_foreign(engine, message),
     }
 }
 
-/// Appends a message that has been put together; returns whether the stream has not failed.
+/// As [`send_message`], if the message is foreign, or there is no room for it.
 #[inline(never)]
-fn send_text(engine: &Engine, text: &Scratch<'_>) -> bool {
+fn send_foreign(engine: &Engine, message: Message<'_>) -> bool {
+    aside(message, |text| send_bytes(engine, text.as_bytes()))
+}
+
+/// Formats a message when no guard is held, and before one is taken: a `Display` may print, or wait for a thread
+/// that does. Returns whether the stream has not failed.
+#[inline(never)]
+pub(crate) fn send_formatted(engine: &Engine, arguments: fmt::Arguments<'_>) -> bool {
+    with_text(arguments, |text| send_bytes(engine, text))
+}
+
+/// Appends a message that has been put together.
+#[inline(always)]
+fn send_bytes(engine: &Engine, text: &[u8]) -> bool {
+    match send_text_in_place(engine, text, enter) {
+        Outcome::Sent => true,
+        Outcome::Asks => ask_and_leave(engine),
+        _ => send_text(engine, text),
+    }
+}
+
+/// The same where that is not short.
+#[inline(never)]
+fn send_text(engine: &Engine, text: &[u8]) -> bool {
     let me = thread_id();
     let entry = engine.lock.enter(me);
-    let answer = append_text(engine, entry, text.as_bytes());
+    let answer = append_text(engine, entry, text);
     engine.lock.leave(me);
     !answer.failed
 }

@@ -8,6 +8,7 @@ pub(crate) mod dispatch;
 pub(crate) mod fields;
 pub(crate) mod float;
 mod integer;
+pub(crate) mod literal;
 pub(crate) mod message;
 pub(crate) mod piece;
 mod radix;

@@ -23,6 +23,8 @@ mod faults;
 #[cfg(all(unix, not(outpace_portable)))]
 mod forks;
 #[cfg(unix)]
+mod formatting;
+#[cfg(unix)]
 mod guards;
 #[cfg(unix)]
 mod helpers;
@@ -59,6 +61,7 @@ fn main() {
         order::list(),
         guards::list(),
         helpers::list(),
+        formatting::list(),
         faults::list(),
         exits::list(),
         panics::list(),

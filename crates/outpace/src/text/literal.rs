@@ -1,0 +1,102 @@
+//! Messages that are one text: a macro's literal, without arguments.
+
+#![allow(unsafe_code)]
+
+use super::fields::{Field, Message, TEXT, Whole};
+use super::message::{ask_after_print, print_to_stderr, print_to_stdout};
+use crate::guard::{Outcome, by_bias, enter_stdout_to_print};
+
+/// A message that is one text.
+#[derive(Clone, Copy)]
+pub struct Literal(pub &'static str);
+
+/// A longer one is copied by a call.
+const COPIED_INLINE: usize = 64;
+
+impl Whole for Literal {
+    const SWIFT: bool = true;
+
+    // The length is known when the program is compiled, and so is what follows from it.
+    #[inline(always)]
+    fn is_swift(&self) -> bool {
+        self.0.len() <= COPIED_INLINE
+    }
+
+    #[inline(always)]
+    fn room(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    unsafe fn put_swiftly(&self, dst: *mut u8) -> *mut u8 {
+        let text = self.0.as_bytes();
+        // SAFETY: there is the room.
+        unsafe {
+            dst.copy_from_nonoverlapping(text.as_ptr(), text.len());
+            dst.add(text.len())
+        }
+    }
+
+    /// So that destinations which are not outpace's are given what std's macros would give them, which is as short as
+    /// can be.
+    #[inline(always)]
+    fn is_foreign(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, then: impl FnOnce(Message<'_>) -> R) -> R {
+        then(Message {
+            texts: &[0; 2 * (1 + TEXT)],
+            fields: &[self.0.argument()],
+        })
+    }
+}
+
+/// The bytes in which a literal is given that is not longer: so many are copied, whatever its length.
+const SHORT: usize = 32;
+
+/// `print!` of a short text: the first bytes of these.
+#[inline]
+pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
+    debug_assert!(length <= SHORT);
+    let engine = crate::stdout().engine();
+    // SAFETY: there is the room.
+    let put = |space: *mut u8| unsafe {
+        space.cast::<[u8; SHORT]>().write(*text);
+        space.add(length)
+    };
+    // SAFETY: it writes no more, and no foreign code runs meanwhile.
+    match unsafe { by_bias(engine, enter_stdout_to_print(&engine.lock), SHORT, put) } {
+        Outcome::Sent => {}
+        Outcome::Asks => ask_after_print(engine),
+        outcome => print_literal_anyhow(text, length, outcome),
+    }
+}
+
+/// As [`print_literal`], which calls functions only last, and so saves no registers.
+#[cold]
+#[inline(never)]
+fn print_literal_anyhow(text: &'static [u8; SHORT], length: usize, outcome: Outcome) {
+    let text = str::from_utf8(&text[..length]).expect("the macro has cut off nothing");
+    let is_stuck = matches!(outcome, Outcome::Stuck);
+    Literal(text).with(|message| print_to_stdout(message, is_stuck));
+}
+
+/// `print!` of a text that is not short.
+#[inline(never)]
+pub fn print_long_literal(text: &'static str) {
+    Literal(text).with(|message| print_to_stdout(message, false));
+}
+
+/// `eprint!` of a text.
+#[inline(never)]
+pub fn eprint_literal(text: &'static str) {
+    Literal(text).with(print_to_stderr);
+}
+
+/// `format!` of a text.
+#[inline]
+pub fn format_literal(text: &'static str) -> String {
+    String::from(text)
+}
