@@ -186,7 +186,7 @@ impl Engine {
         let mut moved = Moment::now();
         let mut drained = 0;
         let mut state = loop {
-            match self.try_lock_state() {
+            match self.try_lock_state_in_handler() {
                 Some(state) if state.drainer == 0 => break state,
                 // The handler interrupted it: how much it has written is not known.
                 Some(state) if state.drainer == thread_id() => return,
@@ -215,6 +215,7 @@ impl Engine {
             match self.output.write_now(front) {
                 Ok(written) => {
                     state.advance(written, State::leak);
+                    state.tell_progress();
                     until = Moment::now() + limit;
                 }
                 Err(error) if error.is_interruption() || error.would_block() => sys::pause(),

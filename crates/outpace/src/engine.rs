@@ -101,6 +101,8 @@ pub(crate) struct State {
     pub(crate) environment: Option<Option<Buffering>>,
     pub(crate) preferred: Option<Buffering>,
     pub(crate) destination: Option<(Destination, Option<Identity>)>,
+    /// How often that is to be asked again.
+    pub(crate) redetections: u32,
     /// The policy in force has to be worked out again, at the next message boundary.
     pub(crate) stale: bool,
     pub(crate) mode: Mode,
@@ -189,6 +191,13 @@ pub(crate) struct Segment {
 }
 
 impl State {
+    /// What the bytes go to, once that is [known](Engine::know_destination).
+    pub(crate) fn known_destination(&self) -> Destination {
+        debug_assert!(self.destination.is_some());
+        let destination = self.destination.map(|(destination, _)| destination);
+        destination.unwrap_or(Destination::File)
+    }
+
     /// What is written next follows a pause.
     pub(crate) fn forget_last(&mut self) {
         self.last = None;
@@ -248,6 +257,7 @@ impl Engine {
                 environment: None,
                 preferred: None,
                 destination: None,
+                redetections: 0,
                 stale: true,
                 mode: Mode::Unbuffered,
                 capacity: 0,
@@ -328,13 +338,6 @@ impl Engine {
     /// Messages accepted since the stream began.
     pub(crate) fn messages(&self, state: &State) -> u64 {
         state.counts.messages + self.flow.messages()
-    }
-
-    #[inline(never)]
-    pub(crate) fn destination(&self, state: &mut State) -> (Destination, Option<Identity>) {
-        *state
-            .destination
-            .get_or_insert_with(|| self.output.destination())
     }
 
     /// Why the stream has failed, for a caller whose message it has not taken. Somebody else may have cleared the

@@ -6,7 +6,7 @@ use crate::drain::Patience;
 use crate::engine::{Engine, Role};
 use crate::init::LAST_WORDS;
 use crate::registry::for_each_stream;
-use crate::settings::report;
+use crate::settings::{report, report_bytes};
 use crate::sys;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -63,7 +63,20 @@ impl Engine {
     fn end(&self) -> End {
         // Published bytes need no guard, so a guard that is held or leaked is not waited for.
         let Some(mut state) = self.lock_state_within(OWN_LOCK) else {
-            return End::Well;
+            // Takes no memory, for what it has interrupted may have been just about to.
+            let message: &[u8] = match self.role {
+                Role::Stdout => {
+                    b"outpace: stdout: not drained: exit was called in the middle of its work\n"
+                }
+                Role::Stderr => {
+                    b"outpace: stderr: not drained: exit was called in the middle of its work\n"
+                }
+                Role::Other => {
+                    b"outpace: stream: not drained: exit was called in the middle of its work\n"
+                }
+            };
+            report_bytes(message);
+            return End::Failed;
         };
         // Where messages may be dropped anyway, a reader that stands still does not hold up the end.
         let patience = if state.drops() {

@@ -66,6 +66,16 @@ impl PutOff {
         self.reports.push(message);
     }
 
+    /// What of it is waking somebody.
+    fn take_wakes(&mut self) -> PutOff {
+        PutOff {
+            progress: mem::take(&mut self.progress),
+            helper: mem::take(&mut self.helper),
+            spiller: mem::take(&mut self.spiller),
+            ..PutOff::NOTHING
+        }
+    }
+
     #[inline]
     fn is_nothing(&self) -> bool {
         let nobody = !(self.progress || self.helper || self.spiller);
@@ -125,6 +135,37 @@ impl Drop for Locked<'_> {
     }
 }
 
+/// The same in a signal handler, which must not free memory, nor print: when it opens the lock it only wakes whoever is
+/// to be woken. Whoever opens it next sees to the rest.
+#[cfg(all(unix, not(outpace_portable)))]
+pub(crate) struct LockedInHandler<'a>(mem::ManuallyDrop<Locked<'a>>);
+
+#[cfg(all(unix, not(outpace_portable)))]
+impl Deref for LockedInHandler<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+#[cfg(all(unix, not(outpace_portable)))]
+impl DerefMut for LockedInHandler<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.0
+    }
+}
+
+#[cfg(all(unix, not(outpace_portable)))]
+impl Drop for LockedInHandler<'_> {
+    fn drop(&mut self) {
+        let wakes = self.put_off.take_wakes();
+        let engine = self.0.engine;
+        engine.state.unlock();
+        wakes.notify(engine);
+    }
+}
+
 impl<'a> Locked<'a> {
     #[inline(never)]
     extern "C" fn unlock(&mut self) {
@@ -153,10 +194,8 @@ impl<'a> Locked<'a> {
         condition: &Condition,
         limit: Option<Duration>,
     ) -> Self {
-        self.put_off.notify(self.engine);
         // The rest can wait for longer.
-        (self.put_off.progress, self.put_off.helper) = (false, false);
-        self.put_off.spiller = false;
+        self.put_off.take_wakes().notify(self.engine);
         self.engine.state.wait(condition, limit);
         self
     }
@@ -187,6 +226,13 @@ impl Engine {
             .then(|| unsafe { self.locked_state() })
     }
 
+    /// The same, in a signal handler.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(crate) fn try_lock_state_in_handler(&self) -> Option<LockedInHandler<'_>> {
+        let state = self.try_lock_state()?;
+        Some(LockedInHandler(mem::ManuallyDrop::new(state)))
+    }
+
     /// The state, if it can be had in that time.
     pub(crate) fn lock_state_within(&self, limit: Duration) -> Option<Locked<'_>> {
         let begun = Moment::now();
@@ -209,5 +255,34 @@ impl Engine {
             engine: self,
             not_send: PhantomData,
         }
+    }
+}
+
+#[cfg(all(test, unix, not(outpace_portable)))]
+mod tests {
+    use super::*;
+    use crate::engine::Role;
+    use crate::sys::Output;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_signal_handler_frees_no_memory() {
+        let null = std::fs::File::options()
+            .write(true)
+            .open("/dev/null")
+            .unwrap();
+        let output = Output::new(null.as_fd()).unwrap();
+        let engine = Engine::new(Role::Other, output, None);
+        let buffer = Buffer::with_capacity(4096);
+        let freed = buffer.alias();
+        let mut state = engine.lock_state();
+        state.put_off.free(buffer);
+        // As it is left while somebody waits, for what can wait for longer.
+        mem::forget(state);
+        engine.state.unlock();
+        engine.drain_in_handler(Duration::from_secs(60));
+        assert!(!freed.is_alone());
+        drop(engine.lock_state());
+        assert!(freed.is_alone());
     }
 }

@@ -29,13 +29,14 @@ impl Engine {
         if !state.stale {
             return state;
         }
+        state = self.know_settings(state);
         state.stale = false;
-        let by_destination = capacity_for(self.destination(&mut state).0);
+        let by_destination = capacity_for(state.known_destination());
         let sized = |capacity| match capacity {
             Buffering::BY_DESTINATION => by_destination,
             capacity => capacity,
         };
-        let (mode, capacity) = match *self.buffering_in_force(&mut state) {
+        let (mode, capacity) = match *self.buffering_in_force(&state) {
             Buffering::Unbuffered => (Mode::Unbuffered, by_destination),
             Buffering::Line => (Mode::Line, by_destination),
             Buffering::Block { capacity } => (Mode::Block, sized(capacity)),
@@ -71,27 +72,53 @@ impl Engine {
         state
     }
 
-    pub(crate) fn buffering_in_force<'s>(&self, state: &'s mut State) -> &'s Buffering {
-        let destination = self.destination(state).0;
+    /// Asks where the bytes go, unless that is known. With the state unlocked: a file server may take its time.
+    #[inline(never)]
+    pub(crate) extern "C" fn know_destination<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        while state.destination.is_none() {
+            let redetections = state.redetections;
+            drop(state);
+            let found = self.output.destination();
+            state = self.lock_state();
+            // Else it may be what was there before.
+            if state.redetections == redetections {
+                state.destination = Some(found);
+            }
+        }
+        state
+    }
+
+    /// Finds out what the buffering follows from, unless that is known: with the state unlocked, for all of it is
+    /// outside.
+    extern "C" fn know_settings<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        let mut state = self.know_destination(state);
+        if state.chosen.is_none() && state.environment.is_none() {
+            drop(state);
+            let environment = settings::from_environment(self.role);
+            state = self.know_destination(self.lock_state());
+            state.environment = Some(environment);
+        }
+        state
+    }
+
+    /// Called once the [settings are known](Self::know_settings).
+    pub(crate) fn buffering_in_force<'s>(&self, state: &'s State) -> &'s Buffering {
         if let Some(chosen) = &state.chosen {
             return chosen;
         }
-        let put_off = &mut state.put_off;
-        let environment = state
-            .environment
-            .get_or_insert_with(|| settings::from_environment(self.role, put_off));
         let default = || match self.role {
             Role::Stderr => &UNBUFFERED,
-            _ => Buffering::for_destination(destination),
+            _ => Buffering::for_destination(state.known_destination()),
         };
-        let asked_for = environment.as_ref().or(state.preferred.as_ref());
+        let environment = state.environment.as_ref().and_then(Option::as_ref);
+        let asked_for = environment.or(state.preferred.as_ref());
         asked_for.unwrap_or_else(default)
     }
 
     pub(crate) fn buffering(&self) -> Buffering {
-        let mut state = self.lock_state();
-        let by_destination = capacity_for(self.destination(&mut state).0);
-        let mut buffering = self.buffering_in_force(&mut state).clone();
+        let state = self.know_settings(self.lock_state());
+        let by_destination = capacity_for(state.known_destination());
+        let mut buffering = self.buffering_in_force(&state).clone();
         if let Buffering::Block { capacity } | Buffering::Prompt { capacity, .. } = &mut buffering
             && *capacity == Buffering::BY_DESTINATION
         {
@@ -136,16 +163,19 @@ impl Engine {
         if self.role != Role::Stderr {
             return state;
         }
+        // Known since its first message, mostly.
+        let state = self.know_destination(state);
+        let mine = state.destination.and_then(|(_, identity)| identity);
         drop(state);
         let stdout = &crate::stream::STDOUT;
-        let mut theirs = stdout.lock_state();
-        let all = stdout.accepted(&theirs);
-        if all == theirs.drained {
+        let theirs = stdout.lock_state();
+        if stdout.accepted(&theirs) == theirs.drained {
             drop(theirs);
             return self.lock_state();
         }
-        let identity = stdout.destination(&mut theirs).1;
-        let mine = self.destination(&mut self.lock_state()).1;
+        let theirs = stdout.know_destination(theirs);
+        let all = stdout.accepted(&theirs);
+        let identity = theirs.destination.and_then(|(_, identity)| identity);
         if identity.is_some() && identity == mine {
             drop(stdout.drain(theirs, all, Patience::None));
         } else {
@@ -221,6 +251,7 @@ impl Engine {
     pub(crate) fn redetect(&self) {
         let mut state = self.lock_state();
         state.destination = None;
+        state.redetections = state.redetections.wrapping_add(1);
         self.resettle(state);
     }
 

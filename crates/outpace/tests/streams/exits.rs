@@ -19,11 +19,12 @@ list! {
         an_error_at_exit_keeps_what_c_has_buffered,
         what_is_printed_after_the_exit_drain_arrives,
         an_exit_in_a_forked_child_leaves_the_parents_bytes_alone,
+        an_exit_in_the_middle_of_a_streams_own_work_says_what_it_leaves_behind,
         what_may_be_dropped_does_not_keep_a_program_at_a_reader_that_stands_still,
     ],
     programs: [
         fill_and_return, fill_after_init, fail_and_exit, fail_with_c, print_after_exit, print_from_thread_locals,
-        print_on, exit_in_child, drop_and_return,
+        print_on, exit_in_the_middle, exit_in_child, drop_and_return,
     ],
 }
 
@@ -290,4 +291,26 @@ fn what_may_be_dropped_does_not_keep_a_program_at_a_reader_that_stands_still() {
     let unread = Reader::paused(terminal.master);
     let on_a_terminal = program().start_on(terminal.slave, unread);
     assert_eq!(on_a_terminal.ended(), 0);
+}
+
+#[cfg(outpace_portable)]
+fn exit_in_the_middle() {}
+
+#[cfg(not(outpace_portable))]
+fn exit_in_the_middle() {
+    for _ in 0..100 {
+        outpace::stdout().lock().str("pending\n");
+    }
+    // As a signal handler might. The memory for the next buffer is asked for in the middle of the switch.
+    crate::support::watch_allocations(|| std::process::exit(0));
+    let capacity = 123_456;
+    outpace::stdout().set_buffering(Buffering::Block { capacity });
+    unreachable!("it takes memory");
+}
+
+fn an_exit_in_the_middle_of_a_streams_own_work_says_what_it_leaves_behind() {
+    let program = Program::new(exit_in_the_middle).buffering("block");
+    let finished = program.run(To::Pipe);
+    let message = "outpace: stdout: not drained: exit was called in the middle of its work\n";
+    assert_eq!((finished.code(), &*finished.stderr), (1, message));
 }

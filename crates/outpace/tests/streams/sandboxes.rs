@@ -1,9 +1,10 @@
 //! Sandboxes that allow a program less from some moment on: seccomp filters (`seccomp(2)`).
 #![allow(unsafe_code)]
 
-use crate::support::{Program, To, assert_same, list};
+use crate::support::{Program, To, assert_same, events, list, wait_until};
 use outpace::Buffering;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 list! {
@@ -12,8 +13,9 @@ list! {
         a_fence_that_is_refused_from_some_moment_on_loses_nothing,
         a_fence_that_is_refused_from_the_start_loses_nothing,
         a_signal_ends_a_program_whose_fence_is_refused,
+        a_file_server_that_does_not_answer_keeps_only_who_asks_it,
     ],
-    programs: [refused_midway, refused_from_the_start, refused_and_switched],
+    programs: [stalled_server, refused_midway, refused_from_the_start, refused_and_switched],
 }
 
 const POLICIES: [&str; 6] = [
@@ -30,6 +32,11 @@ const REFUSALS: [libc::c_int; 2] = [libc::EPERM, libc::ENOSYS];
 
 /// Has a filter apply to all threads of this process.
 fn install(filter: &mut [libc::sock_filter]) {
+    assert_eq!(install_with(libc::SECCOMP_FILTER_FLAG_TSYNC, filter), 0);
+}
+
+/// Has a filter apply as the flags say; returns what the system says.
+fn install_with(flags: libc::c_ulong, filter: &mut [libc::sock_filter]) -> libc::c_long {
     let program = libc::sock_fprog {
         len: filter.len() as libc::c_ushort,
         filter: filter.as_mut_ptr(),
@@ -37,12 +44,10 @@ fn install(filter: &mut [libc::sock_filter]) {
     // SAFETY: the program and its filter live until the calls return.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        let (mode, flags) = (
-            libc::SECCOMP_SET_MODE_FILTER,
-            libc::SECCOMP_FILTER_FLAG_TSYNC,
-        );
+        let mode = libc::SECCOMP_SET_MODE_FILTER;
         let installed = libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program);
-        assert_eq!(installed, 0, "{}", io::Error::last_os_error());
+        assert!(installed >= 0, "{}", io::Error::last_os_error());
+        installed
     }
 }
 
@@ -187,4 +192,41 @@ fn a_signal_ends_a_program_whose_fence_is_refused() {
             assert_same(&finished.stdout, expected.as_bytes());
         }
     }
+}
+
+/// A file server that does not answer is one that lets `fstat(2)` wait.
+fn stalled_server() {
+    static LISTENER: AtomicI32 = AtomicI32::new(-1);
+    let asks = std::thread::spawn(|| {
+        // Nobody answers what comes there.
+        let listener = install_with(
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &mut [
+                load_number(),
+                is_call(libc::SYS_fstat, 1),
+                returns(libc::SECCOMP_RET_USER_NOTIF),
+                is_call(libc::SYS_newfstatat, 1),
+                returns(libc::SECCOMP_RET_USER_NOTIF),
+                returns(libc::SECCOMP_RET_ALLOW),
+            ],
+        );
+        LISTENER.store(listener as i32, Ordering::Release);
+        outpace::stdout().write_all(b"never").unwrap();
+    });
+    wait_until("it asks where its output goes", || {
+        let listener = LISTENER.load(Ordering::Acquire);
+        listener >= 0 && events(listener, libc::POLLIN) != 0
+    });
+    // All of these take the state of the stream.
+    let stats = outpace::stdout().stats();
+    outpace::stdout().set_buffering(Buffering::Line);
+    writeln!(outpace::stderr(), "{} messages", stats.messages_accepted).unwrap();
+    assert!(!asks.is_finished());
+    // And so does the end of the process.
+}
+
+fn a_file_server_that_does_not_answer_keeps_only_who_asks_it() {
+    let finished = Program::new(stalled_server).run(To::Pipe);
+    assert_eq!((finished.code(), &*finished.stderr), (0, "0 messages\n"));
+    assert_same(&finished.stdout, b"");
 }

@@ -1,5 +1,8 @@
 //! Starting programs, reading what they write, and finding out what they do.
 
+#[cfg(not(outpace_portable))]
+#[allow(unsafe_code)]
+mod allocator;
 mod process;
 pub(crate) mod random;
 mod reader;
@@ -7,6 +10,8 @@ mod reader;
 pub(crate) mod steps;
 mod terminal;
 
+#[cfg(not(outpace_portable))]
+pub(crate) use allocator::watch_allocations;
 #[cfg(not(outpace_portable))]
 pub(crate) use process::exit_at_once;
 pub(crate) use process::{
