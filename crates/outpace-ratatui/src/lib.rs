@@ -56,8 +56,8 @@
 //! # In an existing application
 //!
 //! Replace the line that makes the backend, and `Terminal<CrosstermBackend<…>>` where it is named. Raw mode, the
-//! alternate screen and crossterm's other commands stay as they are, but for one thing: the last frame may be
-//! on its way still when the application leaves its screen. Commands sent through the backend come after it:
+//! alternate screen and crossterm's other commands stay as they are. Commands sent through the backend are queued behind the
+//! frames before them and wait for no terminal:
 //!
 //! ```no_run
 //! # use crossterm::{execute, terminal::{LeaveAlternateScreen, disable_raw_mode}};
@@ -69,8 +69,12 @@
 //! # std::io::Result::Ok(())
 //! ```
 //!
-//! Before commands sent through standard output call [`OutpaceBackend::flush_and_wait`], or draw with
-//! [`Options::direct`]. The same holds before an editor is started; with [`init`], it is enough to
+//! Commands sent through [`std::io::stdout`], and what is printed there, come behind the frames before them, too: while frames are on
+//! their way, a thread of ours holds its lock. That needs the lock to be free: a program that keeps a `StdoutLock`, or writes to
+//! the descriptor in another way, calls [`OutpaceBackend::flush_and_wait`] first. A frame that still waits when raw mode
+//! ends, on the alternate screen, is not drawn any more.
+//!
+//! Before an editor is started, with [`init`], it is enough to
 //!
 //! ```no_run
 //! # use std::process::Command;
@@ -81,6 +85,8 @@
 //! # let _ = terminal;
 //! # std::io::Result::Ok(())
 //! ```
+//!
+//! A panic in any thread gives the terminal back; from then on drawing is an error that names the thread.
 //!
 //! Escape sequences in a cell, as of `ratatui-image` or for links, are passed on. From the first one on, nothing is
 //! moved or erased that they may have drawn on, which takes more bytes.

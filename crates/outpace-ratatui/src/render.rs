@@ -109,6 +109,16 @@ impl Renderer {
         self.encoder.forget();
     }
 
+    /// Takes note of bytes of the application's own: pen and cursor may be anything. A switch between main and alternate
+    /// screen leaves nothing known of what is shown.
+    pub(crate) fn after_foreign(&mut self, screen_switch: Option<bool>) {
+        self.forget_pen();
+        if let Some(alternate) = screen_switch {
+            self.capabilities.alternate_screen = alternate;
+            self.forget();
+        }
+    }
+
     /// Forgets cells from one position up to another, in reading order.
     pub(crate) fn forget_cells(&mut self, from: usize, to: usize) {
         let cells = self.shown.cells_mut();

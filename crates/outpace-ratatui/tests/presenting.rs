@@ -319,3 +319,142 @@ fn escape_sequences_in_a_cell_reach_the_terminal_however_long_they_are() {
     let n = emulator.read(&mut chunk).unwrap();
     assert!(String::from_utf8_lossy(&chunk[..n]).contains(&link));
 }
+
+/// Does something that must not wait for a terminal, and fails if it does.
+fn without_waiting<T: Send + 'static>(
+    what: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let (sender, done) = mpsc::channel();
+    std::thread::spawn(move || {
+        let result = work();
+        let _ = sender.send(result);
+    });
+    done.recv_timeout(LONG)
+        .unwrap_or_else(|_| panic!("{what} waits for the terminal"))
+}
+
+/// A terminal of which a full screen has been drawn so often that it takes no more bytes.
+fn stalled(viewport: ratatui::Viewport) -> (File, File, Terminal<OutpaceBackend>) {
+    let (emulator, program) = terminal();
+    let mut backend = OutpaceBackend::open(&program, options()).unwrap();
+    backend.set_cursor_position((0, 0)).unwrap();
+    let options = ratatui::TerminalOptions { viewport };
+    let mut terminal = Terminal::with_options(backend, options).unwrap();
+    for number in 0..100 {
+        fill(&mut terminal, number).unwrap();
+    }
+    (emulator, program, terminal)
+}
+
+#[test]
+fn no_call_waits_for_a_stalled_terminal() {
+    use crossterm::execute;
+    use crossterm::terminal::{LeaveAlternateScreen, SetTitle};
+
+    let (emulator, program, terminal) = stalled(ratatui::Viewport::Fullscreen);
+    let terminal = without_waiting("a call", move || {
+        let mut terminal = terminal;
+        terminal.clear().unwrap();
+        fill(&mut terminal, 1).unwrap();
+        resize(&program, 60, 20);
+        fill(&mut terminal, 2).unwrap();
+        for number in 0..500 {
+            execute!(terminal.backend_mut(), SetTitle(number)).unwrap();
+            fill(&mut terminal, number).unwrap();
+        }
+        terminal.show_cursor().unwrap();
+        execute!(terminal.backend_mut(), LeaveAlternateScreen).unwrap();
+        terminal
+    });
+    // Once it is read, every command arrives, in order, and the screen is left behind the last frame.
+    let reader = std::thread::spawn(move || {
+        let mut emulator = emulator;
+        let mut all = Vec::new();
+        let _ = emulator.read_to_end(&mut all);
+        all
+    });
+    drop(terminal);
+    let all = reader.join().unwrap();
+    let text = String::from_utf8_lossy(&all);
+    let titles: Vec<&str> = text
+        .split("\x1b]0;")
+        .skip(1)
+        .map(|rest| rest.split('\x07').next().unwrap())
+        .collect();
+    let wanted: Vec<String> = (0..500).map(|number| number.to_string()).collect();
+    assert_eq!(titles, wanted);
+    let after = text.split("\x1b[?1049l").nth(1).expect("left");
+    assert!(!after.contains("38;2"), "a frame after leaving: {after:?}");
+}
+
+#[test]
+fn lines_inserted_before_an_inline_viewport_wait_for_no_terminal_and_are_all_there() {
+    let (emulator, _program, terminal) = stalled(ratatui::Viewport::Inline(3));
+    let mut terminal = without_waiting("insert_before", move || {
+        let mut terminal = terminal;
+        for number in 0..200 {
+            let line = format!("line {number}.");
+            terminal
+                .insert_before(1, |buffer| {
+                    buffer.set_string(0, 0, &line, Style::new());
+                })
+                .unwrap();
+            fill(&mut terminal, number).unwrap();
+        }
+        terminal
+    });
+    let parser = std::sync::Arc::new(std::sync::Mutex::new(vt100::Parser::new(
+        24.try_into().unwrap(),
+        80.try_into().unwrap(),
+        1000,
+    )));
+    let theirs = parser.clone();
+    let mut emulator = emulator;
+    std::thread::spawn(move || {
+        let mut chunk = [0; 4096];
+        while let Ok(n @ 1..) = emulator.read(&mut chunk) {
+            theirs.lock().unwrap().process(&chunk[..n]);
+        }
+    });
+    assert!(terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap());
+    let deadline = Instant::now() + LONG;
+    loop {
+        let mut lines: Vec<String> = Vec::new();
+        {
+            let mut parser = parser.lock().unwrap();
+            // From the oldest line of the scrollback on, a row at a time.
+            parser.screen_mut().set_scrollback(1000);
+            let kept = parser.screen().scrollback();
+            for back in (0..=kept).rev() {
+                parser.screen_mut().set_scrollback(back);
+                let mut rows = parser.screen().rows(0, 80);
+                lines.extend(rows.next());
+                if back == 0 {
+                    lines.extend(rows);
+                }
+            }
+        }
+        let numbers: Vec<u32> = lines
+            .iter()
+            .filter_map(|line| {
+                line.trim_end()
+                    .strip_prefix("line ")?
+                    .strip_suffix('.')?
+                    .parse()
+                    .ok()
+            })
+            .collect();
+        if numbers.iter().copied().eq(0..200) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{numbers:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn leaving_a_stalled_terminal_takes_no_longer_than_a_bounded_time() {
+    let (_emulator, _program, terminal) = stalled(ratatui::Viewport::Fullscreen);
+    without_waiting("leaving", move || drop(terminal));
+}

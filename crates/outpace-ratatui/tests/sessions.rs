@@ -50,6 +50,8 @@ fn program() {
         Ok("short") => outpace_ratatui::run(|_| ()),
         Ok("classic") => classic(false).unwrap(),
         Ok("classic with commands") => classic(true).unwrap(),
+        Ok("leaves by stdout") => leaves_by_stdout().unwrap(),
+        Ok("another panics") => another_panics(),
         Ok("editor") => editor().unwrap(),
         Ok("last words") => last_words().unwrap(),
         Ok(other) => panic!("no program {other}"),
@@ -138,6 +140,44 @@ fn classic(through_backend: bool) -> std::io::Result<()> {
     drop(terminal);
     println!("$ after");
     Ok(())
+}
+
+/// Leaves the screen through standard output while frames are on their way.
+fn leaves_by_stdout() -> std::io::Result<()> {
+    print!("\x1b[2J\x1b[H$ before\r\n");
+    enable_raw_mode()?;
+    execute!(std::io::stdout(), EnterAlternateScreen)?;
+    let mut terminal = Terminal::new(OutpaceBackend::stdout()?)?;
+    for number in 0..50_u8 {
+        terminal.draw(|frame| {
+            let area = frame.area();
+            for (at, position) in area.positions().enumerate() {
+                let color = ratatui::style::Color::Rgb(at as u8, number, 7);
+                let cell = &mut frame.buffer_mut()[position];
+                cell.set_char(char::from(b'a' + number.wrapping_add(at as u8) % 26))
+                    .set_fg(color);
+            }
+        })?;
+    }
+    execute!(std::io::stdout(), LeaveAlternateScreen)?;
+    disable_raw_mode()?;
+    drop(terminal);
+    println!("$ after");
+    Ok(())
+}
+
+/// Another thread panics while this one draws. Says what drawing says then.
+fn another_panics() {
+    let mut terminal = outpace_ratatui::init();
+    let draw = |frame: &mut ratatui::Frame| frame.render_widget("drawn", frame.area());
+    terminal.draw(draw).unwrap();
+    event::read().unwrap();
+    let named = std::thread::Builder::new().name("helper".into());
+    let helper = named.spawn(|| panic!("the message of the panic")).unwrap();
+    let _ = helper.join();
+    let error = terminal.draw(draw).unwrap_err();
+    drop(terminal);
+    println!("drawing says: {error}");
 }
 
 /// Gives the terminal back for another program, and takes it over again, many times.
@@ -588,4 +628,29 @@ fn no_color_takes_the_colours_and_leaves_the_attributes() {
         session.press("x");
         session.wait_for_end();
     }
+}
+
+#[test]
+fn frames_on_their_way_never_land_on_the_screen_that_comes_after_theirs() {
+    for _ in 0..3 {
+        let mut session = Session::start("leaves by stdout", Duration::ZERO);
+        session.wait_for_end();
+        let screen = session.wait_for("$ after");
+        session.assert_given_back();
+        let lines: Vec<_> = screen.lines().map(str::trim_end).collect();
+        assert_eq!(lines[..2], ["$ before", "$ after"], "{screen}");
+        assert!(!screen.contains("abcdef"), "{screen}");
+    }
+}
+
+#[test]
+fn a_panic_in_another_thread_gives_the_terminal_back_and_drawing_says_so() {
+    let mut session = Session::start("another panics", Duration::ZERO);
+    session.wait_for("drawn");
+    session.press("x");
+    session.wait_for_end();
+    let screen = session.wait_for("drawing says:");
+    session.assert_given_back();
+    assert!(screen.contains("the message of the panic"), "{screen}");
+    assert!(screen.contains("`helper` panicked"), "{screen}");
 }

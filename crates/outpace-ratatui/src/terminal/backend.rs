@@ -20,7 +20,7 @@ use super::probe;
 use super::report::Report;
 use super::session;
 use crate::model::{Capabilities, Cursor, Screen, Stats};
-use crate::present::{Closer, Damage, Failure, Motion, Output, Painter, Presenter};
+use crate::present::{Closer, Damage, Failure, Motion, Output, Presenter, Stream};
 use crate::render::Renderer;
 use crate::sys;
 
@@ -52,9 +52,11 @@ use crate::sys;
 /// It is a writer, too, for crossterm's commands: `execute!(terminal.backend_mut(), LeaveAlternateScreen)`.
 ///
 /// If the terminal goes away, the next call reports it. Dropping the backend shows the cursor again and
-/// gives the pen back; it waits no longer than a second for a terminal that does not read.
+/// gives the pen back; it waits no longer than half a second for a terminal that does not read.
 pub struct OutpaceBackend {
     presenter: Presenter,
+    /// What a session uses to silence the presenter.
+    closer: Closer,
     /// What ratatui wants to be shown. Cells that it never drew are left alone.
     screen: Screen,
     damage: Damage,
@@ -65,6 +67,8 @@ pub struct OutpaceBackend {
     changed: bool,
     presented_cursor: Option<Cursor>,
     cursor_known: bool,
+    /// The cursor's place was known at some time.
+    ever_placed: bool,
     colors_off: bool,
     /// What ratatui has drawn so far, outside of which nothing is known to be ours.
     claimed: Claimed,
@@ -216,12 +220,17 @@ impl OutpaceBackend {
         if options.record_written {
             renderer.record_written();
         }
-        let painter = Painter::new(renderer, output, options.fewest_bytes);
+        let fewest_bytes = options.fewest_bytes;
         let presenter = if options.direct {
-            Presenter::direct(painter)
+            Presenter::direct(renderer, output, fewest_bytes)
         } else {
-            Presenter::threaded(painter, options.max_lag)?
+            let shared = match &terminal {
+                Surface::Terminal(file) => shared_stream(file, options.target),
+                Surface::Fixed(_) => None,
+            };
+            Presenter::threaded(renderer, output, fewest_bytes, shared, options.max_lag)?
         };
+        let closer = presenter.closer();
         let mut screen = Screen::untouched(size.width, size.height);
         screen.exchange_half_blocks(capabilities.half_blocks);
         let claimed = if options.owns_screen {
@@ -242,6 +251,7 @@ impl OutpaceBackend {
         }
         Ok(Self {
             presenter,
+            closer,
             screen,
             damage: Damage::default(),
             terminal,
@@ -250,6 +260,7 @@ impl OutpaceBackend {
             changed: false,
             presented_cursor: None,
             cursor_known: findings.cursor.is_some(),
+            ever_placed: findings.cursor.is_some(),
             colors_off: colors_are_off(),
             claimed,
             size_asked: AtomicBool::new(false),
@@ -317,7 +328,7 @@ impl OutpaceBackend {
     }
 
     pub(crate) fn closer(&self) -> Closer {
-        self.presenter.closer()
+        self.closer.clone()
     }
 
     fn current_size(&self) -> io::Result<Size> {
@@ -367,13 +378,9 @@ impl OutpaceBackend {
 
     /// Blanks what lies within the rectangle of all that was drawn. Where nothing was sent there may be an image, so from
     /// the first one on it is taken to be blank already.
-    fn claim(&mut self, drawn_columns: Range<u16>, drawn_rows: Range<u16>) {
+    fn claim(&mut self, drawn_columns: &Range<u16>, drawn_rows: &Range<u16>) {
         let Claimed::Rectangle { columns, rows } = &mut self.claimed else {
             return;
-        };
-        let around = |one: &Range<u16>, other: Range<u16>| match one.is_empty() {
-            true => other,
-            false => one.start.min(other.start)..one.end.max(other.end),
         };
         let wider = (around(columns, drawn_columns), around(rows, drawn_rows));
         if wider != (columns.clone(), rows.clone()) {
@@ -414,10 +421,35 @@ impl OutpaceBackend {
         {
             return self.presenter.wait(Some(Duration::ZERO)).map(|_| ());
         }
-        self.presenter.present(&self.screen, &mut self.damage)?;
+        let raw = self.is_raw();
+        self.presenter
+            .present(&self.screen, &mut self.damage, raw)?;
         self.changed = false;
         self.presented_cursor = Some(self.screen.cursor);
         Ok(())
+    }
+
+    /// Another screen is shown from now on: nothing of it is ours yet, and what was drawn belongs to the one before.
+    fn enter_screen(&mut self, alternate: bool) {
+        self.capabilities.alternate_screen = alternate;
+        self.screen = Screen::untouched(self.screen.width(), self.screen.height());
+        self.screen
+            .exchange_half_blocks(self.capabilities.half_blocks);
+        self.beyond = None;
+        self.claimed = Claimed::Rectangle {
+            columns: 0..0,
+            rows: 0..0,
+        };
+        self.damage.everything();
+        self.changed = false;
+        self.cursor_known = false;
+    }
+
+    fn is_raw(&self) -> bool {
+        match &self.terminal {
+            Surface::Terminal(file) => sys::is_raw(file),
+            Surface::Fixed(_) => false,
+        }
     }
 
     /// Outside a frame, cursor calls take effect at once.
@@ -463,6 +495,22 @@ impl OutpaceBackend {
     }
 }
 
+/// The range around both.
+fn around(one: &Range<u16>, other: &Range<u16>) -> Range<u16> {
+    match one.is_empty() {
+        true => other.clone(),
+        false => one.start.min(other.start)..one.end.max(other.end),
+    }
+}
+
+/// The standard stream that commands are likely to be sent through to this terminal.
+fn shared_stream(terminal: &File, target: Target) -> Option<Stream> {
+    match target {
+        Target::Stderr => sys::is_same_file(terminal, io::stderr()).then_some(Stream::Stderr),
+        _ => sys::is_same_file(terminal, io::stdout()).then_some(Stream::Stdout),
+    }
+}
+
 /// The size of the terminal that the descriptor is on or, if it is on none, of the one that the process
 /// was started from.
 fn surface_size(file: &File) -> io::Result<Option<Size>> {
@@ -489,7 +537,7 @@ impl Backend for OutpaceBackend {
         self.colors_off = colors_are_off();
         self.size_always_asked &= self.size_asked.swap(false, Ordering::Relaxed);
         let mut last = None;
-        let (mut columns, mut rows) = (u16::MAX..0, u16::MAX..0);
+        let mut drawn: Option<(Range<u16>, Range<u16>)> = None;
         // ratatui clears what lies under some wide symbols, for terminals that do not. The renderer sees
         // to that itself, and a blank here would break the symbol in two.
         let mut covered = (0, 0..0);
@@ -504,11 +552,13 @@ impl Backend for OutpaceBackend {
             let width = self.put(x, y, cell);
             covered = (y, x + 1..x.saturating_add(width));
             last = Some((x, y));
-            columns = columns.start.min(x)..columns.end.max(x.saturating_add(width.max(1)));
-            rows = rows.start.min(y)..rows.end.max(y + 1);
+            let here = (x..x.saturating_add(width.max(1)), y..y + 1);
+            drawn = Some(drawn.map_or(here.clone(), |(columns, rows)| {
+                (around(&columns, &here.0), around(&rows, &here.1))
+            }));
         }
-        if last.is_some() {
-            self.claim(columns, rows);
+        if let Some((columns, rows)) = drawn {
+            self.claim(&columns, &rows);
         }
         if let Some((x, y)) = last {
             // Where the cursor would be had the cells been printed. Inline viewports go by its row.
@@ -535,7 +585,8 @@ impl Backend for OutpaceBackend {
     /// is then where the shell wants it.
     fn show_cursor(&mut self) -> io::Result<()> {
         self.screen.cursor.visible = true;
-        if self.in_frame || !self.capabilities.alternate_screen {
+        let shared = !self.capabilities.alternate_screen && self.cursor_known;
+        if self.in_frame || shared {
             return self.cursor_changed();
         }
         if self.presented_cursor.is_some_and(|cursor| cursor.visible) {
@@ -559,8 +610,11 @@ impl Backend for OutpaceBackend {
             // Only an inline viewport needs to know.
             self.claimed = Claimed::Nothing;
         }
+        // A terminal that has stalled would not answer. Then the cursor is taken to be where the last frame left it.
+        let answers = |presenter: &Presenter| presenter.wait(Some(A_MOMENT));
         if !self.cursor_known
             && let Surface::Terminal(file) = &self.terminal
+            && (!self.ever_placed || answers(&self.presenter)?)
         {
             // Nobody knows what lies where. ratatui asks for the cursor to find out, and draws all of it
             // again from there.
@@ -568,6 +622,7 @@ impl Backend for OutpaceBackend {
             self.screen
                 .exchange_half_blocks(self.capabilities.half_blocks);
             self.presenter.wait(Some(probe::PATIENCE))?;
+            self.ever_placed = true;
             let (x, y) = probe::ask_for_cursor(file)?;
             let visible = self.presented_cursor.is_none_or(|cursor| cursor.visible);
             self.screen.cursor = Cursor { x, y, visible };
@@ -592,8 +647,7 @@ impl Backend for OutpaceBackend {
         self.clear_region(ClearType::All)
     }
 
-    /// Takes effect with the next flush. But what clears all of the screen, unless it is because of a new size,
-    /// is waited for: an application may be about to leave that screen.
+    /// Takes effect with the next flush, or at once outside a frame.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
         self.follow_size();
         let (end, columns) = (self.screen.cells().len(), usize::from(self.screen.width()));
@@ -620,7 +674,6 @@ impl Backend for OutpaceBackend {
         self.changed = true;
         if clear_type == ClearType::All && !self.in_frame && !self.resized {
             self.present()?;
-            self.presenter.wait(Some(probe::PATIENCE))?;
         }
         Ok(())
     }
@@ -646,6 +699,9 @@ impl Backend for OutpaceBackend {
         let start = Instant::now();
         if self.in_frame {
             self.in_frame = false;
+            if let Some(reason) = self.closer.reason() {
+                return Err(io::Error::new(io::ErrorKind::NotConnected, reason));
+            }
             self.frames_drawn += 1;
         }
         self.resized = false;
@@ -680,29 +736,60 @@ impl Backend for OutpaceBackend {
 }
 
 /// Bytes of the application's own, as crossterm's commands are: `execute!(terminal.backend_mut(),
-/// EnableMouseCapture)`. They reach the terminal after the frames before them; `write` waits for that. What they
-/// do to the picture nobody knows but the application: call [`repaint`](OutpaceBackend::repaint), or
-/// `Terminal::clear`, if they do anything to it.
+/// EnableMouseCapture)`. They reach the terminal in order with the frames, and nothing waits for that: where the terminal
+/// does not read, they wait in memory, 16 MiB of them at most. What they do to the picture nobody knows but the
+/// application: call [`repaint`](OutpaceBackend::repaint), or `Terminal::clear`, if they do anything to it. Turning the
+/// alternate screen on or off is noticed.
 impl Write for OutpaceBackend {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.presenter.pass(bytes)?;
+        let screen_switch = screen_switch(bytes);
+        if let Some(alternate) = screen_switch {
+            self.enter_screen(alternate);
+        }
+        self.presenter.pass(bytes, screen_switch)?;
         self.presented_cursor = None;
         Ok(bytes.len())
     }
 
-    /// Nothing is left to flush: [`write`](Write::write) has done it.
+    /// Waits a moment, a millisecond at most, for the terminal to have read everything.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.presenter.wait(Some(A_MOMENT)).map(|_| ())
     }
+}
+
+/// How long a call may wait for a terminal that may have stalled.
+const A_MOMENT: Duration = Duration::from_millis(1);
+
+/// Whether bytes turn the alternate screen on or off, last.
+fn screen_switch(bytes: &[u8]) -> Option<bool> {
+    let sequences = [
+        (&b"\x1b[?1049h"[..], true),
+        (b"\x1b[?1049l", false),
+        (b"\x1b[?1047h", true),
+        (b"\x1b[?1047l", false),
+        (b"\x1b[?47h", true),
+        (b"\x1b[?47l", false),
+    ];
+    let last = |(sequence, on): (&[u8], bool)| {
+        let at = bytes
+            .windows(sequence.len())
+            .rposition(|part| part == sequence);
+        at.map(|at| (at, on))
+    };
+    sequences
+        .into_iter()
+        .filter_map(last)
+        .max()
+        .map(|(_, on)| on)
 }
 
 impl Drop for OutpaceBackend {
     fn drop(&mut self) {
         // A terminal that is gone needs no farewell, and there is nobody to tell. The farewell shows the cursor.
-        if self.changed || !self.damage.is_empty() {
+        if self.changed {
             let _ = self.present();
         }
-        let _ = self.presenter.close(probe::PATIENCE);
+        self.presenter.close(probe::LEAVE_LIMIT);
         if let Surface::Terminal(file) = &self.terminal {
             probe::await_late_answers(file);
         }

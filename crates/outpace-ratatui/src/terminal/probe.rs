@@ -14,6 +14,8 @@ use crate::sys;
 const ANSWER_LIMIT: Duration = Duration::from_millis(100);
 /// How long to wait for a terminal that must answer or read before we can go on.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for a terminal to read before it is left.
+pub(crate) const LEAVE_LIMIT: Duration = Duration::from_millis(450);
 
 /// When a terminal was asked that has not answered in time. What it says then must not become key presses:
 /// crossterm takes it for one unknown reply, and before a shell reads it, it is waited for.

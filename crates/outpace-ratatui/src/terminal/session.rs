@@ -6,9 +6,8 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use super::probe;
+use super::probe::{self, LEAVE_LIMIT};
 use crate::present::Closer;
 use crate::sys;
 
@@ -18,9 +17,6 @@ const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[r\x1b[m\x1b[?25h\x1b[?1049l";
 /// The same for the main screen, where resetting the margins would move the cursor.
 const LEAVE_INLINE: &str = "\x1b[m\x1b[?25h";
-
-/// How long giving the terminal back may wait for it to read.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 struct Session {
     terminal: File,
@@ -49,10 +45,10 @@ pub(super) fn set_closer(closer: Closer) {
 }
 
 /// Gives the terminal back, if there is a session.
-pub(super) fn end() -> io::Result<()> {
+pub(super) fn end(reason: &str) -> io::Result<()> {
     // In a statement of its own: the session is not locked while it ends.
     let ended = session().take();
-    ended.map_or(Ok(()), Session::end)
+    ended.map_or(Ok(()), |session| session.end(reason))
 }
 
 /// Stops the process, once the newest frame is shown.
@@ -66,7 +62,7 @@ pub(super) fn suspend() -> io::Result<()> {
         }
     };
     if let Some(closer) = closer {
-        closer.settle(PATIENCE);
+        closer.settle(LEAVE_LIMIT);
     }
     sys::stop();
     Ok(())
@@ -106,21 +102,30 @@ impl Session {
         Ok(())
     }
 
-    fn end(self) -> io::Result<()> {
-        if let Some(closer) = &self.closer {
-            closer.close(PATIENCE);
-        }
+    fn end(self, reason: &str) -> io::Result<()> {
+        let given_up = self
+            .closer
+            .as_ref()
+            .and_then(|closer| closer.close(LEAVE_LIMIT, reason.to_owned()));
         sys::ignore_stops();
         let leave = if self.alternate_screen {
             LEAVE
         } else {
             LEAVE_INLINE
         };
-        let mut written = Ok(());
-        if sys::wait_writable(&self.terminal, Some(PATIENCE))? {
-            written = (&self.terminal).write_all(leave.as_bytes());
+        let stalled = given_up.is_some() || !sys::wait_writable(&self.terminal, Some(LEAVE_LIMIT))?;
+        let written = if stalled {
+            let what = given_up.unwrap_or_else(|| "leaving its screen".into());
+            Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("the terminal does not read; given up: {what}"),
+            ))
+        } else {
+            (&self.terminal).write_all(leave.as_bytes())
+        };
+        if written.is_ok() {
+            probe::await_late_answers(&self.terminal);
         }
-        probe::await_late_answers(&self.terminal);
         sys::restore_modes(sys::readable_twin(&self.terminal)?, &self.modes)?;
         written
     }

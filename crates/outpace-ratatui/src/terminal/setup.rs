@@ -2,12 +2,14 @@
 
 use std::io;
 use std::sync::Once;
+use std::time::Duration;
 
 use ratatui_core::terminal::{Terminal, TerminalOptions};
 
 use super::backend::OutpaceBackend;
 use super::options::Options;
 use super::session;
+use crate::sys;
 
 /// The terminal that [`init`] makes.
 pub type DefaultTerminal = Terminal<OutpaceBackend>;
@@ -57,10 +59,13 @@ pub fn try_init_with_options(options: TerminalOptions) -> io::Result<DefaultTerm
 
 /// Gives the terminal back, as it was before [`init`]. Without a session it does nothing.
 ///
-/// What was drawn last is shown first. From then on a backend that is still in use writes nothing. A terminal that does not read is given
-/// up after half a second, with its modes restored all the same. An error is printed on standard error.
+/// What was drawn last is shown first. From then on a backend that is still in use writes nothing, and drawing with it is an
+/// error. A terminal that does not read is given up after half a second, with its modes restored all the same. An error is
+/// printed on standard error, if that can be written to without waiting.
 pub fn restore() {
-    if let Err(error) = try_restore() {
+    if let Err(error) = try_restore()
+        && sys::wait_writable(io::stderr(), Some(Duration::ZERO)).unwrap_or(false)
+    {
         eprintln!("outpace-ratatui: the terminal could not be restored: {error}");
     }
 }
@@ -68,9 +73,11 @@ pub fn restore() {
 /// As [`restore`], with the error instead of a message.
 ///
 /// # Errors
-/// If the terminal is gone.
+/// If the terminal is gone, or does not read. The error says what was given up.
 pub fn try_restore() -> io::Result<()> {
-    session::end()
+    session::end(
+        "the terminal was given back by outpace_ratatui::restore; init takes it over again",
+    )
 }
 
 /// Runs an application between [`init`] and [`restore`]. Mirrors `ratatui::run`.
@@ -154,7 +161,12 @@ fn restore_on_panic() {
     ONCE.call_once(|| {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            restore();
+            let thread = std::thread::current();
+            let name = thread.name().unwrap_or("without a name");
+            // The panic is what gets reported.
+            let _ = session::end(&format!(
+                "the terminal was given back because the thread `{name}` panicked"
+            ));
             previous(info);
         }));
     });

@@ -1,0 +1,121 @@
+//! Keeps what a program prints on standard output behind the frames it has drawn before.
+//!
+//! `execute!(stdout(), LeaveAlternateScreen)` after a draw call must reach the terminal after that frame, though another
+//! thread writes the frame. Everything that goes through [`std::io::stdout`] takes its lock; so while frames are on their
+//! way, a thread of ours holds that lock. The presenter itself cannot: the program may hold the lock for as long as it
+//! runs, and frames must appear all the same.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a draw call may wait for the lock to be taken.
+const LIMIT: Duration = Duration::from_millis(1);
+
+/// Which lock to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+#[derive(Default)]
+struct State {
+    /// Frames are on their way.
+    closed: bool,
+    /// The lock is held.
+    held: bool,
+    /// The program held the lock itself the last time: waiting is of no use until the thread has got it.
+    taken_elsewhere: bool,
+    quit: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        until: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'a, State> {
+        self.changed
+            .wait_while(state, |state| !until(state))
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, stream: Stream) {
+        loop {
+            let state = self.wait(self.state(), |state| state.closed || state.quit);
+            if state.quit {
+                return;
+            }
+            drop(state);
+            match stream {
+                Stream::Stdout => self.hold(io::stdout().lock()),
+                Stream::Stderr => self.hold(io::stderr().lock()),
+            }
+        }
+    }
+
+    /// Holds the lock until the gate is opened.
+    fn hold<L>(&self, lock: L) {
+        let mut state = self.state();
+        state.held = true;
+        state.taken_elsewhere = false;
+        self.changed.notify_all();
+        let mut state = self.wait(state, |state| !state.closed || state.quit);
+        state.held = false;
+        drop(state);
+        drop(lock);
+    }
+}
+
+/// The gate before a standard stream.
+pub(super) struct Gate(Arc<Shared>);
+
+impl Gate {
+    pub(super) fn new(stream: Stream) -> io::Result<Self> {
+        let shared = Arc::<Shared>::default();
+        let theirs = shared.clone();
+        super::spawn("outpace-gate", move || theirs.run(stream))?;
+        Ok(Self(shared))
+    }
+
+    /// Holds the stream's other writers back from now on.
+    pub(super) fn close(&self) {
+        let mut state = self.0.state();
+        state.closed = true;
+        self.0.changed.notify_all();
+        if state.taken_elsewhere {
+            return;
+        }
+        // Done, too, if the frame has been written by then.
+        let (mut state, _) = self
+            .0
+            .changed
+            .wait_timeout_while(state, LIMIT, |state| state.closed && !state.held)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.taken_elsewhere = state.closed && !state.held;
+    }
+
+    /// Lets them write again.
+    pub(super) fn open(&self) {
+        self.0.state().closed = false;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.0.state().quit = true;
+        self.0.changed.notify_all();
+    }
+}

@@ -1,0 +1,102 @@
+//! Where the bytes go, and how fast they go there.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use crate::model::Stats;
+use crate::sys;
+
+/// Where the bytes go.
+pub(crate) enum Output {
+    /// A descriptor of our own on the terminal.
+    Terminal(File),
+    /// Anything else, as for tests.
+    Writer(Box<dyn Write + Send>),
+}
+
+impl Output {
+    /// Writes everything; counts calls, bytes and time. Goes on after a partial write, an interruption, and when somebody
+    /// made the terminal non-blocking. Returns how long it took.
+    pub(super) fn write(&mut self, bytes: &[u8], stats: &mut Stats) -> io::Result<Duration> {
+        let start = Instant::now();
+        let result = self.write_all(bytes, stats);
+        let took = start.elapsed();
+        stats.time_behind += took;
+        result.map(|()| took)
+    }
+
+    fn write_all(&mut self, mut bytes: &[u8], stats: &mut Stats) -> io::Result<()> {
+        while !bytes.is_empty() {
+            stats.writes += 1;
+            let written = match self {
+                Self::Terminal(file) => file.write(bytes),
+                Self::Writer(writer) => writer.write(bytes),
+            };
+            match written {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    stats.bytes += n as u64;
+                    bytes = &bytes[n..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
+                Err(error) => return Err(error),
+            }
+        }
+        if let Self::Writer(writer) = self {
+            writer.flush()?;
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        match self {
+            Self::Terminal(file) => sys::wait_writable(file, None).map(|_| ()),
+            Self::Writer(_) => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    /// Whether it takes bytes, or does within the limit.
+    pub(super) fn is_ready(&self, limit: Duration) -> bool {
+        match self {
+            // An error shows when something is written.
+            Self::Terminal(file) => sys::wait_writable(file, Some(limit)).unwrap_or(true),
+            Self::Writer(_) => true,
+        }
+    }
+
+    /// Whether this is a terminal in raw mode.
+    pub(super) fn is_raw(&self) -> bool {
+        match self {
+            Self::Terminal(file) => sys::is_raw(file),
+            Self::Writer(_) => false,
+        }
+    }
+}
+
+/// What the terminal takes for a byte, of late.
+#[derive(Default)]
+pub(super) struct Tempo {
+    ns_per_byte: u64,
+}
+
+impl Tempo {
+    /// Fewer bytes say more of system calls than of the terminal.
+    const TELLING: usize = 4096;
+    /// Where a byte takes longer than that, it is worth the processor time that saving it takes: some 60 ns a
+    /// cell, of which a third of the bytes go, 9 of 32.
+    const SLOW: u64 = 8;
+
+    pub(super) fn note(&mut self, bytes: usize, took: Duration) {
+        if bytes >= Self::TELLING {
+            let now = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) / bytes as u64;
+            // A terminal that reads ahead takes several frames at once, and then none for a while.
+            self.ns_per_byte = (self.ns_per_byte * 3 + now.min(1 << 32)) / 4;
+        }
+    }
+
+    pub(super) const fn is_slow(&self) -> bool {
+        self.ns_per_byte > Self::SLOW
+    }
+}

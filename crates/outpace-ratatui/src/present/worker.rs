@@ -1,0 +1,413 @@
+//! The thread that writes, and what it shares with the application.
+//!
+//! Frames wait in a slot where the next replaces the one before. What must not be lost, commands and lines that scroll
+//! into the scrollback, waits in order as bytes. The renderer knows what the terminal shows once all bytes so far have
+//! been written; whoever locks it may add bytes, so the application never waits for the terminal.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::damage::Damage;
+use super::gate::Gate;
+use super::output::{Output, Tempo};
+use super::{Failure, Motion};
+use crate::model::{Screen, Stats};
+use crate::render::Renderer;
+
+/// So many bytes that must not be lost may wait. Then the application waits, too.
+const MOST_WAITING: usize = 16 << 20;
+/// With so many bytes waiting, the terminal has stalled: commands go before the frame that waits, which can still be
+/// replaced, instead of adding its bytes to theirs.
+const STALLED: usize = 64 << 10;
+
+/// A frame that waits.
+struct PendingFrame {
+    screen: Screen,
+    damage: Damage,
+    /// The terminal was in raw mode when the frame was drawn.
+    raw: bool,
+}
+
+/// What waits, and what the thread has to say.
+#[derive(Default)]
+struct Slot {
+    /// Bytes that come before the frame.
+    bytes: Vec<u8>,
+    frame: Option<Box<PendingFrame>>,
+    /// A frame whose memory can be used again.
+    spare: Option<Box<PendingFrame>>,
+    /// When the write in hand began, if one is.
+    busy_since: Option<Instant>,
+    /// The thread has been given something and has not found itself idle since.
+    active: bool,
+    stats: Stats,
+    skipped: u64,
+    error: Option<Failure>,
+    stop: bool,
+    stopped: bool,
+}
+
+impl Slot {
+    fn is_idle(&self) -> bool {
+        self.bytes.is_empty() && self.frame.is_none() && self.busy_since.is_none()
+    }
+
+    fn check(&self) -> io::Result<()> {
+        self.error
+            .as_ref()
+            .map_or(Ok(()), |failure| Err(failure.report()))
+    }
+}
+
+/// What application and presenter thread share. Lock order: the renderer, then the slot, then the gate.
+pub(crate) struct Worker {
+    renderer: Mutex<Renderer>,
+    slot: Mutex<Slot>,
+    /// Something waits, or the thread shall end.
+    arrived: Condvar,
+    /// The thread has finished a write, or itself.
+    finished: Condvar,
+    gate: Option<Gate>,
+    /// Set when the terminal was given back: from then on nothing is written.
+    pub(super) closed: Arc<AtomicBool>,
+    fewest_bytes: bool,
+}
+
+impl Worker {
+    pub(super) fn start(
+        renderer: Renderer,
+        output: Output,
+        fewest_bytes: bool,
+        gate: Option<Gate>,
+    ) -> io::Result<Arc<Self>> {
+        let worker = Arc::new(Self {
+            renderer: Mutex::new(renderer),
+            slot: Mutex::default(),
+            arrived: Condvar::new(),
+            finished: Condvar::new(),
+            gate,
+            closed: Arc::default(),
+            fewest_bytes,
+        });
+        let theirs = worker.clone();
+        super::spawn("outpace-presenter", move || theirs.run(output))?;
+        Ok(worker)
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn renderer(&self) -> MutexGuard<'_, Renderer> {
+        self.renderer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, output: Output) {
+        let _ended = Ended(self);
+        // Dropped before the end is told.
+        let mut output = output;
+        let mut tempo = Tempo::default();
+        let mut bytes = Vec::new();
+        while self.wait_for_work() {
+            let mut stats = self.slot().stats;
+            let is_frame = self.take_bytes(&mut bytes, &output, &tempo);
+            let result = match self.closed.load(Ordering::Acquire) {
+                true => Ok(Duration::ZERO),
+                false => output.write(&bytes, &mut stats),
+            };
+            let mut slot = self.slot();
+            slot.busy_since = None;
+            slot.stats = Stats {
+                frames_presented: slot.stats.frames_presented,
+                ..stats
+            };
+            match result {
+                Ok(took) if is_frame => tempo.note(bytes.len(), took),
+                Ok(_) => {}
+                Err(error) => slot.error = Some(Failure::new(&error)),
+            }
+            let failed = slot.error.is_some();
+            drop(slot);
+            self.finished.notify_all();
+            if failed {
+                return;
+            }
+        }
+        if !self.closed.swap(true, Ordering::AcqRel) {
+            let mut stats = self.slot().stats;
+            let result = output.write(self.renderer().farewell(), &mut stats);
+            let mut slot = self.slot();
+            slot.stats = stats;
+            slot.error = result.err().map(|error| Failure::new(&error));
+        }
+    }
+
+    /// Returns false when there is nothing left to write and the thread shall end.
+    fn wait_for_work(&self) -> bool {
+        let mut slot = self.slot();
+        while slot.frame.is_none() && slot.bytes.is_empty() {
+            slot.active = false;
+            if let Some(gate) = &self.gate {
+                gate.open();
+            }
+            if slot.stop {
+                return false;
+            }
+            slot = self
+                .arrived
+                .wait(slot)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+
+    /// Takes what is to be written next: bytes that wait, or else those of the frame. Says whether it was the frame.
+    fn take_bytes(&self, bytes: &mut Vec<u8>, output: &Output, tempo: &Tempo) -> bool {
+        let mut renderer = self.renderer();
+        let mut slot = self.slot();
+        bytes.clear();
+        slot.busy_since = Some(Instant::now());
+        if !slot.bytes.is_empty() {
+            std::mem::swap(bytes, &mut slot.bytes);
+            return false;
+        }
+        let Some(mut frame) = slot.frame.take() else {
+            return false;
+        };
+        drop(slot);
+        let gone = frame.raw && renderer.capabilities().alternate_screen && !output.is_raw();
+        if gone {
+            // The application has left raw mode, and its screen by now or soon: the frame belongs to neither.
+            renderer.forget();
+        } else {
+            renderer.be_thorough(self.fewest_bytes || tempo.is_slow());
+            renderer.adopt_size(&frame.screen);
+            frame.damage.apply(&mut renderer);
+            bytes.extend_from_slice(renderer.render(&frame.screen));
+        }
+        let mut slot = self.slot();
+        slot.stats.frames_presented += u64::from(!gone);
+        slot.skipped += u64::from(gone);
+        slot.spare = Some(frame);
+        true
+    }
+
+    /// Wakes the thread. If it was idle, the gate is closed first.
+    fn wake(&self, mut slot: MutexGuard<'_, Slot>) {
+        let idle = !std::mem::replace(&mut slot.active, true);
+        drop(slot);
+        self.arrived.notify_one();
+        if let Some(gate) = self.gate.as_ref().filter(|_| idle) {
+            gate.close();
+            // It may have been done by then, and have opened the gate before it was closed.
+            if !self.slot().active {
+                gate.open();
+            }
+        }
+    }
+
+    /// Leaves a frame; `damage` is empty afterwards.
+    pub(super) fn present(
+        &self,
+        screen: &Screen,
+        damage: &mut Damage,
+        raw: bool,
+        max_lag: Option<Duration>,
+    ) -> io::Result<()> {
+        let mut slot = self.slot();
+        slot.check()?;
+        if let (Some(limit), Some(_)) = (max_lag, slot.busy_since) {
+            drop(slot);
+            slot = self.wait_until(None, |slot| {
+                let recent = |since: Instant| since.elapsed() < limit;
+                slot.error.is_some() || slot.busy_since.is_none_or(recent)
+            });
+        }
+        // An unread frame is replaced, but what it said of damage still holds.
+        let mut frame = match slot.frame.take() {
+            Some(unread) => {
+                slot.skipped += 1;
+                unread
+            }
+            None => slot.spare.take().unwrap_or_else(|| {
+                Box::new(PendingFrame {
+                    screen: Screen::untouched(0, 0),
+                    damage: Damage::default(),
+                    raw,
+                })
+            }),
+        };
+        drop(slot);
+        frame.screen.copy_from(screen);
+        frame.damage.absorb(damage);
+        frame.raw = raw;
+        let mut slot = self.slot();
+        slot.frame = Some(frame);
+        self.wake(slot);
+        Ok(())
+    }
+
+    /// Locks renderer and slot to add bytes that must not be lost. Waits only while far too many wait already.
+    fn lock_to_add(&self) -> io::Result<(MutexGuard<'_, Renderer>, MutexGuard<'_, Slot>)> {
+        drop(self.wait_until(None, |slot| {
+            slot.error.is_some() || slot.stopped || slot.bytes.len() < MOST_WAITING
+        }));
+        let renderer = self.renderer();
+        let slot = self.slot();
+        slot.check()?;
+        Ok((renderer, slot))
+    }
+
+    /// Scrolls the screen and the terminal, after the frames before.
+    pub(super) fn perform(
+        &self,
+        screen: &mut Screen,
+        damage: &mut Damage,
+        motion: Motion,
+    ) -> io::Result<()> {
+        let (mut renderer, mut slot) = self.lock_to_add()?;
+        if let Some(mut frame) = slot.frame.take() {
+            // `screen` is newer than the frame and shows all of it.
+            frame.damage.absorb(damage);
+            std::mem::swap(damage, &mut frame.damage);
+            slot.stats.frames_presented += 1;
+            slot.spare = Some(frame);
+        }
+        renderer.adopt_size(screen);
+        damage.apply(&mut renderer);
+        slot.bytes
+            .extend_from_slice(motion.apply(&mut renderer, screen));
+        self.wake(slot);
+        Ok(())
+    }
+
+    /// Adds bytes of the application's own.
+    pub(super) fn pass(&self, bytes: &[u8], screen_switch: Option<bool>) -> io::Result<()> {
+        let (mut renderer, mut slot) = self.lock_to_add()?;
+        let leaves = screen_switch == Some(false) && renderer.capabilities().alternate_screen;
+        let in_order = screen_switch.is_some() || slot.bytes.len() < STALLED;
+        if let Some(mut frame) = slot.frame.take_if(|_| in_order) {
+            if leaves {
+                // Nobody would see it.
+                slot.skipped += 1;
+            } else {
+                renderer.adopt_size(&frame.screen);
+                frame.damage.apply(&mut renderer);
+                slot.bytes.extend_from_slice(renderer.render(&frame.screen));
+                slot.stats.frames_presented += 1;
+            }
+            slot.spare = Some(frame);
+        }
+        renderer.after_foreign(screen_switch);
+        slot.bytes.extend_from_slice(bytes);
+        self.wake(slot);
+        Ok(())
+    }
+
+    /// Waits until nothing is waiting or in hand, or the limit is over. Says whether it got there.
+    pub(super) fn wait_idle(&self, limit: Option<Duration>) -> io::Result<bool> {
+        let slot = self.wait_until(limit, |slot| {
+            slot.error.is_some() || slot.stopped || slot.is_idle()
+        });
+        slot.check()?;
+        Ok(slot.is_idle())
+    }
+
+    fn wait_until(
+        &self,
+        limit: Option<Duration>,
+        done: impl Fn(&Slot) -> bool,
+    ) -> MutexGuard<'_, Slot> {
+        let slot = self.slot();
+        let waiting = |slot: &mut Slot| !done(slot);
+        match limit {
+            None => self
+                .finished
+                .wait_while(slot, waiting)
+                .unwrap_or_else(PoisonError::into_inner),
+            Some(limit) => {
+                self.finished
+                    .wait_timeout_while(slot, limit, waiting)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+        }
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        let renderer = self.renderer().stats();
+        let slot = self.slot();
+        let behind = slot
+            .busy_since
+            .map_or(Duration::ZERO, |since| since.elapsed());
+        Stats {
+            frames_presented: slot.stats.frames_presented,
+            frames_skipped: slot.skipped,
+            bytes: slot.stats.bytes,
+            writes: slot.stats.writes,
+            time_behind: slot.stats.time_behind + behind,
+            ..renderer
+        }
+    }
+
+    /// Tells the thread to end once everything is written, and waits for it. False if it has not within the limit.
+    pub(super) fn stop(&self, limit: Duration) -> bool {
+        self.slot().stop = true;
+        self.arrived.notify_one();
+        // Where the terminal was given back, a write that is still in hand is one that nobody waits for any more.
+        let given_up = self.closed.load(Ordering::Acquire);
+        let done = |slot: &Slot| slot.stopped || (given_up && slot.busy_since.is_some());
+        let stopped = self.wait_until(Some(limit), done).stopped;
+        if !stopped {
+            self.give_up();
+        }
+        stopped
+    }
+
+    /// From now on nothing is written, and nobody is held back.
+    pub(super) fn give_up(&self) {
+        self.closed.store(true, Ordering::Release);
+        if let Some(gate) = &self.gate {
+            gate.open();
+        }
+    }
+
+    /// What has not been written: whether a frame, and how many bytes beside it.
+    pub(super) fn left(&self) -> (bool, usize) {
+        let slot = self.slot();
+        (
+            slot.frame.is_some() || slot.busy_since.is_some(),
+            slot.bytes.len(),
+        )
+    }
+
+    /// Waits until no write is in hand.
+    pub(super) fn wait_unless_busy(&self, limit: Duration) -> bool {
+        let slot = self.wait_until(Some(limit), |slot| {
+            slot.stopped || slot.busy_since.is_none()
+        });
+        slot.stopped || slot.busy_since.is_none()
+    }
+}
+
+/// Tells everybody that the thread has ended, however it did.
+struct Ended<'a>(&'a Worker);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        if let Some(gate) = &self.0.gate {
+            gate.open();
+        }
+        let mut slot = self.0.slot();
+        slot.stopped = true;
+        slot.busy_since = None;
+        if std::thread::panicking() {
+            let error = io::Error::other("the thread that draws panicked");
+            slot.error = Some(Failure::new(&error));
+        }
+        drop(slot);
+        self.0.finished.notify_all();
+    }
+}
