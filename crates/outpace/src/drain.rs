@@ -99,6 +99,10 @@ impl State {
         if self.waiters > 0 {
             self.put_off.tell_progress();
         }
+        #[cfg(feature = "tokio")]
+        if std::mem::take(&mut self.tasks_wait) {
+            self.put_off.wake_tasks();
+        }
     }
 
     /// Memory cannot be given back in a signal handler.

@@ -63,6 +63,8 @@ pub(crate) struct Engine {
     pub(crate) wake: Condition,
     /// There is something for the thread that spills to do.
     pub(crate) spilled: Condition,
+    #[cfg(feature = "tokio")]
+    pub(crate) tasks: crate::tokio::Tasks,
     pub(crate) output: Output,
     pub(crate) role: Role,
     /// Nothing for the standard streams, which live for ever.
@@ -137,6 +139,9 @@ pub(crate) struct State {
     pub(crate) drainer: u64,
     /// Threads that wait for `progress`.
     pub(crate) waiters: u32,
+    /// So do tasks.
+    #[cfg(feature = "tokio")]
+    pub(crate) tasks_wait: bool,
     /// The one that drains is making the text for a gap.
     pub(crate) marking: bool,
     /// How far the stream was drained when a fork gave up on its reader.
@@ -275,6 +280,8 @@ impl Engine {
                 last: None,
                 drainer: 0,
                 waiters: 0,
+                #[cfg(feature = "tokio")]
+                tasks_wait: false,
                 marking: false,
                 given_up_at: None,
                 failure: None,
@@ -294,6 +301,8 @@ impl Engine {
             progress: Condition::new(),
             wake: Condition::new(),
             spilled: Condition::new(),
+            #[cfg(feature = "tokio")]
+            tasks: crate::tokio::Tasks::new(),
             output,
             role,
             counted: None,
@@ -445,6 +454,8 @@ impl Engine {
         state.helper.reset_after_fork();
         self.flow.reset_after_fork();
         self.lock.reset_after_fork(thread_id());
+        #[cfg(feature = "tokio")]
+        self.tasks.reset_after_fork();
         crate::guard::forget_slot();
     }
 }

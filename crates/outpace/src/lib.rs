@@ -113,6 +113,12 @@
 //! nobody, however slow the terminal or the log's reader is; [`Overflow`] says what gives. The examples
 //! `tracing`, `env_logger`, `slog`, `tokio_server` and `http_server` run.
 //!
+//! # Tasks
+//!
+//! A `println!` in a task waits for nobody where standard output is [`Background`](Buffering::Background) (and drops or
+//! spills), so it needs nothing else. With the feature `tokio`, `outpace::tokio::AsyncWriter` is an `AsyncWrite` whose
+//! `poll_write` is pending while the queue is full, and which loses nothing when the program ends.
+//!
 //! # The end
 //!
 //! At `exit`, and on return from `main`, every stream drains for as long as its reader lives. A guard that is
@@ -194,6 +200,8 @@ mod stream;
 mod sync;
 mod sys;
 pub mod text;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod typed;

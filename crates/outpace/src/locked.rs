@@ -25,6 +25,9 @@ pub(crate) struct PutOff {
     helper: bool,
     /// So is the thread that spills.
     spiller: bool,
+    /// Tasks wait for progress, and there is some. Their wakers are foreign code.
+    #[cfg(feature = "tokio")]
+    tasks: bool,
     garbage: Vec<Buffer>,
     /// What the user is to be told: standard error may be stuck.
     reports: Vec<String>,
@@ -35,6 +38,8 @@ impl PutOff {
         progress: false,
         helper: false,
         spiller: false,
+        #[cfg(feature = "tokio")]
+        tasks: false,
         garbage: Vec::new(),
         reports: Vec::new(),
     };
@@ -49,6 +54,11 @@ impl PutOff {
 
     pub(crate) fn wake_spiller(&mut self) {
         self.spiller = true;
+    }
+
+    #[cfg(feature = "tokio")]
+    pub(crate) fn wake_tasks(&mut self) {
+        self.tasks = true;
     }
 
     pub(crate) fn free(&mut self, buffer: Buffer) {
@@ -78,14 +88,26 @@ impl PutOff {
 
     #[inline]
     fn is_nothing(&self) -> bool {
-        let nobody = !(self.progress || self.helper || self.spiller);
+        let nobody = !(self.progress || self.helper || self.spiller || self.wakes_tasks());
         nobody && self.garbage.is_empty() && self.reports.is_empty()
+    }
+
+    #[inline(always)]
+    fn wakes_tasks(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        return self.tasks;
+        #[cfg(not(feature = "tokio"))]
+        false
     }
 
     /// With the lock open.
     #[cold]
     extern "C" fn make_up(self, engine: &Engine) {
         self.notify(engine);
+        #[cfg(feature = "tokio")]
+        if self.tasks {
+            engine.tasks.tell_progress();
+        }
         for message in &self.reports {
             report(format_args!("{message}"));
         }
@@ -194,6 +216,9 @@ impl<'a> Locked<'a> {
         condition: &Condition,
         limit: Option<Duration>,
     ) -> Self {
+        if self.put_off.wakes_tasks() {
+            return self.catch_up();
+        }
         // The rest can wait for longer.
         self.put_off.take_wakes().notify(self.engine);
         self.engine.state.wait(condition, limit);

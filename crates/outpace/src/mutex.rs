@@ -51,6 +51,12 @@ impl<T> Mutex<T> {
         self.raw.unlock();
     }
 
+    /// In the child of a fork, where nobody has it locked.
+    #[cfg(all(feature = "tokio", unix, not(outpace_portable)))]
+    pub(crate) fn reset_after_fork(&self) {
+        self.raw.reset_after_fork(false);
+    }
+
     /// The value. Use of it demands that the mutex is locked.
     #[inline(always)]
     pub(crate) fn value(&self) -> *mut T {

@@ -50,6 +50,8 @@ mod sharing;
 mod signals;
 #[cfg(unix)]
 mod switching;
+#[cfg(unix)]
+mod tasks;
 
 #[cfg(unix)]
 fn main() {
@@ -69,6 +71,7 @@ fn main() {
         raw::list(),
         sharing::list(),
         input::list(),
+        tasks::list(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
         bursts::list(),
         #[cfg(not(outpace_portable))]
