@@ -293,10 +293,6 @@ fn what_may_be_dropped_does_not_keep_a_program_at_a_reader_that_stands_still() {
     assert_eq!(on_a_terminal.ended(), 0);
 }
 
-#[cfg(outpace_portable)]
-fn exit_in_the_middle() {}
-
-#[cfg(not(outpace_portable))]
 fn exit_in_the_middle() {
     for _ in 0..100 {
         outpace::stdout().lock().str("pending\n");

@@ -1,6 +1,5 @@
 //! Starting programs, reading what they write, and finding out what they do.
 
-#[cfg(not(outpace_portable))]
 #[allow(unsafe_code)]
 mod allocator;
 mod process;
@@ -10,13 +9,10 @@ mod reader;
 pub(crate) mod steps;
 mod terminal;
 
-#[cfg(not(outpace_portable))]
 pub(crate) use allocator::watch_allocations;
-#[cfg(not(outpace_portable))]
-pub(crate) use process::exit_at_once;
 pub(crate) use process::{
-    Finished, Program, Running, To, default_signals, fill_the_pipe, temporary_file, wait_to_go_on,
-    write_calls,
+    Finished, Program, Running, To, default_signals, exit_at_once, fill_the_pipe, temporary_file,
+    wait_to_go_on, write_calls,
 };
 pub(crate) use reader::Reader;
 pub(crate) use terminal::{Terminal, events, pipe, set_nonblocking};

@@ -95,7 +95,6 @@ impl Program {
 
     /// Has it be a program of root's that is set-user-ID, started by a user who may do little. Nothing if this user is
     /// not root.
-    #[cfg(not(outpace_portable))]
     pub(crate) fn set_user_id(mut self) -> Option<Self> {
         use std::os::unix::fs::{PermissionsExt, chown};
         use std::os::unix::process::CommandExt;
@@ -391,7 +390,6 @@ pub(crate) fn fill_the_pipe() {
 }
 
 /// Called by a program: ends it without any cleaning up.
-#[cfg(not(outpace_portable))]
 pub(crate) fn exit_at_once(status: libc::c_int) -> ! {
     // SAFETY: always sound.
     unsafe { libc::_exit(status) }
