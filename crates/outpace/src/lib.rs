@@ -130,6 +130,8 @@
 //! `_Fork`, raw `clone` and printing from signal handlers are not supported. [`init()`] adds what a program has to ask for: panics
 //! and signals that lose nothing. [`endings`] tells what arrives, however the process ends.
 //!
+//! What a program that prints asks the system for, and a sandbox has to allow, is in [`sandboxes`].
+//!
 //! A shared object that has printed stays in memory when its host unloads it, so that its lines arrive; see the example
 //! `plugin`.
 //!
@@ -193,6 +195,11 @@ mod policy;
 pub mod raw;
 mod registry;
 mod relief;
+pub mod sandboxes {
+    #![doc = "What a filter of system calls has to allow."]
+    #![doc = ""]
+    #![doc = include_str!("../docs/sandboxes.md")]
+}
 mod settings;
 mod share;
 mod spill;

@@ -1,7 +1,7 @@
 //! Sandboxes that allow a program less from some moment on: seccomp filters (`seccomp(2)`).
 #![allow(unsafe_code)]
 
-use crate::support::{Program, To, assert_same, events, list, wait_until};
+use crate::support::{Program, To, assert_same, events, list, skip, wait_until};
 use outpace::Buffering;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -14,8 +14,10 @@ list! {
         a_fence_that_is_refused_from_the_start_loses_nothing,
         a_signal_ends_a_program_whose_fence_is_refused,
         a_file_server_that_does_not_answer_keeps_only_who_asks_it,
+        what_the_table_says_may_be_refused_costs_no_output,
+        what_the_table_has_is_all_that_is_called,
     ],
-    programs: [stalled_server, refused_midway, refused_from_the_start, refused_and_switched],
+    programs: [refused_any, killed_otherwise, stalled_server, refused_midway, refused_from_the_start, refused_and_switched],
 }
 
 const POLICIES: [&str; 6] = [
@@ -229,4 +231,151 @@ fn a_file_server_that_does_not_answer_keeps_only_who_asks_it() {
     let finished = Program::new(stalled_server).run(To::Pipe);
     assert_eq!((finished.code(), &*finished.stderr), (0, "0 messages\n"));
     assert_same(&finished.stdout, b"");
+}
+
+/// What the documentation says is called.
+const TABLE: &str = include_str!("../../docs/sandboxes.md");
+
+/// The names of a row of the table, and what its last column says.
+fn rows() -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
+    let rows = TABLE.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let fields: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [calls, _, refused] = fields[..] else {
+            panic!("three columns: {row}");
+        };
+        let names = calls
+            .split(", ")
+            .map(|name| name.trim_matches('`'))
+            .collect();
+        (names, refused)
+    })
+}
+
+/// The number of a call; nothing where there is none.
+#[cfg(target_arch = "x86_64")]
+fn number(name: &str) -> Option<libc::c_long> {
+    macro_rules! numbers {
+        ($($name:ident $number:ident,)*) => {
+            match name {
+                $(stringify!($name) => Some(libc::$number),)*
+                _ => panic!("{name} is not in the list of this test"),
+            }
+        };
+    }
+    numbers! {
+        write SYS_write, writev SYS_writev, futex SYS_futex, mmap SYS_mmap, munmap SYS_munmap, mremap SYS_mremap,
+        mprotect SYS_mprotect, brk SYS_brk, poll SYS_poll, madvise SYS_madvise, clone3 SYS_clone3, clone SYS_clone,
+        set_robust_list SYS_set_robust_list, rseq SYS_rseq, rt_sigprocmask SYS_rt_sigprocmask, exit SYS_exit,
+        prctl SYS_prctl, sched_getscheduler SYS_sched_getscheduler, sched_setscheduler SYS_sched_setscheduler,
+        sched_yield SYS_sched_yield, membarrier SYS_membarrier, getpid SYS_getpid, gettid SYS_gettid, tgkill SYS_tgkill, fstat SYS_fstat,
+        newfstatat SYS_newfstatat, fcntl SYS_fcntl, ioctl SYS_ioctl, clock_gettime SYS_clock_gettime,
+        openat SYS_openat, close SYS_close, rt_sigaction SYS_rt_sigaction, pread64 SYS_pread64,
+        pwrite64 SYS_pwrite64, fallocate SYS_fallocate, unlink SYS_unlink,
+    }
+}
+
+/// The names are those of x86-64.
+#[cfg(not(target_arch = "x86_64"))]
+fn number(_: &str) -> Option<libc::c_long> {
+    None
+}
+
+/// Bursts of one thread, with pauses in which the helper goes to sleep, to both streams.
+fn print_alone(rounds: std::ops::Range<usize>) {
+    for round in rounds {
+        for i in 0..LINES {
+            writeln!(outpace::stdout(), "main {}", round * LINES + i).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn refused_any() {
+    let mut arguments = std::env::args().skip(1);
+    let number: libc::c_long = arguments.next().unwrap().parse().unwrap();
+    let midway = arguments.next().unwrap() == "midway";
+    let refuse = || {
+        install(&mut [
+            load_number(),
+            is_call(number, 1),
+            returns(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+            returns(libc::SECCOMP_RET_ALLOW),
+        ]);
+    };
+    if !midway {
+        refuse();
+    }
+    print_alone(0..2);
+    if midway {
+        refuse();
+    }
+    print_alone(2..4);
+}
+
+fn expected_of_one() -> Vec<u8> {
+    let lines = (0..4 * LINES).map(|i| format!("main {i}\n"));
+    lines.collect::<String>().into_bytes()
+}
+
+fn what_the_table_says_may_be_refused_costs_no_output() {
+    let mut tried = 0;
+    for (names, refused) in rows() {
+        if refused.starts_with("not to be refused") || refused.starts_with("an error") {
+            continue;
+        }
+        for number in names.into_iter().filter_map(number) {
+            for moment in ["at the start", "midway"] {
+                for buffering in ["line", "prompt", "background"] {
+                    let program = Program::new(refused_any).argument(number).argument(moment);
+                    let finished = program.buffering(buffering).run(To::Pipe);
+                    let what = format!("{number} {moment}, {buffering}: {}", finished.stderr);
+                    assert_eq!(finished.code(), 0, "{what}");
+                    assert_eq!(finished.stderr, "", "{what}");
+                    assert_same(&finished.stdout, &expected_of_one());
+                    tried += 1;
+                }
+            }
+        }
+    }
+    if tried == 0 {
+        skip("the table has the names of x86-64");
+    }
+}
+
+fn killed_otherwise() {
+    // What ends a process of Rust's, whatever it prints.
+    const ENDS: [libc::c_long; 2] = [libc::SYS_exit_group, libc::SYS_sigaltstack];
+    // What the test itself calls for its pauses.
+    const PAUSES: [libc::c_long; 1] = [libc::SYS_clock_nanosleep];
+    let calls = rows().flat_map(|(names, _)| names).filter_map(number);
+    let mut filter = vec![load_number()];
+    for call in calls.chain(ENDS).chain(PAUSES) {
+        filter.extend([is_call(call, 1), returns(libc::SECCOMP_RET_ALLOW)]);
+    }
+    filter.push(returns(libc::SECCOMP_RET_KILL_PROCESS));
+    let with_init = std::env::args().nth(1).unwrap() == "true";
+    install(&mut filter);
+    if with_init {
+        outpace::init();
+    }
+    print_alone(0..4);
+    writeln!(outpace::stderr(), "done").unwrap();
+}
+
+fn what_the_table_has_is_all_that_is_called() {
+    if number("write").is_none() {
+        skip("the table has the names of x86-64");
+    }
+    for with_init in [false, true] {
+        for buffering in POLICIES {
+            for to in [To::Pipe, To::File, To::Terminal] {
+                let program = Program::new(killed_otherwise).argument(with_init);
+                let finished = program.buffering(buffering).run(to);
+                let ended = (finished.code(), &*finished.stderr);
+                assert_eq!(ended, (0, "done\n"), "{buffering} to {to:?}");
+                assert_same(&finished.stdout, &expected_of_one());
+            }
+        }
+    }
 }
