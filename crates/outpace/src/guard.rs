@@ -252,7 +252,15 @@ pub(crate) fn format_in_place(
     match scratch.end_at(cursor.next) {
         Some(end) => {
             debug_assert_eq!(engine.flow.published(), cursor.next);
-            published(engine, end)
+            if engine.flow.publish(end) {
+                // The limit is as it was, or null.
+                return Answer {
+                    next: end,
+                    room: (cursor.end.addr() - end.addr()) as u32,
+                    failed: false,
+                };
+            }
+            engine.after_message()
         }
         None => append_text(engine, entry, scratch.as_bytes()),
     }
@@ -260,7 +268,7 @@ pub(crate) fn format_in_place(
 
 /// Formats a message of a guard's holder.
 #[inline(never)]
-pub(crate) fn append_formatted(
+pub(crate) extern "C-unwind" fn append_formatted(
     engine: &Engine,
     entry: Entry,
     arguments: fmt::Arguments<'_>,
@@ -270,7 +278,7 @@ pub(crate) fn append_formatted(
 
 /// Appends a message of a guard's holder that has been put together.
 #[inline(never)]
-pub(crate) fn append_text(engine: &Engine, entry: Entry, text: &[u8]) -> Answer {
+pub(crate) extern "C-unwind" fn append_text(engine: &Engine, entry: Entry, text: &[u8]) -> Answer {
     // SAFETY: it is asked for the room that the text needs.
     let put = |space| unsafe {
         buffer::copy(text, space);

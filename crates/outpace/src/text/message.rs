@@ -1,6 +1,8 @@
 //! Messages on their way: where the macros' pieces are put together and handed over.
 
 #![allow(unsafe_code)]
+// Where a function is `extern "C-unwind"`, its answer comes in registers.
+#![allow(improper_ctypes_definitions)]
 
 use super::fields::{Argument, Field, Message, Short, Whole};
 use super::literal::Literal;
@@ -207,7 +209,7 @@ fn append<M: Whole>(guard: &mut Guard<'_>, message: M) -> bool {
 
 /// Appends any message for a guard's holder, whose cursor so never has to have an address.
 #[inline(never)]
-fn append_message(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer {
+extern "C-unwind" fn append_message(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer {
     // SAFETY: there is as much room as the message asks for, which is never there for a foreign one.
     let put = |space| unsafe { message.put(space) };
     // SAFETY: a message writes no more than it asks for; the guard is held.
@@ -219,7 +221,7 @@ fn append_message(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer
 
 /// As [`append_message`], if the message is foreign, or there is no room for it.
 #[inline(never)]
-fn append_foreign(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer {
+extern "C-unwind" fn append_foreign(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer {
     format_in_place(engine, entry, |scratch| message.append_fields(scratch))
 }
 

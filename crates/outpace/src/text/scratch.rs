@@ -239,7 +239,7 @@ pub(super) fn formatting_failed() -> ! {
 impl fmt::Write for Scratch<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // What needs no call has no registers to save.
-        if text.len() > buffer::SHORT || text.len() > self.room() {
+        if text.len() > self.room().min(buffer::SHORT) {
             return self.append_long(text.as_bytes());
         }
         // SAFETY: it is short, and there is room for it.
