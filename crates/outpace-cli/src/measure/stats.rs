@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub(crate) min: u64,
+    /// A quarter of the runs took less: what a busy neighbour moves later than the median, and a single lucky run not
+    /// at all. Not of few runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lower_quartile: Option<u64>,
     pub(crate) median: u64,
     pub(crate) max: u64,
     /// The maximum less the time its run waited for a processor, where the kernel keeps that and one thread did the
@@ -22,6 +26,7 @@ impl Spread {
         let (min, max) = (*values.first()?, *values.last()?);
         Some(Self {
             min,
+            lower_quartile: (values.len() >= 4).then(|| values[values.len() / 4]),
             median: median_of_sorted(&values),
             max,
             max_less_delay: None,
@@ -117,6 +122,9 @@ mod tests {
         let spread = Spread::of([5, 1, 9]).unwrap();
         assert_eq!((spread.min, spread.median, spread.max), (1, 5, 9));
         assert_eq!(Spread::of([4, 2]).unwrap().median, 3);
+        assert_eq!(Spread::of([4, 2]).unwrap().lower_quartile, None);
+        let eight = Spread::of([8, 1, 7, 2, 6, 3, 5, 4]).unwrap();
+        assert_eq!(eight.lower_quartile, Some(3));
         assert_eq!(Spread::of([]), None);
     }
 

@@ -139,7 +139,7 @@ struct Figure {
 }
 
 /// The time of a message, and what it was spent on.
-fn figures(experiment: &Experiment, rows: &[&Row]) -> [Figure; 7] {
+fn figures(experiment: &Experiment, rows: &[&Row]) -> [Figure; 8] {
     let baseline = rows.iter().find_map(|row| row.baseline.clone());
     let mixed = rows
         .iter()
@@ -149,6 +149,14 @@ fn figures(experiment: &Experiment, rows: &[&Row]) -> [Figure; 7] {
             heading: format!("a {}", experiment.unit),
             expendable: 0,
             cell: |row| row.wall_per_message().map(duration),
+        },
+        Figure {
+            heading: "lower quartile".to_owned(),
+            expendable: 3,
+            cell: |row| {
+                let quartile = row.wall_ns?.lower_quartile? as f64;
+                Some(duration(quartile / row.messages.max(1) as f64))
+            },
         },
         Figure {
             heading: match baseline {
