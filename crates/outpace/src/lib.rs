@@ -113,6 +113,12 @@
 //! nobody, however slow the terminal or the log's reader is; [`Overflow`] says what gives. The examples
 //! `tracing`, `env_logger`, `slog`, `tokio_server` and `http_server` run.
 //!
+//! # Colours
+//!
+//! Bytes are passed on as they are. Whether to send colours at all is asked of the terminal and the environment:
+//! [`is_terminal`](Stdout::is_terminal) is on every handle and guard, and the example `color` has `anstream`, which knows
+//! `NO_COLOR` and its like, in front of a guard.
+//!
 //! # Tasks
 //!
 //! A `println!` in a task waits for nobody where standard output is [`Background`](Buffering::Background) (and drops or

@@ -25,7 +25,11 @@ fn example(name: &str) -> Option<Command> {
     }
     let mut command = Command::new(path);
     command.stdin(Stdio::null());
-    for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "RUST_LOG"] {
+    let colors = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"];
+    for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "RUST_LOG"]
+        .into_iter()
+        .chain(colors)
+    {
         command.env_remove(name);
     }
     Some(command)
@@ -248,11 +252,13 @@ fn dbg_says_what_stds_says_and_each_value_in_one_piece() {
     assert_eq!(lines(own), lines(std));
 }
 
-/// What a terminal of 80 columns shows in the end, all of it, of an example's standard output and error.
-fn screen(mut command: Command) -> String {
+/// Rows of a terminal from which nothing scrolls away.
+const ROWS: u16 = 1000;
+
+/// What an example writes to a terminal of 80 columns, by its standard output and error.
+fn on_terminal(mut command: Command) -> String {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     use rustix::termios::{Winsize, tcsetwinsize};
-    const ROWS: u16 = 1000;
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
@@ -269,7 +275,7 @@ fn screen(mut command: Command) -> String {
         .write(true)
         .open(name.to_str().unwrap())
         .unwrap();
-    command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
+    command.env("TERM", "xterm-256color");
     command
         .stdin(slave.try_clone().unwrap())
         .stdout(slave.try_clone().unwrap())
@@ -277,7 +283,6 @@ fn screen(mut command: Command) -> String {
     let mut child = command.spawn().expect("the example starts");
     // Its copies of the terminal.
     drop(command);
-    let mut terminal = avt::Terminal::new(80, ROWS.into()).expect("a size");
     let mut master = std::fs::File::from(master);
     let mut bytes = [0; 4096];
     let mut text = Vec::new();
@@ -286,7 +291,13 @@ fn screen(mut command: Command) -> String {
         text.extend_from_slice(&bytes[..length]);
     }
     assert!(child.wait().unwrap().success());
-    terminal.feed(std::str::from_utf8(&text).unwrap());
+    String::from_utf8(text).unwrap()
+}
+
+/// What such a terminal shows in the end, all of it.
+fn screen(text: &str) -> String {
+    let mut terminal = avt::Terminal::new(80, ROWS.into()).expect("a size");
+    terminal.feed(text);
     let screen = terminal.screen();
     let lines: Vec<String> = (0..ROWS.into())
         .map(|row| {
@@ -306,7 +317,7 @@ fn no_stale_bar_is_left_by_a_program_that_shares() {
     let Some(command) = example("progress") else {
         return;
     };
-    let screen = screen(command);
+    let screen = screen(&on_terminal(command));
     let mut lines = screen.lines();
     for i in 0..30 {
         for line in [
@@ -333,4 +344,33 @@ fn no_stale_bar_is_left_by_a_program_that_shares() {
     }
     assert_eq!(lines.next(), Some("done"), "{screen}");
     assert_eq!(lines.next(), None, "{screen}");
+}
+
+#[test]
+fn colours_come_where_they_are_wanted() {
+    let plain: String = (0..1000).map(|i| format!("{i:>4} passed\n")).collect();
+    let colored: String = (0..1000)
+        .map(|i| format!("\x1b[32m{i:>4}\x1b[0m passed\n"))
+        .collect();
+    for (variable, in_pipe, in_terminal) in [
+        ("NOTHING", &plain, &colored),
+        ("NO_COLOR", &plain, &plain),
+        ("CLICOLOR_FORCE", &colored, &colored),
+    ] {
+        let command = || {
+            example("color").map(|mut command| {
+                command.env(variable, "1");
+                command
+            })
+        };
+        let (Some(mut piped), Some(shown)) = (command(), command()) else {
+            return;
+        };
+        let output = String::from_utf8(piped.output().unwrap().stdout).unwrap();
+        assert!(output == *in_pipe, "{variable}");
+        assert!(
+            on_terminal(shown).replace('\r', "") == *in_terminal,
+            "{variable}"
+        );
+    }
 }
