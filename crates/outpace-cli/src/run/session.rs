@@ -41,7 +41,7 @@ const USUAL_SIZE: Winsize = Winsize {
     ws_ypixel: 0,
 };
 
-/// The longest that Ctrl-Z waits for what was written before it.
+/// The longest that Ctrl-Z, or `fg`, waits for what was written before it.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
 /// Keys that the program has not taken yet; beyond this none are read from the terminal.
@@ -212,10 +212,11 @@ impl Session<'_> {
             match self.monitor.next() {
                 Ok(Some(News::Started(program))) => {
                     self.program = Some(program);
+                    // First: what is read is passed on for a raw terminal, or for one that is not.
+                    self.take_terminal();
                     self.relays
                         .start()
                         .map_err(|error| Failure::failed("relay", error))?;
-                    self.take_terminal();
                 }
                 Ok(Some(News::Failed(code))) => {
                     return Err(self.run.cannot_start(&io::Error::from_raw_os_error(code)));
@@ -342,6 +343,10 @@ impl Session<'_> {
 
     fn take_terminal(&mut self) {
         if let Some(terminal) = &mut self.terminal {
+            if terminal.is_ours() && !terminal.is_raw() {
+                // What is on its way is for one that is not raw.
+                self.relays.settle(LAST_OUTPUT);
+            }
             // A terminal that refuses shows keys twice, which is no reason to stop.
             let _ = terminal.make_raw(|before| self.monitor.terminal_is_raw(before));
         }
