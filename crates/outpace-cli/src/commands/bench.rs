@@ -26,7 +26,7 @@ use crate::present::markdown;
 use crate::present::progress::Progress;
 use crate::present::screen::Screen;
 use crate::present::table;
-use crate::process::interrupts;
+use crate::process::{interrupts, require_proc};
 
 /// More would take days.
 const MOST_MESSAGES: u64 = 1_000_000_000_000;
@@ -98,6 +98,7 @@ impl Action for Bench {
             print(&hyperfine(&chosen, self.messages))?;
             return Ok(ExitCode::SUCCESS);
         }
+        require_proc()?;
         if let Some(directory) = &self.profile {
             if !chosen
                 .iter()

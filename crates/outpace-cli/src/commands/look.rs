@@ -17,7 +17,7 @@ use crate::measure::series::{self, Plan};
 use crate::present::progress::Progress;
 use crate::present::quantity::{duration, times};
 use crate::present::screen::Screen;
-use crate::process::interrupts;
+use crate::process::{interrupts, require_proc};
 
 const EXPERIMENT: &str = "lines";
 
@@ -69,6 +69,7 @@ const CELL: usize = 12;
 
 /// Measures and prints, a line as soon as it is known.
 pub(crate) fn look() -> Outcome {
+    require_proc()?;
     interrupts::watch();
     let experiment = experiments::find(EXPERIMENT)?;
     let contestants = Contestant::all(experiment, |rung| {

@@ -112,13 +112,13 @@ impl Stream {
         )
     }
 
-    /// Whether it would be written in larger blocks by a program that follows the advice for its language.
+    /// Whether it would be written in larger blocks by a program that follows the advice for its language: it is written
+    /// in messages, or in something small that is not known to be blocks.
     pub(crate) fn could_be_larger(&self) -> bool {
-        let is_known = !matches!(self.descriptors, Descriptors::Any);
+        let is_unknown = matches!(self.buffering, Buffering::Unknown | Buffering::TooFew)
+            && !matches!(self.descriptors, Descriptors::Any);
         self.buffering.is_fine_grained()
-            || (is_known
-                && self.calls > 0
-                && self.mean_size() * 2 < self.language.block_size() as u64)
+            || (is_unknown && self.calls > 0 && self.mean_size() < SMALLEST_BLOCK)
     }
 
     /// Whether the reader takes what is written as fast as a reader can that does nothing else.
@@ -132,6 +132,9 @@ impl Stream {
         }
     }
 }
+
+/// Shorter writes, on average, are messages rather than blocks.
+const SMALLEST_BLOCK: u64 = 1024;
 
 /// A reader that makes writes this much slower than the idle one of the calibration is slow.
 const KEEPS_UP: f64 = 2.0;

@@ -28,7 +28,7 @@ mod windows;
 use crate::commands::Action;
 use crate::failure::{Failure, Outcome};
 use crate::process::ending::Ending;
-use crate::process::{clock, interrupts, signals};
+use crate::process::{clock, interrupts, require_proc, signals};
 use clap::Args;
 use findings::Findings;
 use fxprof_processed_profile::Profile;
@@ -100,6 +100,7 @@ impl Action for Trace {
     const NAME: &'static str = "trace";
 
     fn run(self) -> Outcome {
+        require_proc()?;
         // Opened before the program runs: a name that cannot be written to should not cost a run.
         let json = self.json.as_deref().map(create).transpose()?;
         let profile = self.profile.as_deref().map(create).transpose()?;

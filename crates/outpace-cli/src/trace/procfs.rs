@@ -222,6 +222,31 @@ pub(crate) fn name(process: i32) -> Option<String> {
         .map(|name| name.trim_end().to_owned())
 }
 
+/// The words of a process's command line, its program's name first.
+pub(crate) fn arguments(process: i32) -> Vec<String> {
+    words(&format!("/proc/{process}/cmdline"))
+}
+
+/// The variables that a process was started with, as `NAME=value`.
+pub(crate) fn environment(process: i32) -> Vec<String> {
+    words(&format!("/proc/{process}/environ"))
+}
+
+fn words(file: &str) -> Vec<String> {
+    let text = fs::read(file).unwrap_or_default();
+    let words = text
+        .split(|&byte| byte == 0)
+        .filter(|word| !word.is_empty());
+    words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
+}
+
+/// The directory that a process is in, as a path that leads there from here.
+pub(crate) fn directory(process: i32) -> PathBuf {
+    format!("/proc/{process}/cwd").into()
+}
+
 /// The executable file of a process.
 pub(crate) fn executable(process: i32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{process}/exe")).ok()

@@ -1,20 +1,21 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
-use super::findings::{Findings, Stream};
+use super::findings::{Findings, Mode, Stream};
 use super::printing;
-use super::tally::Buffering;
 use super::target::Kind;
 use crate::present::quantity::{duration, grouped};
 
 /// What stands in the way of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// Nothing worth mentioning.
+    /// Nothing that a change would gain much from.
     Nothing,
     /// The number of system calls.
     Calls,
     /// The reader: it takes the bytes more slowly than they are written.
     Reader,
+    /// The times that were measured are the tracer's own.
+    Unknown,
 }
 
 impl Limit {
@@ -24,6 +25,7 @@ impl Limit {
             Self::Nothing => "none",
             Self::Calls => "calls",
             Self::Reader => "reader",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -44,8 +46,12 @@ pub(crate) struct Verdict {
     pub(crate) remedies: Vec<String>,
 }
 
-/// Less than this share of the time is not worth a change.
+/// A change that gains less than this share of the time is not worth it; one that gains less than the other is a
+/// small one.
 const WORTH_IT: f64 = 0.10;
+const SMALL: f64 = 0.25;
+/// Of several things to do, one that gains less than this is not named.
+const NAMED: f64 = 0.05;
 /// A copy into a buffer and out of it.
 const COPY_BYTE_NS: f64 = 0.1;
 
@@ -94,13 +100,10 @@ impl Verdict {
         let worst = findings
             .streams
             .iter()
-            .max_by_key(|stream| stream.writing_ns());
-        let limit = match worst {
-            Some(worst) if share >= WORTH_IT => limit_of(worst),
-            _ => Limit::Nothing,
-        };
+            .max_by_key(|stream| stream.writing_ns())
+            .filter(|stream| stream.calls > 0 || stream.waiting_ns > 0);
         let mut verdict = Self {
-            limit,
+            limit: Limit::Nothing,
             share,
             now_ns,
             with_blocks_ns,
@@ -108,7 +111,16 @@ impl Verdict {
             sentences: Vec::new(),
             remedies: Vec::new(),
         };
-        verdict.explain(findings, worst);
+        match worst {
+            Some(_) if findings.mode == Mode::Ptrace => verdict.leave_open(),
+            Some(worst) => {
+                if verdict.best_gain() >= WORTH_IT {
+                    verdict.limit = limit_of(worst);
+                }
+                verdict.explain(findings, worst);
+            }
+            None => verdict.explain_silence(findings),
+        }
         if findings.ending.is_some() {
             // It was started here, so that its command is known.
             let command = as_typed(&findings.command);
@@ -119,41 +131,73 @@ impl Verdict {
         verdict
     }
 
-    fn explain(&mut self, findings: &Findings, worst: Option<&Stream>) {
-        let percent = |part: u64| format!("{:.0} %", 100.0 * part as f64 / self.now_ns as f64);
-        let total = duration(self.now_ns as f64);
-        let Some(worst) = worst.filter(|stream| stream.calls > 0 || stream.waiting_ns > 0) else {
-            self.sentences.push(match findings.tree.filter(|tree| tree.write_calls > 0) {
-                Some(tree) => format!(
-                    "The program ended too soon to be looked at; the kernel counted {} write calls, {} bytes.",
-                    grouped(tree.write_calls),
-                    grouped(tree.bytes_written)
-                ),
-                None => "Output is not the problem: the program wrote nothing to its streams.".to_owned(),
+    /// The part of the time that a change gains which leaves so much of it.
+    fn gain(&self, then_ns: u64) -> f64 {
+        1.0 - then_ns as f64 / self.now_ns as f64
+    }
+
+    fn best_gain(&self) -> f64 {
+        self.gain(self.with_blocks_ns.min(self.with_fast_reader_ns))
+    }
+
+    /// Stopping a program at each write takes longer than most writes, and changes which of them wait.
+    fn leave_open(&mut self) {
+        self.limit = Limit::Unknown;
+        self.sentences.push(
+            "No verdict: ptrace sees every write, but takes longer than most of them. `outpace trace` \
+             without --exact, or with it as root, measures their time."
+                .to_owned(),
+        );
+    }
+
+    fn explain_silence(&mut self, findings: &Findings) {
+        let tree = findings.tree.filter(|tree| tree.write_calls > 0);
+        self.sentences.push(match tree {
+            Some(tree) => format!(
+                "No verdict: the program ended too soon to be looked at. The kernel counted {} write calls, {} bytes.",
+                grouped(tree.write_calls),
+                grouped(tree.bytes_written)
+            ),
+            None => "Output is not the problem: the program wrote nothing to its streams.".to_owned(),
+        });
+    }
+
+    fn explain(&mut self, findings: &Findings, worst: &Stream) {
+        let percent = |part: f64| format!("{:.0} %", 100.0 * part);
+        let total = self.total(findings);
+        let all = percent(self.share);
+        if self.limit == Limit::Nothing {
+            self.sentences.push(if self.share < WORTH_IT {
+                format!("Output is not the problem: {all} of {total} went into writing.")
+            } else {
+                format!(
+                    "Nothing is to be gained: {all} of {total} went into writing, but in {} of {} bytes on average to a reader that \
+                     keeps up.",
+                    plural(worst.calls, "write"),
+                    grouped(worst.mean_size())
+                )
             });
             return;
-        };
-        if self.limit == Limit::Nothing {
-            self.sentences.push(format!(
-                "Output is not the problem: {} of {total} went into writing.",
-                percent((self.share * self.now_ns as f64) as u64)
-            ));
-            return;
         }
-        let in_kernel = worst.in_kernel_ns.min(self.now_ns);
-        let waiting = worst.waiting_ns.min(self.now_ns);
-        let all = percent((self.share * self.now_ns as f64) as u64);
-        let of_worst = percent(worst.writing_ns().min(self.now_ns));
-        let others = if all == of_worst {
+        let of_worst = (worst.writing_ns() as f64 / self.now_ns as f64).min(self.share);
+        let waiting = (worst.waiting_ns as f64 / self.now_ns as f64).min(of_worst);
+        let others = if percent(of_worst) == all {
             String::new()
         } else {
-            format!(", {of_worst} into")
+            format!(", {} into", percent(of_worst))
         };
+        let part = if self.best_gain() < SMALL {
+            "a small part of the time"
+        } else {
+            "the problem"
+        };
+        // What is shown is to add up.
+        let waiting = (100.0 * waiting).round() as u64;
         self.sentences.push(format!(
-            "Output is the problem: {all} of {total} went into writing{others} {} ({} in the kernel, {} waiting for the reader).",
+            "Output is {part}: {all} of {total} went into writing{others} {} ({} % in the kernel, {waiting} % waiting for the \
+             reader).",
             worst.descriptors.name(),
-            percent(in_kernel),
-            percent(waiting),
+            ((100.0 * of_worst).round() as u64).saturating_sub(waiting),
         ));
         let reader = match &worst.readers[..] {
             [] => "the reader".to_owned(),
@@ -178,41 +222,74 @@ impl Verdict {
         self.suggest(worst);
     }
 
+    /// The time that is judged, and why it is not what a clock on the wall shows.
+    fn total(&self, findings: &Findings) -> String {
+        let now = duration(self.now_ns as f64);
+        let left_out = findings.wall_ns.saturating_sub(self.now_ns);
+        if left_out * 50 < findings.wall_ns {
+            return now;
+        }
+        let why = if findings.overhead_ns > findings.delayed_ns {
+            "tracing"
+        } else {
+            "waiting for a processor"
+        };
+        format!(
+            "{now} ({} less {} of {why})",
+            duration(findings.wall_ns as f64),
+            duration(left_out as f64)
+        )
+    }
+
     fn suggest(&mut self, worst: &Stream) {
-        let saves = |then: u64| then < self.now_ns - self.now_ns / 20;
-        if worst.could_be_larger() && saves(self.with_blocks_ns) {
-            self.sentences.push(format!(
-                "With block buffering it would take about {}.",
-                duration(self.with_blocks_ns as f64)
-            ));
-            self.remedies.push(
-                worst
-                    .language
-                    .remedy_for_calls(worst.buffering, worst.target.kind),
-            );
-        }
-        if saves(self.with_fast_reader_ns) {
-            self.sentences.push(format!(
-                "With a reader that never makes it wait it would take about {}.",
-                duration(self.with_fast_reader_ns as f64)
-            ));
-            self.remedies.push(match worst.target.kind {
+        let about = |then_ns: u64| format!("it would take about {}.", duration(then_ns as f64));
+        let blocks = worst.could_be_larger() && self.gain(self.with_blocks_ns) >= NAMED;
+        let blocks = blocks.then(|| {
+            let remedy = worst
+                .language
+                .remedy_for_calls(worst.buffering, worst.target.kind);
+            let sentence = format!("With block buffering {}", about(self.with_blocks_ns));
+            (sentence, remedy.unwrap_or_else(|| unrecognised(worst)))
+        });
+        let reader = (self.gain(self.with_fast_reader_ns) >= NAMED).then(|| {
+            let sentence = "With a reader that never makes it wait ".to_owned();
+            let remedy = match worst.target.kind {
                 Kind::Terminal | Kind::Pipe | Kind::Socket => {
-                    "unchanged: `outpace run -- CMD…` takes its output off its hands at once"
-                        .to_owned()
+                    "unchanged: `outpace run -- CMD…` reads its output immediately"
                 }
-                _ => "write less, or to a faster device".to_owned(),
-            });
-        }
-        if self.remedies.is_empty() {
-            self.remedies.push(match worst.buffering {
-                Buffering::Block { .. } | Buffering::Large => {
-                    "write less: the calls are large already, what costs is the bytes".to_owned()
-                }
-                _ => "`outpace trace --exact` tells which writes they are".to_owned(),
-            });
+                _ => "write less, or to a faster device",
+            };
+            (
+                sentence + &about(self.with_fast_reader_ns),
+                remedy.to_owned(),
+            )
+        });
+        let in_order = match self.limit {
+            Limit::Reader => [reader, blocks],
+            _ => [blocks, reader],
+        };
+        for (sentence, remedy) in in_order.into_iter().flatten() {
+            self.sentences.push(sentence);
+            self.remedies.push(remedy);
         }
     }
+}
+
+/// What to do about many small writes of a program whose language has no remedy here.
+fn unrecognised(worst: &Stream) -> String {
+    let language = worst.language.name();
+    match worst.target.kind {
+        Kind::Terminal | Kind::Pipe | Kind::Socket => {
+            format!("{language}: let it write larger blocks, or run it as `outpace run -- CMD…`")
+        }
+        _ => format!("{language}: let it write larger blocks"),
+    }
+}
+
+/// `1 write`, `2 writes`.
+fn plural(count: u64, word: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {word}{ending}", grouped(count))
 }
 
 /// A command as a shell would have to be told it.

@@ -125,7 +125,7 @@ impl Watched {
             name,
             language: executable
                 .as_deref()
-                .map_or(Language::Unrecognised, Language::of),
+                .map_or(Language::Unrecognised, |path| Language::of(process, path)),
             executable,
             targets: BTreeMap::new(),
             writes_elsewhere: false,

@@ -59,7 +59,7 @@ impl Ledger {
             let executable = procfs::executable(process);
             let language = executable
                 .as_deref()
-                .map_or(Language::Unrecognised, Language::of);
+                .map_or(Language::Unrecognised, |path| Language::of(process, path));
             let program = executable
                 .as_deref()
                 .and_then(|path| path.file_name())
