@@ -9,7 +9,9 @@ use crate::buffering::MAX_CAPACITY;
 use crate::drain::Patience;
 use crate::engine::{Engine, Mode, Segment, State};
 use crate::exit;
+use crate::lines::LONGEST;
 use crate::locked::Locked;
+use std::mem;
 use std::ptr;
 
 /// Where the guard's holder appends: it may keep this in registers between messages.
@@ -153,12 +155,35 @@ impl Engine {
             }
         } else if state.mode == Mode::Background {
             self.append_pieces(state, bytes)
-        } else if bytes.len() > state.tail.buffer.capacity().max(state.capacity) {
-            self.write_through(state, bytes)
         } else {
-            self.append_whole(state, bytes)
+            self.append_behind_lines(state, bytes)
         };
         self.finish(state)
+    }
+
+    /// Appends a message where the caller drains: directly to the destination, together with the unfinished line that
+    /// it ends, if both are too long for the buffer.
+    extern "C" fn append_behind_lines<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        bytes: &[u8],
+    ) -> Locked<'a> {
+        if !self.fits(&state, bytes.len()) {
+            state = self.drain_lines(state);
+            let unfinished = self.pending(&state);
+            let capacity = state.tail.buffer.capacity().max(state.capacity);
+            if unfinished + bytes.len() > capacity {
+                let rest;
+                (state, rest) = self.write_through(state, bytes);
+                if !rest.is_empty() {
+                    // Counted already.
+                    state = self.room(state, rest.len());
+                    self.put(&state, rest);
+                }
+                return state;
+            }
+        }
+        self.append_whole(state, bytes)
     }
 
     /// Appends a message of a guard inside another guard of the same thread. The outer one may be building
@@ -312,10 +337,47 @@ impl Engine {
             }
             if state.drained == all {
                 self.begin_tail(&mut state, bytes);
-            } else {
-                state = self.make_progress(state);
+                continue;
+            }
+            state = self.drain_lines(state);
+            if state.drained < all && !self.carry_over(&mut state, bytes) {
+                state = self.drain(state, all, Patience::Forever);
             }
         }
+    }
+
+    /// Begins the tail anew with the unfinished line that is all that is pending, and room for `bytes` bytes behind
+    /// it, if the capacity has so much; returns whether it has. Called by the guard's holder.
+    pub(crate) extern "C" fn carry_over(&self, state: &mut State, bytes: usize) -> bool {
+        let (from, end) = (state.tail.drained, self.offset(state));
+        let (line, capacity) = (end - from, state.capacity);
+        let elsewhere = !state.closed.is_empty() || state.spill.is_active();
+        if elsewhere || state.drainer != 0 || line > LONGEST || line + bytes > capacity {
+            return false;
+        }
+        state.counts.messages += self.flow.messages();
+        state.tail_start += from as u64;
+        if state.tail.buffer.capacity() == capacity && state.tail.buffer.is_alone() {
+            // SAFETY: the guard's holder calls this, nobody drains, and there is no alias.
+            unsafe { state.tail.buffer.move_to_start(from, end) };
+            self.flow.begin(state.tail.buffer.start());
+        } else {
+            // SAFETY: published, and not counted as drained before it is copied.
+            let bytes = unsafe { state.tail.buffer.published(from, end) };
+            let buffer = Buffer::with_capacity(capacity);
+            // SAFETY: nobody else knows of the buffer yet.
+            unsafe { buffer.put(0, bytes) };
+            let before = mem::replace(&mut state.tail.buffer, buffer);
+            state.put_off.free(before);
+            self.flow.begin(state.tail.buffer.start());
+        }
+        self.flow
+            .publish_piece(self.flow.published().wrapping_add(line));
+        state.tail.drained = 0;
+        // It may begin in the middle of a message.
+        state.tail.whole = false;
+        state.looked = line;
+        true
     }
 
     /// The stream offset of the last newline since this was asked last, if there is one.
@@ -332,6 +394,11 @@ impl Engine {
     fn make_progress<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
         if state.mode == Mode::Background {
             return self.wait_for_progress(state);
+        }
+        let before = state.drained;
+        let state = self.drain_lines(state);
+        if state.drained > before || state.failure.is_some() {
+            return state;
         }
         let all = self.accepted(&state);
         self.drain(state, all, Patience::Forever)
@@ -361,7 +428,7 @@ impl Engine {
         if state.tail.drained < end {
             state.tail.end = end;
             state.tail.messages = messages;
-            let full = std::mem::replace(&mut state.tail, Segment::EMPTY);
+            let full = mem::replace(&mut state.tail, Segment::EMPTY);
             state.close_segment(full, pending);
             state.pop_drained();
             let spare = state.helper.spare.pop().unwrap_or(Buffer::EMPTY);

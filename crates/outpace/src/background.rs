@@ -188,11 +188,6 @@ impl State {
             }
     }
 
-    /// Whether there is nothing between the segment that a drain comes to next and the tail.
-    pub(crate) fn is_followed_by_tail(&self) -> bool {
-        self.closed.len() <= 1 && !self.has_gap() && !self.spill.is_active()
-    }
-
     /// Lets a gap at the front go unmarked.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn forget_gap(&mut self) {

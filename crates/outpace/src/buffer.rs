@@ -90,6 +90,17 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.start().add(from), to - from) }
     }
 
+    /// Moves the bytes from `from` to `to`, which are still to be drained, to the beginning.
+    ///
+    /// # Safety
+    ///
+    /// They have been published; the caller holds the guard, and nobody else reads from the memory.
+    pub(crate) unsafe fn move_to_start(&self, from: usize, to: usize) {
+        debug_assert!(from <= to && to <= self.capacity);
+        // SAFETY: in bounds; nobody else touches the bytes, by the caller's promise.
+        unsafe { self.start().copy_from(self.start().add(from), to - from) };
+    }
+
     /// Copies `bytes` to `at`: where a message takes the long way, which [`copy`] would make longer for all.
     ///
     /// # Safety

@@ -33,14 +33,17 @@ pub enum Buffering {
     Unbuffered,
     /// The caller drains at the last newline of each message; what follows it waits.
     Line,
-    /// The caller drains when the buffer is full.
+    /// The caller drains when the buffer is full, up to the last newline there. The only policy with writes to a pipe
+    /// of more than `PIPE_BUF` bytes, which are torn where the pipe has no room: see [Several processes, one
+    /// output](crate#several-processes-one-output).
     Block {
         /// Bytes buffered at most.
         capacity: usize,
     },
     /// As fast as a block and as timely as a line: the caller drains when the buffer is full, and a
-    /// helper thread drains `max_delay` after the oldest byte, newline or not, whatever the program
-    /// is doing. A message after a pause is written at once by its caller.
+    /// helper thread drains within `max_delay` of the oldest byte, newline or not, whatever the program
+    /// is doing. A message after a pause is written at once by its caller, but for an unfinished line that is
+    /// not on a terminal, which has until then to be finished.
     Prompt {
         /// Bytes buffered at most.
         capacity: usize,

@@ -12,7 +12,8 @@
 #![allow(improper_ctypes_definitions)]
 
 use crate::append::Finish;
-use crate::engine::{Engine, OnBrokenPipe, Role, State};
+use crate::engine::{Engine, Mode, OnBrokenPipe, Role, State};
+use crate::lines::{self, LONGEST, Unfinished};
 use crate::lock::thread_id;
 use crate::locked::Locked;
 use crate::sys::{self, Destination, Moment};
@@ -28,8 +29,35 @@ pub(crate) enum Patience {
     /// begun is given the time that one takes which does not wait for the reader either: what was to be
     /// first would else come second only because both set out at the same moment.
     None,
+    /// The same, for a caller who writes to the same file next: if that is a terminal that stands still at this very
+    /// moment, it is waited for anyway, so that lines stay whole.
+    SameFile,
     /// Until nothing has moved for so long.
     Stalled(Duration),
+}
+
+/// What a drain does next.
+enum Next<'b> {
+    /// Writes these bytes.
+    Write(&'b [u8]),
+    /// Writes a line that is spread over several segments.
+    Join,
+    /// Fetches what follows the unfinished line in memory.
+    FromFile,
+    /// There is nothing that it is to write.
+    Nothing,
+}
+
+/// A line that has been put together from several segments.
+#[derive(Clone, Copy)]
+struct Joined {
+    length: usize,
+    /// How many of the bytes are the stream's, and not of the message that is passed by.
+    queued: usize,
+    /// The closed segments before this one have bytes in it.
+    segments: usize,
+    /// What follows is in a file.
+    file: bool,
 }
 
 /// Whether the first `length` bytes end a line.
@@ -42,9 +70,14 @@ impl Patience {
     extern "C" fn end(self, least: Duration) -> Moment {
         match self {
             Patience::Forever => Moment::NEVER,
-            Patience::None => Moment::now() + least,
+            Patience::None | Patience::SameFile => Moment::now() + least,
             Patience::Stalled(limit) => Moment::now() + limit,
         }
+    }
+
+    /// Whether it is not for the reader.
+    pub(crate) fn is_short(self) -> bool {
+        matches!(self, Patience::None | Patience::SameFile)
     }
 
     /// Whether another thread's drain, which has come to `drained`, has been waited for long enough. `seen` is how
@@ -52,7 +85,7 @@ impl Patience {
     #[inline(never)]
     fn is_over(self, seen: &mut Option<(u64, Moment)>, drained: u64) -> bool {
         let end = match *seen {
-            Some((before, end)) if drained == before || matches!(self, Patience::None) => end,
+            Some((before, end)) if drained == before || self.is_short() => end,
             _ => self.end(DRAIN_IN_PROGRESS),
         };
         *seen = Some((drained, end));
@@ -85,6 +118,12 @@ impl State {
         while self.closed.pop_front().is_some() {}
     }
 
+    /// Counts bytes that were written without having been in the queue.
+    fn pass_by(&mut self, bytes: usize) {
+        self.drained += bytes as u64;
+        self.tail_start += bytes as u64;
+    }
+
     /// The failure, for a caller who now knows of it.
     pub(crate) fn tell_failure(&mut self) -> Result<(), sys::Error> {
         let Some(failure) = self.failure.as_mut() else {
@@ -113,20 +152,21 @@ impl State {
 
     /// Counts `bytes` at the front of the queue as drained, and hands over the memory that is then free.
     #[inline(never)]
-    extern "C" fn advance(&mut self, bytes: usize, finish: Finish) {
-        match self.closed.front_mut() {
-            Some(front) => {
-                front.drained += bytes;
-                if !front.marker {
-                    self.drained += bytes as u64;
-                }
-                self.pop_drained_with(finish);
+    extern "C" fn advance(&mut self, mut bytes: usize, finish: Finish) {
+        while let Some(front) = self.closed.front_mut() {
+            let here = bytes.min(front.end - front.drained);
+            front.drained += here;
+            if !front.marker {
+                self.drained += here as u64;
             }
-            None => {
-                self.drained += bytes as u64;
-                self.tail.drained += bytes;
+            bytes -= here;
+            self.pop_drained_with(finish);
+            if bytes == 0 {
+                return;
             }
         }
+        self.drained += bytes as u64;
+        self.tail.drained += bytes;
     }
 }
 
@@ -136,7 +176,23 @@ impl Engine {
     pub(crate) extern "C" fn drain<'a>(
         &'a self,
         state: Locked<'a>,
+        until: u64,
+        patience: Patience,
+    ) -> Locked<'a> {
+        self.drain_up_to(state, until, Unfinished::Goes, patience)
+    }
+
+    /// Drains all lines that are pending. An unfinished one at their end may stay, and begins at `drained` then.
+    pub(crate) extern "C" fn drain_lines<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        let all = self.accepted(&state);
+        self.drain_up_to(state, all, Unfinished::Waits, Patience::Forever)
+    }
+
+    extern "C" fn drain_up_to<'a>(
+        &'a self,
+        state: Locked<'a>,
         mut until: u64,
+        unfinished: Unfinished,
         patience: Patience,
     ) -> Locked<'a> {
         let Ok(mut state) = self.begin_drain(state, until, patience) else {
@@ -154,12 +210,28 @@ impl Engine {
                 state = self.back_from_file(state);
                 continue;
             }
-            let mut front = self.front(&state, until);
+            let mut front = match self.next_write(&state, until, unfinished, patience, &[]) {
+                Next::Write(front) => front,
+                Next::Join => {
+                    let more;
+                    (state, more) =
+                        self.write_joined(state, until, unfinished, patience, &mut &[][..]);
+                    if !more {
+                        break;
+                    }
+                    continue;
+                }
+                Next::FromFile => {
+                    state = self.back_from_file(state);
+                    continue;
+                }
+                Next::Nothing => break,
+            };
             if matches!(patience, Patience::None) {
                 let is_terminal = matches!(state.destination, Some((Destination::Terminal, _)));
                 front = sys::polled(front, is_terminal);
             }
-            let Some((next, result)) = self.write_some(state, front, &[], patience) else {
+            let Some((next, result)) = self.write_some(state, front, patience) else {
                 state = self.lock_state();
                 break;
             };
@@ -212,7 +284,12 @@ impl Engine {
             if state.closed_is_followed_by_file() {
                 return;
             }
-            let front = self.front(&state, all);
+            let goes = Unfinished::Goes;
+            let front = match self.next_write(&state, all, goes, Patience::None, &[]) {
+                Next::Write(front) => front,
+                // The stack of a handler may be small.
+                _ => self.front(&state, all),
+            };
             if until.has_come() || !self.output.wait_writable(until) {
                 return;
             }
@@ -228,15 +305,19 @@ impl Engine {
         }
     }
 
-    /// Drains everything and then writes `bytes`, which are not copied, as the next message.
-    /// Called by the guard's holder.
-    pub(crate) extern "C" fn write_through<'a>(
+    /// Drains everything and then writes `bytes`, which are not copied, as the next message. What is returned of
+    /// them is an unfinished line at their end that is to wait. Called by the guard's holder.
+    pub(crate) extern "C" fn write_through<'a, 'b>(
         &'a self,
         state: Locked<'a>,
-        bytes: &[u8],
-    ) -> Locked<'a> {
+        bytes: &'b [u8],
+    ) -> (Locked<'a>, &'b [u8]) {
         let Ok(mut state) = self.begin_drain(state, u64::MAX, Patience::Forever) else {
-            return self.lock_state();
+            return (self.lock_state(), &[]);
+        };
+        let unfinished = match state.mode {
+            Mode::Unbuffered => Unfinished::Goes,
+            _ => Unfinished::Waits,
         };
         let mut rest = bytes;
         loop {
@@ -246,42 +327,218 @@ impl Engine {
                 continue;
             }
             let all = self.accepted(&state);
-            let pending = (all - state.drained) as usize;
-            let done = pending == 0 && rest.is_empty() && !state.has_gap();
+            let done = state.drained == all && rest.is_empty() && !state.has_gap();
             if state.failure.is_some() || done {
                 break;
             }
-            let front = self.front(&state, all);
-            // Gaps have no bytes, and yet come before the message.
-            let is_last = front.len() == pending && state.is_followed_by_tail();
-            let behind = if is_last { rest } else { &[] };
-            let Some((next, result)) = self.write_some(state, front, behind, Patience::Forever)
-            else {
+            let queued = state.drained < all || state.has_gap();
+            let next = self.next_write(&state, all, unfinished, Patience::Forever, rest);
+            let bytes = match next {
+                Next::Write(bytes) => bytes,
+                Next::Join => {
+                    let more;
+                    (state, more) =
+                        self.write_joined(state, all, unfinished, Patience::Forever, &mut rest);
+                    if !more {
+                        break;
+                    }
+                    continue;
+                }
+                Next::FromFile => {
+                    state = self.back_from_file(state);
+                    continue;
+                }
+                Next::Nothing => break,
+            };
+            let Some((next, result)) = self.write_some(state, bytes, Patience::Forever) else {
                 // Never: it has no end.
-                return self.lock_state();
+                return (self.lock_state(), &[]);
             };
             state = next;
             match result {
                 Ok(written) => {
-                    let buffered = written.min(front.len());
-                    let direct = written - buffered;
-                    state.at_line_start = if direct > 0 {
-                        ends_line(rest, direct)
+                    state.at_line_start = ends_line(bytes, written);
+                    if queued {
+                        // Lets go of the memory.
+                        state.advance(written, State::keep_spare);
                     } else {
-                        ends_line(front, buffered)
-                    };
-                    // Lets go of the memory.
-                    state.advance(buffered, State::keep_spare);
-                    rest = rest.get(direct..).unwrap_or_default();
-                    state.drained += direct as u64;
-                    state.tail_start += direct as u64;
+                        rest = rest.get(written..).unwrap_or_default();
+                        state.pass_by(written);
+                    }
                 }
                 Err(error) => self.fail(&mut state, error),
             }
             state.tell_progress();
         }
         state.counts.messages += 1;
-        self.end_drain(state)
+        let rest = if state.failure.is_some() { &[] } else { rest };
+        (self.end_drain(state), rest)
+    }
+
+    /// What the next write of a drain takes that is to come to the stream offset `until`; `behind` follows
+    /// everything that is pending. The rule is in [`lines`].
+    #[inline(never)]
+    fn next_write<'b>(
+        &self,
+        state: &State,
+        until: u64,
+        unfinished: Unfinished,
+        patience: Patience,
+        behind: &'b [u8],
+    ) -> Next<'b> {
+        let is_marker = state.closed.front().is_some_and(|front| front.marker);
+        let front: &'b [u8] = self.front(state, until);
+        if is_marker {
+            return Next::Write(front);
+        }
+        let limit = state.write_limit(patience);
+        let goes = unfinished == Unfinished::Goes || !state.at_line_start;
+        if front.is_empty() && state.closed.is_empty() {
+            // Only the message that is passed by is left.
+            return match lines::cut(behind, limit) {
+                _ if goes && behind.len() <= limit => Next::Write(behind),
+                Some(length) => Next::Write(&behind[..length]),
+                None if goes || behind.len() > state.capacity => Next::Write(behind),
+                None => Next::Nothing,
+            };
+        }
+        let reached = state.drained + front.len() as u64 >= until;
+        if goes && reached && front.len() <= limit && behind.is_empty() {
+            return Next::Write(front);
+        }
+        if let Some(length) = lines::cut(front, limit) {
+            return Next::Write(&front[..length]);
+        }
+        // An unfinished line, at the end of the first segment.
+        let is_tail = state.closed.is_empty();
+        let tail_pends = self.offset(state) > state.tail.drained;
+        match state.closed.get(1) {
+            _ if goes && reached && behind.is_empty() => Next::Write(front),
+            Some(next) if next.gap.is_some() => Next::Write(front),
+            Some(_) => Next::Join,
+            None if state.spill.is_active() => Next::FromFile,
+            None if !is_tail && tail_pends || !behind.is_empty() => Next::Join,
+            None => Next::Nothing,
+        }
+    }
+
+    /// Writes a line that is spread over several segments, or begins there and ends in `behind`, from whose beginning
+    /// it takes that; returns false if it is to wait, or if patience ran out.
+    #[inline(never)]
+    fn write_joined<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        until: u64,
+        unfinished: Unfinished,
+        patience: Patience,
+        behind: &mut &[u8],
+    ) -> (Locked<'a>, bool) {
+        let mut line = [0; LONGEST];
+        let limit = state.write_limit(patience).min(LONGEST);
+        let joined = self.join(&state, until, unfinished, behind, &mut line[..limit]);
+        let Joined {
+            length,
+            queued,
+            segments,
+            file,
+        } = joined;
+        if length == 0 && file {
+            return (self.back_from_file(state), true);
+        }
+        if length == 0 {
+            return (state, false);
+        }
+        state.joined = segments;
+        let Some((mut state, result)) = self.write_some(state, &line[..length], patience) else {
+            let mut state = self.lock_state();
+            state.joined = 0;
+            return (state, false);
+        };
+        state.joined = 0;
+        match result {
+            Ok(written) => {
+                state.at_line_start = ends_line(&line, written);
+                let of_queue = written.min(queued);
+                let direct = written - of_queue;
+                // Lets go of the memory.
+                state.advance(of_queue, State::keep_spare);
+                state.pass_by(direct);
+                *behind = behind.get(direct..).unwrap_or_default();
+            }
+            Err(error) => self.fail(&mut state, error),
+        }
+        state.tell_progress();
+        (state, true)
+    }
+
+    /// Copies the front of the queue, and `behind`, which follows it, into `line`, up to the end of the last line that
+    /// has one there.
+    fn join(
+        &self,
+        state: &State,
+        until: u64,
+        unfinished: Unfinished,
+        behind: &[u8],
+        line: &mut [u8],
+    ) -> Joined {
+        let mut length = 0;
+        let mut segments = 0;
+        let mut take = |bytes: &[u8]| {
+            let free = &mut line[length..];
+            let taken = bytes.len().min(free.len());
+            free[..taken].copy_from_slice(&bytes[..taken]);
+            length += taken;
+            taken == bytes.len()
+        };
+        // Whether a gap, or bytes in a file, follow what has been taken.
+        let (mut gap, mut file) = (false, false);
+        let mut more = true;
+        for segment in &state.closed {
+            gap = segment.gap.is_some() || segment.marker;
+            if gap {
+                break;
+            }
+            segments += 1;
+            more = take(segment.pending_bytes());
+            if !more {
+                break;
+            }
+        }
+        if more && !gap {
+            file = state.spill.is_active();
+            if !file {
+                // SAFETY: published; only the drainer frees or lets go of what is not drained.
+                let tail = unsafe {
+                    state
+                        .tail
+                        .buffer
+                        .published(state.tail.drained, self.offset(state))
+                };
+                segments += 1;
+                more = take(tail);
+            }
+        }
+        let queued = length;
+        if more && !gap && !file {
+            let free = &mut line[length..];
+            let taken = behind.len().min(free.len());
+            free[..taken].copy_from_slice(&behind[..taken]);
+            length += taken;
+        }
+        let goes = unfinished == Unfinished::Goes || !state.at_line_start;
+        let length = match lines::last_end(&line[..length]) {
+            Some(end) => end,
+            // It is too long, or nothing can follow it, or it need not wait.
+            None if length == line.len() || gap => length,
+            None if goes && state.drained + queued as u64 >= until => length,
+            None => 0,
+        };
+        Joined {
+            length,
+            queued: queued.min(length),
+            segments,
+            file,
+        }
     }
 
     /// Becomes the one that drains. Gives up, unlocked, when there is nothing left to do, or no patience.
@@ -294,7 +551,7 @@ impl Engine {
         let me = thread_id();
         let limit = match patience {
             Patience::Forever => None,
-            Patience::None => Some(DRAIN_IN_PROGRESS),
+            Patience::None | Patience::SameFile => Some(DRAIN_IN_PROGRESS),
             Patience::Stalled(limit) => Some(limit),
         };
         let mut seen = None;
@@ -335,7 +592,8 @@ impl Engine {
         state
     }
 
-    /// The oldest published bytes that lie in one piece, up to the stream offset `until`.
+    /// The oldest published bytes that lie in one piece, up to the stream offset `until`, or to the end of the line
+    /// there, if it has been finished.
     ///
     /// They stay where they are, and unchanged, until the caller, who is the one that drains, counts
     /// them as drained.
@@ -346,24 +604,30 @@ impl Engine {
             Some(segment) => (segment, segment.end),
             None => (&state.tail, self.offset(state)),
         };
-        let wanted = usize::try_from(until - state.drained).unwrap_or(usize::MAX);
-        let end = end.min(segment.drained.saturating_add(wanted));
         // SAFETY: published; only the drainer frees or lets go of what is not drained.
-        unsafe { segment.buffer.published(segment.drained, end) }
+        let pending = unsafe { segment.buffer.published(segment.drained, end) };
+        let wanted = usize::try_from(until - state.drained).unwrap_or(usize::MAX);
+        let Some((wanted, rest)) = pending.split_at_checked(wanted) else {
+            return pending;
+        };
+        if wanted.is_empty() || ends_line(wanted, wanted.len()) {
+            return wanted;
+        }
+        let rest = rest.get(..LONGEST).unwrap_or(rest);
+        &pending[..wanted.len() + lines::first_end(rest).unwrap_or(0)]
     }
 
-    /// Writes some of `first` and then `second` without the state, and locks it again. Nothing if
-    /// patience ran out before anything could be written.
+    /// Writes some of `bytes` without the state, and locks it again. Nothing if patience ran out before
+    /// anything could be written.
     extern "C" fn write_some<'a>(
         &'a self,
         state: Locked<'a>,
-        first: &[u8],
-        second: &[u8],
+        bytes: &[u8],
         patience: Patience,
     ) -> Option<(Locked<'a>, Result<usize, sys::Error>)> {
         let is_waited_for = !state.never_waits();
         drop(state);
-        let result = self.write_once(first, second, patience)?;
+        let result = self.write_once(bytes, patience)?;
         let mut state = if is_waited_for {
             self.lock_state()
         } else {
@@ -373,25 +637,17 @@ impl Engine {
         Some((state, result))
     }
 
-    fn write_once(
-        &self,
-        first: &[u8],
-        second: &[u8],
-        patience: Patience,
-    ) -> Option<Result<usize, sys::Error>> {
+    fn write_once(&self, bytes: &[u8], patience: Patience) -> Option<Result<usize, sys::Error>> {
         let until = patience.end(Duration::ZERO);
-        let only = if first.is_empty() { second } else { first };
         let mut polls = !matches!(patience, Patience::Forever);
         loop {
             if polls && !self.output.wait_writable(until) {
                 return None;
             }
             let result = if matches!(patience, Patience::Stalled(_)) {
-                self.output.write_now(only)
-            } else if first.is_empty() || second.is_empty() {
-                self.output.write(only)
+                self.output.write_now(bytes)
             } else {
-                self.output.write_both(first, second)
+                self.output.write(bytes)
             };
             match result {
                 Ok(0) => return Some(Err(sys::Error::WROTE_NOTHING)),
@@ -405,7 +661,7 @@ impl Engine {
                     polls = true;
                 }
                 Err(error) if self.swallows(error) => {
-                    return Some(Ok(first.len() + second.len()));
+                    return Some(Ok(bytes.len()));
                 }
                 Err(error) => return Some(Err(error)),
             }

@@ -137,6 +137,8 @@ pub(crate) struct State {
     // The drain.
     /// The thread that drains, or 0.
     pub(crate) drainer: u64,
+    /// So many closed segments have bytes in the line that is being written, if it was put together from several.
+    pub(crate) joined: usize,
     /// Threads that wait for `progress`.
     pub(crate) waiters: u32,
     /// So do tasks.
@@ -279,6 +281,7 @@ impl Engine {
                 looked: 0,
                 last: None,
                 drainer: 0,
+                joined: 0,
                 waiters: 0,
                 #[cfg(feature = "tokio")]
                 tasks_wait: false,
@@ -448,6 +451,7 @@ impl Engine {
         state.looked = end;
         state.drained = self.accepted(state);
         state.drainer = 0;
+        state.joined = 0;
         state.waiters = 0;
         state.marking = false;
         state.given_up_at = None;

@@ -1,8 +1,9 @@
 //! A stream's helper thread: it keeps the promise of `Prompt`, and does the writing of `Background`.
 //!
 //! It is started by the second message of the first burst. While there is a burst it looks at the
-//! stream every `max_delay` and drains what is published, so that no byte waits longer; the messages
-//! themselves tell it nothing. When nothing has come for a whole interval it closes the stream's limit
+//! stream twice every `max_delay` and drains the lines that are published; the messages themselves tell
+//! it nothing. A line that is found unfinished by two looks in a row is drained as it is, so no byte waits
+//! for longer than the delay. When nothing has come for two intervals it closes the stream's limit
 //! and sleeps until the next burst wakes it: nothing ever wakes while nothing is pending.
 //!
 //! A thread belongs to one stream, so that a stalled stdout cannot delay stderr.
@@ -15,12 +16,16 @@ use crate::drain::Patience;
 use crate::engine::{Engine, Mode, Role, State};
 use crate::locked::Locked;
 use crate::sys::{self, Moment};
+use std::mem;
 use std::time::Duration;
 
 /// In the background, how long messages are gathered into one write. Every look takes the processor from
 /// somebody for some microseconds, so that more of them would be felt; a queue that fills up faster has the
 /// helper look at once.
 const GATHER: Duration = Duration::from_millis(4);
+
+/// How often the delay of `Prompt` is looked at the stream: what one look finds unfinished waits for the next one.
+const LOOKS_PER_DELAY: u32 = 2;
 
 /// In the background, how many intervals without a message end a burst.
 const QUIET_INTERVALS: u32 = 4;
@@ -66,7 +71,7 @@ impl Helper {
         // The memory that it has kept is as good here.
         *self = Helper {
             stop: self.stop,
-            spare: std::mem::take(&mut self.spare),
+            spare: mem::take(&mut self.spare),
             ..Helper::NONE
         };
     }
@@ -119,7 +124,7 @@ impl Engine {
             return false;
         }
         state.helper.deadline = match state.mode {
-            Mode::Prompt { max_delay } => Some(Moment::now() + max_delay),
+            Mode::Prompt { max_delay } => Some(Moment::now() + max_delay / LOOKS_PER_DELAY),
             _ => None,
         };
         if state.helper.alive {
@@ -186,15 +191,57 @@ impl Engine {
     }
 }
 
+/// An unfinished line.
+struct Line {
+    start: u64,
+    since: Moment,
+    /// The thread that has printed it, as far as that is known, and the processor time it had had when the line was
+    /// seen.
+    author: Option<(u32, Duration)>,
+}
+
+impl Line {
+    /// If its author is kept from running, an unfinished line waits for so long.
+    const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+    /// With so much time it would have finished the line, if it were to do nothing else first.
+    const ENOUGH_TIME: Duration = Duration::from_micros(500);
+
+    fn seen(engine: &Engine, start: u64) -> Self {
+        let task = engine.lock.last_task();
+        Line {
+            start,
+            since: Moment::now(),
+            author: task.and_then(|task| Some((task, sys::processor_time(task)?))),
+        }
+    }
+
+    /// Whether the author could not finish the line because other processes have the processors: on a busy machine a
+    /// thread may stand still between two messages for many times the delay.
+    #[cold]
+    fn author_lacks_processor(&self) -> bool {
+        let Some((task, before)) = self.author else {
+            return false;
+        };
+        let too_little = |now: Duration| now.saturating_sub(before) < Self::ENOUGH_TIME;
+        self.since.elapsed() < Self::LONGEST_WAIT
+            && sys::processor_time(task).is_some_and(too_little)
+            && sys::is_runnable(task)
+    }
+}
+
 fn run(engine: &Engine) {
     let mut state = engine.lock_state();
     // The stream's length when last looked at, and how often it has not grown since.
     let (mut seen, mut quiet) = (u64::MAX, 0);
+    // The line that was unfinished then.
+    let mut unfinished: Option<Line> = None;
     while !state.helper.stop {
         if !state.helper.active {
             state.helper.hurried = false;
             state = engine.sleep(state, None);
             (seen, quiet) = (u64::MAX, 0);
+            unfinished = None;
             continue;
         }
         let now = Moment::now();
@@ -204,17 +251,36 @@ fn run(engine: &Engine) {
             state = engine.sleep(state, deadline);
             continue;
         }
-        state.helper.hurried = false;
+        let hurried = mem::replace(&mut state.helper.hurried, false);
         let all = engine.accepted(&state);
         if state.drained < all || state.has_gap() {
             state = engine.stdout_first(state);
-            state = engine.drain(state, all, Patience::Forever);
+            let before = state.drained;
+            state = engine.drain_lines(state);
+            let known = unfinished.take();
+            if state.drained < all {
+                // It is asked for, or there is a thread that waits for room.
+                let mut goes = hurried && state.drained == before || !state.mode.has_helper();
+                match known.filter(|line| line.start == state.drained) {
+                    _ if goes => {}
+                    None => unfinished = Some(Line::seen(engine, state.drained)),
+                    Some(line) => {
+                        drop(state);
+                        goes = !line.author_lacks_processor();
+                        unfinished = (!goes).then_some(line);
+                        state = engine.lock_state();
+                    }
+                }
+                if goes {
+                    state = engine.drain(state, all, Patience::Forever);
+                }
+            }
         }
         quiet = if all == seen { quiet + 1 } else { 0 };
         seen = all;
         // Not before the drain, during which the policy may have been switched.
         let (interval, over) = match state.mode {
-            Mode::Prompt { max_delay } => (max_delay, quiet >= 1),
+            Mode::Prompt { max_delay } => (max_delay / LOOKS_PER_DELAY, quiet >= LOOKS_PER_DELAY),
             Mode::Background => (GATHER, quiet >= QUIET_INTERVALS),
             // What was promised before the switch is kept, and that is all.
             _ => (Duration::ZERO, state.drained >= state.helper.promised),

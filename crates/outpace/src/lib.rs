@@ -54,9 +54,31 @@
 //!    hours; newline or not.
 //! 2. Small programs pay nothing. A message after a pause is written at once by its caller, and so are the
 //!    first 12 of a stream: a program of at most 12 messages makes at most one write a message, and starts
-//!    no thread.
+//!    no thread (but for a line that it leaves [unfinished](#several-processes-one-output) elsewhere than on a terminal).
 //! 3. Bursts are free. In a burst a message costs no system call, no atomic read-modify-write and no clock
 //!    reading.
+//!
+//! # Several processes, one output
+//!
+//! Under `make -j`, `xargs -P` or a test runner, a line of at most `PIPE_BUF` bytes (4,096 on Linux, 512 on other systems)
+//! arrives whole, whoever else writes to the same pipe, terminal or file, by std or by outpace. So writes end where lines
+//! end, and those to a pipe have at most `PIPE_BUF` bytes, more of which the kernel does not keep together.
+//!
+//! An unfinished line, such as that of a `print!` which a `println!` follows, waits for its end in the buffer. It is
+//! written as it is
+//!
+//! - within `max_delay`, under `Prompt`; under `Background`, after 8 ms at most. A thread that has no processor to finish
+//!   the line with, because other processes have them all, is given the time (a second at most);
+//! - at once on a terminal, if it comes after a pause or among the first 12 messages: it may be a question. A line that is
+//!   printed in pieces there may be torn by another process;
+//! - by [`flush`](Stdout::flush), at exit, before a `fork`, before a message to standard error if that is the same file, when
+//!   input is waited for by [`input`], and by everything under [`share()`];
+//! - when it is longer than 4,096 bytes, or than the buffer.
+//!
+//! A longer line is written by itself: it may be torn, its neighbours are not. `Unbuffered` writes each message at
+//! once, whatever it ends with. `Block` on a pipe, which has to be asked for, writes blocks of its capacity, which end
+//! where lines do: faster, and torn where the pipe has no room for a whole one. To sockets of the local domain a
+//! line goes whole as well; TCP promises nothing, to std neither.
 //!
 //! # Choosing
 //!
@@ -152,6 +174,8 @@
 //! | | Linux | other Unix | elsewhere |
 //! |---|---|---|---|
 //! | every policy, and `Prompt`'s first two promises | yes | yes | yes |
+//! | lines of several processes are whole | yes | yes, of up to 512 bytes on pipes | writes end where lines do |
+//! | an unfinished line waits for a thread without a processor | yes | no | no |
 //! | a guard without an atomic read-modify-write | yes | no | no |
 //! | capacity by the pipe's | yes | no | no |
 //! | care around `fork` | yes | yes | – |
@@ -192,6 +216,7 @@ mod in_test;
 pub mod init;
 pub mod input;
 mod interop;
+mod lines;
 mod lock;
 mod locked;
 mod macros;

@@ -248,6 +248,18 @@ impl Lock {
         index.map_or(NOBODY, |index| index * size_of::<Slot>())
     }
 
+    /// The number in the system of the thread that has entered last, if it has, or had, the bias.
+    #[cfg_attr(loom, allow(dead_code))]
+    pub(crate) fn last_task(&self) -> Option<u32> {
+        let last = match self.bias.load(Ordering::Relaxed) {
+            NOBODY => self.last.load(Ordering::Relaxed),
+            bias => self.slot(bias).owner.load(Ordering::Relaxed),
+        };
+        let mut slots = self.slots[1..].iter();
+        let slot = slots.find(|slot| slot.owner.load(Ordering::Relaxed) == last)?;
+        Some(slot.owner_task.load(Ordering::Relaxed))
+    }
+
     /// Undoes an entry by the bias, or by the slot, whether or not it has succeeded.
     #[cold]
     #[inline(never)]

@@ -10,7 +10,7 @@ use crate::lock::{Entry, thread_id};
 use crate::locked::Locked;
 use crate::relief::RELIEF;
 use crate::settings;
-use crate::sys::Moment;
+use crate::sys::{Destination, Moment};
 use std::time::Duration;
 
 /// So many messages of a stream are written at once by their callers before anything is buffered or
@@ -62,13 +62,15 @@ impl Engine {
         if state.drained < all && state.failure.is_none() {
             match state.mode {
                 Mode::Block => {}
-                Mode::Unbuffered | Mode::Line => {
-                    state = self.drain(state, all, Patience::Forever);
-                }
+                Mode::Unbuffered => state = self.drain(state, all, Patience::Forever),
+                Mode::Line => state = self.drain_lines(state),
                 Mode::Prompt { .. } | Mode::Background => state = self.begin_burst(state),
             }
         }
-        self.begin_tail(&mut state, 0);
+        let unfinished = state.drained < all && state.mode != Mode::Background;
+        if !(unfinished && self.carry_over(&mut state, 0)) {
+            self.begin_tail(&mut state, 0);
+        }
         state
     }
 
@@ -177,14 +179,15 @@ impl Engine {
         let all = stdout.accepted(&theirs);
         let identity = theirs.destination.and_then(|(_, identity)| identity);
         if identity.is_some() && identity == mine {
-            drop(stdout.drain(theirs, all, Patience::None));
+            drop(stdout.drain(theirs, all, Patience::SameFile));
         } else {
             drop(theirs);
         }
         self.lock_state()
     }
 
-    /// An isolated message is written at once; one soon after another begins a burst.
+    /// An isolated message is written at once; one soon after another begins a burst, and so does an unfinished line,
+    /// but on a terminal.
     fn prompt<'a>(&'a self, mut state: Locked<'a>, max_delay: Duration) -> Locked<'a> {
         if state.helper.active {
             return state;
@@ -195,14 +198,21 @@ impl Engine {
             return self.drain(state, all, Patience::Forever);
         }
         if state.drainer == 0 {
-            if messages < EARLY_MESSAGES {
-                return self.drain(state, all, Patience::Forever);
-            }
-            let now = Moment::now();
-            let isolated = state.last.is_none_or(|last| now.since(last) >= max_delay);
+            let now = (messages >= EARLY_MESSAGES).then(Moment::now);
+            let isolated = match (now, state.last) {
+                (Some(now), Some(last)) => now.since(last) >= max_delay,
+                _ => true,
+            };
             if isolated || messages == EARLY_MESSAGES {
-                state.last = Some(now);
-                return self.drain(state, all, Patience::Forever);
+                state.last = now;
+                if let Some((Destination::Terminal, _)) = state.destination {
+                    // It may be a question.
+                    return self.drain(state, all, Patience::Forever);
+                }
+                state = self.drain_lines(state);
+                if state.drained >= all || state.failure.is_some() {
+                    return state;
+                }
             }
         }
         self.begin_burst(state)

@@ -194,7 +194,7 @@ impl Engine {
                     && segment.whole
                     && segment.drained == 0
                     && segment.end > 0
-                    && !(in_flight && index == 0)
+                    && !(in_flight && index < state.joined.max(1))
             };
             match state.closed.iter().enumerate().position(droppable) {
                 Some(index) => state.drop_segment(index),

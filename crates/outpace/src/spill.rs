@@ -167,10 +167,10 @@ impl State {
     /// Puts a segment behind the closed ones: in memory, or on its way to the file.
     #[inline(never)]
     pub(crate) fn close_segment(&mut self, segment: Segment, pending: usize) {
-        // The first one stays: a drain may be writing it.
+        // The first one stays: a drain may be writing it, and more, if it joins them.
         let spills = matches!(self.overflow, Overflow::Spill { .. })
             && self.mode == Mode::Background
-            && !self.closed.is_empty()
+            && self.closed.len() >= self.joined.max(1)
             && !self.spill.full
             // The other half is for what comes until the thread that spills gets a processor.
             && pending > self.capacity / 2;

@@ -233,6 +233,49 @@ pub(crate) fn task_exists(task: u32) -> bool {
     asked == 0 || !Error::last().is_no_such_process()
 }
 
+/// The processor time that a thread of this process has had.
+pub(crate) fn processor_time(task: u32) -> Option<Duration> {
+    // `MAKE_THREAD_CPUCLOCK` of the kernel, which is what `pthread_getcpuclockid` makes, too: the clock of a thread by
+    // what the scheduler has given it.
+    const OF_A_THREAD_BY_THE_SCHEDULER: i32 = 4 | 2;
+    let clock = !task.cast_signed() << 3 | OF_A_THREAD_BY_THE_SCHEDULER;
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the call fills `time` when it returns 0.
+    unsafe {
+        if libc::clock_gettime(clock, time.as_mut_ptr()) != 0 {
+            return None;
+        }
+        let time = time.assume_init();
+        Some(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    }
+}
+
+/// Whether a thread of this process runs, or would if it had a processor. False where that cannot be learnt.
+pub(crate) fn is_runnable(task: u32) -> bool {
+    use std::io::Write;
+    let mut path = [0; 40];
+    // The rest stays NUL.
+    let room = path.len() - 1;
+    if write!(&mut path[..room], "/proc/self/task/{task}/stat").is_err() {
+        return false;
+    }
+    // Its number, its name of at most 15 bytes in brackets, and its state (`proc_pid_stat(5)`).
+    let mut start = [0; 64];
+    // SAFETY: the path ends in NUL; `start` is writable; the descriptor is nobody else's.
+    let read = unsafe {
+        let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return false;
+        }
+        let read = libc::read(file, start.as_mut_ptr().cast(), start.len());
+        libc::close(file);
+        read
+    };
+    let start = &start[..usize::try_from(read).unwrap_or(0)];
+    let name_ends = start.iter().rposition(|&byte| byte == b')');
+    name_ends.is_some_and(|end| start[end..].starts_with(b") R"))
+}
+
 /// Calls `run` at exit with the exit status.
 #[cfg(target_env = "gnu")]
 pub(crate) fn at_exit(run: fn(Option<i32>)) {
@@ -295,6 +338,26 @@ mod tests {
             assert_eq!(opened, 0);
             (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
         }
+    }
+
+    #[test]
+    fn a_thread_runs_or_sleeps() {
+        assert!(is_runnable(task()));
+        let before = processor_time(task()).unwrap();
+        while processor_time(task()).unwrap() == before {}
+        let (send, receive) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let sleeper = std::thread::spawn(move || {
+            send.send(task()).unwrap();
+            ended.recv().unwrap_err();
+        });
+        let sleeping = receive.recv().unwrap();
+        while is_runnable(sleeping) {}
+        assert!(processor_time(sleeping).is_some());
+        drop(end);
+        sleeper.join().unwrap();
+        assert!(!is_runnable(u32::MAX));
+        assert_eq!(processor_time(1 << 28), None);
     }
 
     fn would_block(to: &impl AsFd) -> bool {

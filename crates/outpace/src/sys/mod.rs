@@ -61,6 +61,14 @@ const STACK: usize = 1 << 20;
 /// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`).
 pub(crate) const POLLED_WRITE: usize = 4096;
 
+/// A write of at most so many bytes to a pipe is kept together, whoever else writes there.
+pub(crate) const PIPE_BUF: usize = if cfg!(any(target_os = "linux", windows)) {
+    4096
+} else {
+    // The least that POSIX allows, and what macOS and the BSDs have.
+    512
+};
+
 /// What a terminal has room for when `poll(2)` says that it is writable: what it takes in one go. A control character
 /// that moves the cursor it takes apart from what is around, and if there is no room for that, keeps the writer.
 const POLLED_BY_TERMINAL: usize = 1024;

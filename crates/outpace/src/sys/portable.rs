@@ -76,10 +76,6 @@ impl Output {
         ))
     }
 
-    pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> Result<usize, Error> {
-        self.write(if first.is_empty() { second } else { first })
-    }
-
     /// Nothing to wait with: gives the reader a moment.
     pub(crate) fn wait_writable(&self, until: Moment) -> bool {
         let moment = Duration::from_millis(1);
@@ -163,6 +159,15 @@ pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Resul
 
 /// std does not say. Where there are set-user-ID programs there is `unix.rs`.
 pub(crate) fn is_privileged() -> bool {
+    false
+}
+
+/// How other threads fare is not known.
+pub(crate) fn processor_time(_task: u32) -> Option<Duration> {
+    None
+}
+
+pub(crate) fn is_runnable(_task: u32) -> bool {
     false
 }
 

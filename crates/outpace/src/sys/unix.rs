@@ -56,22 +56,6 @@ impl Output {
         self.write(super::polled(bytes, destination.0 == Destination::Terminal))
     }
 
-    /// One `writev(2)` of `first` and then `second`.
-    pub(crate) fn write_both(&self, first: &[u8], second: &[u8]) -> Result<usize, Error> {
-        if first.len() > MAX_WRITE / 2 {
-            // Nothing may follow before the end of it.
-            return self.write(first);
-        }
-        let part = |bytes: &[u8]| libc::iovec {
-            iov_base: bytes.as_ptr().cast_mut().cast(),
-            iov_len: bytes.len().min(MAX_WRITE / 2),
-        };
-        let parts = [part(first), part(second)];
-        // SAFETY: both parts are readable for their lengths; `writev` does not write to them.
-        let written = unsafe { libc::writev(self.0, parts.as_ptr(), 2) };
-        usize::try_from(written).map_err(|_| Error::last())
-    }
-
     /// Waits until a write would make progress (or fail); returns whether that came in time.
     pub(crate) extern "C" fn wait_writable(&self, until: Moment) -> bool {
         let mut poll = libc::pollfd {
@@ -289,6 +273,15 @@ mod other {
 
     /// The space stays taken until the file is gone.
     pub(crate) fn forget_range(_file: &std::fs::File, _at: u64, _length: u64) {}
+
+    /// How other threads fare is not asked.
+    pub(crate) fn processor_time(_task: u32) -> Option<std::time::Duration> {
+        None
+    }
+
+    pub(crate) fn is_runnable(_task: u32) -> bool {
+        false
+    }
 
     /// What else `dlclose(3)` may take away is not known of these systems. Apple's leaves what has thread-local
     /// variables where it is, and std has some.

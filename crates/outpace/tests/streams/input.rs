@@ -126,7 +126,7 @@ fn in_background() {
 fn a_terminal_that_does_not_read_is_not_waited_for_in_the_background() {
     let (mut running, reader) = Program::new(in_background).start_unread();
     running.send(b"5\n");
-    running.stderr.wait_for("answer 5");
+    running.stderr.wait_for("answer 5\n");
     reader.resume();
     assert!(running.finish().stdout.ends_with(b"line 99999\n"));
 }

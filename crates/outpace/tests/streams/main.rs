@@ -37,6 +37,8 @@ mod panics;
 #[cfg(unix)]
 mod printing;
 #[cfg(unix)]
+mod processes;
+#[cfg(unix)]
 mod promptness;
 #[cfg(unix)]
 mod raw;
@@ -61,6 +63,7 @@ fn main() {
         settings::list(),
         concurrency::list(),
         order::list(),
+        processes::list(),
         guards::list(),
         helpers::list(),
         formatting::list(),

@@ -188,7 +188,7 @@ fn twelve() {
     for i in 1..=11 {
         writeln!(outpace::stdout(), "{i}").unwrap();
     }
-    outpace::stdout().lock().str("the twelfth");
+    outpace::stdout().lock().str("the twelfth\n");
     assert_alone();
 }
 
@@ -197,11 +197,11 @@ fn twelve_messages_are_twelve_writes_and_one_thread() {
     let writes = running.stdout().reads();
     assert_eq!(writes.len(), 12);
     assert_eq!(writes[0], b"1\n");
-    assert_eq!(writes[11], b"the twelfth");
+    assert_eq!(writes[11], b"the twelfth\n");
     running.finish().succeeded();
     // A file is read afterwards, if ever, so its messages may be gathered.
     let finished = Program::new(twelve).run(To::File).succeeded();
-    assert!(finished.stdout.ends_with(b"11\nthe twelfth"));
+    assert!(finished.stdout.ends_with(b"11\nthe twelfth\n"));
 }
 
 fn now_and_then() {

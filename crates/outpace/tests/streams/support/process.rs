@@ -162,6 +162,14 @@ impl Program {
         (self.start_on(write, reader.clone()), reader)
     }
 
+    /// Starts it with a copy of a descriptor as its standard output, and as its standard error.
+    pub(crate) fn spawn_on(mut self, stdout: &OwnedFd) -> Child {
+        let copy = || stdout.try_clone().expect("another descriptor");
+        let command = self.command.stdin(Stdio::null());
+        let started = command.stdout(copy()).stderr(copy()).spawn();
+        started.expect("this executable starts")
+    }
+
     fn start_with(mut self, stdout: OwnedFd, output: Output) -> Running {
         let (stderr_reader, stderr_writer) = pipe(0);
         let stderr = if self.together {
