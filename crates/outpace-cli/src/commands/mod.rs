@@ -3,6 +3,7 @@
 
 mod bench;
 mod completions;
+mod contest;
 mod look;
 mod man;
 mod report;
@@ -35,6 +36,7 @@ const ALL: &[Subcommand] = &[
     Subcommand::of::<crate::fps::Fps>(),
     Subcommand::of::<crate::run::Run>(),
     Subcommand::of::<crate::trace::Trace>(),
+    Subcommand::of::<contest::Contest>(),
     Subcommand::of::<completions::Completions>(),
     Subcommand::of::<man::Man>(),
 ];

@@ -3,6 +3,7 @@
 // `Input::map` is unsafe.
 #![allow(unsafe_code)]
 
+mod contest;
 mod model;
 
 use outpace::input::{Error, ErrorKind, Input};

@@ -14,6 +14,8 @@ mod support;
 mod bursts;
 #[cfg(unix)]
 mod concurrency;
+#[cfg(unix)]
+mod contest;
 #[cfg(all(unix, not(outpace_portable)))]
 mod endings;
 #[cfg(unix)]
@@ -75,6 +77,7 @@ fn main() {
         sharing::list(),
         input::list(),
         tasks::list(),
+        contest::list(),
         #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
         bursts::list(),
         #[cfg(not(outpace_portable))]
