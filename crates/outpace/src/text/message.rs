@@ -200,16 +200,20 @@ fn append<M: Whole>(guard: &mut Guard<'_>, message: M) -> bool {
     // A copy, so that the message itself has no address, and is in registers above.
     let copy = { message };
     let answer = if M::FOREIGN {
-        copy.with(|message| append_foreign(engine, entry, message))
+        copy.with(|message| append_foreign(engine, entry, &message))
     } else {
-        copy.with(|message| append_message(engine, entry, message))
+        copy.with(|message| append_message(engine, entry, &message))
     };
     guard.accept(answer)
 }
 
 /// Appends any message for a guard's holder, whose cursor so never has to have an address.
 #[inline(never)]
-extern "C-unwind" fn append_message(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer {
+extern "C-unwind" fn append_message(
+    engine: &Engine,
+    entry: Entry,
+    message: &Message<'_>,
+) -> Answer {
     // SAFETY: there is as much room as the message asks for, which is never there for a foreign one.
     let put = |space| unsafe { message.put(space) };
     // SAFETY: a message writes no more than it asks for; the guard is held.
@@ -219,9 +223,14 @@ extern "C-unwind" fn append_message(engine: &Engine, entry: Entry, message: Mess
     append_foreign(engine, entry, message)
 }
 
-/// As [`append_message`], if the message is foreign, or there is no room for it.
+/// As [`append_message`], if the message is foreign, or there is no room for it. Both take it by reference: by
+/// value, the C calling convention copies it, and the copy has to wait for what was just stored.
 #[inline(never)]
-extern "C-unwind" fn append_foreign(engine: &Engine, entry: Entry, message: Message<'_>) -> Answer {
+extern "C-unwind" fn append_foreign(
+    engine: &Engine,
+    entry: Entry,
+    message: &Message<'_>,
+) -> Answer {
     format_in_place(engine, entry, |scratch| message.append_fields(scratch))
 }
 
