@@ -108,7 +108,8 @@
 //!
 //! # Features
 //!
-//! `crossterm` and `underline-color` are on. `scrolling-regions` must be on exactly if ratatui's feature of
+//! `crossterm`, `outpace` and `underline-color` are on. With `outpace`, [`init`] and [`run`] first write what was printed
+//! by that crate; an application that enters raw mode by itself calls `outpace::stdout().flush()` before. `scrolling-regions` must be on exactly if ratatui's feature of
 //! that name is. `workloads` adds the pictures that backends are measured with.
 //!
 //! # Platforms

@@ -136,4 +136,6 @@ pub(crate) fn stop() {
     signals::stop();
 }
 
+mod environment;
 mod signals;
+pub(crate) use environment::variable;

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -53,6 +54,7 @@ fn program() {
         Ok("leaves by stdout") => leaves_by_stdout().unwrap(),
         Ok("another panics") => another_panics(),
         Ok("editor") => editor().unwrap(),
+        Ok("printed before") => printed_before().unwrap(),
         Ok("last words") => last_words().unwrap(),
         Ok(other) => panic!("no program {other}"),
         Err(_) => {}
@@ -232,6 +234,25 @@ const fn size(columns: u16, rows: u16) -> Winsize {
     }
 }
 
+/// Prints many lines, which are still pending when it takes over the terminal.
+fn printed_before() -> std::io::Result<()> {
+    const DELAY: Duration = Duration::from_millis(100);
+    let capacity = outpace::Buffering::BY_DESTINATION;
+    let (out, max_delay) = (outpace::stdout(), DELAY);
+    out.set_buffering(outpace::Buffering::Prompt {
+        capacity,
+        max_delay,
+    });
+    for number in 0..100 {
+        writeln!(outpace::stdout(), "line {number}")?;
+    }
+    outpace_ratatui::run(|terminal| {
+        std::thread::sleep(2 * DELAY);
+        terminal.draw(|frame| frame.render_widget("a picture", frame.area()))?;
+        event::read().map(|_| ())
+    })
+}
+
 fn nonzero(n: u16) -> NonZeroU16 {
     n.try_into().expect("not zero")
 }
@@ -252,6 +273,18 @@ impl Session {
 
     /// The same, by a command whose arguments end with the program's.
     fn start_by(launcher: &[&str], keys: &str, program: &str, answers_after: Duration) -> Self {
+        let this = std::env::current_exe().unwrap();
+        Self::start_file(&this, launcher, keys, program, answers_after)
+    }
+
+    /// The same, of another file that is as this executable.
+    fn start_file(
+        file: &Path,
+        launcher: &[&str],
+        keys: &str,
+        program: &str,
+        answers_after: Duration,
+    ) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let emulator = openpt(flags).unwrap();
         grantpt(&emulator).unwrap();
@@ -264,7 +297,7 @@ impl Session {
         let child = Command::new("setsid")
             .args(["--ctty", "--wait"])
             .args(launcher)
-            .arg(std::env::current_exe().unwrap())
+            .arg(file)
             .args(["program", "--exact", "--nocapture", "--quiet"])
             .env(PROGRAM, program)
             .env("TERM", "xterm-256color")
@@ -594,6 +627,59 @@ fn an_application_that_leaves_its_screen_by_itself_leaves_the_shell_as_it_was() 
         session.assert_given_back();
         let lines: Vec<_> = screen.lines().map(str::trim_end).collect();
         assert_eq!(&lines[..2], ["$ before", "$ after"], "{program}: {screen}");
+    }
+}
+
+#[test]
+fn what_was_printed_before_a_session_has_the_lines_that_it_had() {
+    let mut session = Session::start("printed before", Duration::ZERO);
+    session.wait_for("a picture");
+    session.press("x");
+    session.wait_for_end();
+    let screen = session.wait_for("line 99");
+    session.assert_given_back();
+    let numbers = screen.lines().filter(|line| line.starts_with("line "));
+    let expected = (0..100).map(|number| format!("line {number}"));
+    let expected: Vec<_> = expected.skip(100 - numbers.clone().count()).collect();
+    assert!(expected.len() >= 5, "{screen}");
+    assert_eq!(numbers.collect::<Vec<_>>(), expected, "{screen}");
+}
+
+/// A file that is removed.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_set_user_id_program_writes_no_file_that_its_environment_names() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: only root can give a program the rights of root");
+    }
+    let name = |what| format!("outpace-test-{what}-{}", std::process::id());
+    let program = Temporary(std::env::temp_dir().join(name("privileged")));
+    let report = Temporary(std::env::temp_dir().join(name("report")));
+    let named = format!("OUTPACE_DRAW_REPORT={}", report.0.display());
+    std::fs::copy(std::env::current_exe().unwrap(), &program.0).unwrap();
+    // Nobody else may start it in the meantime.
+    chown(&program.0, None, Some(65534)).unwrap();
+    std::fs::set_permissions(&program.0, PermissionsExt::from_mode(0o4710)).unwrap();
+    let nobody = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    let root = ["env"];
+    for (user, is_written) in [(&nobody[..], false), (&root[..], true)] {
+        let launcher = [&["env", &named], user].concat();
+        let mut session = Session::start_file(&program.0, &launcher, "", "short", Duration::ZERO);
+        session.wait_for_end();
+        assert_eq!(report.0.exists(), is_written, "{user:?}");
     }
 }
 

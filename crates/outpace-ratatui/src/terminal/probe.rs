@@ -157,9 +157,9 @@ const OPTIMISATIONS: [Optimisation; 8] = [
 
 /// The capabilities without those that the user does not want used.
 pub(crate) fn without_disabled(capabilities: Capabilities) -> io::Result<Capabilities> {
-    match std::env::var("OUTPACE_DRAW_OFF") {
-        Ok(list) => without(capabilities, &list).map_err(io::Error::other),
-        Err(_) => Ok(capabilities),
+    match sys::variable("OUTPACE_DRAW_OFF") {
+        Some(list) => without(capabilities, &list.to_string_lossy()).map_err(io::Error::other),
+        None => Ok(capabilities),
     }
 }
 

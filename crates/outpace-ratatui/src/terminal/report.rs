@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crate::model::{Capabilities, Stats};
+use crate::sys;
 
 /// A report of what was detected and done, for whom `OUTPACE_DRAW_REPORT` names: `-` for standard
 /// error, else a file.
@@ -15,7 +16,7 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn wanted() -> Option<Self> {
-        std::env::var_os("OUTPACE_DRAW_REPORT").map(|path| Self { path: path.into() })
+        sys::variable("OUTPACE_DRAW_REPORT").map(|path| Self { path: path.into() })
     }
 
     /// Writes the report; one that cannot be written is not worth failing for.

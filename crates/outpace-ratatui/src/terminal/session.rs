@@ -68,6 +68,16 @@ pub(super) fn suspend() -> io::Result<()> {
     Ok(())
 }
 
+/// While the terminal still begins a line where a line ends.
+fn write_what_was_printed() {
+    // What cannot be written is told to whoever prints next.
+    let _ = io::stdout().flush();
+    #[cfg(feature = "outpace")]
+    for flushed in [outpace::stdout().flush(), outpace::stderr().flush()] {
+        let _ = flushed;
+    }
+}
+
 impl Session {
     fn begin(terminal: File, alternate_screen: bool) -> io::Result<Self> {
         let input = sys::readable_twin(&terminal)?;
@@ -84,6 +94,7 @@ impl Session {
             )
         };
         sys::catch_stops(&terminal, leave).map_err(no_terminal)?;
+        write_what_was_printed();
         let modes = sys::make_raw(&input).map_err(no_terminal)?;
         let begun = Self {
             terminal,

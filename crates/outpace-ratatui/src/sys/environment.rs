@@ -1,0 +1,21 @@
+//! What the environment says, to a program that has no more rights than its caller.
+#![allow(unsafe_code)]
+
+use std::env;
+use std::ffi::OsString;
+
+/// A variable of this crate's own. Nothing in a program that is set-user-ID or the like: whoever starts that could have
+/// a file written that is not his.
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|_| !is_privileged())
+}
+
+/// Whether the process has rights that its caller may not have.
+fn is_privileged() -> bool {
+    // SAFETY: only asks.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return unsafe { libc::getauxval(libc::AT_SECURE) != 0 };
+    // SAFETY: only asks.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    return unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() };
+}
