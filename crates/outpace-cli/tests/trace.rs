@@ -414,6 +414,35 @@ fn without_proc_everything_that_needs_it_says_so_at_once() {
 }
 
 #[test]
+fn a_report_on_a_terminal_keeps_to_its_width() {
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_outpace"),
+        &[
+            "trace",
+            "--exact",
+            "sh",
+            "-c",
+            "for i in 1 2 3; do echo $i; done > /dev/null",
+        ],
+        false,
+    );
+    assert!(terminal.wait().success());
+    let shown = text(&terminal.whole());
+    assert!(shown.contains("\x1b["), "no colour: {shown:?}");
+    let mut lines = shown.lines().map(|line| {
+        // Without the colours.
+        let mut parts = line.split('\x1b');
+        let first = parts.next().unwrap_or_default().chars().count();
+        let rest = parts.map(|part| {
+            part.split_once('m')
+                .map_or(0, |(_, text)| text.chars().count())
+        });
+        first + rest.sum::<usize>()
+    });
+    assert!(lines.all(|columns| columns <= 80), "{shown}");
+}
+
+#[test]
 fn a_slow_reader_is_named_as_the_limit() {
     let slow = scratch("slow");
     let script = format!(

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 
 /// How results are shown: how wide, and whether in colour.
 #[derive(Debug, Clone, Copy)]
@@ -13,24 +14,28 @@ pub(crate) struct Screen {
 impl Screen {
     /// The screen that stdout writes to; 80 columns without colour when that is not a terminal.
     pub(crate) fn of_stdout() -> Self {
-        let stdout = io::stdout();
-        if !stdout.is_terminal() {
-            return Self {
-                columns: 80,
-                colour: false,
-            };
+        Self::of(&io::stdout()).unwrap_or(Self {
+            columns: 80,
+            colour: false,
+        })
+    }
+
+    /// The screen that a stream writes to, if it is a terminal.
+    pub(crate) fn of(stream: &(impl AsFd + IsTerminal)) -> Option<Self> {
+        if !stream.is_terminal() {
+            return None;
         }
-        let columns = rustix::termios::tcgetwinsize(&stdout).map_or(0, |size| size.ws_col);
+        let columns = rustix::termios::tcgetwinsize(stream).map_or(0, |size| size.ws_col);
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
-        Self {
+        Some(Self {
             columns: if columns == 0 {
                 80
             } else {
                 usize::from(columns)
             },
             colour: !set("NO_COLOR") && !dumb,
-        }
+        })
     }
 
     /// Text that stands out.
@@ -64,25 +69,43 @@ impl Screen {
 
     /// A paragraph broken at spaces to the width of the screen, each line indented.
     pub(crate) fn paragraph(self, text: &str, indent: usize) -> String {
-        let width = self.columns.min(100).saturating_sub(indent + 1).max(20);
-        let mut lines = vec![String::new()];
-        for word in text.split_whitespace() {
-            let last = lines.last_mut().expect("there is always a line");
-            if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > width {
-                lines.push(word.to_owned());
-            } else {
-                if !last.is_empty() {
-                    last.push(' ');
-                }
-                last.push_str(word);
-            }
-        }
         let margin = " ".repeat(indent);
-        lines
-            .iter()
+        broken(text, self.columns.min(100).saturating_sub(indent + 1))
             .map(|line| format!("{margin}{line}\n"))
             .collect()
     }
+}
+
+/// Text in lines of at most so many characters, broken at spaces, or within a word that is longer.
+pub(crate) fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
+    let width = width.max(20);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut rest = word;
+        loop {
+            let last = lines.last_mut().expect("there is always a line");
+            let (filled, length) = (last.chars().count(), rest.chars().count());
+            if filled > 0 && filled + 1 + length <= width {
+                last.push(' ');
+                last.push_str(rest);
+                break;
+            }
+            if filled > 0 {
+                lines.push(String::new());
+                continue;
+            }
+            let end = rest
+                .char_indices()
+                .nth(width)
+                .map_or(rest.len(), |(at, _)| at);
+            last.push_str(&rest[..end]);
+            rest = &rest[end..];
+            if rest.is_empty() {
+                break;
+            }
+        }
+    }
+    lines.into_iter()
 }
 
 #[cfg(test)]
@@ -102,6 +125,9 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("word").count(), 30);
+        let long = screen.paragraph(&format!("a {} z", "x".repeat(100)), 2);
+        assert!(long.lines().all(|line| line.len() < 40), "{long}");
+        assert_eq!(long.matches('x').count(), 100);
     }
 
     #[test]

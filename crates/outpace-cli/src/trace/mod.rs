@@ -27,6 +27,7 @@ mod windows;
 
 use crate::commands::Action;
 use crate::failure::{Failure, Outcome};
+use crate::present::screen::Screen;
 use crate::process::ending::Ending;
 use crate::process::{clock, interrupts, require_proc, signals};
 use clap::Args;
@@ -119,7 +120,7 @@ impl Action for Trace {
             store(file, path, &recorded.profile(&findings))?;
         }
         io::stderr()
-            .write_all(report::text(&findings, &verdict).as_bytes())
+            .write_all(report::text(&findings, &verdict, Screen::of(&io::stderr())).as_bytes())
             .map_err(|error| Failure::failed("stderr", error))?;
         Ok(findings.ending.map_or(ExitCode::SUCCESS, Ending::repeat))
     }

@@ -2,28 +2,34 @@
 
 use super::findings::{Findings, Mode, Stream};
 use super::tally::{Bucket, Histogram};
-use super::verdict::Verdict;
+use super::verdict::{Limit, Verdict};
 use crate::inert::inert;
 use crate::present::quantity::{duration, grouped};
+use crate::present::screen::{Screen, broken};
 use crate::process::ending::Ending;
 use std::fmt::Write;
 
 /// Widest bar of a histogram, in characters.
 const BAR: u64 = 32;
 
-/// The whole report.
-pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
-    let mut text = String::new();
-    for sentence in &verdict.sentences {
-        line(&mut text, 0, sentence);
+/// The whole report, for a terminal like this one, if it is for one.
+pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen>) -> String {
+    let mut text = Page::new(screen);
+    for (i, sentence) in verdict.sentences.iter().enumerate() {
+        let style = match (i, verdict.limit) {
+            (0, Limit::Calls | Limit::Reader) => Style::Problem,
+            (0, _) => Style::Strong,
+            _ => Style::Plain,
+        };
+        text.line(style, 0, sentence);
     }
     if !verdict.remedies.is_empty() {
-        line(&mut text, 0, "What to do:");
+        text.line(Style::Plain, 0, "What to do:");
         for remedy in &verdict.remedies {
-            line(&mut text, 2, remedy);
+            text.line(Style::Strong, 2, remedy);
         }
     }
-    text.push('\n');
+    text.gap();
     let (shown, rest): (Vec<&Stream>, Vec<&Stream>) = findings
         .streams
         .iter()
@@ -32,12 +38,12 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
         stream_figures(&mut text, stream, findings);
     }
     if !rest.is_empty() {
-        line(&mut text, 0, &in_sum(&rest));
+        text.line(Style::Faint, 0, &in_sum(&rest));
     }
     if findings.elsewhere.calls > 0 {
         let elsewhere = findings.elsewhere;
-        line(
-            &mut text,
+        text.line(
+            Style::Faint,
             0,
             &format!(
                 "other files: {} write calls, {} bytes, {}",
@@ -53,8 +59,8 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
         ticks(findings.user_ns),
         ticks(findings.system_ns)
     );
-    line(
-        &mut text,
+    text.line(
+        Style::Faint,
         0,
         &format!("{processor}; {}", mode_line(findings)),
     );
@@ -62,15 +68,15 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
         .ending
         .filter(|ending| *ending != Ending::Exited(0))
     {
-        line(
-            &mut text,
+        text.line(
+            Style::Faint,
             0,
             &format!("the program ended with {}", ending.describe()),
         );
     }
     if findings.delayed_ns * 10 >= findings.wall_ns {
-        line(
-            &mut text,
+        text.line(
+            Style::Faint,
             0,
             &format!(
                 "note: it waited {} for a processor, which is left out of the times above",
@@ -79,9 +85,9 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict) -> String {
         );
     }
     for note in &findings.notes {
-        line(&mut text, 0, &format!("note: {note}"));
+        text.line(Style::Faint, 0, &format!("note: {note}"));
     }
-    text
+    text.text
 }
 
 /// Whether a stream is worth lines of its own: a hundredth of the time, a tenth of the calls, or most of
@@ -129,9 +135,63 @@ fn ticks(ns: u64) -> String {
     }
 }
 
-fn line(text: &mut String, indent: usize, content: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{:indent$}{}", "", inert(content));
+/// How much further in a line stands that continues another.
+const CONTINUED: usize = 2;
+
+/// How a line looks in colour.
+#[derive(Clone, Copy)]
+enum Style {
+    Plain,
+    Strong,
+    Problem,
+    Faint,
+}
+
+/// Lines for a screen: not longer than it is wide, and nothing in them that it would obey but their own colours.
+struct Page {
+    text: String,
+    screen: Option<Screen>,
+}
+
+impl Page {
+    fn new(screen: Option<Screen>) -> Self {
+        Self {
+            text: String::new(),
+            screen,
+        }
+    }
+
+    fn line(&mut self, style: Style, indent: usize, content: &str) {
+        let content = inert(content);
+        let Some(screen) = self.screen else {
+            return self.push(indent, &content);
+        };
+        let width = screen.columns.saturating_sub(indent);
+        let lines: Vec<String> = if content.chars().count() <= width {
+            // With its own spaces.
+            vec![content.into_owned()]
+        } else {
+            broken(&content, width.saturating_sub(CONTINUED)).collect()
+        };
+        for (i, line) in lines.into_iter().enumerate() {
+            let line = match style {
+                Style::Plain => line,
+                Style::Strong => screen.strong(&line),
+                Style::Problem => screen.wrong(&line),
+                Style::Faint => screen.faint(&line),
+            };
+            self.push(indent + if i > 0 { CONTINUED } else { 0 }, &line);
+        }
+    }
+
+    fn push(&mut self, indent: usize, line: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.text, "{:indent$}{line}", "");
+    }
+
+    fn gap(&mut self) {
+        self.text.push('\n');
+    }
 }
 
 fn mode_line(findings: &Findings) -> String {
@@ -156,15 +216,15 @@ fn mode_line(findings: &Findings) -> String {
     }
 }
 
-fn stream_figures(text: &mut String, stream: &Stream, findings: &Findings) {
+fn stream_figures(text: &mut Page, stream: &Stream, findings: &Findings) {
     let of = if stream.processes > 1 {
         format!(" ({} processes)", stream.processes)
     } else {
         String::new()
     };
     let name = stream.descriptors.name();
-    line(
-        text,
+    text.line(
+        Style::Plain,
         0,
         &format!(
             "{}{of}: {name} -> {}",
@@ -173,11 +233,15 @@ fn stream_figures(text: &mut String, stream: &Stream, findings: &Findings) {
         ),
     );
     for (process, reader) in &stream.readers {
-        line(text, 2, &format!("read by {reader} (process {process})"));
+        text.line(
+            Style::Faint,
+            2,
+            &format!("read by {reader} (process {process})"),
+        );
     }
     if stream.calls > 0 {
-        line(
-            text,
+        text.line(
+            Style::Faint,
             2,
             &format!(
                 "{} write calls, {} bytes, {} bytes a call; {}",
@@ -190,14 +254,14 @@ fn stream_figures(text: &mut String, stream: &Stream, findings: &Findings) {
     }
     if stream.tally.errors + stream.tally.partial > 0 {
         let (errors, partial) = (grouped(stream.tally.errors), grouped(stream.tally.partial));
-        line(
-            text,
+        text.line(
+            Style::Faint,
             2,
             &format!("{errors} calls failed, {partial} wrote less than they were given"),
         );
     }
-    line(
-        text,
+    text.line(
+        Style::Faint,
         2,
         &format!(
             "{} in the kernel, {} waiting for the reader",
@@ -213,17 +277,17 @@ fn stream_figures(text: &mut String, stream: &Stream, findings: &Findings) {
     }
 }
 
-fn histogram(text: &mut String, title: &str, histogram: &Histogram, unit: impl Fn(u64) -> String) {
+fn histogram(text: &mut Page, title: &str, histogram: &Histogram, unit: impl Fn(u64) -> String) {
     let buckets: Vec<Bucket> = histogram.buckets().collect();
     let Some(most) = buckets.iter().map(|bucket| bucket.count).max() else {
         return;
     };
-    line(text, 2, title);
+    text.line(Style::Faint, 2, title);
     for bucket in buckets {
         let bar = "#".repeat((bucket.count * BAR).div_ceil(most) as usize);
         let range = format!("{} to {}", unit(bucket.least), unit(bucket.most));
-        line(
-            text,
+        text.line(
+            Style::Faint,
             4,
             &format!("{range:<24} {:>12}  {bar}", grouped(bucket.count)),
         );

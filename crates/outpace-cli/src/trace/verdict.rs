@@ -114,7 +114,7 @@ impl Verdict {
         match worst {
             Some(_) if findings.mode == Mode::Ptrace => verdict.leave_open(),
             Some(worst) => {
-                if verdict.best_gain() >= WORTH_IT {
+                if share >= WORTH_IT && verdict.best_gain() >= WORTH_IT {
                     verdict.limit = limit_of(worst);
                 }
                 verdict.explain(findings, worst);
