@@ -19,7 +19,7 @@ const COLUMNS: [(&str, &str); 5] = [
 ];
 
 /// What a program does at its end, by the name in the table.
-const ENDINGS: [(&str, fn()); 33] = [
+const ENDINGS: [(&str, fn()); 34] = [
     ("return from `main`", || {}),
     ("`process::exit(3)` in `main`", || exit(3)),
     ("`process::exit(3)` in another thread", || {
@@ -58,6 +58,7 @@ const ENDINGS: [(&str, fn()); 33] = [
     ("SIGQUIT, `init()`", || kill_myself(libc::SIGQUIT)),
     ("SIGKILL", || kill_myself(libc::SIGKILL)),
     ("`_exit(3)`", || exit_at_once(3)),
+    ("`quick_exit(3)`", quick_exit),
     ("`exec`", || {
         panic!("{}", Command::new("true").exec());
     }),
@@ -133,6 +134,22 @@ fn forked(child: fn(u32), parent: fn()) {
 fn wait_for_child() {
     // SAFETY: takes a null pointer for no status.
     unsafe { libc::wait(std::ptr::null_mut()) };
+}
+
+/// Apple's systems have none.
+#[cfg(target_vendor = "apple")]
+fn quick_exit() {
+    exit_at_once(3)
+}
+
+#[cfg(not(target_vendor = "apple"))]
+#[allow(unsafe_code)]
+fn quick_exit() {
+    unsafe extern "C" {
+        fn quick_exit(status: libc::c_int) -> !;
+    }
+    // SAFETY: always sound.
+    unsafe { quick_exit(3) }
 }
 
 #[allow(unsafe_code, deprecated)]
