@@ -49,9 +49,9 @@ impl Sharing {
 ///
 /// # Cost
 ///
-/// A system call a statement, as std's `println!`, and some 100 ns: what is printed with macros is about as fast as
-/// with std, a fragment of a line as slow as a line. To print much, hold a guard: its messages cost what they cost
-/// otherwise.
+/// What std's `println!` costs: a system call a statement, and about as many instructions (901 for `Hello, {i}`, of std
+/// 881). A fragment of a line costs as much as a line. To print much, hold a guard: its messages cost what they cost
+/// otherwise (57 instructions).
 ///
 /// ```
 /// outpace::share();
