@@ -139,3 +139,4 @@ pub(crate) fn stop() {
 mod environment;
 mod signals;
 pub(crate) use environment::variable;
+pub(crate) use signals::Writing;

@@ -15,6 +15,7 @@ use super::output::{Output, Tempo};
 use super::{Failure, Motion};
 use crate::model::{Screen, Stats};
 use crate::render::Renderer;
+use crate::sys;
 
 /// So many bytes that must not be lost may wait. Then the application waits, too.
 const MOST_WAITING: usize = 16 << 20;
@@ -111,12 +112,15 @@ impl Worker {
         let mut tempo = Tempo::default();
         let mut bytes = Vec::new();
         while self.wait_for_work() {
+            // Before anything is taken: what the terminal is in then still holds when it is written.
+            let writing = sys::Writing::begin();
             let mut stats = self.slot().stats;
             let is_frame = self.take_bytes(&mut bytes, &output, &tempo);
             let result = match self.closed.load(Ordering::Acquire) {
                 true => Ok(Duration::ZERO),
                 false => output.write(&bytes, &mut stats),
             };
+            drop(writing);
             let mut slot = self.slot();
             slot.busy_since = None;
             slot.stats = Stats {

@@ -2,7 +2,7 @@
 
 use super::Renderer;
 use super::encode::At;
-use crate::model::{Cell, Repeat, Screen, Style, UPPER_HALF, trusted_width};
+use crate::model::{Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, trusted_width};
 
 impl Renderer {
     pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16) {
@@ -315,7 +315,13 @@ impl Renderer {
         self.reach(x, y);
         let opaque = symbols.is_opaque(cell);
         let reach = usize::from(symbols.widest(cell)).max(columns);
-        if columns > 1 && !opaque {
+        // A terminal that takes the symbol to have no width, or does not know it, draws nothing: then nothing of what was
+        // there before must be left.
+        let before = self.shown.cells()[start + x];
+        let plain =
+            cell.bg == before.bg && !cell.attributes().intersects(Attributes::VISIBLE_ON_BLANK);
+        let blank = before.is_blank() && plain;
+        if !opaque && (columns > 1 || !blank) {
             self.encoder.set_pen(cell.style());
             self.encoder.text(&" ".repeat(columns));
             self.encoder.advance(columns as u16);
@@ -401,4 +407,24 @@ fn columns_of(row: &[Cell], x: usize) -> usize {
         .iter()
         .take_while(|cell| cell.is_continuation())
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Capabilities;
+
+    #[test]
+    fn a_symbol_that_a_terminal_may_not_draw_comes_after_a_blank_where_anything_was() {
+        let mut renderer = Renderer::new(Capabilities::basic());
+        let mut screen = Screen::new(8, 1);
+        screen.put(0, 0, "abxd", Style::default());
+        renderer.render(&screen);
+        screen.put_symbol(2, 0, "\u{2028}", 1, Style::default());
+        let bytes = String::from_utf8_lossy(renderer.render(&screen)).into_owned();
+        assert!(bytes.contains(" \x08\u{2028}"), "{bytes:?}");
+        screen.put_symbol(6, 0, "\u{2028}", 1, Style::default());
+        let bytes = String::from_utf8_lossy(renderer.render(&screen)).into_owned();
+        assert!(!bytes.contains('\x08'), "there is a blank already: {bytes:?}");
+    }
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Runs `f` with every signal blocked in this thread.
@@ -64,6 +64,36 @@ impl Stops {
 static MADE: Mutex<Vec<&'static Stops>> = Mutex::new(Vec::new());
 static STOPS: AtomicPtr<Stops> = AtomicPtr::new(std::ptr::null_mut());
 static STOPPED: AtomicBool = AtomicBool::new(false);
+/// The handler is about to give the terminal to the shell.
+static STOPPING: AtomicBool = AtomicBool::new(false);
+/// How many threads are writing to a terminal.
+static WRITING: AtomicUsize = AtomicUsize::new(0);
+/// How many milliseconds the handler waits for them: a terminal that has stalled is not waited for.
+const WRITE_LIMIT: u32 = 50;
+
+/// Says, while it lives, that its thread writes to a terminal.
+pub(crate) struct Writing(());
+
+impl Writing {
+    /// Waits while the terminal is being given to the shell, so that what is written next cannot come after that.
+    pub(crate) fn begin() -> Self {
+        loop {
+            // Sequentially consistent, as in the handler: one of both sees the other.
+            WRITING.fetch_add(1, Ordering::SeqCst);
+            if !STOPPING.load(Ordering::SeqCst) {
+                return Self(());
+            }
+            WRITING.fetch_sub(1, Ordering::SeqCst);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        WRITING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
 
 /// Where this thread keeps `errno`.
 ///
@@ -86,11 +116,23 @@ extern "C" fn on_stop(_: libc::c_int) {
         let saved = *errno();
         if let Some(stops) = STOPS.load(Ordering::Acquire).as_ref() {
             let fd = stops.terminal.as_raw_fd();
+            STOPPING.store(true, Ordering::SeqCst);
+            for _ in 0..WRITE_LIMIT {
+                if WRITING.load(Ordering::SeqCst) == 0 {
+                    break;
+                }
+                let pause = libc::timespec {
+                    tv_sec: 0,
+                    tv_nsec: 1_000_000,
+                };
+                libc::nanosleep(&pause, std::ptr::null_mut());
+            }
             // Nobody to tell if it fails, and the process stops either way.
             libc::write(fd, stops.farewell.as_ptr().cast(), stops.farewell.len());
             libc::tcsetattr(fd, libc::TCSANOW, &stops.modes);
         }
         stop_by_default();
+        STOPPING.store(false, Ordering::SeqCst);
         *errno() = saved;
     }
 }

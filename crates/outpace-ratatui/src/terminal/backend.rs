@@ -14,7 +14,7 @@ use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::{Position, Size};
 
-use super::cells::{colors_are_off, narrow, style_of};
+use super::cells::{apart, colors_are_off, narrow, style_of};
 use super::options::{Options, Target};
 use super::probe;
 use super::report::Report;
@@ -552,7 +552,12 @@ impl Backend for OutpaceBackend {
             let width = self.put(x, y, cell);
             covered = (y, x + 1..x.saturating_add(width));
             last = Some((x, y));
-            let here = (x..x.saturating_add(width.max(1)), y..y + 1);
+            let mut reach = width.max(1);
+            if self.size_always_asked && !narrow(cell.symbol()) {
+                // Terminals that draw its characters one by one run over what follows, which then has to be repaired.
+                reach = reach.max(apart(cell.symbol()));
+            }
+            let here = (x..x.saturating_add(reach), y..y + 1);
             drawn = Some(drawn.map_or(here.clone(), |(columns, rows)| {
                 (around(&columns, &here.0), around(&rows, &here.1))
             }));

@@ -1,6 +1,7 @@
 //! ratatui's cells, as a [`Screen`](crate::Screen) has them.
 
 use ratatui_core::buffer;
+use unicode_width::UnicodeWidthChar;
 
 use crate::model::{Attributes, Color, Style, trusted_width};
 
@@ -11,6 +12,16 @@ pub(super) fn narrow(symbol: &str) -> bool {
     let mut chars = symbol.chars();
     let first = chars.next();
     chars.next().is_none() && first.is_some_and(|c| trusted_width(c) == 1)
+}
+
+/// The columns that the characters of a symbol take, each by itself; none if they are escape sequences.
+#[cold]
+pub(super) fn apart(symbol: &str) -> u16 {
+    if symbol.contains('\x1b') {
+        return 0;
+    }
+    let columns = symbol.chars().map(|c| c.width().unwrap_or(0).max(1));
+    columns.sum::<usize>().clamp(2, 64) as u16
 }
 
 /// Whether the user wants no colours: the variable `NO_COLOR` says so unless it is empty, and crossterm's

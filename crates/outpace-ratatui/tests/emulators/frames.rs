@@ -57,7 +57,7 @@ impl Wire {
     }
 }
 
-const SYMBOLS: [&str; 34] = [
+const SYMBOLS: [&str; 36] = [
     "a",
     "b",
     "c",
@@ -92,6 +92,8 @@ const SYMBOLS: [&str; 34] = [
     "…",
     "\u{e0b0}",
     "ñ",
+    "\u{2028}",
+    "\u{ad}",
 ];
 
 fn symbol(choices: &mut impl Choices) -> &'static str {
@@ -323,7 +325,14 @@ fn send_uncovered(before: &Buffer, after: &mut Buffer) {
 fn is_doubtful(symbol: &str) -> bool {
     let mut chars = symbol.chars();
     let first = chars.next();
-    chars.next().is_some() || first.is_some_and(|c| !c.is_alphanumeric() && c as u32 > 0x25ff)
+    chars.next().is_some()
+        || is_invisible(symbol)
+        || first.is_some_and(|c| !c.is_alphanumeric() && c as u32 > 0x25ff)
+}
+
+/// Symbols that some emulators give a column and others do not.
+fn is_invisible(symbol: &str) -> bool {
+    matches!(symbol, "\u{ad}" | "\u{2028}")
 }
 
 /// One form for all cells that look alike; see `Screen`'s module.
@@ -389,11 +398,16 @@ pub fn compare(emulator: &mut dyn Emulator, buffer: &Buffer) -> Result<(), Strin
             }
             if is_doubtful(cell.symbol()) {
                 // An emulator may draw only some of its characters, or each on its own.
-                if seen
+                if normal(seen.clone(), modifiers)
                     .text
                     .chars()
                     .all(|c| c == ' ' || wanted.text.contains(c))
                 {
+                    if is_invisible(cell.symbol()) {
+                        // Nothing but the background shows of it.
+                        seen.bg = normal(seen.clone(), modifiers).bg;
+                        (seen.fg, seen.modifier) = (wanted.fg, wanted.modifier);
+                    }
                     seen.text.clone_from(&wanted.text);
                 }
             }

@@ -198,3 +198,41 @@ fn a_warning_between_frames_misplaces_nothing_that_is_drawn_after_it() {
         }
     }
 }
+
+#[test]
+fn a_symbol_that_terminals_may_not_draw_leaves_no_letter_behind() {
+    let wire = Wire::default();
+    let size = Size::new(8, 1);
+    let options = Options::default().capabilities(Capabilities::full());
+    let backend = OutpaceBackend::writer(wire.clone(), size, options).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    let mut emulators = emulator::all(size.width, size.height);
+    for symbol in [
+        "x", "\u{2028}", "x", "\u{2029}", "x", "\u{ad}", "x", "\u{61c}",
+    ] {
+        terminal
+            .draw(|frame| {
+                frame
+                    .buffer_mut()
+                    .set_string(0, 0, "abcdefgh", Style::new());
+                frame.buffer_mut()[(3, 0)].set_symbol(symbol);
+            })
+            .unwrap();
+        let bytes = std::mem::take(&mut *wire.0.lock().unwrap());
+        for emulator in &mut emulators {
+            emulator.feed(&bytes);
+            let row: String = (0..8).map(|x| emulator.look(x, 0).text).collect();
+            assert_eq!(
+                row.contains('x'),
+                symbol == "x",
+                "{}: {row:?}",
+                emulator.name()
+            );
+            assert!(
+                row.starts_with("abc") && row.ends_with("efgh"),
+                "{}: {row:?}",
+                emulator.name()
+            );
+        }
+    }
+}
