@@ -28,7 +28,11 @@ pub struct Capabilities {
     pub erase_characters: bool,
     /// Erasing leaves the current background behind (BCE).
     pub erase_to_background: bool,
-    /// `▀`, `▄`, `█` and space may stand for one another where that looks the same.
+    /// `▀`, `▄`, `█` and space may stand for one another where that looks much the same: the seam between both halves may
+    /// be a pixel higher or lower, and who copies text gets another symbol. Off unless [`Options::exchange_half_blocks`]
+    /// says otherwise.
+    ///
+    /// [`Options::exchange_half_blocks`]: crate::Options::exchange_half_blocks
     pub half_blocks: bool,
     /// The cells of a picture may be drawn in any order within their row, where that saves colours.
     pub any_order: bool,
@@ -46,7 +50,7 @@ impl Capabilities {
             shift: true,
             erase_characters: true,
             erase_to_background: false,
-            half_blocks: true,
+            half_blocks: false,
             any_order: true,
             alternate_screen: true,
         }
@@ -68,7 +72,6 @@ impl Capabilities {
             scroll: false,
             shift: false,
             erase_characters: false,
-            half_blocks: false,
             any_order: false,
             ..Self::basic()
         }

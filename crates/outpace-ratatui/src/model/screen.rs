@@ -6,7 +6,8 @@
 //! through a cell) are interned in [`Symbols`].
 //!
 //! Cells are *canonical*: two cells that look the same are the same. A blank has no foreground, since
-//! nobody can see it; `▄` is a `▀` with its colours exchanged; `█` is a space on another background.
+//! nobody can see it. Where half blocks may be exchanged, `▄` is a `▀` with its colours exchanged, and `█` a space on
+//! another background.
 //! What the canonical form leaves open, the encoder decides by price.
 
 use std::ops::Range;
@@ -66,7 +67,7 @@ impl Screen {
             height,
             cells: vec![cell; usize::from(width) * usize::from(height)],
             symbols: Arc::default(),
-            half_blocks: true,
+            half_blocks: false,
             cursor: Cursor::default(),
         }
     }
@@ -81,8 +82,8 @@ impl Screen {
         self.height
     }
 
-    /// Whether `▀`, `▄`, `█` and space may stand for one another (true at first). To be set before
-    /// anything is drawn.
+    /// Whether `▀`, `▄`, `█` and space may stand for one another (not at first). To be set before
+    /// anything is drawn, and to what the renderer's capabilities say.
     pub fn exchange_half_blocks(&mut self, allowed: bool) {
         self.half_blocks = allowed;
     }
@@ -432,6 +433,7 @@ mod tests {
     fn cells_that_look_the_same_are_the_same() {
         let (red, blue) = (Color::rgb(200, 0, 0), Color::indexed(4));
         let mut screen = Screen::new(8, 1);
+        screen.exchange_half_blocks(true);
         screen.put(0, 0, "▀", style(red, blue));
         screen.put(1, 0, "▄", style(blue, red));
         screen.put(2, 0, "█", style(red, blue));

@@ -480,7 +480,10 @@ mod tests {
         let mut random = Random(0x9E37_79B9_7F4A_7C15);
         let (mut with, mut without) = (0, 0);
         for round in 0..200 {
-            let capabilities = Capabilities::full();
+            let capabilities = Capabilities {
+                half_blocks: true,
+                ..Capabilities::full()
+            };
             let mut one = Renderer::new(capabilities);
             let mut other = Renderer::new(capabilities);
             other.be_thorough(false);

@@ -22,6 +22,8 @@ pub(crate) struct Encoder {
     pub(crate) out: Vec<u8>,
     pub(crate) at: At,
     pen: Option<Style>,
+    /// Whether the pen's foreground was named in the short form of the first sixteen colours.
+    short_foreground: bool,
     width: u16,
     half_blocks: bool,
 }
@@ -41,6 +43,7 @@ impl Encoder {
             out: Vec::new(),
             at: At::Unknown,
             pen: None,
+            short_foreground: false,
             width: 0,
             half_blocks,
         }
@@ -165,18 +168,18 @@ impl Encoder {
     }
 
     /// The parameters that lead to a style by way of a reset.
-    fn reset_to(to: Style) -> Parameters {
+    fn reset_to(to: Style) -> (Parameters, bool) {
         let plain = Style {
             underline: Color::DEFAULT,
             ..to
         };
         if plain == Style::default() {
-            return Parameters::plain_reset();
+            return (Parameters::plain_reset(), false);
         }
         let mut parameters = Parameters::new();
         parameters.one(0);
-        parameters.add_changes(Style::default(), to);
-        parameters
+        let short = parameters.add_changes(Style::default(), to, false);
+        (parameters, short)
     }
 
     /// Makes the pen write in this style.
@@ -190,7 +193,8 @@ impl Encoder {
             .is_some_and(|pen| pen.attributes == to.attributes && pen.underline == to.underline);
         if colors_only && to.fg.is_explicit() & to.bg.is_explicit() {
             let mut parameters = Parameters::new();
-            parameters.add_changes(self.pen.unwrap_or_default(), to);
+            let pen = self.pen.unwrap_or_default();
+            self.short_foreground = parameters.add_changes(pen, to, self.short_foreground);
             parameters.write(&mut self.out);
             self.pen = Some(to);
         } else {
@@ -199,19 +203,21 @@ impl Encoder {
     }
 
     fn change_pen(&mut self, to: Style) {
-        let mut chosen = Self::reset_to(to);
+        let (mut chosen, mut short) = Self::reset_to(to);
         let mut underline = Color::DEFAULT;
         if let Some(pen) = self.pen {
             let mut delta = Parameters::new();
-            delta.add_changes(pen, to);
+            let short_by_delta = delta.add_changes(pen, to, self.short_foreground);
             let ends_underline = pen.underline != to.underline && !to.underline.is_explicit();
             let price = delta.len() + if ends_underline { 5 } else { 0 };
             if price <= chosen.len() {
                 chosen = delta;
+                short = short_by_delta;
                 underline = pen.underline;
             }
         }
         chosen.write(&mut self.out);
+        self.short_foreground = short;
         if underline != to.underline {
             // A sequence of its own, with colons: a terminal that does not know it ignores only this.
             match to.underline.kind() {
@@ -422,4 +428,34 @@ enum Motion {
     Down(u16),
     Backspace(u16),
     Return { lines: u16 },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pen_sequence(encoder: &mut Encoder, fg: u8, attributes: Attributes) -> String {
+        encoder.out.clear();
+        encoder.set_pen(Style {
+            fg: Color::indexed(fg),
+            attributes,
+            ..Style::default()
+        });
+        String::from_utf8_lossy(&encoder.out).into_owned()
+    }
+
+    #[test]
+    fn bold_and_dim_text_names_its_colour_by_index_as_crossterm_does() {
+        let (plain, bold, dim) = (Attributes::NONE, Attributes::BOLD, Attributes::DIM);
+        let mut encoder = Encoder::new(false);
+        assert_eq!(pen_sequence(&mut encoder, 1, plain), "\x1b[0;31m");
+        // The colour is the same, but its name is not.
+        assert_eq!(pen_sequence(&mut encoder, 1, bold), "\x1b[1;38;5;1m");
+        assert_eq!(pen_sequence(&mut encoder, 9, dim), "\x1b[0;2;38;5;9m");
+        // A name that is right for bold text is right for any.
+        assert_eq!(pen_sequence(&mut encoder, 9, plain), "\x1b[22m");
+        assert_eq!(pen_sequence(&mut encoder, 9, bold), "\x1b[1m");
+        assert_eq!(pen_sequence(&mut encoder, 2, plain), "\x1b[0;32m");
+        assert_eq!(pen_sequence(&mut encoder, 200, bold), "\x1b[1;38;5;200m");
+    }
 }

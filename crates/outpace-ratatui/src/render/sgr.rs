@@ -113,13 +113,14 @@ impl Parameters {
         self.number(n);
     }
 
-    /// `base` is 30 for the foreground, 40 for the background.
+    /// `base` is 30 for the foreground, 40 for the background. `by_index` says not to use the short forms of the first
+    /// sixteen colours.
     #[inline]
-    fn color(&mut self, color: Color, base: u8) {
+    fn color(&mut self, color: Color, base: u8, by_index: bool) {
         match color.kind() {
             ColorKind::Default => self.one(base + 9),
-            ColorKind::Indexed(n @ 0..=7) => self.one(base + n),
-            ColorKind::Indexed(n @ 8..=15) => self.one(base + 60 + n - 8),
+            ColorKind::Indexed(n @ 0..=7) if !by_index => self.one(base + n),
+            ColorKind::Indexed(n @ 8..=15) if !by_index => self.one(base + 60 + n - 8),
             ColorKind::Indexed(n) => {
                 self.group(3);
                 self.text(if base == 30 { b"38;5;" } else { b"48;5;" });
@@ -136,17 +137,21 @@ impl Parameters {
     }
 
     /// Adds the parameters that lead from one style to another, but for the colour of the underline.
+    /// Says whether the foreground is one of them and ends up in its short form; `short` says whether it is in `from`.
     #[inline]
-    pub(super) fn add_changes(&mut self, from: Style, to: Style) {
+    pub(super) fn add_changes(&mut self, from: Style, to: Style, short: bool) -> bool {
+        let by_index = wants_index(to);
         if from.attributes != to.attributes {
             self.add_attributes(from.attributes, to.attributes);
         }
-        if from.fg != to.fg {
-            self.color(to.fg, 30);
+        let rewritten = from.fg != to.fg || (by_index && short);
+        if rewritten {
+            self.color(to.fg, 30, by_index);
         }
         if from.bg != to.bg {
-            self.color(to.bg, 40);
+            self.color(to.bg, 40, false);
         }
+        if rewritten { !by_index } else { short }
     }
 
     fn add_attributes(&mut self, from: Attributes, to: Attributes) {
@@ -179,6 +184,16 @@ impl Parameters {
             append(out, &self.bytes, self.len);
         }
     }
+}
+
+/// Whether a foreground among the first sixteen colours has to be named by its index, `38;5;n`, as crossterm does always. For
+/// bold text xterm brightens colours that are named `3n`, and alacritty dims them for text that is bold and dim.
+#[inline]
+fn wants_index(style: Style) -> bool {
+    style
+        .attributes
+        .intersects(Attributes::BOLD.union(Attributes::DIM))
+        && matches!(style.fg.kind(), ColorKind::Indexed(0..=15))
 }
 
 /// Appends the first `len` of `bytes`, by a copy whose size the compiler knows.
@@ -310,7 +325,7 @@ mod tests {
                 ..Style::default()
             };
             let mut parameters = Parameters::new();
-            parameters.add_changes(Style::default(), style);
+            parameters.add_changes(Style::default(), style, false);
             let price = |color: Option<_>| color.map_or(0, |_| 1);
             let prices = price(fg) * color_price(style.fg) + price(bg) * color_price(style.bg);
             assert_eq!(prices as usize, parameters.len().saturating_sub(2));
@@ -331,7 +346,7 @@ mod tests {
         };
         let mut parameters = Parameters::new();
         parameters.one(0);
-        parameters.add_changes(Style::default(), every);
+        parameters.add_changes(Style::default(), every, false);
         let mut out = Vec::new();
         parameters.write(&mut out);
         let text = String::from_utf8(out).unwrap();

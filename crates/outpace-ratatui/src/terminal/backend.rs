@@ -215,7 +215,9 @@ impl OutpaceBackend {
         options: &Options,
         findings: probe::Findings,
     ) -> io::Result<Self> {
-        let capabilities = probe::without_disabled(findings.capabilities)?;
+        let mut capabilities = findings.capabilities;
+        capabilities.half_blocks |= options.exchange_half_blocks;
+        let capabilities = probe::without_disabled(capabilities)?;
         let mut renderer = Renderer::new(capabilities);
         if options.record_written {
             renderer.record_written();

@@ -27,6 +27,7 @@ pub struct Options {
     pub(crate) target: Target,
     pub(crate) record_written: bool,
     pub(crate) fewest_bytes: bool,
+    pub(crate) exchange_half_blocks: bool,
     /// The terminal shows an empty alternate screen of ours, which may be scribbled on.
     pub(crate) owns_screen: bool,
 }
@@ -88,6 +89,23 @@ impl Options {
     #[must_use]
     pub fn fewest_bytes(mut self) -> Self {
         self.fewest_bytes = true;
+        self
+    }
+
+    /// Draws `▄` as `▀` with its colours exchanged, `█` as a space on another background, and the other way round, where
+    /// that saves bytes: 0.06 of the bytes of a picture in half blocks. Without it (the default) each cell is drawn by the
+    /// symbol that was asked for. In a terminal whose font divides the two halves elsewhere (xterm) seams shift by a
+    /// pixel, and text that is copied from such cells is another.
+    ///
+    /// ```
+    /// use outpace_ratatui::Options;
+    ///
+    /// let for_pictures = Options::default().exchange_half_blocks();
+    /// # let _ = for_pictures;
+    /// ```
+    #[must_use]
+    pub fn exchange_half_blocks(mut self) -> Self {
+        self.exchange_half_blocks = true;
         self
     }
 

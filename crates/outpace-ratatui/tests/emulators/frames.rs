@@ -467,6 +467,7 @@ pub fn capabilities(choices: &mut impl Choices) -> Capabilities {
     if choices.below(3) == 0 {
         capabilities.alternate_screen = false;
     }
+    capabilities.half_blocks = choices.below(2) == 0;
     if choices.below(4) == 0 {
         capabilities.erase_characters ^= true;
         capabilities.shift ^= true;
