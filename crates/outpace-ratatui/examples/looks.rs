@@ -1,0 +1,95 @@
+//! One picture, through crossterm's backend or this one, for screenshots of both: `looks crossterm|outpace WHAT [FRAMES]`.
+//! WHAT is `styles` (every attribute and pair of attributes, in colours of all kinds) or a workload. It says on standard
+//! error when the picture is drawn, and stays until it is killed. `scripts/compare-pixels.py` compares the screenshots.
+
+use std::io;
+use std::time::Duration;
+
+use outpace_ratatui::OutpaceBackend;
+use outpace_ratatui::workloads::{Scene, Workload};
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::{Frame, Terminal};
+
+/// Every attribute and pair of attributes, but for blinking, in colours of all kinds, and half blocks and symbols on which
+/// terminals disagree.
+fn styles(buffer: &mut Buffer, frame: u32) {
+    let still = Modifier::all() - Modifier::SLOW_BLINK - Modifier::RAPID_BLINK;
+    let each: Vec<Modifier> = still.iter().collect();
+    let mut modifiers = vec![Modifier::empty()];
+    for (at, &one) in each.iter().enumerate() {
+        modifiers.extend(each[at..].iter().map(|&other| one | other));
+    }
+    let mut colors = vec![Color::Reset];
+    colors.extend((0..16).map(Color::Indexed));
+    colors.extend([
+        Color::Red,
+        Color::LightRed,
+        Color::Indexed(200),
+        Color::Rgb(10, 200, 90),
+    ]);
+    let area = buffer.area;
+    let symbols = ["a", "▀", "▄", "█", "─", "日", "e\u{301}", "☀", "\u{2028}"];
+    for (at, position) in area.positions().enumerate().step_by(2) {
+        // Each frame shows other combinations at each place, so styles change into one another in many ways.
+        let at = at / 2 + frame as usize * 7;
+        let style = Style::new()
+            .fg(colors[at % colors.len()])
+            .bg(colors[at / 3 % colors.len()])
+            .add_modifier(modifiers[at % modifiers.len()]);
+        let symbol = symbols[at / 5 % symbols.len()];
+        if position.x + 1 < area.right() {
+            buffer[(position.x + 1, position.y)].reset();
+            buffer[position].reset();
+            buffer.set_string(position.x, position.y, symbol, style);
+        }
+    }
+}
+
+fn show<B: Backend>(backend: B, what: &str, frames: u32) -> io::Result<Terminal<B>>
+where
+    B::Error: std::fmt::Debug,
+{
+    let workload = Workload::ALL.iter().find(|(_, name)| *name == what);
+    let mut scene = workload.map(|(workload, _)| Scene::new(*workload));
+    let mut terminal = Terminal::new(backend).expect("a terminal");
+    terminal.clear().expect("cleared");
+    for number in 0..frames {
+        let draw = |frame: &mut Frame| match &mut scene {
+            Some(scene) => scene.draw(frame.buffer_mut()),
+            None => styles(frame.buffer_mut(), number),
+        };
+        terminal.draw(draw).expect("drawn");
+        // So that no frame is skipped: how the picture came about is part of the proof.
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(terminal)
+}
+
+fn main() -> io::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let mut next = |otherwise: &str| arguments.next().unwrap_or(otherwise.into());
+    let (backend, what) = (next("outpace"), next("styles"));
+    let frames = next("8").parse().map_err(io::Error::other)?;
+    crossterm::terminal::enable_raw_mode()?;
+    crossterm::execute!(io::stdout(), crossterm::terminal::EnterAlternateScreen)?;
+    let stay = || {
+        eprintln!("drawn");
+        loop {
+            std::thread::park();
+        }
+    };
+    match backend.as_str() {
+        "crossterm" => {
+            let _terminal = show(CrosstermBackend::new(io::stdout()), &what, frames)?;
+            stay()
+        }
+        "outpace" => {
+            let mut terminal = show(OutpaceBackend::stdout()?, &what, frames)?;
+            terminal.backend_mut().flush_and_wait(None)?;
+            stay()
+        }
+        other => Err(io::Error::other(format!("no backend `{other}`"))),
+    }
+}
