@@ -1,27 +1,26 @@
 //! The calls that a macro stands for.
 //!
-//! `print!("{x}: {:>5}\n", y)` becomes
+//! `print!("{x}: {:>5} {}\n", y, z)` becomes
 //!
 //! ```text
-//! match (&(y), &(x)) {
-//!     (a0, a1) => print(
-//!         b"\0\x02: \x01\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
-//!         &[Arg(&a1).show(), Arg(&a0).display_in(Braces(0x5_1440_0020))],
-//!     ),
-//! }
+//! print(
+//!     b"\0\x02: \x01 \x01\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+//!     &[display(&(x)), display_in(&(y), Braces(0x5_1440_0020)), display(&(z))],
+//! )
 //! ```
 //!
-//! because `y` is evaluated first; and `print!("{x}: {}\n", y)`, where nothing has to be bound,
+//! with every name but the user's from outpace's private module. If an argument is used twice, or out of order, or
+//! something may be awaited in one, all are evaluated first, as std does:
 //!
 //! ```text
-//! print2(b"…", Arg(&&(x)).display(), Arg(&&(y)).display())
+//! match (&(y), &(x)) { (__outpace_0, __outpace_1) => print(…) }
 //! ```
 //!
-//! with every name but the user's from outpace's private module. The arguments are borrowed once, in
-//! std's order, outside of what the macro's own names could disturb. What is written is kept short, for the
-//! compiler's sake: `examples/build-costs.rs` in outpace measures it.
+//! A short message of plain fields is `print2(b"…", &(x), &(y))`. What is written is kept short, for the
+//! compiler's sake: `examples/build-costs.rs` in outpace measures it. What only `format_args!` can say, an error or a lint, it
+//! is made to say: by the user's own tokens.
 
-use crate::input::{Given, bare, split};
+use crate::input::{Given, awaits, bare, settled, split};
 use crate::literal::string_value;
 use crate::out::Out;
 use crate::template::{Argument, Count, Field, Part, parse};
@@ -72,10 +71,10 @@ impl Expansion {
             Target::Stderr => "eprint",
             _ => "format",
         };
-        match Message::read(split(input.clone()), self.newline) {
+        let call = match Message::read(split(input.clone()), self.newline) {
             Some(message) => message.bind(out, |out| message.print(out, function)),
             None => {
-                let borrowed = [out.punct('&'), out.format_args(input)];
+                let borrowed = [out.punct('&'), out.format_args(settled(input))];
                 let borrowed = borrowed.into_iter().collect::<TokenStream>();
                 let fields = borrowed_list(out, std::iter::once(out.call("formatted", borrowed)));
                 let newline = if self.newline { "\n" } else { "" };
@@ -87,6 +86,10 @@ impl Expansion {
                 out.call(function, parameters.collect::<TokenStream>())
                     .into()
             }
+        };
+        match self.target {
+            Target::String => out.used(call),
+            _ => call,
         }
     }
 
@@ -97,8 +100,9 @@ impl Expansion {
         if arguments.is_empty() {
             return out.std(if self.newline { "writeln" } else { "write" }, input);
         }
-        let destination = arguments.remove(0);
-        let format: TokenStream = after_comma(input);
+        let destination = arguments.remove(0).into_iter().collect();
+        let destination: Vec<TokenTree> = settled(destination).into_iter().collect();
+        let format = settled(after_comma(input));
         let form = Form::of(&destination);
         let message = match form {
             Form::Other => None,
@@ -123,7 +127,7 @@ impl Expansion {
         match form {
             Form::Value => {
                 // A new value: bound to a name, it is evaluated once, and before the arguments.
-                let name = out.ident("destination", Span::mixed_site());
+                let name = out.plain("__outpace_destination");
                 let pattern = [out.plain("mut"), name.clone()].into_iter().collect();
                 let body = message.write_to(out, name.into());
                 out.match_one(destination.into_iter().collect(), pattern, body)
@@ -145,7 +149,11 @@ enum Form {
 impl Form {
     fn of(destination: &[TokenTree]) -> Form {
         let is_place = |token: &TokenTree| match token {
-            TokenTree::Ident(_) | TokenTree::Literal(_) => true,
+            // These are evaluated, and that once.
+            TokenTree::Ident(word) => {
+                !["await", "return", "break", "yield", "move"].contains(&word.to_string().as_str())
+            }
+            TokenTree::Literal(_) => true,
             TokenTree::Punct(punct) => matches!(punct.as_char(), '.' | '&' | '*' | ':'),
             TokenTree::Group(group) => {
                 matches!(group.delimiter(), Delimiter::None | Delimiter::Parenthesis)
@@ -227,6 +235,8 @@ impl Message {
             let Part::Field(field) = part else { continue };
             for argument in field.arguments_mut() {
                 let index = match argument {
+                    // A name that is not used as one: the compiler has a lint for that.
+                    Argument::Position(index) if (named..explicit).contains(index) => return None,
                     Argument::Position(index) => *index,
                     Argument::Name(name) => {
                         let known = arguments
@@ -266,24 +276,37 @@ impl Message {
             };
             field.argument.index() == i && is_named_once
         };
+        // What is made of an argument is not to live while another is awaited.
         message.bound = message.fields().count() != message.arguments.len()
-            || !message.fields().enumerate().all(used_once);
+            || !message.fields().enumerate().all(used_once)
+            || (message.arguments.iter()).any(|given| awaits(given.value.clone()));
         Some(message)
     }
 
-    /// Evaluates the arguments, and binds references to them to `a0`, `a1`, … in `body`.
+    /// Evaluates the arguments, and binds references to them to names in `body`.
     fn bind(&self, out: &Out, body: impl FnOnce(&Out) -> TokenTree) -> TokenStream {
-        if !self.bound {
+        if !self.bound || self.arguments.is_empty() {
             return body(out).into();
         }
-        let references = self.arguments.iter().map(|given| {
-            let value = out.parentheses(given.value.clone());
-            [out.punct('&'), value].into_iter().collect::<TokenStream>()
-        });
-        let names = (0..self.arguments.len()).map(|i| out.argument(i).into());
+        let references = self.arguments.iter().map(|given| out.borrowed(given));
+        let names = (0..self.arguments.len()).map(|i| self.name(out, i).into());
         let scrutinee = out.list(references);
         let pattern = out.list(names);
         out.match_one(scrutinee.into(), pattern.into(), body(out).into())
+    }
+
+    /// The name to which a reference to an argument is bound. It stands where the argument does, so that errors do.
+    fn name(&self, out: &Out, index: usize) -> TokenTree {
+        out.argument(index, self.arguments[index].span.0)
+    }
+
+    /// The argument behind the name.
+    fn place(&self, out: &Out, index: usize) -> TokenTree {
+        let place = [
+            out.punct_at('*', self.arguments[index].span.0),
+            self.name(out, index),
+        ];
+        out.grouped(place.into_iter().collect())
     }
 
     /// The texts before, between and behind the fields.
@@ -314,41 +337,51 @@ impl Message {
                 .all(|field| field.is_plain() && field.kind.is_empty())
     }
 
-    /// `print2(b"…", Arg(…).display(), Arg(…).display())` or `print(b"…", &[Arg(…).show(), …])`
-    fn print(&self, out: &Out, function: &str) -> TokenTree {
-        let texts = self.texts();
-        if let [text] = &texts[..] {
-            return print_literal(out, function, text);
+    /// The text, if there is nothing else.
+    fn only_text(texts: &[String]) -> Option<&String> {
+        match texts {
+            [text] => Some(text),
+            _ => None,
         }
-        if function == "format" || !self.is_short(&texts) {
-            return out.call(function, self.any(out, &texts));
-        }
-        let fields = self.fields().map(|field| self.short_field(out, field));
-        let parameters = std::iter::once(encoded(&texts)).chain(fields);
-        out.call(
-            &format!("{function}{}", texts.len() - 1),
-            out.separated(parameters.map(Into::into)),
-        )
     }
 
-    /// `Short(b"…", (Arg(…).display(), …))` or `Message { texts: b"…", fields: &[Arg(…).show(), …] }`
+    /// `print2(b"…", &(…), &(…))` or `print(b"…", &[display(&(…)), …])`
+    fn print(&self, out: &Out, function: &str) -> TokenTree {
+        let texts = self.texts();
+        if let Some(text) = Self::only_text(&texts) {
+            return print_literal(out, function, text);
+        }
+        if function != "print" || !self.is_short(&texts) {
+            return out.call(function, self.any(out, &texts));
+        }
+        let values = self
+            .fields()
+            .map(|field| self.reference(out, field.argument.index()));
+        let parameters = std::iter::once(encoded(&texts).into()).chain(values);
+        let print = format!("{function}{}", texts.len() - 1);
+        out.call(&print, out.separated(parameters))
+    }
+
+    /// `Short(b"…", (value(a), …))`, or `Message { texts: b"…", fields: &[if_display(a), …] }`, or `Literal("…")`
     fn whole(&self, out: &Out) -> TokenTree {
         let texts = self.texts();
-        if let [text] = &texts[..] {
+        if let Some(text) = Self::only_text(&texts) {
             return out.call("Literal", literal(out, text));
         }
         if !self.is_short(&texts) {
-            let [texts, fields] = [encoded(&texts).into(), self.borrowed_fields(out)];
+            let fields = self.fields().map(|field| self.field_if_known(out, field));
+            let [texts, fields] = [encoded(&texts).into(), borrowed_list(out, fields)];
             return out.structure("Message", [("texts", texts), ("fields", fields)]);
         }
-        let fields = self
-            .fields()
-            .map(|field| self.short_field(out, field).into());
-        let parameters = [encoded(&texts), out.punct(','), out.list(fields)];
+        let values = self.fields().map(|field| {
+            let value = self.reference(out, field.argument.index());
+            out.call("value", value).into()
+        });
+        let parameters = [encoded(&texts), out.punct(','), out.list(values)];
         out.call("Short", parameters.into_iter().collect::<TokenStream>())
     }
 
-    /// `b"…", &[Arg(…).show(), …]`
+    /// `b"…", &[display(&(…)), …]`
     fn any(&self, out: &Out, texts: &[String]) -> TokenStream {
         [encoded(texts), out.punct(',')]
             .into_iter()
@@ -360,20 +393,35 @@ impl Message {
         borrowed_list(out, self.fields().map(|field| self.field(out, field)))
     }
 
-    /// A field as a piece.
-    fn short_field(&self, out: &Out, field: &Field) -> TokenTree {
-        self.method(out, field, "display", TokenStream::new())
+    /// A field, its type forgotten, if outpace can write it by itself: `format_args!` gets it, too.
+    fn field_if_known(&self, out: &Out, field: &Field) -> TokenTree {
+        let function = match field.kind.as_str() {
+            "" if field.is_plain() => "if_display",
+            "?" if field.is_plain_or_alternate() => "if_debug",
+            "" => "if_display_as",
+            "?" => "if_debug_as",
+            "x" => "if_lower_hex_as",
+            "X" => "if_upper_hex_as",
+            "o" => "if_octal_as",
+            "b" => "if_binary_as",
+            "e" if field.precision.is_none() => "if_lower_exp_as",
+            _ => return out.call("elsewhere", TokenStream::new()),
+        };
+        let mut parameters = self.reference(out, field.argument.index());
+        if function.ends_with("_as") {
+            parameters.extend([out.punct(',')]);
+            parameters.extend(self.braces(out, field));
+        }
+        out.call(function, parameters)
     }
 
     /// A field, its type forgotten.
     fn field(&self, out: &Out, field: &Field) -> TokenTree {
-        let method = match field.kind.as_str() {
-            "" if field.is_plain() => "show",
+        let function = match field.kind.as_str() {
+            "" if field.is_plain() => "display",
             "?" if field.is_plain() => "debug",
             "?" if field.is_plain_or_alternate() => "pretty",
-            "" if field.is_simple() => {
-                return self.method(out, field, "display_in", self.braces(out, field));
-            }
+            "" if field.is_simple() => "display_in",
             "" => "display_as",
             "?" => "debug_as",
             "x" => "lower_hex_as",
@@ -386,36 +434,23 @@ impl Message {
                 return out.call("formatted", formatted.into_iter().collect::<TokenStream>());
             }
         };
-        let mut parameters = TokenStream::new();
-        if !matches!(method, "show" | "debug" | "pretty") {
-            parameters = self.braces(out, field);
+        let mut parameters = self.reference(out, field.argument.index());
+        if !matches!(function, "display" | "debug" | "pretty") {
+            parameters.extend([out.punct(',')]);
+            parameters.extend(self.braces(out, field));
+        }
+        if function.ends_with("_as") {
             parameters.extend([out.punct(','), out.punct('&'), self.formatted(out, field)]);
         }
-        self.method(out, field, method, parameters)
-    }
-
-    /// `Arg(&a0).method(parameters)`
-    fn method(&self, out: &Out, field: &Field, method: &str, parameters: TokenStream) -> TokenTree {
-        let index = field.argument.index();
-        let reference = [out.punct('&'), self.reference(out, index)];
-        let argument = out.call("Arg", reference.into_iter().collect::<TokenStream>());
-        let span = Span::mixed_site().located_at(self.arguments[index].span);
-        let call = [
-            argument,
-            out.punct('.'),
-            out.ident(method, span),
-            out.parentheses(parameters),
-        ];
-        out.grouped(call.into_iter().collect())
+        out.call(function, parameters)
     }
 
     /// A reference to an argument: the name to which it is bound, or the borrow itself.
-    fn reference(&self, out: &Out, index: usize) -> TokenTree {
+    fn reference(&self, out: &Out, index: usize) -> TokenStream {
         if self.bound {
-            return out.argument(index);
+            return self.name(out, index).into();
         }
-        let value = out.parentheses(self.arguments[index].value.clone());
-        out.grouped([out.punct('&'), value].into_iter().collect())
+        out.borrowed(&self.arguments[index])
     }
 
     /// `Braces(…)`, as it is read in outpace, with `.width(…)` and `.precision(…)` if these are arguments.
@@ -445,7 +480,7 @@ impl Message {
         let bits = TokenTree::Literal(Literal::u64_unsuffixed(bits));
         let braces = out.call("Braces", bits).into();
         given.into_iter().fold(braces, |braces, (name, index)| {
-            out.method(braces, name, out.place(index))
+            out.method(braces, name, self.place(out, index))
         })
     }
 
@@ -453,7 +488,7 @@ impl Message {
     fn formatted(&self, out: &Out, field: &Field) -> TokenTree {
         let mut arguments = Vec::new();
         let text = field.rebuilt(|index| {
-            arguments.push(out.place(index));
+            arguments.push(self.place(out, index));
             arguments.len() - 1
         });
         arguments.insert(0, out.string(&text, Span::mixed_site()));
@@ -467,23 +502,22 @@ impl Message {
             Part::Field(field) => field.rebuilt(|index| index),
         });
         let text = out.string(&text.collect::<String>(), Span::mixed_site());
-        let places = (0..self.arguments.len()).map(|index| out.place(index));
+        let places = (0..self.arguments.len()).map(|index| self.place(out, index));
         out.format_args(out.separated(std::iter::once(text).chain(places).map(Into::into)))
     }
 
     /// `destination.write_fmt(…)`
     fn write_to(mut self, out: &Out, destination: TokenStream) -> TokenStream {
-        // They are named three times.
+        // They are named twice.
         self.bound = true;
-        let text = Span::mixed_site();
         self.bind(out, |out| {
-            let kind = out.ident("kind", text);
-            let parcel = out.ident("parcel", text);
-            // kind.is(&destination), never run: it is for the types.
+            let kind = out.plain("__outpace_kind");
+            let parcel = out.plain("__outpace_parcel");
+            // kind.__outpace_is(&destination), never run: it is for the types.
             let borrowed = [out.punct('&'), out.parentheses(destination.clone())];
             let is = out.method(
                 kind.clone().into(),
-                "is",
+                "__outpace_is",
                 borrowed.into_iter().collect::<TokenStream>(),
             );
             let looped = [out.plain("loop"), out.braces(TokenStream::new())];
@@ -494,15 +528,21 @@ impl Message {
                     .collect(),
             );
             let look = [out.plain("if"), out.plain("false"), dead];
+            let together = out.method(
+                parcel.clone().into(),
+                "__outpace_together",
+                TokenStream::new(),
+            );
             let choice = out.method(
                 kind.clone().into(),
-                "choose",
+                "__outpace_choose",
                 out.separated(
                     [
                         [out.punct('&'), parcel.clone()].into_iter().collect(),
                         out.format_args(
-                            [out.string("{}", text), out.punct(','), parcel.clone()]
+                            [out.string("{}", Span::mixed_site()), out.punct(',')]
                                 .into_iter()
+                                .chain(together)
                                 .collect::<TokenStream>(),
                         )
                         .into(),
@@ -600,6 +640,6 @@ fn capture(name: &str, literal: Span) -> Option<Given> {
     Some(Given {
         name: Some(name.to_string()),
         value: ident.into(),
-        span: literal,
+        span: (literal, literal),
     })
 }

@@ -1,6 +1,6 @@
 //! The macro's arguments, taken apart.
 
-use proc_macro::{Delimiter, Ident, Spacing, Span, TokenStream, TokenTree};
+use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 
 /// Splits tokens into what stands between the commas. A comma at the end ends the last one.
 ///
@@ -114,7 +114,8 @@ impl Scan {
 pub(crate) struct Given {
     pub(crate) name: Option<String>,
     pub(crate) value: TokenStream,
-    pub(crate) span: Span,
+    /// Where it begins and where it ends: the places of its first and its last token.
+    pub(crate) span: (Span, Span),
 }
 
 impl Given {
@@ -142,13 +143,111 @@ impl Given {
             value.nth(1);
         }
         let value: Vec<TokenTree> = value.collect();
-        let span = value.first()?.span();
+        let span = (value.first()?.span(), value.last()?.span());
         Some(Given {
             name,
-            value: value.into_iter().collect(),
+            value: settled(value.into_iter().collect()),
             span,
         })
     }
+}
+
+/// Whether something may be awaited, or yielded, in the course of an expression: it says so, or has a macro in it.
+pub(crate) fn awaits(expression: TokenStream) -> bool {
+    let mut after_name = false;
+    let mut bang = false;
+    for token in expression {
+        let (name, mark) = match &token {
+            TokenTree::Ident(word) => {
+                if ["await", "yield"].contains(&word.to_string().as_str()) {
+                    return true;
+                }
+                (true, false)
+            }
+            TokenTree::Punct(punct) => (false, after_name && punct.as_char() == '!'),
+            TokenTree::Group(group) => {
+                if bang || awaits(group.stream()) {
+                    return true;
+                }
+                (false, false)
+            }
+            TokenTree::Literal(_) => (false, false),
+        };
+        (after_name, bang) = (name, mark);
+    }
+    false
+}
+
+/// The same tokens, and they mean the same wherever they are written.
+///
+/// What `macro_rules` hands on, a `$x:expr` for one, is in a group without delimiters, whose tokens come apart when
+/// a procedural macro writes them: of `$x * 2` with `1 + 1` for `$x`, `1 + 1 * 2` would remain. Such groups are
+/// given delimiters, but for those that cannot come apart. Those inside other groups are passed on as they came.
+pub(crate) fn settled(tokens: TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    if tokens.len() < 2 {
+        // All of it is in parentheses later.
+        return tokens.into_iter().collect();
+    }
+    let mut settled = Vec::with_capacity(tokens.len());
+    let mut rest = tokens.into_iter().peekable();
+    while let Some(token) = rest.next() {
+        let TokenTree::Group(group) = &token else {
+            settled.push(token);
+            continue;
+        };
+        if group.delimiter() != Delimiter::None || holds_together(group.stream()) {
+            settled.push(token);
+            continue;
+        }
+        let is_path = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':' && punct.spacing() == Spacing::Joint);
+        if rest.peek().is_some_and(is_path) {
+            // A type, and a name in it.
+            let [mut open, mut close] = ['<', '>'].map(|c| Punct::new(c, Spacing::Alone));
+            open.set_span(group.span());
+            close.set_span(group.span());
+            settled.push(TokenTree::Punct(open));
+            settled.extend(group.stream());
+            settled.push(TokenTree::Punct(close));
+        } else {
+            let mut parentheses = Group::new(Delimiter::Parenthesis, group.stream());
+            parentheses.set_span(group.span().resolved_at(Span::mixed_site()));
+            settled.push(TokenTree::Group(parentheses));
+        }
+    }
+    settled.into_iter().collect()
+}
+
+/// Whether tokens mean the same beside others: one alone, or a lifetime, or a path, or a macro's call.
+fn holds_together(tokens: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    if let [only] = tokens.as_slice() {
+        return match only {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+                holds_together(group.stream())
+            }
+            _ => true,
+        };
+    }
+    if let [TokenTree::Punct(quote), TokenTree::Ident(_)] = tokens.as_slice()
+        && quote.as_char() == '\''
+    {
+        return true;
+    }
+    let path = match tokens.as_slice() {
+        [path @ .., TokenTree::Punct(bang), TokenTree::Group(_)] if bang.as_char() == '!' => path,
+        path => path,
+    };
+    !path.is_empty()
+        && path.iter().all(|token| match token {
+            TokenTree::Ident(_) => true,
+            TokenTree::Punct(punct) => punct.as_char() == ':',
+            _ => false,
+        })
+        && !path.windows(2).any(|pair| {
+            // `a b`, as in `return x`
+            matches!(pair, [TokenTree::Ident(_), TokenTree::Ident(_)])
+        })
 }
 
 fn plain_name(name: &Ident) -> String {

@@ -1,19 +1,22 @@
 //! Tokens put together by hand, in the macro's own scope.
 
+use crate::input::Given;
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
 pub(crate) struct Out {
     /// outpace's `$crate`.
     root: TokenTree,
-    /// Where the macro's own names are looked up: a user's variables of the same name are others.
+    /// Where the macro's own names are looked up: a user's variables of the same name are others. It is the place of
+    /// `$crate`, so that all of an expression of ours has one, and errors are shown where a part of it
+    /// [is shown](Self::borrowed).
     own: Span,
 }
 
 impl Out {
     pub(crate) fn new(root: TokenTree) -> Out {
         Out {
+            own: root.span(),
             root,
-            own: Span::mixed_site(),
         }
     }
 
@@ -26,22 +29,31 @@ impl Out {
         self.ident(name, self.own)
     }
 
-    /// The name to which a reference to an argument is bound.
-    pub(crate) fn argument(&self, index: usize) -> TokenTree {
-        self.plain(&format!("a{index}"))
-    }
-
-    /// The argument itself.
-    pub(crate) fn place(&self, index: usize) -> TokenTree {
-        self.grouped(
-            [self.punct('*'), self.argument(index)]
-                .into_iter()
-                .collect(),
-        )
+    /// The name to which a reference to an argument is bound, shown where the argument is. No constant of a user's
+    /// has it, which the pattern would mean instead.
+    pub(crate) fn argument(&self, index: usize, shown_at: Span) -> TokenTree {
+        self.ident(&format!("__outpace_{index}"), self.own.located_at(shown_at))
     }
 
     pub(crate) fn punct(&self, c: char) -> TokenTree {
         TokenTree::Punct(Punct::new(c, Spacing::Alone))
+    }
+
+    /// As [`punct`](Self::punct), shown somewhere.
+    pub(crate) fn punct_at(&self, c: char, shown_at: Span) -> TokenTree {
+        let mut punct = Punct::new(c, Spacing::Alone);
+        punct.set_span(self.own.located_at(shown_at));
+        TokenTree::Punct(punct)
+    }
+
+    /// `&(value)`, which in errors is where the value is.
+    pub(crate) fn borrowed(&self, given: &Given) -> TokenStream {
+        let (first, last) = given.span;
+        let mut value = Group::new(Delimiter::Parenthesis, given.value.clone());
+        value.set_span(self.own.located_at(last));
+        [self.punct_at('&', first), TokenTree::Group(value)]
+            .into_iter()
+            .collect()
     }
 
     pub(crate) fn string(&self, text: &str, span: Span) -> TokenTree {
@@ -160,10 +172,25 @@ impl Out {
 
     /// An operand of what is written around it.
     pub(crate) fn operand(&self, tokens: Vec<TokenTree>) -> TokenStream {
-        match tokens.len() {
-            1 => tokens.into_iter().collect(),
+        match tokens.as_slice() {
+            // A group without delimiters comes apart.
+            [token] if !matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::None) => {
+                token.clone().into()
+            }
             _ => self.parentheses(tokens.into_iter().collect()).into(),
         }
+    }
+
+    /// A string's expression, the temporaries of which end with it: `must_use({ let text = …; text })`.
+    pub(crate) fn used(&self, value: TokenStream) -> TokenStream {
+        let name = self.plain("__outpace_text");
+        let bound = [self.plain("let"), name.clone(), self.punct('=')];
+        let block = bound
+            .into_iter()
+            .chain(value)
+            .chain([self.punct(';'), name])
+            .collect();
+        self.call("must_use", self.braces(block)).into()
     }
 
     /// std's own macro.

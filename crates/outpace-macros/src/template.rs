@@ -66,7 +66,9 @@ impl Field {
 
     /// The field in braces again, with the arguments at the positions that `position` says.
     pub(crate) fn rebuilt(&self, mut position: impl FnMut(usize) -> usize) -> String {
-        let mut text = format!("{{{}:", position(self.argument.index()));
+        // Without anything in it `{0:}` would take a `<` that follows for its fill.
+        let mut text = String::new();
+        let argument = position(self.argument.index());
         text.extend(self.fill);
         text.extend(self.align);
         text.extend(self.sign);
@@ -82,7 +84,11 @@ impl Field {
                 .as_ref()
                 .map(|precision| format!(".{}", count(precision))),
         );
-        text + &self.kind + "}"
+        text += &self.kind;
+        match text.as_str() {
+            "" => format!("{{{argument}}}"),
+            _ => format!("{{{argument}:{text}}}"),
+        }
     }
 }
 

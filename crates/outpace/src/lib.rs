@@ -261,14 +261,18 @@ pub use unflushed::Unflushed;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::in_test::{eprint_in_test, eprintln_in_test, print_in_test, println_in_test};
-    pub use crate::text::dispatch::{Arg, formatted};
+    pub use crate::text::dispatch::{
+        binary_as, debug, debug_as, display, display_as, display_in, elsewhere, formatted,
+        if_binary_as, if_debug, if_debug_as, if_display, if_display_as, if_lower_exp_as,
+        if_lower_hex_as, if_octal_as, if_upper_hex_as, lower_exp_as, lower_hex_as, octal_as,
+        pretty, upper_hex_as, value,
+    };
     pub use crate::text::fields::{Message, Short};
     pub use crate::text::literal::{
         Literal, eprint_literal, format_literal, print_literal, print_long_literal,
     };
     pub use crate::text::message::{
-        Parcel, destination, eprint, eprint1, eprint2, eprint3, eprint4, format, print, print1,
-        print2, print3, print4,
+        Parcel, destination, eprint, format, must_use, print, print1, print2, print3, print4,
     };
     pub use crate::text::spec::{Braces, Spec};
     pub use core::format_args;

@@ -19,8 +19,8 @@
 /// # fn main() { println!("hello") }
 /// ```
 ///
-/// Numbers, `bool`, `char`, strings, and references, `Box`, `Rc` and `Arc` of these are written straight
-/// into the stream's buffer; so are types that implement [`Text`](crate::text::Text). All others are
+/// Numbers, `bool`, `char`, strings (`str`, `String`, `Cow`, `Box`, `Rc` and `Arc` of `str`), and references to
+/// these are written straight into the stream's buffer; so are [`Pieces`](crate::text::Pieces). All others are
 /// formatted by their own `Display` or `Debug` before the stream is touched: those may themselves print,
 /// panic or take locks, and a panic leaves the stream unchanged. The arguments are evaluated once and in
 /// order, and the whole is one message: other threads' output never comes between its parts.
@@ -28,9 +28,15 @@
 /// A `print!` per message takes the stream's lock. Where that matters, hold a guard and use
 /// [`write!`](crate::write): `write!(out, …)` with `let mut out = outpace::stdout().lock();`.
 ///
-/// Which way an argument takes is decided by its type, so the type has to be known where the macro stands:
-/// where it is found out only later (a closure's parameter without annotation, a result that is only then
-/// assigned), it is taken to be one that is fast, and if it is not, the compiler asks to annotate it.
+/// # Differences from std
+///
+/// What std's macros accept these accept, with the same text, borrows, temporaries and lints; what they refuse these
+/// refuse, with one error of the same words at the same argument. What is known to differ:
+///
+/// - A variable in braces that does not exist (`"{missing}"`) is shown by the whole format string, not by the name in it.
+/// - An error about an argument adds a note that names a function of outpace's where std's names one of `core::fmt`.
+/// - Clippy's lints about formatting, which know std's macros by name, say nothing.
+/// - `write!` evaluates its arguments before it borrows a destination that is a variable or a field.
 ///
 /// Under the caller's `cfg(test)` it prints by std's macro, whose output libtest captures. A test that looks at
 /// what is printed uses [`capture`](crate::capture()).

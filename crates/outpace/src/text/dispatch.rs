@@ -1,279 +1,238 @@
-//! Which way an argument of the macros takes: chosen by its type, when the program is compiled.
+//! Which way an argument of the macros takes.
 //!
-//! The macros wrap each argument in an [`Arg`] and call a method that is named after the trait in
-//! the braces. `Arg` has that method for the types that outpace can write by itself. For all others
-//! the compiler goes on looking behind `Arg`'s `Deref`, and finds in [`Described`] one for the types that say
-//! by [`Text`] what they are made of, or else in [`Foreign`] a method of the same name that goes through
-//! `core::fmt`. So no trait has to be in scope where a macro is used, and what `core::fmt` would not accept
-//! fails with its own error.
+//! The macros hand each argument to a function that is named after the trait in the braces, and asks for nothing
+//! but that trait, as `core::fmt` does: what it would not accept fails with the same error, and a type that the
+//! compiler learns only later is learned in time. Inside, the type's [identity](super::identity) is compared with
+//! those of the types that outpace can write by itself; all others go through `core::fmt`.
 //!
-//! These methods return types without parameters where they can, and elsewhere associated types rather than
-//! opaque ones: the compiler spends most of its time for a macro on their types.
+//! What a function here does for one type is little, because it is compiled for each type that a program prints.
 
 #![allow(unsafe_code)]
 
-use super::fields::{Argument, Field};
-use super::piece::{Piece, Text};
-use super::scratch::Scratch;
+use super::fields::{Argument, Sink, Value};
+use super::known::{Known, Place, known};
+use super::piece::Piece;
 use super::spec::{Align, Braces};
-use super::ways::{self, In, Own};
+use super::ways::{self, In};
 use std::fmt;
-use std::ops::Deref;
 
-/// An argument: a reference to one to it, because that is one word, whatever the type.
-#[repr(transparent)]
-pub struct Arg<'a, T: ?Sized>(pub &'a &'a T);
-
-/// An argument of a type that outpace cannot write by itself.
-#[repr(transparent)]
-pub struct Described<'a, T: ?Sized>(&'a &'a T);
-
-/// An argument of a type that does not say what it is made of, either.
-#[repr(transparent)]
-pub struct Foreign<'a, T: ?Sized>(&'a &'a T);
-
-macro_rules! leads_to {
-    ($($from:ident $to:ident;)*) => {$(
-        impl<'a, T: ?Sized> Deref for $from<'a, T> {
-            type Target = $to<'a, T>;
-
-            #[inline(always)]
-            fn deref(&self) -> &$to<'a, T> {
-                // SAFETY: both are the same reference and nothing else.
-                unsafe { &*(&raw const *self).cast() }
-            }
-        }
-
-        impl<T: ?Sized> Clone for $to<'_, T> {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-        impl<T: ?Sized> Copy for $to<'_, T> {}
-    )*};
-}
-leads_to! {
-    Arg Described;
-    Described Foreign;
-}
-
-/// An [`Argument`] whose text somebody else appends.
-macro_rules! appended {
-    (
-        $value:expr, $given:expr, $type:ident: $bound:path,
-        |$referent:ident, $braces:ident, $scratch:ident| $append:block
-    ) => {{
-        /// # Safety
-        /// `value` is a reference, and nobody else has the scratch.
-        unsafe fn append<$type: $bound + ?Sized>(
-            value: *const (),
-            $braces: Braces,
-            scratch: *mut (),
-        ) -> usize {
-            // SAFETY: as demanded.
-            let $referent = unsafe { *value.cast::<&$type>() };
-            // SAFETY: as demanded.
-            let $scratch = unsafe { &mut *scratch.cast::<Scratch>() };
-            $append
-            0
-        }
-        let value = (&raw const *$value).cast();
-        // SAFETY: the function is for what the pointer points to.
-        unsafe { Argument::foreign(value, $given, append::<$type>) }
-    }};
-}
-
-impl<'a, T: Own + ?Sized> Arg<'a, T> {
-    /// `{}`, in a short message
-    #[inline]
-    pub fn display(self) -> T::Piece<'a> {
-        let value: &'a T = self.0;
-        value.own()
-    }
-
-    /// `{}`
-    #[inline]
-    pub fn show(self) -> Argument<'a> {
-        let value = T::pointer(self.0);
-        // SAFETY: the function is for what the pointer points to, whose piece is the same again.
-        unsafe { Argument::new(value, Braces::NONE, T::put_own, Piece::room(&self.0.own())) }
-    }
-}
-
-impl<'a, T: Text + ?Sized> Described<'a, T> {
-    /// `{}`, in a short message
-    #[inline]
-    pub fn display(self) -> impl Piece + use<'a, T> {
-        let value: &'a T = self.0;
-        value.pieces()
-    }
-
-    /// `{}`
-    #[inline]
-    pub fn show(self) -> Argument<'a> {
-        appended!(self.0, Braces::NONE, T: Text, |value, _braces, scratch| {
-            scratch.append_piece(&value.pieces());
-        })
-    }
+/// A piece as a field with nothing in the braces.
+#[inline(always)]
+pub(super) fn piece<P: Piece>(piece: &P) -> Argument<'_> {
+    // SAFETY: the function is for what the place is of.
+    unsafe { Argument::new(Place::of(piece), Braces::NONE, P::put_piece, piece.room()) }
 }
 
 /// An argument in the way `W`.
-#[inline]
-fn in_way<'a, W, T: In<W> + ?Sized>(value: &'a &'a T, braces: Braces) -> Argument<'a> {
+#[inline(always)]
+fn in_way<W, T: In<W> + ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
     /// # Safety
-    /// `value` is a reference; there is the room at `dst` that it asks for.
-    unsafe fn put<W, T: In<W> + ?Sized>(value: *const (), braces: Braces, dst: *mut ()) -> usize {
+    /// The place is of a value; there is the room at `dst` that it asks for.
+    unsafe fn put<W, T: In<W> + ?Sized>(place: Place, braces: Braces, dst: *mut ()) -> usize {
         // SAFETY: as demanded.
-        unsafe { (*value.cast::<&T>()).put(braces, dst.cast()) }
+        unsafe { place.get::<T>().put(braces, dst.cast()) }
     }
     let room = ways::room::<W, T>(value, braces);
-    // SAFETY: the function is for what the pointer points to.
-    unsafe { Argument::new((&raw const *value).cast(), braces, put::<W, T>, room) }
+    // SAFETY: the function is for what the place is of.
+    unsafe { Argument::new(Place::of(value), braces, put::<W, T>, room) }
 }
 
-impl<'a, T: In<ways::Display> + ?Sized> Arg<'a, T> {
-    /// `{:…}` if it is [simple](append_in)
-    #[inline]
-    pub fn display_in(self, braces: Braces) -> Argument<'a> {
-        in_way(self.0, braces)
-    }
-
-    /// `{:…}`
-    #[inline]
-    pub fn display_as(self, braces: Braces, _: &fmt::Arguments<'_>) -> Argument<'a> {
-        in_way(self.0, braces)
-    }
-}
-
-impl<'a, T: In<ways::Debug> + ?Sized> Arg<'a, T> {
-    /// `{:?}`
-    #[inline]
-    pub fn debug(self) -> Argument<'a> {
-        in_way(self.0, Braces::NONE)
-    }
-
-    /// `{:#?}`, which in no type that outpace writes is any different
-    #[inline]
-    pub fn pretty(self) -> Argument<'a> {
-        in_way(self.0, Braces::NONE)
-    }
-
-    /// `{:…?}`
-    #[inline]
-    pub fn debug_as(self, braces: Braces, _: &fmt::Arguments<'_>) -> Argument<'a> {
-        in_way(self.0, braces)
-    }
-}
-
-macro_rules! others {
-    ($($way:ident $method:ident $doc:literal;)*) => {
-        $(
-            impl<'a, T: In<ways::$way> + ?Sized> Arg<'a, T> {
-                #[doc = $doc]
-                #[inline]
-                pub fn $method(self, braces: Braces, _: &fmt::Arguments<'_>) -> Argument<'a> {
-                    in_way(self.0, braces)
-                }
-            }
-        )*
-
-        impl<'a, T: ?Sized> Foreign<'a, T> {
-            $(
-                #[doc = $doc]
-                #[inline]
-                pub fn $method(self, _: Braces, arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
-                    formatted(arguments)
-                }
-            )*
+/// An argument whose text its own trait makes.
+macro_rules! foreign {
+    ($value:expr, $given:expr, $type:ident: $bound:path, |$referent:ident, $braces:ident, $sink:ident| $format:expr) => {{
+        /// # Safety
+        /// The place is of a value; there is a [`Sink`].
+        unsafe fn format<$type: $bound + ?Sized>(
+            place: Place,
+            $braces: Braces,
+            sink: *mut (),
+        ) -> usize {
+            // SAFETY: as demanded.
+            let $referent = unsafe { place.get::<$type>() };
+            // SAFETY: as demanded.
+            let $sink = unsafe { &mut **sink.cast::<Sink<'_>>() };
+            usize::from($format.is_err())
         }
-    };
-}
-others! {
-    LowerHex lower_hex_as "`{:x}`";
-    UpperHex upper_hex_as "`{:X}`";
-    Octal octal_as "`{:o}`";
-    Binary binary_as "`{:b}`";
-    LowerExp lower_exp_as "`{:e}`, without precision";
+        // SAFETY: the function is for what the place is of.
+        unsafe { Argument::foreign(Place::of($value), $given, format::<$type>) }
+    }};
 }
 
-impl<'a, T: ?Sized> Foreign<'a, T> {
-    /// `{}`, in a short message
-    #[inline]
-    pub fn display(self) -> ForeignDisplay<'a, T>
-    where
-        T: fmt::Display,
-    {
-        ForeignDisplay(self.0)
-    }
-
-    /// `{}`
-    #[inline]
-    pub fn show(self) -> Argument<'a>
-    where
-        T: fmt::Display,
-    {
-        appended!(self.0, Braces::NONE, T: fmt::Display, |value, _braces, scratch| {
-            scratch.append_formatted(format_args!("{value}"));
+/// `{}`
+#[inline]
+pub fn display<T: fmt::Display + ?Sized>(value: &T) -> Argument<'_> {
+    bare(known(value)).unwrap_or_else(|| {
+        foreign!(value, Braces::NONE, T: fmt::Display, |value, _braces, sink| {
+            fmt::write(sink, format_args!("{value}"))
         })
-    }
+    })
+}
 
-    /// `{:?}`
-    #[inline]
-    pub fn debug(self) -> Argument<'a>
-    where
-        T: fmt::Debug,
-    {
-        appended!(self.0, Braces::NONE, T: fmt::Debug, |value, _braces, scratch| {
-            scratch.append_formatted(format_args!("{value:?}"));
+/// `{:?}`
+#[inline]
+pub fn debug<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
+    debug_in(known(value), Braces::NONE).unwrap_or_else(|| {
+        foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, sink| {
+            fmt::write(sink, format_args!("{value:?}"))
         })
-    }
+    })
+}
 
-    /// `{:#?}`
-    #[inline]
-    pub fn pretty(self) -> Argument<'a>
-    where
-        T: fmt::Debug,
-    {
-        appended!(self.0, Braces::NONE, T: fmt::Debug, |value, _braces, scratch| {
-            scratch.append_formatted(format_args!("{value:#?}"));
+/// `{:#?}`, which in no type that outpace writes is any different
+#[inline]
+pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
+    debug_in(known(value), Braces::NONE).unwrap_or_else(|| {
+        foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, sink| {
+            fmt::write(sink, format_args!("{value:#?}"))
         })
-    }
+    })
+}
 
-    /// `{:…}` if it is [simple](append_in)
-    #[inline]
-    pub fn display_in(self, braces: Braces) -> Argument<'a>
-    where
-        T: fmt::Display,
-    {
-        appended!(self.0, braces, T: fmt::Display, |value, braces, scratch| {
-            append_in(value, braces, scratch);
+/// `{:…}` if it is [simple](format_in)
+#[inline]
+pub fn display_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
+    known_display_in(known(value), braces).unwrap_or_else(|| {
+        foreign!(value, braces, T: fmt::Display, |value, braces, sink| {
+            format_in(&value, braces, sink)
         })
-    }
+    })
+}
 
-    /// `{:…}`
-    #[inline]
-    pub fn display_as(self, _: Braces, arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
-        formatted(arguments)
-    }
+/// A known value with nothing in the braces.
+#[inline]
+fn bare(value: Known<'_>) -> Option<Argument<'_>> {
+    Some(match value {
+        Known::U8(n) => piece(n),
+        Known::U16(n) => piece(n),
+        Known::U32(n) => piece(n),
+        Known::U64(n) => piece(n),
+        Known::U128(n) => piece(n),
+        Known::Usize(n) => piece(n),
+        Known::I8(n) => piece(n),
+        Known::I16(n) => piece(n),
+        Known::I32(n) => piece(n),
+        Known::I64(n) => piece(n),
+        Known::I128(n) => piece(n),
+        Known::Isize(n) => piece(n),
+        Known::F32(x) => piece(x),
+        Known::F64(x) => piece(x),
+        Known::Bool(is) => piece(is),
+        Known::Char(c) => piece(c),
+        Known::Text(text) => Argument::text(text),
+        Known::Pieces(pieces) => pieces.argument(),
+        Known::Foreign => return None,
+    })
+}
 
-    /// `{:…?}`
-    #[inline]
-    pub fn debug_as(self, _: Braces, arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
-        formatted(arguments)
+/// The functions of one way each, for the values that it knows.
+macro_rules! ways {
+    ($($way:ident $function:ident [$($variant:ident)*];)*) => {$(
+        #[inline]
+        fn $function(value: Known<'_>, braces: Braces) -> Option<Argument<'_>> {
+            Some(match value {
+                $(Known::$variant(value) => in_way::<ways::$way, _>(value, braces),)*
+                _ => return None,
+            })
+        }
+    )*};
+}
+ways! {
+    Display known_display_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize F32 F64 Bool Char Text];
+    Debug debug_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize F32 F64 Bool Char Text];
+    LowerHex lower_hex_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize];
+    UpperHex upper_hex_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize];
+    Octal octal_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize];
+    Binary binary_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize];
+    LowerExp lower_exp_in [F32 F64];
+}
+
+/// Any braces: beside the value what `format_args!` makes of it, which asks for the trait.
+macro_rules! in_any_braces {
+    ($($function:ident $if_known:ident by $known:ident $doc:literal;)*) => {$(
+        #[doc = $doc]
+        #[inline]
+        pub fn $function<'a, T: ?Sized>(
+            value: &'a T,
+            braces: Braces,
+            arguments: &'a fmt::Arguments<'_>,
+        ) -> Argument<'a> {
+            $known(known(value), braces).unwrap_or_else(|| formatted(arguments))
+        }
+
+        #[doc = $doc]
+        ///
+        /// In a message that `format_args!` gets as a whole, too, and asks for the trait.
+        #[inline]
+        pub fn $if_known<T: ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
+            $known(known(value), braces).unwrap_or_else(Argument::elsewhere)
+        }
+    )*};
+}
+in_any_braces! {
+    display_as if_display_as by known_display_in "`{:…}`";
+    debug_as if_debug_as by debug_in "`{:…?}`";
+    lower_hex_as if_lower_hex_as by lower_hex_in "`{:…x}`";
+    upper_hex_as if_upper_hex_as by upper_hex_in "`{:…X}`";
+    octal_as if_octal_as by octal_in "`{:…o}`";
+    binary_as if_binary_as by binary_in "`{:…b}`";
+    lower_exp_as if_lower_exp_as by lower_exp_in "`{:…e}`, without precision";
+}
+
+/// `{}`, in a message that `format_args!` gets as a whole, too, and asks for the trait.
+#[inline]
+pub fn if_display<T: ?Sized>(value: &T) -> Argument<'_> {
+    bare(known(value)).unwrap_or_else(Argument::elsewhere)
+}
+
+/// The same with `{:?}`, or `{:#?}`.
+#[inline]
+pub fn if_debug<T: ?Sized>(value: &T) -> Argument<'_> {
+    debug_in(known(value), Braces::NONE).unwrap_or_else(Argument::elsewhere)
+}
+
+/// What outpace never writes by itself, in such a message.
+#[inline]
+pub fn elsewhere() -> Argument<'static> {
+    Argument::elsewhere()
+}
+
+/// `{}` in a short one.
+#[inline]
+pub fn value<T: ?Sized>(value: &T) -> Value<'_> {
+    Value::of(value, if_display)
+}
+
+/// Anything that `format_args!` can express.
+#[inline]
+pub fn formatted<'a>(arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
+    /// # Safety
+    /// The place is of arguments; there is a [`Sink`].
+    unsafe fn format(place: Place, _: Braces, sink: *mut ()) -> usize {
+        // SAFETY: as demanded.
+        let (arguments, sink) = unsafe {
+            (
+                place.get::<fmt::Arguments<'_>>(),
+                &mut **sink.cast::<Sink<'_>>(),
+            )
+        };
+        usize::from(fmt::write(sink, *arguments).is_err())
     }
+    // SAFETY: the function is for what the place is of.
+    unsafe { Argument::foreign(Place::of(arguments), Braces::NONE, format) }
 }
 
 /// Has a value formatted in simple braces, which the macros so need not write out once more: an alignment,
-/// or a `0`, and a width and a precision.
-fn append_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces, scratch: &mut Scratch<'_>) {
+/// or a `0`, and a width and a precision. Compiled once, for all types.
+#[inline(never)]
+fn format_in(value: &dyn fmt::Display, braces: Braces, sink: Sink<'_>) -> fmt::Result {
     macro_rules! aligned {
         ($zero:literal $unsaid:literal $left:literal $right:literal $center:literal $($counts:tt)*) => {
             match braces.align() {
-                _ if braces.zero() => scratch.append_formatted(format_args!($zero, value $($counts)*)),
-                Align::Unsaid => scratch.append_formatted(format_args!($unsaid, value $($counts)*)),
-                Align::Left => scratch.append_formatted(format_args!($left, value $($counts)*)),
-                Align::Right => scratch.append_formatted(format_args!($right, value $($counts)*)),
-                Align::Center => scratch.append_formatted(format_args!($center, value $($counts)*)),
+                _ if braces.zero() => fmt::write(sink, format_args!($zero, value $($counts)*)),
+                Align::Unsaid => fmt::write(sink, format_args!($unsaid, value $($counts)*)),
+                Align::Left => fmt::write(sink, format_args!($left, value $($counts)*)),
+                Align::Right => fmt::write(sink, format_args!($right, value $($counts)*)),
+                Align::Center => fmt::write(sink, format_args!($center, value $($counts)*)),
             }
         };
     }
@@ -282,44 +241,7 @@ fn append_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces, scratch: &mut 
         (Some(w), None) => aligned!("{:0w$}" "{:w$}" "{:<w$}" "{:>w$}" "{:^w$}", w = w),
         (None, Some(p)) => aligned!("{:0.p$}" "{:.p$}" "{:<.p$}" "{:>.p$}" "{:^.p$}", p = p),
         (Some(w), Some(p)) => {
-            aligned!(
-                "{:0w$.p$}" "{:w$.p$}" "{:<w$.p$}" "{:>w$.p$}" "{:^w$.p$}", w = w, p = p
-            );
+            aligned!("{:0w$.p$}" "{:w$.p$}" "{:<w$.p$}" "{:>w$.p$}" "{:^w$.p$}", w = w, p = p)
         }
-    }
-}
-
-/// Anything that `format_args!` can express.
-#[inline]
-pub fn formatted<'a>(arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
-    /// # Safety
-    /// They are arguments, and nobody else has the scratch.
-    unsafe fn append(arguments: *const (), _: Braces, scratch: *mut ()) -> usize {
-        // SAFETY: as demanded.
-        unsafe {
-            let arguments = *arguments.cast::<fmt::Arguments<'_>>();
-            (*scratch.cast::<Scratch>()).append_formatted(arguments);
-        }
-        0
-    }
-    let arguments = (&raw const *arguments).cast();
-    // SAFETY: the function is for what the pointer points to.
-    unsafe { Argument::foreign(arguments, Braces::NONE, append) }
-}
-
-/// A value of a foreign type, for `{}` in a short message.
-pub struct ForeignDisplay<'a, T: ?Sized>(&'a &'a T);
-
-impl<T: ?Sized> Clone for ForeignDisplay<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<T: ?Sized> Copy for ForeignDisplay<'_, T> {}
-
-impl<T: fmt::Display + ?Sized> Field for ForeignDisplay<'_, T> {
-    #[inline]
-    fn argument(&self) -> Argument<'_> {
-        Foreign(self.0).show()
     }
 }

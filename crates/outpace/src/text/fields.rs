@@ -3,16 +3,22 @@
 //! A program has many of them, and each kind that is compiled on its own costs whoever builds it time. So
 //! a field is known by a pointer to its value and a pointer to a function, as in `core::fmt`, and one piece
 //! of code puts together all messages of such fields: [`Message`]. Only short messages of integers and the
-//! like, for which these pointers would cost more than the text itself, are compiled for their types:
-//! [`Short`].
+//! like, for which these pointers would cost more than the text itself, have their values in registers:
+//! [`Short`] and [`Words`].
 
 #![allow(unsafe_code)]
 
+use super::dispatch;
+use super::float::ORDINARY_LEN;
+use super::integer::{Integer, sealed::Sealed as _};
+use super::known::{self, Known, Place, known};
 use super::piece::Piece;
-use super::scratch::Scratch;
+use super::scratch::{Memory, Scratch};
 use super::spec::Braces;
 use super::word::put_word;
+use std::fmt;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 /// A format string's texts are one behind the other, each after its length. Of a short one that is a byte, and
 /// the text takes `TEXT` bytes: so many can be copied whatever its length, and the place of the next text does
@@ -20,31 +26,34 @@ use std::marker::PhantomData;
 pub(super) const TEXT: usize = 16;
 const LONG: u8 = u8::MAX;
 
-/// The room of what cannot be put, but has to be appended: more than any stream has.
+/// The room of what cannot be put, but has to be formatted: more than any stream has.
 const NO_ROOM: usize = usize::MAX;
 
-/// Puts the value at a pointer and returns its length; or, if its room is [`NO_ROOM`], appends it to the
-/// [`Scratch`] there.
-type Write = unsafe fn(*const (), Braces, *mut ()) -> usize;
+/// Puts the value at a place and returns its length; or, if its room is [`NO_ROOM`], formats it into the
+/// [`Sink`] there, and returns 0, or else 1 if that has failed.
+pub(super) type Write = unsafe fn(Place, Braces, *mut ()) -> usize;
+
+/// What a [`Write`] formats into.
+pub(super) type Sink<'a> = &'a mut dyn fmt::Write;
 
 /// A field, its type forgotten.
 #[derive(Clone, Copy)]
 pub struct Argument<'a> {
-    value: *const (),
+    place: Place,
     braces: Braces,
     write: Write,
     room: usize,
     of: PhantomData<&'a ()>,
 }
 
-impl Argument<'_> {
+impl<'a> Argument<'a> {
     /// # Safety
-    /// For as long as the argument lives, `write` may be called with the value, the braces, and a pointer to
+    /// For as long as the argument lives, `write` may be called with the place, the braces, and a pointer to
     /// so much room.
-    #[inline]
-    pub(super) unsafe fn new(value: *const (), braces: Braces, write: Write, room: usize) -> Self {
+    #[inline(always)]
+    pub(super) unsafe fn new(place: Place, braces: Braces, write: Write, room: usize) -> Self {
         Argument {
-            value,
+            place,
             braces,
             write,
             room,
@@ -53,12 +62,60 @@ impl Argument<'_> {
     }
 
     /// # Safety
-    /// As [`new`](Self::new), with a pointer to a [`Scratch`].
-    #[inline]
-    pub(super) unsafe fn foreign(value: *const (), braces: Braces, write: Write) -> Self {
+    /// As [`new`](Self::new), with a pointer to a [`Sink`].
+    #[inline(always)]
+    pub(super) unsafe fn foreign(place: Place, braces: Braces, write: Write) -> Self {
         // SAFETY: what has no room is not put.
-        unsafe { Self::new(value, braces, write, NO_ROOM) }
+        unsafe { Self::new(place, braces, write, NO_ROOM) }
     }
+
+    /// A text with nothing in the braces.
+    #[inline(always)]
+    pub(super) fn text(text: &'a str) -> Self {
+        // SAFETY: the function is for texts, and the room is the length.
+        unsafe {
+            Self::new(
+                known::place_of_text(text),
+                Braces::TEXT,
+                put_text_at,
+                text.len(),
+            )
+        }
+    }
+
+    /// A field that `format_args!` is to see to, with the whole message.
+    #[inline(always)]
+    pub(super) fn elsewhere() -> Self {
+        unsafe fn fails(_: Place, _: Braces, _: *mut ()) -> usize {
+            1
+        }
+        // SAFETY: the function looks at nothing.
+        unsafe { Self::foreign(Place::of(&()), Braces::NONE, fails) }
+    }
+
+    /// Whether the text is made by code that is not outpace's.
+    #[inline(always)]
+    pub(super) fn is_foreign(&self) -> bool {
+        self.room == NO_ROOM
+    }
+
+    /// Formats a foreign field.
+    #[inline(always)]
+    fn format(&self, mut sink: Sink<'_>) -> fmt::Result {
+        debug_assert!(self.is_foreign());
+        // SAFETY: it is foreign, so the pointer is to be one to a sink.
+        match unsafe { (self.write)(self.place, self.braces, (&raw mut sink).cast()) } {
+            0 => Ok(()),
+            _ => Err(fmt::Error),
+        }
+    }
+}
+
+/// # Safety
+/// The place is that of a text, and there is room for it at `dst`.
+unsafe fn put_text_at(place: Place, _: Braces, dst: *mut ()) -> usize {
+    // SAFETY: as demanded.
+    unsafe { Piece::put(&known::text_at(place), dst.cast()) }
 }
 
 /// A whole message: texts, and between each two of them a field.
@@ -71,13 +128,8 @@ pub struct Message<'a> {
 }
 
 impl Message<'_> {
-    #[inline]
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.fields.iter().any(|field| field.room == NO_ROOM)
-    }
-
     /// An upper bound of the room that [`put`](Self::put) needs; it is more than any stream has if the
-    /// message has to be appended.
+    /// message has to be formatted.
     #[inline]
     pub(crate) fn room(&self) -> usize {
         self.fields.iter().fold(self.texts.len(), |sum, field| {
@@ -97,43 +149,64 @@ impl Message<'_> {
         unsafe {
             for field in self.fields {
                 (text, end) = put_text(text, end);
-                end = end.add((field.write)(field.value, field.braces, end.cast()));
+                end = end.add((field.write)(field.place, field.braces, end.cast()));
             }
             put_text(text, end).1
         }
     }
 
-    /// Puts the message into memory of its own, foreign fields too.
-    pub(crate) fn append(&self, scratch: &mut Scratch<'_>) {
-        let room = self.room();
-        if room == NO_ROOM {
-            return self.append_fields(scratch);
-        }
-        // SAFETY: the room is what is asked for, so no field is foreign.
-        unsafe {
-            let space = scratch.space(room);
-            scratch.advance(self.put(space).offset_from_unsigned(space));
-        }
+    /// Hands the message on in one piece.
+    #[inline(never)]
+    fn format(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut memory = Memory::new();
+        let mut scratch = memory.scratch();
+        self.append_fields(&mut scratch)?;
+        f.write_str(scratch.as_str())
     }
 
-    /// The same, field by field.
+    /// Puts the message into memory of its own, foreign fields too.
+    ///
+    /// # Errors
+    /// A foreign field cannot be formatted.
     #[inline(always)]
-    pub(crate) fn append_fields(&self, scratch: &mut Scratch<'_>) {
+    pub(crate) fn append_fields(&self, scratch: &mut Scratch<'_>) -> fmt::Result {
         let mut text = self.texts.as_ptr();
         // SAFETY: there is a text more than there are fields; each field is given what its room says.
         unsafe {
             for field in self.fields {
                 text = append_text(text, scratch);
-                if field.room == NO_ROOM {
-                    (field.write)(field.value, field.braces, (&raw mut *scratch).cast());
+                if field.is_foreign() {
+                    field.format(scratch)?;
                 } else {
                     let space = scratch.space(field.room);
-                    let length = (field.write)(field.value, field.braces, space.cast());
+                    let length = (field.write)(field.place, field.braces, space.cast());
                     scratch.advance(length);
                 }
             }
             append_text(text, scratch);
         }
+        Ok(())
+    }
+}
+
+impl Argument<'_> {
+    /// Writes a field that is not foreign, through memory on the stack if it is short.
+    pub(super) fn hand_on(&self, sink: Sink<'_>) -> fmt::Result {
+        const SMALL: usize = 128;
+        let mut small = [MaybeUninit::<u8>::uninit(); SMALL];
+        let mut large = Vec::<u8>::new();
+        let space: *mut u8 = if self.room <= SMALL {
+            small.as_mut_ptr().cast()
+        } else {
+            large.reserve(self.room);
+            large.as_mut_ptr()
+        };
+        // SAFETY: there is the room; what is written is text.
+        let text = unsafe {
+            let length = (self.write)(self.place, self.braces, space.cast());
+            str::from_utf8_unchecked(std::slice::from_raw_parts(space, length))
+        };
+        sink.write_str(text)
     }
 }
 
@@ -205,44 +278,106 @@ unsafe fn append_text(text: *const u8, scratch: &mut Scratch<'_>) -> *const u8 {
     }
 }
 
-/// A field of a [`Short`] message: a [`Piece`], or what is foreign.
-pub trait Field: Copy {
-    /// Whether the text is made by code that is not outpace's.
-    const FOREIGN: bool = true;
+/// A value with nothing but its name in the braces, in a short message.
+#[derive(Clone, Copy)]
+pub enum Value<'a> {
+    /// An integer without sign, of at most 64 bits.
+    Unsigned(u64),
+    /// One with a sign.
+    Signed(i64),
+    /// An `f64`
+    Double(f64),
+    /// An `f32`
+    Single(f32),
+    /// A `bool`
+    Bool(bool),
+    /// A `char`
+    Char(char),
+    /// All else.
+    Other(Argument<'a>),
+}
 
-    /// See [`Piece::SWIFT`].
-    const SWIFT: bool = false;
+/// Runs the same on whatever piece a value is.
+macro_rules! on_piece {
+    ($value:expr, |$piece:ident| $run:expr, $argument:pat => $other:expr) => {
+        match $value {
+            Value::Unsigned($piece) => $run,
+            Value::Signed($piece) => $run,
+            Value::Double($piece) => $run,
+            Value::Single($piece) => $run,
+            Value::Bool($piece) => $run,
+            Value::Char($piece) => $run,
+            Value::Other($argument) => $other,
+        }
+    };
+}
 
-    /// See [`Piece::is_swift`].
+impl<'a> Value<'a> {
+    /// There are few kinds of integers, so that there are few kinds of short messages. All else is what `other` says.
     #[inline(always)]
-    fn is_swift(&self) -> bool {
-        false
+    pub(super) fn of<T: ?Sized>(value: &'a T, other: impl FnOnce(&'a T) -> Argument<'a>) -> Self {
+        match known(value) {
+            Known::U8(&n) => Value::Unsigned(n.into()),
+            Known::U16(&n) => Value::Unsigned(n.into()),
+            Known::U32(&n) => Value::Unsigned(n.into()),
+            Known::U64(&n) => Value::Unsigned(n),
+            Known::Usize(&n) => Value::Unsigned(n as u64),
+            Known::I8(&n) => Value::Signed(n.into()),
+            Known::I16(&n) => Value::Signed(n.into()),
+            Known::I32(&n) => Value::Signed(n.into()),
+            Known::I64(&n) => Value::Signed(n),
+            Known::Isize(&n) => Value::Signed(n as i64),
+            Known::F32(&x) => Value::Single(x),
+            Known::F64(&x) => Value::Double(x),
+            Known::Bool(&is) => Value::Bool(is),
+            Known::Char(&c) => Value::Char(c),
+            _ => Value::Other(other(value)),
+        }
     }
 
-    /// See [`Piece::swift_room`].
-    fn swift_room(&self) -> usize {
-        unreachable!("it is not swift")
+    /// The value as a word, with its [kind](Words), if it fits.
+    #[inline(always)]
+    pub(super) fn word(&self) -> Option<(u64, u32)> {
+        match *self {
+            Value::Unsigned(n) => Some((n, UNSIGNED)),
+            Value::Signed(n) => Some((n as u64, SIGNED)),
+            Value::Double(x) => Some((x.to_bits(), DOUBLE)),
+            Value::Bool(true) => Some((packed("true"), PACKED)),
+            Value::Bool(false) => Some((packed("false"), PACKED)),
+            Value::Char(c) => Some((packed(c.encode_utf8(&mut [0; 4])), PACKED)),
+            _ => None,
+        }
     }
+}
 
-    /// See [`Piece::put_swiftly`].
+/// A field of a [`Short`] message: a [`Piece`], or a [`Value`].
+pub trait Field: Copy {
+    /// Whether it can be put without calling a function.
+    fn is_swift(&self) -> bool;
+
+    /// The room that [`put_swiftly`](Self::put_swiftly) needs, if it is swift.
+    fn swift_room(&self) -> usize;
+
+    /// Writes the text at `dst`, returns its length.
     ///
     /// # Safety
-    /// As there.
-    unsafe fn put_swiftly(&self, _: *mut u8) -> usize {
-        unreachable!("it is not swift")
-    }
+    /// There is the room; the field is swift.
+    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize;
 
     /// The field, its type forgotten.
     fn argument(&self) -> Argument<'_>;
+
+    /// Whether it is a text with nothing in the braces.
+    fn is_text(&self) -> bool;
+
+    /// Whether its text is made by code that is not outpace's.
+    fn is_foreign(&self) -> bool;
 }
 
 impl<P: Piece> Field for P {
-    const FOREIGN: bool = false;
-    const SWIFT: bool = P::SWIFT;
-
     #[inline(always)]
     fn is_swift(&self) -> bool {
-        P::is_swift(self)
+        P::SWIFT && P::is_swift(self)
     }
 
     #[inline(always)]
@@ -256,23 +391,68 @@ impl<P: Piece> Field for P {
         unsafe { P::put_swiftly(self, dst) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn argument(&self) -> Argument<'_> {
-        let value = (&raw const *self).cast();
-        // SAFETY: the function is for what the pointer points to.
-        unsafe { Argument::new(value, Braces::NONE, P::put_piece, P::room(self)) }
+        dispatch::piece(self)
+    }
+
+    #[inline(always)]
+    fn is_text(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn is_foreign(&self) -> bool {
+        false
     }
 }
 
-/// What the macros make.
-pub trait Whole: Copy {
-    /// Whether it is known when it is compiled that a field is foreign.
-    const FOREIGN: bool = false;
+impl Field for Value<'_> {
+    #[inline(always)]
+    fn is_swift(&self) -> bool {
+        on_piece!(self, |piece| Field::is_swift(piece), _ => false)
+    }
 
-    /// Whether most messages of the kind can be put without calling a function.
-    const SWIFT: bool;
+    #[inline(always)]
+    fn swift_room(&self) -> usize {
+        on_piece!(self, |piece| Field::swift_room(piece), _ => NO_ROOM)
+    }
 
-    /// Whether this one can.
+    #[inline(always)]
+    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+        debug_assert!(self.is_swift());
+        // SAFETY: as demanded; what is not put is not swift.
+        unsafe { on_piece!(self, |piece| Field::put_swiftly(piece, dst), _ => 0) }
+    }
+
+    #[inline(always)]
+    fn argument(&self) -> Argument<'_> {
+        on_piece!(self, |piece| dispatch::piece(piece), argument => *argument)
+    }
+
+    #[inline(always)]
+    fn is_text(&self) -> bool {
+        matches!(self, Value::Other(argument) if argument.braces == Braces::TEXT)
+    }
+
+    #[inline(always)]
+    fn is_foreign(&self) -> bool {
+        matches!(self, Value::Other(argument) if argument.is_foreign())
+    }
+}
+
+/// A text of at most seven bytes as a word: the text from the lowest byte on, and its length in the highest.
+#[inline(always)]
+fn packed(text: &str) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..text.len()].copy_from_slice(text.as_bytes());
+    bytes[7] = text.len() as u8;
+    u64::from_le_bytes(bytes)
+}
+
+/// A message that may be put without calling a function.
+pub trait Swift: Copy {
+    /// Whether this one can be put without calling a function.
     fn is_swift(&self) -> bool;
 
     /// The room that [`put_swiftly`](Self::put_swiftly) needs.
@@ -283,17 +463,47 @@ pub trait Whole: Copy {
     /// # Safety
     /// There is the room; the message is swift.
     unsafe fn put_swiftly(&self, dst: *mut u8) -> *mut u8;
+}
 
+/// What the macros make.
+pub trait Whole: Swift {
     /// Whether a field is foreign.
     fn is_foreign(&self) -> bool;
 
+    /// Whether it is no more than one text, with nothing in the braces.
+    fn is_one_text(&self) -> bool;
+
     /// The message, its type forgotten.
-    fn with<R>(&self, then: impl FnOnce(Message<'_>) -> R) -> R;
+    #[inline(always)]
+    fn with<R>(&self, then: impl FnOnce(Message<'_>) -> R) -> R {
+        let Together { texts, fields } = self.together();
+        then(Message {
+            texts,
+            fields: fields.as_ref(),
+        })
+    }
+
+    /// The fields' types forgotten.
+    fn together(&self) -> Together<impl AsRef<[Argument<'_>]>>;
 }
 
-impl Whole for Message<'_> {
-    const SWIFT: bool = false;
+/// A message that is one argument of `core::fmt`'s.
+#[derive(Clone, Copy)]
+pub struct Together<F> {
+    pub(super) texts: &'static [u8],
+    pub(super) fields: F,
+}
 
+impl<'a, F: AsRef<[Argument<'a>]>> fmt::Display for Together<F> {
+    #[inline]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = self.fields.as_ref();
+        let texts = self.texts;
+        Message { texts, fields }.format(f)
+    }
+}
+
+impl Swift for Message<'_> {
     #[inline(always)]
     fn is_swift(&self) -> bool {
         false
@@ -306,15 +516,28 @@ impl Whole for Message<'_> {
     unsafe fn put_swiftly(&self, _: *mut u8) -> *mut u8 {
         unreachable!("it is not swift")
     }
+}
 
-    #[inline(always)]
+impl Whole for Message<'_> {
+    #[inline]
     fn is_foreign(&self) -> bool {
-        Message::is_foreign(self)
+        self.fields.iter().any(Argument::is_foreign)
+    }
+
+    #[inline]
+    fn is_one_text(&self) -> bool {
+        matches!(self.fields, [field] if field.braces == Braces::TEXT)
     }
 
     #[inline(always)]
     fn with<R>(&self, then: impl FnOnce(Message<'_>) -> R) -> R {
         then(*self)
+    }
+
+    #[inline(always)]
+    fn together(&self) -> Together<impl AsRef<[Argument<'_>]>> {
+        let Message { texts, fields } = *self;
+        Together { texts, fields }
     }
 }
 
@@ -324,11 +547,8 @@ impl Whole for Message<'_> {
 pub struct Short<F>(pub &'static [u8], pub F);
 
 macro_rules! short {
-    ($count:literal $($name:ident $field:ident)*) => {
-        impl<$($field: Field),*> Whole for Short<($($field,)*)> {
-            const FOREIGN: bool = false $(|| $field::FOREIGN)*;
-            const SWIFT: bool = true $(&& $field::SWIFT)*;
-
+    ($count:literal $($name:ident $field:ident),*) => {
+        impl<$($field: Field),*> Swift for Short<($($field,)*)> {
             #[inline(always)]
             fn is_swift(&self) -> bool {
                 let ($($name,)*) = &self.1;
@@ -354,24 +574,127 @@ macro_rules! short {
                     put_short_text(text, end).1
                 }
             }
+        }
 
+        impl<$($field: Field),*> Whole for Short<($($field,)*)> {
             #[inline(always)]
             fn is_foreign(&self) -> bool {
-                false $(|| $field::FOREIGN)*
+                let ($($name,)*) = &self.1;
+                false $(|| $name.is_foreign())*
             }
 
             #[inline(always)]
-            fn with<R>(&self, then: impl FnOnce(Message<'_>) -> R) -> R {
+            fn is_one_text(&self) -> bool {
+                let ($($name,)*) = &self.1;
+                $count == 1 $(&& $name.is_text())*
+            }
+
+            #[inline(always)]
+            fn together(&self) -> Together<impl AsRef<[Argument<'_>]>> {
                 let Short(texts, ($($name,)*)) = self;
-                then(Message { texts, fields: &[$($name.argument()),*] })
+                Together { texts, fields: [$($name.argument()),*] }
             }
         }
     };
 }
 short!(1 a A);
-short!(2 a A b B);
-short!(3 a A b B c C);
-short!(4 a A b B c C d D);
+short!(2 a A, b B);
+short!(3 a A, b B, c C);
+short!(4 a A, b B, c C, d D);
+
+/// A [word](Value::word) is a number without sign.
+pub(super) const UNSIGNED: u32 = 0;
+/// It is a number with one.
+pub(super) const SIGNED: u32 = 1;
+/// It is the bits of an `f64`.
+pub(super) const DOUBLE: u32 = 2;
+/// It is a [text](packed).
+pub(super) const PACKED: u32 = 3;
+
+/// As [`Short`], of fields that are words, which are of one kind or another: two bits for each say of which, beginning
+/// with the lowest. Compiled once, whatever the kinds.
+#[derive(Clone, Copy)]
+pub(super) struct Words<const N: usize> {
+    pub(super) texts: &'static [u8],
+    pub(super) kinds: u32,
+    pub(super) words: [u64; N],
+}
+
+impl<const N: usize> Words<N> {
+    #[inline(always)]
+    fn kind(&self, i: usize) -> u32 {
+        self.kinds >> (2 * i) & 3
+    }
+}
+
+impl<const N: usize> Swift for Words<N> {
+    #[inline(always)]
+    fn is_swift(&self) -> bool {
+        let swift = |i: usize| match self.kind(i) {
+            UNSIGNED => self.words[i].is_short(),
+            SIGNED => (self.words[i] as i64).is_short(),
+            DOUBLE => Field::is_swift(&f64::from_bits(self.words[i])),
+            _ => true,
+        };
+        (0..N).all(swift)
+    }
+
+    #[inline(always)]
+    fn room(&self) -> usize {
+        const LONGEST: usize = if ORDINARY_LEN > i64::MAX_LEN {
+            ORDINARY_LEN
+        } else {
+            i64::MAX_LEN
+        };
+        TEXT * (N + 1) + N * LONGEST
+    }
+
+    #[inline(always)]
+    unsafe fn put_swiftly(&self, dst: *mut u8) -> *mut u8 {
+        let (mut text, mut end) = (self.texts.as_ptr(), dst);
+        // SAFETY: the room is for all of them, and all numbers are short.
+        unsafe {
+            for i in 0..N {
+                (text, end) = put_short_text(text, end);
+                let word = self.words[i];
+                end = end.add(match self.kind(i) {
+                    UNSIGNED => word.write_short_to(end),
+                    SIGNED => (word as i64).write_short_to(end),
+                    DOUBLE => Field::put_swiftly(&f64::from_bits(word), end),
+                    _ => {
+                        put_word(word, end);
+                        (word >> 56) as usize
+                    }
+                });
+            }
+            put_short_text(text, end).1
+        }
+    }
+}
+
+impl<const N: usize> Words<N> {
+    /// The message, its fields' types forgotten.
+    #[inline]
+    pub(super) fn with<R>(&self, then: impl FnOnce(Message<'_>) -> R) -> R {
+        let signed = self.words.map(|word| word as i64);
+        let doubles = self.words.map(f64::from_bits);
+        let bytes = self.words.map(u64::to_le_bytes);
+        let fields: [Argument<'_>; N] = std::array::from_fn(|i| match self.kind(i) {
+            UNSIGNED => dispatch::piece(&self.words[i]),
+            SIGNED => dispatch::piece(&signed[i]),
+            DOUBLE => dispatch::piece(&doubles[i]),
+            _ => {
+                let text = &bytes[i][..usize::from(bytes[i][7])];
+                // SAFETY: it was a text when it was packed.
+                Argument::text(unsafe { str::from_utf8_unchecked(text) })
+            }
+        });
+        then(Message {
+            texts: self.texts,
+            fields: &fields,
+        })
+    }
+}
 
 /// As [`put_text`] of a short text, most of which fit into a word with their length.
 ///

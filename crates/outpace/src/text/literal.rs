@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::fields::{Field, Message, TEXT, Whole};
+use super::fields::{Argument, Swift, TEXT, Together, Whole};
 use super::message::{ask_after_print, print_to_stderr, print_to_stdout};
 use crate::guard::{Outcome, by_bias, enter_stdout_to_print};
 
@@ -13,9 +13,7 @@ pub struct Literal(pub &'static str);
 /// A longer one is copied by a call.
 const COPIED_INLINE: usize = 64;
 
-impl Whole for Literal {
-    const SWIFT: bool = true;
-
+impl Swift for Literal {
     // The length is known when the program is compiled, and so is what follows from it.
     #[inline(always)]
     fn is_swift(&self) -> bool {
@@ -36,20 +34,28 @@ impl Whole for Literal {
             dst.add(text.len())
         }
     }
+}
+
+impl Whole for Literal {
+    #[inline(always)]
+    fn is_foreign(&self) -> bool {
+        false
+    }
 
     /// So that destinations which are not outpace's are given what std's macros would give them, which is as short as
     /// can be.
     #[inline(always)]
-    fn is_foreign(&self) -> bool {
+    fn is_one_text(&self) -> bool {
         true
     }
 
     #[inline(always)]
-    fn with<R>(&self, then: impl FnOnce(Message<'_>) -> R) -> R {
-        then(Message {
+    fn together(&self) -> Together<impl AsRef<[Argument<'_>]>> {
+        Together {
+            // Nothing, and nothing behind the text.
             texts: &[0; 2 * (1 + TEXT)],
-            fields: &[self.0.argument()],
-        })
+            fields: [Argument::text(self.0)],
+        }
     }
 }
 

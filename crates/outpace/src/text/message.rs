@@ -4,9 +4,10 @@
 // Where a function is `extern "C-unwind"`, its answer comes in registers.
 #![allow(improper_ctypes_definitions)]
 
-use super::fields::{Argument, Field, Message, Short, Whole};
+use super::dispatch;
+use super::fields::{Argument, Field, Message, Short, Swift, Value, Whole, Words};
 use super::literal::Literal;
-use super::scratch::{Memory, Scratch, with_text};
+use super::scratch::{Memory, Scratch, formatting_failed, with_text};
 use crate::append::Answer;
 use crate::buffer;
 use crate::buffering::MAX_CAPACITY;
@@ -28,28 +29,51 @@ use std::ops::Deref;
 pub fn format(texts: &'static [u8], fields: &[Argument<'_>]) -> String {
     let mut memory = Memory::new();
     let mut scratch = memory.scratch();
-    Message { texts, fields }.append(&mut scratch);
+    let message = Message { texts, fields };
+    if message.append_fields(&mut scratch).is_err() {
+        format_failed();
+    }
     scratch.into_string()
 }
 
-/// A message for a destination that is not outpace's: all of it is one argument of theirs.
+/// The words of std's `format!`.
+#[cold]
+#[inline(never)]
+fn format_failed() -> ! {
+    panic!(
+        "a formatting trait implementation returned an error when the underlying stream did not: {:?}",
+        fmt::Error
+    );
+}
+
+/// What `format!` has made, and what is to be used.
+#[must_use]
+#[inline(always)]
+pub fn must_use(text: String) -> String {
+    text
+}
+
+/// A message, and nothing that a user's trait has a method for.
 pub struct Parcel<M>(pub M);
 
-impl<M: Whole> fmt::Display for Parcel<M> {
-    #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .with(|message| aside(message, |text| f.write_str(text.as_str())))
+impl<M: Whole> Parcel<M> {
+    /// For a destination that is not outpace's: all of it as one argument of theirs.
+    #[inline(always)]
+    pub fn __outpace_together(&self) -> impl fmt::Display {
+        self.0.together()
     }
 }
 
-/// The type of what `write!` writes to.
+/// What outpace's own destinations are given: a message, and what `format_args!` makes of it.
+pub struct Choice<'a, M>(&'a Parcel<M>, fmt::Arguments<'a>);
+
+/// The type of what `write!` writes to. Its method has a name that no trait of a user's has.
 pub struct Destination<T: ?Sized>(AnyDestination<T>);
 
 /// A destination that is not outpace's.
 pub struct AnyDestination<T: ?Sized>(PhantomData<fn(*const T)>);
 
-/// The type is found out by `is`.
+/// The type is found out by [`Destination::__outpace_is`].
 #[inline]
 pub fn destination<T: ?Sized>() -> Destination<T> {
     Destination(AnyDestination(PhantomData))
@@ -58,7 +82,7 @@ pub fn destination<T: ?Sized>() -> Destination<T> {
 impl<T: ?Sized> Destination<T> {
     /// Says what the type is.
     #[inline]
-    pub fn is(&self, _: &T) {}
+    pub fn __outpace_is(&self, _: &T) {}
 }
 
 impl<T: ?Sized> Deref for Destination<T> {
@@ -73,13 +97,14 @@ impl<T: ?Sized> Deref for Destination<T> {
 impl<T: ?Sized> AnyDestination<T> {
     /// What is given to the destination's `write_fmt`.
     #[inline]
-    pub fn choose<'a, M: Whole>(
+    pub fn __outpace_choose<'a, M: Whole>(
         &self,
         own: &'a Parcel<M>,
         parcel: fmt::Arguments<'a>,
         arguments: fmt::Arguments<'a>,
     ) -> fmt::Arguments<'a> {
-        if own.0.is_foreign() {
+        // Of one text `core::fmt` makes as little as there is to be made.
+        if own.0.is_foreign() || own.0.is_one_text() {
             arguments
         } else {
             parcel
@@ -96,10 +121,14 @@ pub trait Writable {
     fn write_unlocked(self, engine: &Engine) -> io::Result<()>;
 }
 
-impl<M: Whole> Writable for &Parcel<M> {
+impl<M: Whole> Writable for Choice<'_, M> {
     #[inline(always)]
     fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
-        if append(guard, self.0) {
+        let Choice(&Parcel(message), arguments) = self;
+        if message.is_foreign() {
+            return arguments.write_to(guard);
+        }
+        if append(guard, message) {
             Ok(())
         } else {
             Err(guard.engine.error().into())
@@ -109,19 +138,28 @@ impl<M: Whole> Writable for &Parcel<M> {
     #[inline(always)]
     #[allow(private_interfaces)]
     fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
-        let intact = match send(engine, self.0, enter) {
-            Outcome::Sent => true,
-            Outcome::Asks => ask_and_leave(engine),
-            outcome => {
-                // A copy, so that the message itself has no address, and is in registers above.
-                let (copy, is_stuck) = ({ self.0 }, matches!(outcome, Outcome::Stuck));
-                copy.with(|message| send_message(engine, message, is_stuck))
-            }
-        };
-        if intact {
+        let Choice(&Parcel(message), arguments) = self;
+        if message.is_foreign() {
+            return arguments.write_unlocked(engine);
+        }
+        if send_whole(engine, message) {
             Ok(())
         } else {
             Err(engine.error().into())
+        }
+    }
+}
+
+/// Writes a message when no guard is held; returns whether the stream has not failed.
+#[inline(always)]
+fn send_whole(engine: &Engine, message: impl Whole) -> bool {
+    match send(engine, message, enter) {
+        Outcome::Sent => true,
+        Outcome::Asks => ask_and_leave(engine),
+        outcome => {
+            // A copy, so that the message itself has no address, and is in registers above.
+            let (copy, is_stuck) = ({ message }, matches!(outcome, Outcome::Stuck));
+            copy.with(|message| send_message(engine, message, is_stuck))
         }
     }
 }
@@ -136,7 +174,11 @@ impl Writable for fmt::Arguments<'_> {
     #[allow(private_interfaces)]
     fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
         if let Some(text) = self.as_str() {
-            return (&Parcel(Literal(text))).write_unlocked(engine);
+            return if send_whole(engine, Literal(text)) {
+                Ok(())
+            } else {
+                Err(engine.error().into())
+            };
         }
         if send_formatted(engine, self) {
             Ok(())
@@ -151,13 +193,13 @@ macro_rules! chooses_own {
         impl<$($generics)*> Destination<$destination> {
             /// What is given to the destination's `write_fmt`.
             #[inline]
-            pub fn choose<'p, M: Whole>(
+            pub fn __outpace_choose<'p, M: Whole>(
                 &self,
                 parcel: &'p Parcel<M>,
-                _: fmt::Arguments<'_>,
-                _: fmt::Arguments<'_>,
-            ) -> &'p Parcel<M> {
-                parcel
+                _: fmt::Arguments<'p>,
+                arguments: fmt::Arguments<'p>,
+            ) -> Choice<'p, M> {
+                Choice(parcel, arguments)
             }
         }
     };
@@ -191,7 +233,7 @@ own_destinations! {
 /// Appends a message; returns whether the stream has not failed.
 #[inline(always)]
 fn append<M: Whole>(guard: &mut Guard<'_>, message: M) -> bool {
-    if M::SWIFT && message.is_swift() && guard.cursor.admits(message.room()) {
+    if message.is_swift() && guard.cursor.admits(message.room()) {
         // SAFETY: there is as much room as the message asks for, and it is swift.
         let end = unsafe { message.put_swiftly(guard.cursor.next) };
         return guard.publish(end);
@@ -199,15 +241,12 @@ fn append<M: Whole>(guard: &mut Guard<'_>, message: M) -> bool {
     let (engine, entry) = (guard.engine, guard.entry);
     // A copy, so that the message itself has no address, and is in registers above.
     let copy = { message };
-    let answer = if M::FOREIGN {
-        copy.with(|message| append_foreign(engine, entry, &message))
-    } else {
-        copy.with(|message| append_message(engine, entry, &message))
-    };
+    let answer = copy.with(|message| append_message(engine, entry, &message));
     guard.accept(answer)
 }
 
-/// Appends any message for a guard's holder, whose cursor so never has to have an address.
+/// Appends any message for a guard's holder, whose cursor so never has to have an address. By reference: by value, the
+/// C calling convention copies it, and the copy has to wait for what was just stored.
 #[inline(never)]
 extern "C-unwind" fn append_message(
     engine: &Engine,
@@ -220,18 +259,15 @@ extern "C-unwind" fn append_message(
     if let Some(answer) = unsafe { in_place(engine, entry, message.room(), put) } {
         return answer;
     }
-    append_foreign(engine, entry, message)
+    format_in_place(engine, entry, |scratch| append_fields(*message, scratch))
 }
 
-/// As [`append_message`], if the message is foreign, or there is no room for it. Both take it by reference: by
-/// value, the C calling convention copies it, and the copy has to wait for what was just stored.
-#[inline(never)]
-extern "C-unwind" fn append_foreign(
-    engine: &Engine,
-    entry: Entry,
-    message: &Message<'_>,
-) -> Answer {
-    format_in_place(engine, entry, |scratch| message.append_fields(scratch))
+/// Puts a message together, foreign fields too.
+#[inline(always)]
+fn append_fields(message: Message<'_>, scratch: &mut Scratch<'_>) {
+    if message.append_fields(scratch).is_err() {
+        formatting_failed();
+    }
 }
 
 /// `print!`
@@ -246,50 +282,135 @@ pub fn eprint(texts: &'static [u8], fields: &[Argument<'_>]) {
     print_message(crate::stderr().engine(), Message { texts, fields });
 }
 
-macro_rules! short {
-    ($($print:ident $eprint:ident $any:ident $($name:ident $field:ident)*;)*) => {$(
-        /// `print!` of a short message: one function for each kind, however many macros write such ones.
+/// `print!` of a message that is known to be foreign
+#[inline(never)]
+fn print_formatted(texts: &'static [u8], fields: &[Argument<'_>]) {
+    print_foreign(crate::stdout().engine(), Message { texts, fields });
+}
+
+/// Prints to standard output what can mostly be put without calling a function. `Some`: it has to be printed that
+/// way, by a call with the message in registers, where it is until then.
+#[inline(always)]
+fn print_whole(message: impl Swift) -> Option<Way> {
+    let engine = crate::stdout().engine();
+    match send(engine, message, enter_stdout_to_print) {
+        Outcome::Sent => None,
+        Outcome::Asks => {
+            ask_after_print(engine);
+            None
+        }
+        Outcome::Nothing => Some(Way::Stdout),
+        Outcome::Stuck => Some(Way::StuckInStdout),
+    }
+}
+
+/// A function for each kind of short message, of which a few are enough. Those of the most common kinds are compiled
+/// in each program: in one that has a single such message its texts are constants.
+macro_rules! kinds {
+    ($($print:ident $slowly:ident $($name:ident $type:ident),*;)*) => {$(
         #[inline(never)]
-        pub fn $print<$($field: Field),*>(texts: &'static [u8], $($name: $field),*) {
-            let engine = crate::stdout().engine();
-            if false $(|| $field::FOREIGN)* {
-                return print_foreign(engine, Message { texts, fields: &[$($name.argument()),*] });
-            }
-            match send(engine, Short(texts, ($($name,)*)), enter_stdout_to_print) {
-                Outcome::Sent => {}
-                Outcome::Asks => ask_after_print(engine),
-                Outcome::Nothing => $any(texts, $($name,)* Way::Stdout),
-                Outcome::Stuck => $any(texts, $($name,)* Way::StuckInStdout),
+        fn $print<$($type: Field),*>(texts: &'static [u8], $($name: $type),*) {
+            if let Some(way) = print_whole(Short(texts, ($($name,)*))) {
+                $slowly(texts, $($name,)* way);
             }
         }
 
-        /// `eprint!` of a short message, which is not worth so much code
-        pub fn $eprint<$($field: Field),*>(texts: &'static [u8], $($name: $field),*) {
-            $any(texts, $($name,)* Way::Stderr);
-        }
-
-        /// Takes the message in registers, where it is until here. Cold, so that it is called out of the way.
+        // Cold, so that it is called out of the way.
         #[cold]
         #[inline(never)]
-        fn $any<$($field: Field),*>(texts: &'static [u8], $($name: $field,)* way: Way) {
-            print_by(way, Message { texts, fields: &[$($name.argument()),*] });
+        fn $slowly<$($type: Field),*>(texts: &'static [u8], $($name: $type,)* way: Way) {
+            Short(texts, ($($name,)*)).with(|message| print_by(way, message));
+        }
+    )*};
+}
+kinds! {
+    print_piece slowly_piece a A;
+    print_pieces2 slowly_pieces2 a A, b B;
+    print_pieces3 slowly_pieces3 a A, b B, c C;
+    print_pieces4 slowly_pieces4 a A, b B, c C, d D;
+}
+
+#[inline(never)]
+fn print_single(texts: &'static [u8], a: f32) {
+    print_piece(texts, a);
+}
+
+#[inline(never)]
+fn print_unsigned3(texts: &'static [u8], a: u64, b: u64, c: u64) {
+    print_pieces3(texts, a, b, c);
+}
+
+#[inline(never)]
+fn print_unsigned4(texts: &'static [u8], a: u64, b: u64, c: u64, d: u64) {
+    print_pieces4(texts, a, b, c, d);
+}
+
+/// Functions for all others, compiled once.
+macro_rules! words {
+    ($($print:ident $($name:ident)*;)*) => {$(
+        #[inline(never)]
+        fn $print(texts: &'static [u8], kinds: u32, $($name: u64),*) {
+            #[cold]
+            #[inline(never)]
+            fn slowly(texts: &'static [u8], kinds: u32, $($name: u64,)* way: Way) {
+                let words = Words { texts, kinds, words: [$($name),*] };
+                words.with(|message| print_by(way, message));
+            }
+            if let Some(way) = print_whole(Words { texts, kinds, words: [$($name),*] }) {
+                slowly(texts, kinds, $($name,)* way);
+            }
+        }
+    )*};
+}
+words! {
+    print_word a;
+    print_words2 a b;
+    print_words3 a b c;
+    print_words4 a b c d;
+}
+
+/// `print!` of a short message: the values in registers if they are numbers or the like.
+#[inline]
+pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
+    match Value::of(a, dispatch::display) {
+        Value::Unsigned(a) => print_piece(texts, a),
+        Value::Signed(a) => print_piece(texts, a),
+        Value::Double(a) => print_piece(texts, a),
+        Value::Single(a) => print_single(texts, a),
+        Value::Other(a) if a.is_foreign() => print_formatted(texts, &[a]),
+        Value::Other(a) => print(texts, &[a]),
+        value => {
+            if let Some((word, kind)) = value.word() {
+                print_word(texts, kind, word);
+            }
+        }
+    }
+}
+
+macro_rules! short {
+    ($($print:ident $unsigned:ident $words:ident $($name:ident $type:ident $word:ident $kind:ident $at:literal),*;)*) => {$(
+        /// As [`print1`].
+        #[inline]
+        pub fn $print<$($type: fmt::Display + ?Sized),*>(texts: &'static [u8], $($name: &$type),*) {
+            if let ($(Some(($word, $kind)),)*) = ($(Value::of($name, dispatch::display).word(),)*) {
+                match 0 $(| $kind << (2 * $at))* {
+                    0 => $unsigned(texts, $($word),*),
+                    kinds => $words(texts, kinds, $($word),*),
+                }
+            } else {
+                let fields = [$(dispatch::display($name)),*];
+                match fields.iter().any(Argument::is_foreign) {
+                    true => print_formatted(texts, &fields),
+                    false => print(texts, &fields),
+                }
+            }
         }
     )*};
 }
 short! {
-    print1 eprint1 any1 a A;
-    print2 eprint2 any2 a A b B;
-    print3 eprint3 any3 a A b B c C;
-    print4 eprint4 any4 a A b B c C d D;
-}
-
-/// What `print!` and `eprint!` of short messages have in common, in a register.
-#[derive(Clone, Copy)]
-enum Way {
-    Stdout,
-    /// After [`Outcome::Stuck`].
-    StuckInStdout,
-    Stderr,
+    print2 print_pieces2 print_words2 a A aw ak 0, b B bw bk 1;
+    print3 print_unsigned3 print_words3 a A aw ak 0, b B bw bk 1, c C cw ck 2;
+    print4 print_unsigned4 print_words4 a A aw ak 0, b B bw bk 1, c C cw ck 2, d D dw dk 3;
 }
 
 /// `print!` of what is not compiled for itself.
@@ -302,32 +423,35 @@ pub(super) fn print_to_stdout(message: Message<'_>, is_stuck: bool) {
 
 /// `eprint!` of such.
 pub(super) fn print_to_stderr(message: Message<'_>) {
-    print_by(Way::Stderr, message);
+    print_message(crate::stderr().engine(), message);
+}
+
+/// How a message gets to standard output that did not by the shortest way.
+#[derive(Clone, Copy)]
+enum Way {
+    Stdout,
+    /// After [`Outcome::Stuck`].
+    StuckInStdout,
 }
 
 #[inline(never)]
 fn print_by(way: Way, message: Message<'_>) {
-    let engine = match way {
-        Way::Stdout | Way::StuckInStdout => crate::stdout().engine(),
-        Way::Stderr => crate::stderr().engine(),
-    };
+    let engine = crate::stdout().engine();
     if let Way::StuckInStdout = way {
         get_unstuck(engine);
     }
     print_message(engine, message);
-    if let Way::Stdout | Way::StuckInStdout = way {
-        learn_slot();
-    }
+    learn_slot();
 }
 
 /// Appends a swift message, when no guard is held, if it can be put where it belongs.
 #[inline(always)]
-fn send<'a, M: Whole>(
+fn send<'a, M: Swift>(
     engine: &'a Engine,
     message: M,
     enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
 ) -> Outcome {
-    if !M::SWIFT || !message.is_swift() {
+    if !message.is_swift() {
         return Outcome::Nothing;
     }
     // SAFETY: there is as much room as the message asks for, and it is swift.
@@ -371,7 +495,7 @@ fn send_text_in_place<'a>(
 fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch<'_>) -> R) -> R {
     let mut memory = Memory::new();
     let mut scratch = memory.scratch();
-    message.append_fields(&mut scratch);
+    append_fields(message, &mut scratch);
     then(&scratch)
 }
 

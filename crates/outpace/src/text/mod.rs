@@ -7,7 +7,9 @@ mod cursor;
 pub(crate) mod dispatch;
 pub(crate) mod fields;
 pub(crate) mod float;
+mod identity;
 mod integer;
+mod known;
 pub(crate) mod literal;
 pub(crate) mod message;
 pub(crate) mod piece;
@@ -21,4 +23,4 @@ mod word;
 
 pub use crate::typed::Float;
 pub use integer::Integer;
-pub use piece::{Piece, Text};
+pub use piece::{Piece, Pieces};

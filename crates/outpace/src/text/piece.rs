@@ -2,14 +2,14 @@
 
 #![allow(unsafe_code)]
 
+use super::dispatch;
+use super::fields::Argument;
 use super::float::{self, Float, Layout};
 use super::integer::{Integer, sealed as integer};
+use super::known::Place;
 use super::spec::Braces;
 use crate::buffer;
-use std::borrow::Cow;
-use std::num::NonZero;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::fmt;
 
 pub(super) mod sealed {
     pub trait Sealed {}
@@ -21,13 +21,12 @@ use sealed::Sealed;
 /// tuples (of up to 12) and slices (one after the other), and `Option` (`None` is nothing).
 ///
 /// It is known beforehand how much room a piece needs, and no code but outpace's runs while it is
-/// written; so it can be written straight into a stream's buffer. The trait is sealed: types of your
-/// own say by [`Text`] of what pieces they are made.
+/// written; so it can be written straight into a stream's buffer. The trait is sealed: the text of a type of
+/// your own may be made of several, as [`Pieces`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a piece of text that outpace can write by itself",
     note = "pieces are numbers, `bool`, `char`, `&str`, references to these, and tuples, slices and \
-            `Option`s of pieces",
-    note = "of a value whose type implements `outpace::text::Text`, take `.pieces()`"
+            `Option`s of pieces"
 )]
 pub trait Piece: Sealed + Copy {
     /// Whether most values can be [put without a call](Self::put_swiftly).
@@ -58,9 +57,9 @@ pub trait Piece: Sealed + Copy {
     /// # Safety
     /// As `put`.
     #[doc(hidden)]
-    unsafe fn put_piece(piece: *const (), _: Braces, dst: *mut ()) -> usize {
+    unsafe fn put_piece(piece: Place, _: Braces, dst: *mut ()) -> usize {
         // SAFETY: as demanded.
-        unsafe { Piece::put(&*piece.cast::<Self>(), dst.cast()) }
+        unsafe { Piece::put(piece.get::<Self>(), dst.cast()) }
     }
 
     /// The room that [`put_swiftly`](Self::put_swiftly) needs, if the piece is swift.
@@ -83,48 +82,71 @@ pub trait Piece: Sealed + Copy {
     }
 }
 
-/// A type that says what pieces its text is made of, and so has a part in the fast paths of
-/// [`print!`](crate::print) and its family.
+/// [Pieces](Piece) as one argument of the macros, written as they are: `{}`.
 ///
-/// The pieces must make the same text as the type's `Display` does for `{}`; where there is anything
-/// in the braces (`{:>10}`), and in std's macros, `Display` is used.
+/// It is how a type of one's own, which the macros have formatted by its `Display`, takes part in their fast paths:
 ///
 /// ```
-/// use outpace::text::{Piece, Text};
-/// use std::fmt;
+/// use outpace::text::{Piece, Pieces};
 ///
 /// struct Point {
 ///     x: i32,
 ///     y: i32,
 /// }
 ///
-/// impl fmt::Display for Point {
-///     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-///         write!(f, "({}, {})", self.x, self.y)
-///     }
-/// }
-///
-/// impl Text for Point {
+/// impl Point {
 ///     fn pieces(&self) -> impl Piece {
 ///         ("(", self.x, ", ", self.y, ")")
 ///     }
 /// }
 ///
-/// assert_eq!(outpace::format!("at {}", Point { x: 3, y: -4 }), "at (3, -4)");
+/// let point = Point { x: 3, y: -4 };
+/// assert_eq!(outpace::format!("at {}", Pieces::of(&point.pieces())), "at (3, -4)");
 /// ```
 ///
-/// `pieces` is called before the stream is touched: it may compute, and even print.
-pub trait Text: std::fmt::Display {
+/// It has a `Display`, for other macros and for what is more in the braces, and so that a `Display` of your own can
+/// be made of it: `Pieces::of(&self.pieces()).fmt(f)`.
+#[derive(Clone, Copy)]
+pub struct Pieces<'a>(Argument<'a>);
+
+impl<'a> Pieces<'a> {
     /// The pieces, whose texts one after the other are the text.
-    fn pieces(&self) -> impl Piece;
+    #[inline]
+    pub fn of<P: Piece>(pieces: &'a P) -> Pieces<'a> {
+        Pieces(dispatch::piece(pieces))
+    }
+
+    #[inline(always)]
+    pub(super) fn argument(&self) -> Argument<'a> {
+        self.0
+    }
+}
+
+impl fmt::Display for Pieces<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.width().is_none() && f.precision().is_none() {
+            return self.0.hand_on(f);
+        }
+        let mut text = String::new();
+        self.0.hand_on(&mut text)?;
+        f.pad(&text)
+    }
+}
+
+impl fmt::Debug for Pieces<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.0.hand_on(&mut text)?;
+        f.debug_tuple("Pieces").field(&text).finish()
+    }
 }
 
 /// `put_piece`, for a type without parameters.
 macro_rules! compiled_here {
     () => {
-        unsafe fn put_piece(piece: *const (), _: Braces, dst: *mut ()) -> usize {
+        unsafe fn put_piece(piece: Place, _: Braces, dst: *mut ()) -> usize {
             // SAFETY: as demanded.
-            unsafe { Piece::put(&*piece.cast::<Self>(), dst.cast()) }
+            unsafe { Piece::put(piece.get::<Self>(), dst.cast()) }
         }
     };
 }
@@ -160,19 +182,7 @@ macro_rules! integers {
             }
         }
 
-        impl Text for $integer {
-            #[inline]
-            fn pieces(&self) -> impl Piece {
-                *self
-            }
-        }
 
-        impl Text for NonZero<$integer> {
-            #[inline]
-            fn pieces(&self) -> impl Piece {
-                self.get()
-            }
-        }
     )*};
 }
 integers!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize);
@@ -212,12 +222,6 @@ macro_rules! floats {
             }
         }
 
-        impl Text for $float {
-            #[inline]
-            fn pieces(&self) -> impl Piece {
-                *self
-            }
-        }
     )*};
 }
 floats!(f32 f64);
@@ -239,13 +243,6 @@ impl Piece for &str {
     }
 }
 
-impl Text for str {
-    #[inline]
-    fn pieces(&self) -> impl Piece {
-        self
-    }
-}
-
 impl Sealed for bool {}
 impl Piece for bool {
     compiled_here!();
@@ -263,13 +260,6 @@ impl Piece for bool {
         // SAFETY: the room is 8 bytes.
         unsafe { dst.cast::<[u8; 8]>().write_unaligned(word) };
         5 - usize::from(*self)
-    }
-}
-
-impl Text for bool {
-    #[inline]
-    fn pieces(&self) -> impl Piece {
-        *self
     }
 }
 
@@ -310,39 +300,6 @@ impl Piece for char {
         length
     }
 }
-
-impl Text for char {
-    #[inline]
-    fn pieces(&self) -> impl Piece {
-        *self
-    }
-}
-
-impl Text for String {
-    #[inline]
-    fn pieces(&self) -> impl Piece {
-        self.as_str()
-    }
-}
-
-impl Text for Cow<'_, str> {
-    #[inline]
-    fn pieces(&self) -> impl Piece {
-        &**self
-    }
-}
-
-macro_rules! pointers {
-    ($($pointer:ty),*) => {$(
-        impl<T: Text + ?Sized> Text for $pointer {
-            #[inline]
-            fn pieces(&self) -> impl Piece {
-                (**self).pieces()
-            }
-        }
-    )*};
-}
-pointers!(&T, &mut T, Box<T>, Rc<T>, Arc<T>);
 
 impl<P: Piece> Sealed for &P {}
 impl<P: Piece> Piece for &P {

@@ -53,6 +53,8 @@ pub struct Braces(pub u64);
 impl Braces {
     /// Nothing in the braces.
     pub(super) const NONE: Braces = Braces(b' ' as u64);
+    /// Nothing in those of a text.
+    pub(super) const TEXT: Braces = Braces(Self::NONE.0 | 1 << 63);
 
     const ALIGN: u32 = 21;
     const PLUS: u32 = 23;

@@ -21,19 +21,13 @@ impl<T: fmt::Debug> fmt::Display for Foreign<T> {
     }
 }
 
-/// A type that says what pieces it is made of.
+/// A type that is made of pieces.
 #[derive(Debug, Clone)]
 struct Pieces(i64, f64, &'static str);
 
 impl fmt::Display for Pieces {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        std::write!(f, "{}/{}/{}", self.0, self.1, self.2)
-    }
-}
-
-impl outpace::text::Text for Pieces {
-    fn pieces(&self) -> impl outpace::text::Piece {
-        (self.0, "/", self.1, '/', self.2)
+        fmt::Display::fmt(&outpace::text::Pieces::of(&(self.0, "/", self.1, '/', self.2)), f)
     }
 }
 

@@ -15,6 +15,7 @@ macro_rules! same {
     };
 }
 
+mod drop_in;
 mod values;
 
 /// A type that outpace does not know.
@@ -429,7 +430,7 @@ fn a_display_that_panics_or_fails_ends_as_in_std() {
 
 mod user_types {
     use super::*;
-    use outpace::text::{Piece, Text};
+    use outpace::text::{Piece, Pieces};
 
     struct Point {
         x: i32,
@@ -437,26 +438,16 @@ mod user_types {
         name: Option<String>,
     }
 
-    impl fmt::Display for Point {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            std::write!(f, "({}, {})", self.x, self.y)?;
-            if let Some(name) = &self.name {
-                std::write!(f, " {name}")?;
-            }
-            Ok(())
+    impl Point {
+        fn pieces(&self) -> impl Piece {
+            let name = self.name.as_ref().map(|name| (" ", name.as_str()));
+            ("(", self.x, ", ", self.y, ")", name)
         }
     }
 
-    impl Text for Point {
-        fn pieces(&self) -> impl Piece {
-            (
-                "(",
-                self.x,
-                ", ",
-                self.y,
-                ")",
-                self.name.as_ref().map(|name| (" ", name.as_str())),
-            )
+    impl fmt::Display for Point {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            Pieces::of(&self.pieces()).fmt(f)
         }
     }
 
@@ -472,8 +463,16 @@ mod user_types {
             y: 2.0,
             name: None,
         };
-        same!("{named} {unnamed} {named:>5}");
+        same!("{named} {unnamed} {named:>15} {unnamed:.3}");
         same!("{} {}", &named, Rc::new(&unnamed));
+        let (named, unnamed) = (named.pieces(), unnamed.pieces());
+        let (named, unnamed) = (Pieces::of(&named), Pieces::of(&unnamed));
+        same!(
+            "{named} {unnamed} {named:>15} {unnamed:.3} {} {:?}",
+            &named,
+            unnamed
+        );
+        assert_eq!(named.to_string(), "(1, 0.5) p");
     }
 }
 

@@ -1,0 +1,73 @@
+//! Which type a parameter is, whatever its lifetimes.
+//!
+//! A macro's argument is of a type that the compiler may learn only after it has read the call, that may borrow,
+//! and that may be a parameter of the function around it. Dispatch by method resolution refuses or misjudges
+//! all three. A generic function that compares identities does not, and the comparison is between constants once
+//! the function is compiled for a type.
+
+#![allow(unsafe_code)]
+
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::mem;
+
+/// The identity of `T` with all its lifetimes `'static`: types that differ in lifetimes alone have one identity.
+#[inline(always)]
+pub(super) fn of<T: ?Sized>() -> TypeId {
+    trait Typed {
+        fn id(&self) -> TypeId
+        where
+            Self: 'static;
+    }
+
+    impl<T: ?Sized> Typed for PhantomData<T> {
+        #[inline(always)]
+        fn id(&self) -> TypeId
+        where
+            Self: 'static,
+        {
+            TypeId::of::<T>()
+        }
+    }
+
+    let typed: &dyn Typed = &PhantomData::<T>;
+    // SAFETY: the lifetime in a trait object's bound has no representation. The method that the bound guards reads
+    // nothing of the object, and returns a constant that outlives everything.
+    let typed: &(dyn Typed + 'static) = unsafe { mem::transmute(typed) };
+    typed.id()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+    use std::any::TypeId;
+    use std::borrow::Cow;
+
+    #[test]
+    fn types_with_lifetimes_have_the_identity_of_static_ones() {
+        fn borrowed<'a>(_: &'a str) -> [TypeId; 3] {
+            [of::<&'a str>(), of::<&'a &'a u8>(), of::<Cow<'a, str>>()]
+        }
+        let expected = [
+            TypeId::of::<&'static str>(),
+            TypeId::of::<&'static &'static u8>(),
+            TypeId::of::<Cow<'static, str>>(),
+        ];
+        assert_eq!(borrowed(&String::from("local")), expected);
+        assert_eq!(of::<str>(), TypeId::of::<str>());
+        assert_eq!(
+            of::<dyn std::fmt::Debug>(),
+            TypeId::of::<dyn std::fmt::Debug>()
+        );
+    }
+
+    #[test]
+    fn what_looks_alike_is_told_apart() {
+        #[allow(non_camel_case_types)]
+        struct u8;
+        assert_ne!(of::<u8>(), of::<std::primitive::u8>());
+        assert_ne!(of::<&mut i32>(), of::<&i32>());
+        assert_ne!(of::<&&i32>(), of::<&i32>());
+        assert_ne!(of::<fn(&str)>(), of::<fn(&'static str)>());
+    }
+}

@@ -1,0 +1,6 @@
+struct Late;
+
+fn main() {
+    let show = |value| outpace::println!("{value}");
+    show(Late);
+}
