@@ -311,6 +311,12 @@ impl Lock {
         Some(Entry::Outermost)
     }
 
+    /// Whether the calling thread is inside. `me` is [`thread_id`].
+    #[cfg(not(loom))]
+    pub(crate) fn is_inside(&self, me: ThreadId) -> bool {
+        self.depth_of(me).is_some()
+    }
+
     /// Where the calling thread counts how often it is inside, if it is inside.
     fn depth_of(&self, me: ThreadId) -> Option<&AtomicU32> {
         if self.holder.load(Ordering::Relaxed) == me {

@@ -6,7 +6,7 @@
 //! thread may print here while it has std's.
 
 use crate::drain::Patience;
-use crate::engine::{Engine, Mode};
+use crate::engine::{Engine, Mode, Role};
 use crate::lock::{Around, thread_id};
 use crate::registry::standard_streams;
 use std::io::{self, Write};
@@ -93,6 +93,22 @@ fn nothing() {}
 /// What std's handle could not write it tells its own caller.
 fn flush_std() {
     let _ = io::stdout().flush();
+}
+
+/// Puts what std's handle of standard output has buffered before a message of a macro, as far as that costs nothing that
+/// counts: outside of bursts, where the message takes a system call anyway. So a program keeps its order that writes to
+/// `std::io::stdout()` and ends the line by a macro that was std's once.
+///
+/// Not in the background, where no caller waits for the reader, nor while the thread holds the guard, because a thread
+/// that has std's lock may wait for it.
+pub(crate) fn std_first(engine: &Engine) {
+    let in_burst = !engine.flow.limit().is_null();
+    if engine.role != Role::Stdout || in_burst || engine.lock.is_inside(thread_id()) {
+        return;
+    }
+    if engine.lock_state().mode != Mode::Background {
+        flush_std();
+    }
 }
 
 /// Drains what the guard has left behind. What goes wrong is told to the next caller.

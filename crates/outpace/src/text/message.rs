@@ -18,6 +18,7 @@ use crate::guard::{
     enter_to_print, format_in_place, get_unstuck, in_place, learn_slot,
 };
 use crate::lock::{Entrance, Entry, Lock, thread_id};
+use crate::share::std_first;
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
 use std::io;
@@ -528,7 +529,11 @@ fn print_foreign(engine: &Engine, message: Message<'_>) {
 /// Prints a message that has been put together, and does not go the shortest way.
 #[inline(never)]
 fn print_text(engine: &Engine, text: &Scratch<'_>) {
-    if !capture::catches(engine.role, text) && !send_text(engine, text.as_bytes()) {
+    if capture::catches(engine.role, text) {
+        return;
+    }
+    std_first(engine);
+    if !send_text(engine, text.as_bytes()) {
         printing_failed(engine);
     }
 }

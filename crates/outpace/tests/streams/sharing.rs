@@ -12,6 +12,7 @@ list! {
         a_guards_messages_come_when_it_is_dropped,
         unfinished_lines_of_std_come_before_what_follows_them,
         sharing_begins_while_a_guard_is_held,
+        what_std_has_buffered_comes_before_a_macros_message,
         lines_of_threads_come_in_the_order_in_which_they_were_printed,
     ],
     native: [
@@ -21,10 +22,12 @@ list! {
         a_shared_prompt_starts_no_thread_for_statements,
         what_a_guard_holds_back_still_appears_within_the_delay,
         a_background_stream_waits_for_nobody_though_it_is_shared,
+        a_background_stream_does_not_wait_for_stds_lock,
     ],
     programs: [
         in_turns, with_a_guard, unfinished_lines, shares_late, with_stds_lock, in_turns_of_threads, counts_writes,
         counts_threads, holds_a_guard, shares_in_the_background,
+        mixes, prints_past_stds_lock,
     ],
 }
 
@@ -300,6 +303,53 @@ fn what_a_guard_holds_back_still_appears_within_the_delay() {
     running.stdout().wait_for("98\n99\n");
     running.go_on();
     running.finish().succeeded();
+}
+
+/// As a program whose `println!` was std's once, and whose handle of standard output still is.
+fn mixes() {
+    for i in 0..5 {
+        let mut std = std::io::stdout();
+        // More and less than std's handle keeps.
+        for length in [10, 3000] {
+            write!(std, "{i}:{:.<length$}", "").unwrap();
+        }
+        println!();
+        write!(std, "{i}, ").unwrap();
+        println!("macro {}", i);
+        std::println!("std {i}");
+    }
+}
+
+fn what_std_has_buffered_comes_before_a_macros_message() {
+    let expected: String = (0..5)
+        .map(|i| {
+            format!(
+                "{i}:{:.<10}{i}:{:.<3000}\n{i}, macro {i}\nstd {i}\n",
+                "", ""
+            )
+        })
+        .collect();
+    for buffering in ["unbuffered", "line", "prompt", "prompt:60s"] {
+        for to in [To::Pipe, To::Terminal, To::File] {
+            let finished = Program::new(mixes).buffering(buffering).run(to).succeeded();
+            assert_same(&finished.stdout, expected.as_bytes());
+        }
+    }
+}
+
+fn prints_past_stds_lock() {
+    outpace::stdout().set_buffering(Buffering::background(1 << 20));
+    let std = std::io::stdout().lock();
+    let print = || println!("printed");
+    std::thread::spawn(print).join().unwrap();
+    drop(std);
+}
+
+fn a_background_stream_does_not_wait_for_stds_lock() {
+    let finished = Program::new(prints_past_stds_lock)
+        .run(To::Pipe)
+        .succeeded();
+    assert_eq!(finished.stdout, b"printed\n");
 }
 
 fn shares_in_the_background() {
