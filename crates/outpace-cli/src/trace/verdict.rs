@@ -319,6 +319,129 @@ fn limit_of(stream: &Stream) -> Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::ending::Ending;
+    use crate::trace::findings::{Descriptors, Elsewhere};
+    use crate::trace::language::Language;
+    use crate::trace::tally::{Buffering, CallTally};
+    use crate::trace::target::Target;
+
+    const MS: u64 = 1_000_000;
+
+    /// A stream of so many writes of 12 bytes.
+    fn stream(calls: u64, in_kernel_ns: u64, waiting_ns: u64) -> Stream {
+        Stream {
+            program: "program".into(),
+            language: Language::Rust,
+            processes: 1,
+            descriptors: Descriptors::One(1),
+            target: Target {
+                kind: Kind::Pipe,
+                path: "pipe:[1]".to_owned(),
+                ..Target::unknown()
+            },
+            readers: Vec::new(),
+            calls,
+            bytes: 12 * calls,
+            messages: calls,
+            tally: CallTally::default(),
+            buffering: Buffering::Line,
+            own_ns: None,
+            in_kernel_ns,
+            waiting_ns,
+            costs: None,
+            detour: None,
+        }
+    }
+
+    fn verdict(mode: Mode, wall_ns: u64, streams: Vec<Stream>) -> Verdict {
+        Verdict::on(&Findings {
+            command: vec!["program".to_owned()],
+            root: 1,
+            mode,
+            ending: Some(Ending::Exited(0)),
+            wall_ns,
+            overhead_ns: 0,
+            delayed_ns: 0,
+            user_ns: 0,
+            system_ns: 0,
+            streams,
+            elsewhere: Elsewhere::default(),
+            tree: None,
+            notes: Vec::new(),
+        })
+    }
+
+    const SAMPLED: Mode = Mode::Sampled { looks: 100 };
+
+    #[test]
+    fn many_small_writes_are_named_as_the_limit_with_the_remedy_of_the_language() {
+        let verdict = verdict(SAMPLED, 100 * MS, vec![stream(100_000, 80 * MS, 0)]);
+        assert_eq!(verdict.limit, Limit::Calls);
+        assert!(verdict.sentences[0].starts_with("Output is the problem: 80 % of 100 ms"));
+        assert!(verdict.sentences[1].contains("number of system calls: 100,000 of 12 bytes"));
+        assert!(verdict.remedies[0].starts_with("Rust: "), "{verdict:?}");
+        assert!(verdict.with_blocks_ns < 25 * MS, "{verdict:?}");
+    }
+
+    #[test]
+    fn a_slow_reader_comes_before_the_number_of_calls() {
+        let verdict = verdict(SAMPLED, 100 * MS, vec![stream(1000, 10 * MS, 80 * MS)]);
+        assert_eq!(verdict.limit, Limit::Reader);
+        assert!(
+            verdict.remedies[0].contains("outpace run -- program"),
+            "{verdict:?}"
+        );
+        assert!(verdict.sentences[0].contains("(10 % in the kernel, 80 % waiting"));
+    }
+
+    #[test]
+    fn shares_of_more_than_the_time_add_up_to_it() {
+        let verdict = verdict(SAMPLED, 100 * MS, vec![stream(1000, 74 * MS, 44 * MS)]);
+        assert!(
+            verdict.sentences[0].contains(": 100 % of 100 ms"),
+            "{verdict:?}"
+        );
+        assert!(
+            verdict.sentences[0].contains("(56 % in the kernel, 44 % waiting"),
+            "{verdict:?}"
+        );
+    }
+
+    #[test]
+    fn blocks_have_nothing_to_gain() {
+        let blocks = Stream {
+            bytes: 8191 * 11_950,
+            buffering: Buffering::Block {
+                capacity: 8192,
+                exact: false,
+            },
+            ..stream(11_950, 36 * MS, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![blocks]);
+        assert_eq!(verdict.limit, Limit::Nothing);
+        assert!(
+            verdict.sentences[0].starts_with("Nothing is to be gained: 36 %"),
+            "{verdict:?}"
+        );
+        assert!(verdict.remedies.is_empty());
+    }
+
+    #[test]
+    fn little_output_is_not_the_problem_and_none_is_said_to_be_none() {
+        let little = verdict(SAMPLED, 100 * MS, vec![stream(100, 2 * MS, 0)]);
+        assert_eq!(little.limit, Limit::Nothing);
+        assert!(little.sentences[0].starts_with("Output is not the problem: 2 %"));
+        let none = verdict(SAMPLED, 100 * MS, Vec::new());
+        assert!(none.sentences[0].contains("wrote nothing"), "{none:?}");
+    }
+
+    #[test]
+    fn times_that_ptrace_distorted_lead_to_no_verdict() {
+        let verdict = verdict(Mode::Ptrace, 100 * MS, vec![stream(1000, 80 * MS, 0)]);
+        assert_eq!(verdict.limit, Limit::Unknown);
+        assert!(verdict.sentences[0].starts_with("No verdict"));
+        assert!(verdict.remedies.is_empty());
+    }
 
     #[test]
     fn a_command_can_be_typed_again() {

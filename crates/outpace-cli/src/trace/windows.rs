@@ -327,6 +327,7 @@ mod tests {
             std::hint::black_box((0..1000).map(std::hint::black_box::<u32>).sum::<u32>());
         }
         let outcomes = window.close(1);
+        assert!(!outcomes.is_empty());
         assert!(outcomes.iter().all(|outcome| outcome.samples > 0));
     }
 }

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 /// One line of `programs.txt`.
 pub(crate) struct Program {
     pub(crate) name: String,
+    pub(crate) language: String,
     build: Vec<String>,
     /// The command, without the number of lines.
     pub(crate) run: Vec<String>,
@@ -52,11 +53,23 @@ pub(crate) fn programs() -> Vec<Program> {
     lines
         .map(|line| {
             let fields: Vec<&str> = line.split('|').map(str::trim).collect();
-            let [name, build, run, stream, terminal, pipe, file, remedy] = fields[..] else {
+            let [
+                name,
+                language,
+                build,
+                run,
+                stream,
+                terminal,
+                pipe,
+                file,
+                remedy,
+            ] = fields[..]
+            else {
                 panic!("{line:?} has {} fields", fields.len());
             };
             Program {
                 name: name.to_owned(),
+                language: language.to_owned(),
                 build: words(build),
                 run: words(run),
                 stream: stream.to_owned(),

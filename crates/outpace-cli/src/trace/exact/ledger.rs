@@ -7,6 +7,7 @@ use crate::trace::tally::CallTally;
 use crate::trace::target::{Kind, Target};
 use crate::trace::timeline::Timeline;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 use std::rc::Rc;
 
 /// What a process is, as far as the ledger needs it.
@@ -14,6 +15,8 @@ use std::rc::Rc;
 struct Process {
     program: Rc<str>,
     language: Language,
+    /// It was started, and had ended before it was looked at: only its short name is known.
+    gone: bool,
     descriptors: HashMap<i32, Rc<Target>>,
 }
 
@@ -57,21 +60,19 @@ impl Ledger {
     fn process(&mut self, process: i32) -> &mut Process {
         self.processes.entry(process).or_insert_with(|| {
             let executable = procfs::executable(process);
-            let language = executable
-                .as_deref()
-                .map_or(Language::Unrecognised, |path| Language::of(process, path));
-            let program = executable
-                .as_deref()
-                .and_then(|path| path.file_name())
-                .map_or_else(
-                    || procfs::name(process).unwrap_or_else(|| "?".to_owned()),
-                    |name| name.to_string_lossy().into_owned(),
-                );
-            Process {
-                program: program.into(),
-                language,
+            let name = || procfs::name(process).unwrap_or_else(|| "?".to_owned());
+            let mut known = Process {
+                program: executable
+                    .as_deref()
+                    .map_or_else(|| name().into(), file_name),
+                language: Language::Unrecognised,
+                gone: false,
                 descriptors: HashMap::new(),
+            };
+            if let Some(executable) = executable {
+                known.language = Language::of(process, &executable);
             }
+            known
         })
     }
 
@@ -87,12 +88,23 @@ impl Ledger {
     pub(crate) fn executed(&mut self, process: i32, name: &str) {
         let before = self.processes.remove(&process);
         let now = self.process(process);
-        if &*now.program == "?" {
-            // It is gone already: its short name and its descriptors as they were are all there is.
+        now.gone = procfs::executable(process).is_none();
+        if now.gone {
+            // Its short name and its descriptors as they were are all there is.
             now.program = name.into();
             if let Some(before) = before {
                 now.descriptors = before.descriptors;
             }
+        }
+    }
+
+    /// A process runs code of this file: the first one after another program was started is that program.
+    pub(crate) fn mapped(&mut self, process: i32, file: &Path) {
+        if let Some(known) = self.processes.get_mut(&process)
+            && std::mem::take(&mut known.gone)
+        {
+            known.program = file_name(file);
+            known.language = Language::of(process, file);
         }
     }
 
@@ -202,4 +214,9 @@ impl Ledger {
     pub(crate) fn into_entries(self) -> (Vec<Entry>, Timeline) {
         (self.entries.into_values().collect(), self.timeline)
     }
+}
+
+fn file_name(path: &Path) -> Rc<str> {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into()
 }

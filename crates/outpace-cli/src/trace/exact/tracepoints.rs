@@ -17,6 +17,7 @@ use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
 use std::process::Command;
 
 /// That this machine and user allow the tracepoints.
@@ -42,6 +43,7 @@ const CALIBRATION_TURNS: usize = 3;
 const PERF_TYPE_TRACEPOINT: u32 = 2;
 const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 10; // PERF_SAMPLE_TID | TIME | RAW
 const INHERIT: u64 = 1 << 1;
+const MMAP: u64 = 1 << 8;
 const COMM: u64 = 1 << 9;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
 const TASK: u64 = 1 << 13;
@@ -50,6 +52,7 @@ const SAMPLE_ID_ALL: u64 = 1 << 18;
 const COMM_EXEC: u64 = 1 << 24;
 const USE_CLOCK_ID: u64 = 1 << 25;
 
+const RECORD_MMAP: u32 = 1;
 const RECORD_LOST: u32 = 2;
 const RECORD_COMM: u32 = 3;
 const RECORD_FORK: u32 = 7;
@@ -188,9 +191,10 @@ impl Rings {
         for processor in online_processors()? {
             let mut ring_of: Option<usize> = None;
             for &thread in threads {
-                for (tracepoint, flags) in
-                    [(points.enter, TASK | COMM | COMM_EXEC), (points.exit, 0)]
-                {
+                for (tracepoint, flags) in [
+                    (points.enter, TASK | MMAP | COMM | COMM_EXEC),
+                    (points.exit, 0),
+                ] {
                     let mut attributes = attributes(tracepoint, flags | on_exec);
                     attributes.wakeup = (RING_SIZES[RING_SIZES.len() - 1] / 4) as u32;
                     let event = sys::open_event(&attributes, thread, processor)?;
@@ -276,10 +280,24 @@ fn online_processors() -> io::Result<Vec<i32>> {
 
 /// One record, decoded.
 enum Event {
-    Enter { number: i64, arguments: [u64; 6] },
-    Exit { number: i64, result: i64 },
-    Fork { parent: i32 },
-    Exec { name: String },
+    Enter {
+        number: i64,
+        arguments: [u64; 6],
+    },
+    Exit {
+        number: i64,
+        result: i64,
+    },
+    Fork {
+        parent: i32,
+    },
+    Exec {
+        name: String,
+    },
+    /// Code of this file is run: of the program first, and then of libraries.
+    Mapped {
+        file: String,
+    },
 }
 
 struct Record {
@@ -303,6 +321,13 @@ impl Fields<'_> {
     }
     fn long(&mut self) -> Option<u64> {
         self.take().map(u64::from_ne_bytes)
+    }
+    /// The end of a record: a text, and the thread and the time that each record has.
+    fn name_and_time(&mut self) -> Option<(String, u64)> {
+        let (name, sample_id) = self.0.split_at_checked(self.0.len().checked_sub(16)?)?;
+        let name = String::from_utf8_lossy(name);
+        let time_ns = Fields(sample_id.get(8..)?).long()?;
+        Some((name.trim_end_matches('\0').to_owned(), time_ns))
     }
 }
 
@@ -430,17 +455,23 @@ impl Reader {
             }
             RECORD_COMM if misc & MISC_COMM_EXEC != 0 => {
                 let (process, thread) = (fields.word()? as i32, fields.word()? as i32);
-                let (name, sample_id) =
-                    fields.0.split_at_checked(fields.0.len().checked_sub(16)?)?;
-                let name = String::from_utf8_lossy(name)
-                    .trim_end_matches('\0')
-                    .to_owned();
-                let mut sample_id = Fields(sample_id.get(8..)?);
+                let (name, time_ns) = fields.name_and_time()?;
                 Some(Record {
-                    time_ns: sample_id.long()?,
+                    time_ns,
                     process,
                     thread,
                     event: Event::Exec { name },
+                })
+            }
+            RECORD_MMAP => {
+                let (process, thread) = (fields.word()? as i32, fields.word()? as i32);
+                fields.take::<24>()?; // address, length, offset
+                let (file, time_ns) = fields.name_and_time()?;
+                Some(Record {
+                    time_ns,
+                    process,
+                    thread,
+                    event: Event::Mapped { file },
                 })
             }
             RECORD_LOST => {
@@ -470,6 +501,7 @@ impl Reader {
                 ledger.executed(process, &name);
                 ledger.look_at(process);
             }
+            Event::Mapped { file } => ledger.mapped(process, Path::new(&file)),
             Event::Enter { number, arguments } => {
                 self.inside.insert(thread, (time_ns, number, arguments));
                 if number == libc::SYS_close {
