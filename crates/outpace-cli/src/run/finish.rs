@@ -113,6 +113,12 @@ impl Relays {
         signal(&self.ended);
     }
 
+    /// The same, for another thread.
+    pub(super) fn when_ended(&self) -> io::Result<impl FnOnce() + Send + use<>> {
+        let ended = self.ended.try_clone()?;
+        Ok(move || signal(&ended))
+    }
+
     fn pending(&self) -> u64 {
         self.outlets.iter().map(|outlet| outlet.pending()).sum()
     }

@@ -14,6 +14,7 @@ mod pipes;
 mod rate;
 mod relay;
 mod session;
+mod shim;
 mod stamps;
 mod tee;
 mod terminal;
@@ -27,8 +28,9 @@ use outlet::Outlet;
 use outpace::{Buffering, Overflow};
 use relay::Relay;
 use rustix::fs::FileType;
+use shim::Shim;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -75,6 +77,14 @@ pub(crate) struct Run {
     #[arg(long)]
     pipe: bool,
 
+    /// Take the program's writes to its terminal through memory, without the kernel in between
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    shim: When,
+
+    /// Say at the end what was done to the program
+    #[arg(short, long)]
+    verbose: bool,
+
     /// Give the program a terminal even where our output is none: for programs that write a line at a time, or
     /// in colours, to terminals only
     #[arg(long, conflicts_with = "pipe")]
@@ -109,6 +119,17 @@ enum Policy {
     Block,
     /// The oldest whole lines are dropped; a line at the gap says how much. For logs, not for screens
     Drop,
+}
+
+/// `--shim`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    /// Where it can be: programs of glibc on x86-64, until they start another process
+    Auto,
+    /// Or the program is not started, and the reason is said
+    Always,
+    /// As any program writes to a terminal
+    Never,
 }
 
 fn size(text: &str) -> Result<u64, String> {
@@ -162,6 +183,11 @@ fn is_terminal_apart() -> bool {
     isatty(rustix::stdio::stderr()) && !isatty(rustix::stdio::stdout())
 }
 
+fn no_shim(reason: impl std::fmt::Display) -> Failure {
+    Failure::failed("--shim always", reason)
+        .remedy("--shim auto uses it where it can be, and runs the program elsewhere, too")
+}
+
 impl Run {
     fn buffering(&self) -> Buffering {
         let overflow = match self.overflow {
@@ -183,6 +209,26 @@ impl Run {
     /// Whether output is dropped, a message at a time, so that messages have to be whole lines.
     fn is_lossy(&self) -> bool {
         matches!(self.overflow, Policy::Drop)
+    }
+
+    /// The shim of the program on a terminal; or why it has none.
+    fn shim(&self, terminal: &OwnedFd) -> Result<Result<Arc<Shim>, String>, Failure> {
+        let shim = match self.shim {
+            When::Never => Err("--shim never".to_owned()),
+            When::Auto | When::Always => Shim::prepare(&self.command[0], terminal).map(Arc::new),
+        };
+        match shim {
+            Err(reason) if self.shim == When::Always => Err(no_shim(reason)),
+            shim => Ok(shim),
+        }
+    }
+
+    /// Says what was done to the program, if that was asked for.
+    fn say(&self, what: impl std::fmt::Display) {
+        if self.verbose {
+            let program = self.command[0].display();
+            let _ = writeln!(io::stderr(), "outpace: {program}: {what}\r");
+        }
     }
 
     fn outlet(&self, destination: BorrowedFd<'_>) -> io::Result<Arc<Outlet>> {

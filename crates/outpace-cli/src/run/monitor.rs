@@ -11,6 +11,7 @@
 //! was before. When it has been dismissed, a [`keeper`](keep) does that in its place.
 #![allow(unsafe_code)]
 
+use super::shim::Shim;
 use super::terminal::{self, Settings};
 use crate::process::ending::Ending;
 use crate::process::signals::{self, Signals};
@@ -21,6 +22,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// What the leader tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +74,13 @@ pub(super) struct Standard {
     pub(super) stderr: Option<OwnedFd>,
 }
 
+/// What the leader starts.
+pub(super) struct Start<'a> {
+    pub(super) words: &'a [OsString],
+    pub(super) standard: Standard,
+    pub(super) shim: Option<Arc<Shim>>,
+}
+
 /// The program as a command.
 pub(super) fn command(words: &[OsString], standard: Standard) -> Command {
     let mut command = Command::new(&words[0]);
@@ -95,10 +104,9 @@ impl Monitor {
     /// Forks the leader, which starts the program on the pseudoterminal `terminal`. No other thread
     /// may have been started yet.
     pub(super) fn start(
-        words: &[OsString],
+        start: Start<'_>,
         ours: &OwnedFd,
         terminal: OwnedFd,
-        standard: Standard,
         keys: Option<OwnedFd>,
     ) -> io::Result<Self> {
         let (news, telling) = UnixStream::pair()?;
@@ -110,7 +118,7 @@ impl Monitor {
                 // When `outpace` is killed, the terminal's side is to be closed, and the program hung up.
                 // SAFETY: the leader never uses it, nor returns to who does.
                 unsafe { libc::close(ours.as_raw_fd()) };
-                lead(words, terminal, standard, telling, keys);
+                lead(start, terminal, telling, keys);
             }
             process => {
                 news.set_nonblocking(true)?;
@@ -163,15 +171,10 @@ impl Monitor {
 }
 
 /// The life of the leader.
-fn lead(
-    words: &[OsString],
-    terminal: OwnedFd,
-    standard: Standard,
-    mut telling: UnixStream,
-    keys: Option<OwnedFd>,
-) -> ! {
+fn lead(start: Start<'_>, terminal: OwnedFd, mut telling: UnixStream, keys: Option<OwnedFd>) -> ! {
     let signals = Signals::collect(&[libc::SIGCHLD, libc::SIGHUP]);
-    match start_in_session(words, &terminal, standard) {
+    let shim = start.shim.clone();
+    match start_in_session(start, &terminal) {
         Err(error) => {
             // If `outpace` has gone, too, there is nobody to tell.
             let code = error.raw_os_error().unwrap_or(libc::EIO);
@@ -183,6 +186,9 @@ fn lead(
             // The session ends with its leader; until `outpace` has read everything, it must not.
             let mut orders = Orders::default();
             let end = signals.map(|signals| watch(program, &signals, &mut telling, &mut orders));
+            if let (Ok(Relieved::Killed), Some(shim)) = (&end, shim) {
+                shim.is_dead();
+            }
             match (end, keys) {
                 (Ok(Relieved::Dismissed), Some(keys)) => keep(&keys, terminal, telling, orders),
                 (_, Some(keys)) => orders.restore(&keys),
@@ -281,11 +287,20 @@ fn keep(keys: &OwnedFd, terminal: OwnedFd, mut telling: UnixStream, mut orders: 
     }
 }
 
-fn start_in_session(words: &[OsString], terminal: &OwnedFd, standard: Standard) -> io::Result<i32> {
+fn start_in_session(start: Start<'_>, terminal: &OwnedFd) -> io::Result<i32> {
     rustix::process::setsid()?;
     rustix::process::ioctl_tiocsctty(terminal)?;
-    let mut command = command(words, standard);
+    let mut command = command(start.words, start.standard);
     command.process_group(0);
+    if let Some(shim) = start.shim {
+        command.envs(shim.environment());
+        let is_for_this = move || {
+            shim.is_for_this_process();
+            Ok(())
+        };
+        // SAFETY: the closure stores a number, and allocates nothing.
+        unsafe { command.pre_exec(is_for_this) };
+    }
     let descriptor = terminal.as_raw_fd();
     let to_foreground = move || {
         // SAFETY: all of these may be called between fork and exec, and no memory is involved. Before

@@ -4,7 +4,7 @@
 use super::counters::Watched;
 use super::finish::{self, Relays};
 use super::tee::Tee;
-use super::{Run, are_same, has_reader, monitor};
+use super::{Run, When, are_same, has_reader, monitor, no_shim};
 use crate::failure::{Failure, Outcome};
 use crate::process::ending::Ending;
 use crate::process::signals::{self, Signals};
@@ -26,6 +26,11 @@ const PASSED_ON: [i32; 7] = [
 ];
 
 pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome {
+    const NO_TERMINAL: &str = "the program writes to no terminal of ours";
+    if run.shim == When::Always {
+        return Err(no_shim(NO_TERMINAL));
+    }
+    run.say(format_args!("no shim: {NO_TERMINAL}"));
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let wants = |descriptor| has_reader(descriptor) || tee.is_some();
     let relay_out = wants(stdout);

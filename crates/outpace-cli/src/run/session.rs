@@ -2,8 +2,9 @@
 
 use super::counters::Watched;
 use super::finish::{self, Relays};
-use super::monitor::{Monitor, News, Standard};
+use super::monitor::{Monitor, News, Standard, Start};
 use super::relay::{Conversation, Relay};
+use super::shim::Shim;
 use super::tee::Tee;
 use super::terminal::{self, Terminal};
 use super::{Run, are_same, has_reader};
@@ -63,7 +64,14 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         .and_then(Result::ok);
     let keys = terminal.as_ref().map(Terminal::share).transpose();
     let keys = keys.map_err(failed)?;
-    let monitor = Monitor::start(&run.command, &ours, theirs, standard, keys).map_err(failed)?;
+    let shim = run.shim(&theirs)?;
+    let for_shim = theirs.try_clone().map_err(failed)?;
+    let start = Start {
+        words: &run.command,
+        standard,
+        shim: shim.as_ref().ok().cloned(),
+    };
+    let monitor = Monitor::start(start, &ours, theirs, keys).map_err(failed)?;
     let conversation = Arc::new(Conversation::new(terminal::adds_returns(stdout)));
     relays.add(Relay {
         source: ours.try_clone().map_err(failed)?,
@@ -87,6 +95,10 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         keys: Vec::new(),
         hung_up: false,
         conversation,
+        shim: shim
+            .as_ref()
+            .ok()
+            .map(|shim| (Arc::clone(shim), Some(for_shim))),
     };
     let ending = session.supervise()?;
     let Session {
@@ -110,6 +122,10 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         all_is_read,
     );
     drop(keeper);
+    match &shim {
+        Ok(shim) => run.say(shim.describe()),
+        Err(reason) => run.say(format_args!("no shim: {reason}")),
+    }
     outcome
 }
 
@@ -185,6 +201,8 @@ struct Session<'a> {
     /// The terminal has gone.
     hung_up: bool,
     conversation: Arc<Conversation>,
+    /// The terminal is its own, until the program runs.
+    shim: Option<(Arc<Shim>, Option<OwnedFd>)>,
 }
 
 impl Session<'_> {
@@ -214,16 +232,18 @@ impl Session<'_> {
                     self.program = Some(program);
                     // First: what is read is passed on for a raw terminal, or for one that is not.
                     self.take_terminal();
-                    self.relays
-                        .start()
-                        .map_err(|error| Failure::failed("relay", error))?;
+                    let started = self.relays.start().and_then(|()| self.start_shim());
+                    started.map_err(|error| Failure::failed("relay", error))?;
                 }
                 Ok(Some(News::Failed(code))) => {
                     return Err(self.run.cannot_start(&io::Error::from_raw_os_error(code)));
                 }
                 Ok(Some(News::Stopped(signal))) => self.stop(signal),
                 Ok(Some(News::Ended(status))) => {
-                    self.relays.program_ended();
+                    match &self.shim {
+                        Some((shim, _)) => shim.finish(),
+                        None => self.relays.program_ended(),
+                    }
                     if let Some(ending) = Ending::from_status(status) {
                         return Ok(Some(ending));
                     }
@@ -235,6 +255,17 @@ impl Session<'_> {
                 }
             }
         }
+    }
+
+    /// What the program leaves in memory is passed on before its end is the relays'.
+    fn start_shim(&mut self) -> io::Result<()> {
+        let Some((shim, terminal)) = &mut self.shim else {
+            return Ok(());
+        };
+        let Some(terminal) = terminal.take() else {
+            return Ok(());
+        };
+        shim.start(terminal, self.relays.when_ended()?)
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -298,6 +329,9 @@ impl Session<'_> {
     /// Output cannot be shown any more: a program that stays is told when it writes, as a terminal that has gone
     /// would tell it.
     fn let_go(&mut self) {
+        if let Some((shim, _)) = &self.shim {
+            shim.is_dead();
+        }
         let nowhere = File::options().read(true).write(true).open("/dev/null");
         if let Ok(nowhere) = nowhere {
             let _ = rustix::io::dup3(&nowhere, &mut self.pty, DupFlags::CLOEXEC);
@@ -362,6 +396,9 @@ impl Session<'_> {
     /// The program was stopped: so are we, with the terminal as it was before.
     fn stop(&mut self, signal: i32) {
         // What is on its way is for a raw terminal.
+        if let Some((shim, _)) = &self.shim {
+            shim.settle(LAST_OUTPUT);
+        }
         self.relays.settle(LAST_OUTPUT);
         if let Some(terminal) = &mut self.terminal {
             terminal.restore();

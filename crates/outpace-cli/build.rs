@@ -1,0 +1,85 @@
+//! Builds the shim of `outpace run`: a shared object of its own, for the target, from `shim/shim.rs`.
+//!
+//! Where it cannot be built (another processor, no linker) the tool works without it, and says so when asked for it.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=shim");
+    let output = PathBuf::from(variable("OUT_DIR")).join("outpace_shim.so");
+    if let Err(reason) = build(&output) {
+        println!("cargo::warning=`outpace run` gets no shim: {reason}");
+        fs::write(&output, b"").expect("the build directory can be written");
+    }
+    let library = fs::read(&output).expect("it was written just now");
+    println!("cargo::rustc-env=OUTPACE_SHIM_HASH={}", hash(&library));
+}
+
+fn build(output: &PathBuf) -> Result<(), String> {
+    let (system, processor) = (
+        variable("CARGO_CFG_TARGET_OS"),
+        variable("CARGO_CFG_TARGET_ARCH"),
+    );
+    if (system.as_str(), processor.as_str()) != ("linux", "x86_64") {
+        fs::write(output, b"").map_err(|error| error.to_string())?;
+        return Ok(());
+    }
+    let mut compiler = Command::new(variable("RUSTC"));
+    compiler
+        .args([
+            "--edition",
+            "2024",
+            "--crate-type",
+            "cdylib",
+            "--crate-name",
+            "outpace_shim",
+        ])
+        .args([
+            "--target",
+            &variable("TARGET"),
+            "-C",
+            "panic=abort",
+            "-C",
+            "opt-level=3",
+        ])
+        .args(["-C", "strip=symbols", "-C", "target-feature=-crt-static"])
+        .args([
+            "-C",
+            "link-arg=-nostdlib",
+            "-C",
+            "link-arg=-nostartfiles",
+            "-C",
+            "link-arg=-Wl,-z,now",
+        ])
+        .arg("-o")
+        .arg(output)
+        .arg("shim/shim.rs");
+    if variable("CARGO_CFG_TARGET_ENV") == "musl" {
+        // Not its start files, either.
+        compiler.args(["-C", "link-self-contained=no"]);
+    }
+    if let Ok(linker) = env::var("RUSTC_LINKER") {
+        compiler.arg("-C").arg(format!("linker={linker}"));
+    }
+    let result = compiler.output().map_err(|error| error.to_string())?;
+    if result.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&result.stderr).into_owned();
+    let first = said.lines().find(|line| line.starts_with("error"));
+    Err(first.unwrap_or("the compiler failed").to_owned())
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}
+
+/// FNV-1a (Fowler, Noll, Vo), 64 bits.
+fn hash(bytes: &[u8]) -> String {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
+}

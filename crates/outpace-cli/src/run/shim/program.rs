@@ -1,0 +1,196 @@
+//! Whether a program can have the shim: what its file says, and the environment.
+
+use super::code;
+use object::elf::{DT_NEEDED, EM_X86_64, FileHeader64, PF_X, PT_INTERP, PT_LOAD};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSection};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Variables of the loader that the shim would have to share.
+const LOADER: [&str; 4] = [
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "LD_TRACE_LOADED_OBJECTS",
+    "LD_DEBUG",
+];
+/// Interpreters of scripts that may follow one another.
+const MOST_SCRIPTS: u32 = 4;
+
+/// Why a command gets no shim.
+pub(super) fn refusal(command: &OsStr) -> Option<String> {
+    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if let Some(name) = LOADER.iter().find(|name| is_set(name)) {
+        return Some(format!("{name} is set"));
+    }
+    let mut path = match find(command) {
+        Some(path) => path,
+        None => return Some("it is not there".to_owned()),
+    };
+    for _ in 0..MOST_SCRIPTS {
+        match interpreter(&path) {
+            Ok(Some(next)) => path = next,
+            Ok(None) => return program(&path).err(),
+            Err(error) => return Some(format!("{}: {error}", path.display())),
+        }
+    }
+    Some("a script of a script".to_owned())
+}
+
+/// As a shell finds it.
+fn find(command: &OsStr) -> Option<PathBuf> {
+    if command.as_bytes().contains(&b'/') {
+        return Some(command.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    let is_program = |path: &PathBuf| {
+        fs::metadata(path)
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(command))
+        .find(is_program)
+}
+
+/// The program that a script names in its first line.
+fn interpreter(script: &Path) -> std::io::Result<Option<PathBuf>> {
+    use std::io::Read;
+    let mut start = Vec::new();
+    File::open(script)?.take(256).read_to_end(&mut start)?;
+    let Some(line) = start.strip_prefix(b"#!") else {
+        return Ok(None);
+    };
+    let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let mut words = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let name = words.next().unwrap_or_default();
+    Ok(Some(PathBuf::from(OsString::from(OsStr::from_bytes(name)))))
+}
+
+/// Looks at the program's file. An error is why it gets no shim.
+fn program(path: &Path) -> Result<(), String> {
+    let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    let metadata = file.metadata().map_err(|error| unreadable(&error))?;
+    if metadata.permissions().mode() & 0o6000 != 0 {
+        return Err("it runs with another user's rights".to_owned());
+    }
+    if rustix::fs::fgetxattr(&file, "security.capability", &mut [0_u8; 64][..]).is_ok() {
+        return Err("it has capabilities of its own".to_owned());
+    }
+    let data = Mapped::new(&file, metadata.len()).map_err(|error| unreadable(&error))?;
+    check(data.bytes())
+}
+
+fn check(data: &[u8]) -> Result<(), String> {
+    let not_a_program = |_| "it is no program of 64 bits".to_owned();
+    let header = FileHeader64::<Endianness>::parse(data).map_err(not_a_program)?;
+    let endian = header.endian().map_err(not_a_program)?;
+    if header.e_machine(endian) != EM_X86_64 || endian != Endianness::Little {
+        return Err("it is for another processor".to_owned());
+    }
+    let segments = header
+        .program_headers(endian, data)
+        .map_err(not_a_program)?;
+    let of_kind = |kind| {
+        segments
+            .iter()
+            .filter(move |segment| segment.p_type(endian) == kind)
+    };
+    let loader = of_kind(PT_INTERP)
+        .find_map(|segment| segment.interpreter(endian, data).ok().flatten())
+        .ok_or("it is linked statically")?;
+    if !loader.ends_with(b"/ld-linux-x86-64.so.2") {
+        return Err("its C library is not glibc".to_owned());
+    }
+    let elf = object::File::parse(data).map_err(not_a_program)?;
+    if [".go.buildinfo", ".note.go.buildid"]
+        .iter()
+        .any(|name| elf.section_by_name(name).is_some())
+    {
+        return Err("Go makes system calls of its own".to_owned());
+    }
+    let names = elf
+        .section_by_name(".dynstr")
+        .and_then(|section| section.data().ok());
+    let names = names.unwrap_or_default();
+    let has = |name: &str| memchr::memmem::find(names, name.as_bytes()).is_some();
+    if [
+        "__asan_",
+        "__tsan_",
+        "__msan_",
+        "__hwasan_",
+        "__lsan_",
+        "__ubsan_",
+    ]
+    .iter()
+    .any(|name| has(name))
+    {
+        return Err("it has a sanitizer".to_owned());
+    }
+    let needed = segments
+        .iter()
+        .find_map(|segment| segment.dynamic(endian, data).ok().flatten())
+        .unwrap_or_default();
+    let libraries = needed
+        .iter()
+        .filter(|entry| entry.d_tag(endian) == DT_NEEDED);
+    let mut libraries = libraries.filter_map(|entry| {
+        let name = names.get(entry.d_val(endian) as usize..)?;
+        name.split(|byte| *byte == 0).next()
+    });
+    if !libraries.any(|name| name == b"libc.so.6") {
+        return Err("it does not use glibc by itself".to_owned());
+    }
+    for segment in of_kind(PT_LOAD).filter(|segment| segment.p_flags(endian).0 & PF_X.0 != 0) {
+        let code = segment.data(endian, data).unwrap_or_default();
+        if code::makes_system_calls(code) {
+            return Err("it makes system calls of its own".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// A file's bytes, without reading all of them.
+struct Mapped {
+    start: *mut std::ffi::c_void,
+    length: usize,
+}
+
+#[allow(unsafe_code)]
+impl Mapped {
+    fn new(file: &File, length: u64) -> std::io::Result<Self> {
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+        let length = length as usize;
+        // SAFETY: a mapping of our own, at a place that the kernel chooses; it is only read. A program's file that
+        // shrinks meanwhile would end this process, as it ends the program itself.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ,
+                MapFlags::PRIVATE,
+                file,
+                0,
+            )
+        }?;
+        Ok(Self { start, length })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped until this is dropped.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.length) }
+    }
+}
+
+#[allow(unsafe_code)]
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: our mapping, of which nothing is borrowed any more.
+        let _ = unsafe { rustix::mm::munmap(self.start, self.length) };
+    }
+}

@@ -1,0 +1,448 @@
+//! `outpace run --shim`: what a program writes through memory is what it writes to a terminal.
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+mod scripted;
+
+use rustix::process::{Pid, Signal, kill_process};
+use scripted::{Terminal, installed, outpace, scratch, text, wait_until};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
+
+/// The program of `shim/writer.c`: with libraries, and static. Nothing without a compiler.
+fn writers() -> Option<(&'static str, &'static str)> {
+    static WRITERS: OnceLock<Option<(String, String)>> = OnceLock::new();
+    let writers = WRITERS.get_or_init(|| {
+        if !installed("cc") {
+            return None;
+        }
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/writer.c");
+        let build = |name: &str, options: &[&str]| {
+            let program = scratch(name);
+            let built = Command::new("cc")
+                .args(["-O1", "-w", "-pthread"])
+                .args(options)
+                .arg("-o")
+                .args([&program, &source])
+                .status();
+            built
+                .is_ok_and(|status| status.success())
+                .then(|| text(program.as_os_str().as_encoded_bytes()))
+        };
+        let dynamic = build("writer", &[]).expect("the compiler works");
+        let other = build("writer-static", &["-static"]).unwrap_or_else(|| dynamic.clone());
+        Some((dynamic, other))
+    });
+    let (dynamic, other) = writers.as_ref()?;
+    Some((dynamic, other))
+}
+
+/// What comes on a terminal, with the shim as said.
+fn shown(shim: &str, words: &[&str]) -> Vec<u8> {
+    Terminal::run(&[&["--shim", shim, "--"], words].concat()).whole()
+}
+
+/// The same bytes come with the shim as without; returns them.
+fn same(words: &[&str]) -> String {
+    let (with, without) = (shown("always", words), shown("never", words));
+    let (with, without) = (text(&with), text(&without));
+    if with != without {
+        let place = with
+            .bytes()
+            .zip(without.bytes())
+            .position(|(one, other)| one != other);
+        let place = place
+            .unwrap_or(with.len().min(without.len()))
+            .saturating_sub(60);
+        let part = |text: &str| {
+            text.get(place..(place + 200).min(text.len()))
+                .map(str::to_owned)
+        };
+        panic!(
+            "{words:?}: {:?} instead of {:?}",
+            part(&with),
+            part(&without)
+        );
+    }
+    with
+}
+
+#[test]
+fn all_ways_to_write_to_one_terminal_keep_their_order() {
+    let Some((writer, _)) = writers() else { return };
+    let shown = same(&[writer, "streams"]);
+    assert!(shown.contains("again 199\r\nwritev\r\ndprintf 199\r\nsyscall\r\nputs\r\n"));
+}
+
+#[test]
+fn children_of_every_kind_write_after_what_came_before_them() {
+    let Some((writer, other)) = writers() else {
+        return;
+    };
+    for child in [other, writer] {
+        let shown = same(&[writer, "children", child]);
+        assert!(shown.contains("from a pipe"));
+    }
+}
+
+#[test]
+fn a_descriptor_that_leads_elsewhere_is_not_the_terminal() {
+    let Some((writer, _)) = writers() else { return };
+    let file = scratch("file");
+    let shown = same(&[writer, "files", file.to_str().unwrap()]);
+    let expected: String = (0..20).map(|n| format!("burst {n}\n")).collect();
+    assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+    assert!(shown.contains("read only: -1 9"), "{shown}");
+}
+
+#[test]
+fn memory_that_cannot_be_read_is_an_error_as_without_it() {
+    let Some((writer, _)) = writers() else { return };
+    let shown = same(&[writer, "faults"]);
+    assert!(shown.contains("write 0: -1 14"), "{shown}");
+}
+
+#[test]
+fn what_becomes_of_the_terminal_finds_its_output_there() {
+    let Some((writer, _)) = writers() else { return };
+    same(&[writer, "settings"]);
+}
+
+#[test]
+fn another_program_in_its_place_writes_after_it() {
+    let Some((writer, other)) = writers() else {
+        return;
+    };
+    for next in [other, writer] {
+        same(&[writer, "becomes", next]);
+    }
+}
+
+#[test]
+fn the_program_sees_nothing_of_it() {
+    let Some((writer, _)) = writers() else { return };
+    let shown = same(&[writer, "sees"]);
+    assert!(
+        shown.starts_with("1 1\r\n") && shown.ends_with("\r\n0\r\n"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_program_that_may_only_write_from_now_on_writes() {
+    let Some((writer, _)) = writers() else { return };
+    same(&[writer, "confined"]);
+}
+
+#[test]
+fn the_last_words_of_the_c_library_come_last() {
+    let Some((writer, _)) = writers() else { return };
+    let shown = same(&[writer, "aborts"]);
+    assert!(shown.contains("burst 29\r\nfree(): double free"), "{shown}");
+}
+
+#[test]
+fn lines_of_threads_are_whole_and_each_thread_s_in_order() {
+    let Some((writer, _)) = writers() else { return };
+    let shown = text(&shown("always", &[writer, "threads"]));
+    let mut next: HashMap<&str, u32> = HashMap::new();
+    for line in shown.split_terminator("\r\n") {
+        let (name, number) = line.split_once(' ').unwrap();
+        let expected = next.entry(name).or_default();
+        assert_eq!(number.parse(), Ok(*expected), "{name}");
+        *expected += 1;
+    }
+    assert_eq!(next.len(), 4);
+    assert!(next.values().all(|count| *count == 5000), "{next:?}");
+}
+
+#[test]
+fn a_signal_s_handler_writes_in_the_middle_of_a_write() {
+    let Some((writer, _)) = writers() else { return };
+    for (what, leaps) in [("signals", false), ("leaps", true)] {
+        let mut shown = text(&shown("always", &[writer, what]));
+        if leaps {
+            // A leap out of a write that the kernel has begun leaves a part of the line, as it does without the shim.
+            shown = shown.replace("tick ", "\r\ntick ");
+        }
+        let (mut main, mut ticks) = (0, 0);
+        for line in shown.split_terminator("\r\n") {
+            let expected = (format!("main {main}"), format!("tick {ticks}"));
+            if line == expected.0 {
+                main += 1;
+            } else if line == expected.1 {
+                ticks += 1;
+            } else {
+                // After a leap the same line is written again.
+                let again =
+                    leaps && (expected.0.starts_with(line) || line == format!("main {}", main - 1));
+                assert!(again || line == "end 1", "{line:?} after {expected:?}");
+            }
+        }
+        assert_eq!(main, 20_000);
+        assert!(ticks > 0);
+    }
+}
+
+#[test]
+fn a_thread_is_cancelled_where_it_writes() {
+    let Some((writer, _)) = writers() else { return };
+    let shown = text(&shown("always", &[writer, "cancelled"]));
+    let lines: Vec<&str> = shown.split_terminator("\r\n").collect();
+    assert_eq!(lines.last(), Some(&"cancelled 1"));
+    assert!(lines[..lines.len() - 1].iter().all(|line| *line == "still"));
+}
+
+/// The process with these words, other than `outpace`.
+fn process_of(words: &[&str]) -> Option<i32> {
+    let expected: Vec<u8> = words
+        .iter()
+        .flat_map(|word| [word.as_bytes(), b"\0"].concat())
+        .collect();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    numbers.find(|process| {
+        fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|line| line == expected)
+    })
+}
+
+/// Kills a program at a random moment, so many times. What its writes had returned for is there, and at most one more.
+fn killed_at_random(rounds: u64) {
+    let Some((writer, _)) = writers() else { return };
+    for round in 0..rounds {
+        let counter = scratch(&format!("counter-{round}"));
+        let words = [writer, "counted", counter.to_str().unwrap()];
+        let terminal = Terminal::run(&[&["--shim", "always", "--"], &words[..]].concat());
+        let mut found = None;
+        wait_until("the program", || {
+            found = process_of(&words).filter(|_| counter.exists());
+            found.is_some()
+        });
+        let pause = (round * 7919 + u64::from(std::process::id())) % 9000;
+        std::thread::sleep(std::time::Duration::from_micros(pause));
+        let _ = kill_process(Pid::from_raw(found.unwrap()).unwrap(), Signal::KILL);
+        let shown = text(&terminal.whole());
+        let mapped = fs::read(&counter).unwrap_or_default();
+        let count = mapped
+            .first_chunk::<8>()
+            .map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+        let lines: Vec<&str> = shown.split_terminator("\r\n").collect();
+        for (number, line) in lines.iter().enumerate() {
+            assert_eq!(*line, format!("n {number}"), "round {round}");
+        }
+        let came = lines.len() as u64;
+        assert!(
+            came == count || came == count + 1,
+            "round {round}: {came} of {count}"
+        );
+        let _ = fs::remove_file(&counter);
+    }
+}
+
+#[test]
+fn nothing_is_lost_of_what_a_killed_program_had_written() {
+    killed_at_random(20);
+}
+
+/// `cargo test -p outpace-cli --test run_shim -- --ignored`
+#[test]
+#[ignore = "takes minutes"]
+fn nothing_is_lost_in_a_thousand_rounds() {
+    killed_at_random(1000);
+}
+
+#[test]
+fn a_descriptor_that_does_not_wait_agrees_with_poll() {
+    let Some((writer, _)) = writers() else { return };
+    let refused = scratch("refused");
+    let arguments = [
+        "run",
+        "--shim",
+        "always",
+        "--overflow",
+        "block",
+        "--memory",
+        "64KiB",
+        "--",
+    ];
+    let words = [writer, "nonblocking", refused.to_str().unwrap()];
+    let terminal = Terminal::start(OUTPACE, &[&arguments[..], &words].concat(), true);
+    wait_until("a terminal that is full", || refused.exists());
+    terminal.unstall();
+    let shown = text(&terminal.whole());
+    let lines = shown
+        .split_terminator("\r\n")
+        .filter(|line| line.len() == 999)
+        .count();
+    assert_eq!(lines, 4000);
+    assert!(
+        shown.ends_with("written 4000000 refused 1 quarrels 0\r\n"),
+        "{}",
+        &shown[shown.len() - 80..]
+    );
+}
+
+#[test]
+fn when_outpace_is_killed_the_program_is_told() {
+    let Some((writer, _)) = writers() else { return };
+    let told = scratch("told");
+    let words = [writer, "forever", told.to_str().unwrap()];
+    let arguments = [
+        &[
+            "run",
+            "--shim",
+            "always",
+            "--",
+            "env",
+            "--ignore-signal=HUP",
+        ],
+        &words[..],
+    ]
+    .concat();
+    // Without `env`, which would become the program: the shim is for the first.
+    let arguments: Vec<&str> = arguments
+        .into_iter()
+        .filter(|word| !word.starts_with("env") && !word.starts_with("--ignore"))
+        .collect();
+    let script = format!("trap '' HUP; exec {OUTPACE} {}", arguments.join(" "));
+    let mut terminal = Terminal::start("sh", &["-c", &script], false);
+    terminal.wait_for("ready");
+    let all = [&[OUTPACE], &arguments[..]].concat();
+    let mut outer = None;
+    wait_until("the outer process", || {
+        outer = process_of(&all);
+        outer.is_some()
+    });
+    kill_process(Pid::from_raw(outer.unwrap()).unwrap(), Signal::KILL).unwrap();
+    wait_until("the error", || told.exists());
+}
+
+#[test]
+fn idle_it_costs_nothing() {
+    let Some((writer, _)) = writers() else { return };
+    let mut terminal = Terminal::run(&["--shim", "always", "--", writer, "idle"]);
+    terminal.wait_for("idle 0");
+    let words = [OUTPACE, "run", "--shim", "always", "--", writer, "idle"];
+    let outer = process_of(&words).unwrap();
+    let switches = || -> u64 {
+        let tasks = fs::read_dir(format!("/proc/{outer}/task"))
+            .unwrap()
+            .flatten();
+        let of = |path: PathBuf| -> u64 {
+            let status = fs::read_to_string(path.join("status")).unwrap_or_default();
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            line.map_or(0, |count| count.trim().parse().unwrap())
+        };
+        tasks.map(|task| of(task.path())).sum()
+    };
+    let mut before = 0;
+    wait_until("rest", || {
+        let now = switches();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::mem::replace(&mut before, now) == now && switches() == now
+    });
+}
+
+#[test]
+fn a_program_that_cannot_have_it_is_refused_with_the_reason_or_runs_without_it() {
+    let Some((writer, other)) = writers() else {
+        return;
+    };
+    let refusals: &[(&[&str], &str)] = &[(&[other, "burst"], "it is linked statically")];
+    for (words, reason) in refusals {
+        let mut terminal = Terminal::run(&[&["--shim", "always", "--"], *words].concat());
+        terminal.wait_for(&format!("outpace: --shim always: {reason}"));
+        assert_eq!(terminal.wait().code(), Some(1));
+        let mut terminal = Terminal::run(&[&["-v", "--"], *words].concat());
+        terminal.wait_for("burst 29");
+        terminal.wait_for(&format!("no shim: {reason}"));
+        assert_eq!(terminal.wait().code(), Some(0));
+    }
+    let mut terminal = Terminal::start(
+        "env",
+        &[
+            "LD_PRELOAD=libc.so.6",
+            OUTPACE,
+            "run",
+            "--shim",
+            "always",
+            writer,
+        ],
+        false,
+    );
+    terminal.wait_for("--shim always: LD_PRELOAD is set");
+    assert_eq!(terminal.wait().code(), Some(1));
+    let output = outpace("run")
+        .args(["--shim", "always", "true"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("the program writes to no terminal of ours"));
+    let mut terminal = Terminal::run(&["-v", "--shim", "always", "--", writer, "burst"]);
+    terminal.wait_for("bytes through memory");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn programs_of_many_languages_write_the_same() {
+    let programs: &[(&str, &[&str])] = &[
+        (
+            "perl",
+            &[
+                "-e",
+                "$|=1; for (1..3000) { print \"line $_\\n\" } print STDERR \"end\\n\"",
+            ],
+        ),
+        (
+            "sh",
+            &[
+                "-c",
+                "i=0; while test $i -lt 500; do echo line $i; echo err $i >&2; i=$((i+1)); done; ls /dev/null; echo end",
+            ],
+        ),
+        (
+            "bash",
+            &[
+                "-c",
+                "for i in {1..300}; do echo $i; done; (echo sub); cat /dev/null; exec echo last",
+            ],
+        ),
+        ("seq", &["20000"]),
+        (
+            "awk",
+            &[
+                "BEGIN { for (i = 0; i < 5000; i++) print i; system(\"echo system\"); print \"end\" }",
+            ],
+        ),
+        (
+            "node",
+            &[
+                "-e",
+                "for (let i = 0; i < 2000; i++) console.log('line ' + i); console.error('end')",
+            ],
+        ),
+        (
+            "python3",
+            &[
+                "-c",
+                "import os,sys,subprocess\nfor i in range(3000): print('line', i)\nsys.stdout.flush(); subprocess.run(['echo','child']); os.system('echo shell'); print('end')",
+            ],
+        ),
+    ];
+    for (program, arguments) in programs {
+        if installed(program) {
+            let words = [&[*program], *arguments].concat();
+            assert_eq!(
+                text(&shown("auto", &words)),
+                text(&shown("never", &words)),
+                "{program}"
+            );
+        }
+    }
+}

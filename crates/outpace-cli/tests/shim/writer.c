@@ -1,0 +1,327 @@
+/* A program that writes to its terminal in every way that the shim has to keep right. Its first argument says which. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void line(int fd, const char *text, int n) {
+    char buffer[128];
+    int length = snprintf(buffer, sizeof buffer, "%s %d\n", text, n);
+    if (write(fd, buffer, length) != length) {
+        abort();
+    }
+}
+
+static void burst(int n) {
+    for (int i = 0; i < n; i++) {
+        line(1, "burst", i);
+    }
+}
+
+static void streams(void) {
+    int copy = dup(1), tty = open("/dev/tty", O_WRONLY), again = open(ttyname(1), O_RDWR);
+    for (int i = 0; i < 200; i++) {
+        line(1, "write", i);
+        printf("printf %d\n", i);
+        fflush(stdout);
+        line(2, "stderr", i);
+        fprintf(stderr, "fprintf %d\n", i);
+        line(copy, "dup", i);
+        line(tty, "tty", i);
+        line(again, "again", i);
+        struct iovec parts[3] = {{"wri", 3}, {"", 0}, {"tev\n", 4}};
+        if (writev(1, parts, 3) != 7) {
+            abort();
+        }
+        dprintf(1, "dprintf %d\n", i);
+        syscall(SYS_write, 1, "syscall\n", 8);
+        puts("puts");
+        fflush(stdout);
+    }
+    static char large[40000];
+    memset(large, 'x', sizeof large);
+    large[sizeof large - 1] = '\n';
+    burst(10);
+    write(1, large, sizeof large);
+    burst(10);
+}
+
+static void spawned(char *const words[]) {
+    pid_t child;
+    if (posix_spawn(&child, words[0], NULL, NULL, words, environ) != 0) {
+        abort();
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void children(const char *other) {
+    burst(50);
+    pid_t child = fork();
+    if (child == 0) {
+        line(1, "child", 0);
+        burst(20);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    burst(20);
+    spawned((char *[]){(char *)other, "burst", NULL});
+    burst(20);
+    if (vfork() == 0) {
+        execl(other, other, "burst", NULL);
+        _exit(1);
+    }
+    wait(NULL);
+    burst(20);
+    system("echo from a shell");
+    burst(20);
+    FILE *shell = popen("echo from a pipe >/dev/tty", "r");
+    pclose(shell);
+    burst(20);
+}
+
+static void files(const char *path) {
+    burst(20);
+    int terminal = dup(1);
+    close(1);
+    if (open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600) != 1) {
+        abort();
+    }
+    burst(20);
+    dup2(terminal, 1);
+    burst(20);
+    int reading = open(ttyname(1), O_RDONLY | O_NOCTTY);
+    errno = 0;
+    ssize_t result = write(reading, "no", 2);
+    int error = errno;
+    dprintf(1, "read only: %zd %d\n", result, error);
+    errno = 0;
+    result = write(77, "no", 2);
+    error = errno;
+    dprintf(1, "closed: %zd %d\n", result, error);
+}
+
+static void faults(void) {
+    char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(pages, 'y', 8192);
+    mprotect(pages + 4096, 4096, PROT_NONE);
+    void *places[] = {NULL, (void *)16, pages + 4096, (void *)-64, pages + 4090};
+    for (int i = 0; i < 5; i++) {
+        burst(3);
+        errno = 0;
+        ssize_t result = write(1, places[i], 30);
+        int error = result < 0 ? errno : 0;
+        dprintf(1, "\nwrite %d: %zd %d\n", i, result, error);
+        struct iovec parts[2] = {{"good\n", 5}, {places[i], 30}};
+        errno = 0;
+        result = writev(1, parts, 2);
+        error = result < 0 ? errno : 0;
+        dprintf(1, "\nwritev %d: %zd %d\n", i, result, error);
+    }
+    errno = 0;
+    dprintf(1, "writev: %zd", writev(1, NULL, 2));
+    dprintf(1, " %d; %zd", errno, writev(1, (void *)places, -1));
+    dprintf(1, " %d; %zd\n", errno, write(1, "", 0));
+}
+
+static void *writer(void *name) {
+    for (int i = 0; i < 5000; i++) {
+        line(1, name, i);
+    }
+    return NULL;
+}
+
+static void threads(void) {
+    pthread_t all[4];
+    for (int i = 0; i < 4; i++) {
+        pthread_create(&all[i], NULL, writer, (char *[]){"one", "two", "three", "four"}[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(all[i], NULL);
+    }
+}
+
+static volatile sig_atomic_t ticks;
+static sigjmp_buf back;
+static int leaps;
+
+static void tick(int signal) {
+    char text[32];
+    int length = 0, n = ticks++;
+    char digits[12];
+    do {
+        digits[length++] = '0' + n % 10;
+    } while (n /= 10);
+    int at = 0;
+    memcpy(text, "tick ", 5);
+    at = 5;
+    while (length) {
+        text[at++] = digits[--length];
+    }
+    text[at++] = '\n';
+    write(1, text, at);
+    if (leaps) {
+        siglongjmp(back, 1);
+    }
+}
+
+static void signals(void) {
+    signal(SIGALRM, tick);
+    struct itimerval often = {{0, 300}, {0, 300}};
+    setitimer(ITIMER_REAL, &often, NULL);
+    volatile int i = 0;
+    if (leaps) {
+        sigsetjmp(back, 1);
+    }
+    while (i < 20000) {
+        line(1, "main", i);
+        i++;
+    }
+    often = (struct itimerval){{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &often, NULL);
+    signal(SIGALRM, SIG_IGN);
+    line(1, "end", ticks > 0);
+}
+
+static void counted(const char *path) {
+    int file = open(path, O_RDWR | O_CREAT, 0600);
+    ftruncate(file, 4096);
+    volatile long *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    for (int i = 0;; i++) {
+        line(1, "n", i);
+        *count = i + 1;
+        if (i % 5000 == 4999) {
+            usleep(1000);
+        }
+    }
+}
+
+static void does_not_wait(const char *path) {
+    char text[1000];
+    memset(text, 'z', sizeof text);
+    text[999] = '\n';
+    fcntl(1, F_SETFL, fcntl(1, F_GETFL) | O_NONBLOCK);
+    long written = 0, refused = 0, quarrels = 0;
+    while (written < 4000000) {
+        ssize_t result = write(1, text, sizeof text);
+        if (result > 0) {
+            written += result;
+            continue;
+        }
+        if (errno != EAGAIN) {
+            abort();
+        }
+        refused++;
+        if (refused == 1) {
+            close(open(path, O_CREAT | O_WRONLY, 0600));
+        }
+        struct pollfd room = {1, POLLOUT, 0};
+        if (poll(&room, 1, 0) > 0) {
+            quarrels++;
+        }
+        poll(&room, 1, 1000);
+    }
+    fcntl(1, F_SETFL, fcntl(1, F_GETFL) & ~O_NONBLOCK);
+    dprintf(1, "written %ld refused %d quarrels %d\n", written, refused > 0, quarrels > 50);
+}
+
+static void settings(void) {
+    struct termios cooked, raw;
+    tcgetattr(1, &cooked);
+    raw = cooked;
+    raw.c_oflag &= ~OPOST;
+    for (int i = 0; i < 20; i++) {
+        burst(5);
+        tcsetattr(1, i % 2 ? TCSANOW : TCSADRAIN, &raw);
+        burst(5);
+        ioctl(1, TCSETS + 1, &cooked);
+        tcsetattr(1, TCSANOW, &cooked);
+    }
+    burst(5);
+    tcdrain(1);
+    int left = -1;
+    burst(1);
+    int asked = ioctl(1, TIOCOUTQ, &left);
+    dprintf(1, "asked %d %d\n", asked, left >= 0);
+    raw = cooked;
+    raw.c_lflag |= TOSTOP;
+    tcsetattr(1, TCSANOW, &raw);
+    burst(5);
+}
+
+static void *endless(void *unused) {
+    for (;;) {
+        write(1, "still\n", 6);
+    }
+    return unused;
+}
+
+static void cancelled(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, endless, NULL);
+    usleep(20000);
+    pthread_cancel(thread);
+    void *result;
+    pthread_join(thread, &result);
+    line(1, "cancelled", result == PTHREAD_CANCELED);
+}
+
+static void sees(void) {
+    printf("%d %d\n", getenv("LD_PRELOAD") == NULL, getenv("OUTPACE_RING") == NULL);
+    for (int fd = 0; fd < 64; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0) {
+            printf("descriptor %d\n", fd);
+        }
+    }
+    fflush(stdout);
+    system("env | grep -c -e LD_PRELOAD -e OUTPACE_RING");
+}
+
+static void confined(void) {
+    burst(20);
+    prctl(PR_SET_SECCOMP, 1);
+    burst(20);
+    syscall(SYS_exit, 0);
+}
+
+int main(int count, char **words) {
+    const char *what = count > 1 ? words[1] : "", *more = count > 2 ? words[2] : "";
+    setvbuf(stdout, NULL, _IOLBF, 4096);
+    if (!strcmp(what, "burst")) burst(30);
+    else if (!strcmp(what, "streams")) streams();
+    else if (!strcmp(what, "children")) children(more);
+    else if (!strcmp(what, "files")) files(more);
+    else if (!strcmp(what, "faults")) faults();
+    else if (!strcmp(what, "threads")) threads();
+    else if (!strcmp(what, "signals")) signals();
+    else if (!strcmp(what, "leaps")) { leaps = 1; signals(); }
+    else if (!strcmp(what, "counted")) counted(more);
+    else if (!strcmp(what, "nonblocking")) does_not_wait(more);
+    else if (!strcmp(what, "settings")) settings();
+    else if (!strcmp(what, "cancelled")) cancelled();
+    else if (!strcmp(what, "sees")) sees();
+    else if (!strcmp(what, "confined")) confined();
+    else if (!strcmp(what, "becomes")) { burst(30); execl(more, more, "burst", NULL); return 1; }
+    else if (!strcmp(what, "aborts")) { burst(30); char *volatile p = malloc(20); free(p); free(p); }
+    else if (!strcmp(what, "forever")) { burst(1000); line(1, "ready", 0); for (;;) { if (write(1, "on\n", 3) < 0) { int e = errno; close(open(more, O_CREAT | O_WRONLY, 0600)); return e; } usleep(1000); } }
+    else if (!strcmp(what, "idle")) { burst(100); line(1, "idle", 0); pause(); }
+    else return 2;
+    return 0;
+}
