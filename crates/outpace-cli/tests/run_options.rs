@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use scripted::{Terminal, installed, outpace, scratch, text, wait_until};
 use std::fs;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
@@ -327,4 +328,107 @@ fn without_a_place_for_files_output_waits_for_its_reader_and_nothing_is_lost() {
     assert_eq!(received.len(), 3_000_000);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+/// Puts a program and the libraries that it needs into a directory, at its top and where the loader looks for them.
+fn install_into(root: &Path, program: &Path, name: &str) {
+    fs::copy(program, root.join(name)).unwrap();
+    let needed = Command::new("ldd").arg(program).output().unwrap();
+    for word in text(&needed.stdout)
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'))
+    {
+        let place = root.join(word.trim_start_matches('/'));
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::copy(word, place).unwrap();
+    }
+}
+
+#[test]
+fn in_an_image_with_nothing_but_programs_a_user_without_a_name_loses_nothing() {
+    let root = scratch("root");
+    let _ = fs::remove_dir_all(&root);
+    fs::create_dir_all(&root).unwrap();
+    install_into(&root, Path::new(OUTPACE), "outpace");
+    install_into(&root, Path::new("/bin/sh"), "sh");
+    // No /tmp, no /dev, no /proc, and nothing that this user may write to.
+    let script = "i=0; while test $i -lt 20000; do echo line $i; i=$((i + 1)); done; exit 9";
+    let command = |options: &[&str]| {
+        let mut command = Command::new("chroot");
+        command
+            .args([
+                "--userspec=12345:12345",
+                root.to_str().unwrap(),
+                "/outpace",
+                "run",
+            ])
+            .args(options)
+            .args(["/sh", "-c", script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    };
+    if !command(&[])
+        .output()
+        .is_ok_and(|output| output.status.code() == Some(9))
+    {
+        eprintln!("skipped: no other root directory here");
+        return;
+    }
+    let expected: String = (0..20_000).map(|i| format!("line {i}\n")).collect();
+    for options in [
+        &["--memory", "64KiB"][..],
+        &["--memory", "64KiB", "--overflow", "block"],
+        &["--pipe"],
+    ] {
+        let mut child = command(options).spawn().unwrap();
+        // A collector that begins late.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let mut received = String::new();
+        child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut received)
+            .unwrap();
+        assert!(
+            received == expected,
+            "{options:?}: {} bytes",
+            received.len()
+        );
+        assert_eq!(child.wait().unwrap().code(), Some(9), "{options:?}");
+    }
+}
+
+#[test]
+fn a_collector_that_stops_stops_no_server_that_drops() {
+    let done = scratch("collector-done");
+    let script = format!("seq 300000; : > {}; seq 3", done.display());
+    let mut child = outpace("run")
+        .args([
+            "--pipe",
+            "--overflow",
+            "drop",
+            "--memory",
+            "256KiB",
+            "sh",
+            "-c",
+            &script,
+        ])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Nothing is read before the server has gone on.
+    wait_until("the server", || done.exists());
+    let mut received = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut received)
+        .unwrap();
+    assert!(received.contains(" dropped here]\n"), "{received:.200}");
+    assert!(received.ends_with("1\n2\n3\n"));
+    assert!(child.wait().unwrap().success());
 }

@@ -92,7 +92,7 @@ pub(crate) struct Run {
 
     /// Keep counters of what is written, queued, spilled and dropped in this file, as Prometheus reads it
     ///
-    /// It is replaced as a whole, every second and at the end. SIGUSR1 shows the same on stderr, as one line; a
+    /// It is replaced as a whole, twice a second and at the end. SIGUSR1 shows the same on stderr, as one line; a
     /// program that catches that signal gets it, too.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
