@@ -91,6 +91,11 @@
 //! Escape sequences in a cell, as of `ratatui-image` or for links, are passed on. From the first one on, nothing is
 //! moved or erased that they may have drawn on, which takes more bytes.
 //!
+//! # Programs that talk
+//!
+//! A chat, an agent or a build tool writes a transcript that grows and repaints a few rows below it. [`Transcript`] does that
+//! in the terminal's own scrollback: lines are appended unwrapped, streamed token by token, and never written again.
+//!
 //! # Without this crate
 //!
 //! For an older ratatui, or another library, the half measure is `CrosstermBackend` over a stream that drains once
@@ -137,6 +142,6 @@ pub use model::{
 pub use render::Renderer;
 
 pub use terminal::{
-    DefaultTerminal, Options, OutpaceBackend, Target, init, init_with_options, restore, run,
-    suspend, try_init, try_init_with_options, try_restore,
+    DefaultTerminal, Live, Options, OutpaceBackend, Target, Transcript, init, init_with_options,
+    restore, run, suspend, try_init, try_init_with_options, try_restore,
 };

@@ -2,6 +2,7 @@
 //! the newest frame and never makes the application wait.
 
 mod damage;
+mod feed;
 mod gate;
 mod output;
 mod worker;
@@ -15,6 +16,7 @@ use crate::model::{Screen, Stats};
 use crate::render::Renderer;
 use crate::sys;
 pub(crate) use damage::Damage;
+pub(crate) use feed::{Feed, fit};
 pub(crate) use gate::Stream;
 pub(crate) use output::Output;
 use output::Tempo;

@@ -13,11 +13,13 @@ mod row;
 mod rows;
 mod sgr;
 mod stamped;
+mod transcript;
 
 use crate::model::{Capabilities, Cell, Color, Cursor, Screen, Stats};
 use colour_order::ColourOrder;
 use encode::Encoder;
 use plan::Planner;
+pub(crate) use transcript::{Addition, Glyph, TranscriptRenderer};
 
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";
 const END_SYNCHRONIZED: &str = "\x1b[?2026l";

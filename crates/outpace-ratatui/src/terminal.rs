@@ -7,6 +7,7 @@ mod probe;
 mod report;
 mod session;
 mod setup;
+mod transcript;
 
 pub use backend::OutpaceBackend;
 pub use options::{Options, Target};
@@ -14,3 +15,4 @@ pub use setup::{
     DefaultTerminal, init, init_with_options, restore, run, suspend, try_init,
     try_init_with_options, try_restore,
 };
+pub use transcript::{Live, Transcript};

@@ -458,3 +458,50 @@ fn leaving_a_stalled_terminal_takes_no_longer_than_a_bounded_time() {
     let (_emulator, _program, terminal) = stalled(ratatui::Viewport::Fullscreen);
     without_waiting("leaving", move || drop(terminal));
 }
+
+#[test]
+fn a_transcript_waits_for_no_terminal_and_loses_no_line() {
+    let (emulator, program) = terminal();
+    let mut transcript = outpace_ratatui::Transcript::open(&program).unwrap();
+    let transcript = without_waiting("a transcript", move || {
+        for number in 0..5_000 {
+            transcript.append(format!("line {number}.")).unwrap();
+            transcript
+                .live(2, |live| {
+                    let text = format!("status {number}");
+                    live.buffer_mut().set_string(0, 0, text, Style::new());
+                })
+                .unwrap();
+        }
+        transcript
+    });
+    assert!(
+        transcript.stats().frames_skipped > 4_000,
+        "{:?}",
+        transcript.stats()
+    );
+    let reader = std::thread::spawn(move || {
+        let mut emulator = emulator;
+        let mut all = Vec::new();
+        let _ = emulator.read_to_end(&mut all);
+        all
+    });
+    transcript.finish().unwrap();
+    drop(program);
+    let all = reader.join().unwrap();
+    let text = String::from_utf8_lossy(&all);
+    let numbers: Vec<u32> = text
+        .split("line ")
+        .skip(1)
+        .map(|rest| rest[..rest.find('.').unwrap()].parse().unwrap())
+        .collect();
+    assert!(
+        numbers.iter().copied().eq(0..5_000),
+        "{} lines",
+        numbers.len()
+    );
+    assert!(
+        text.ends_with("\x1b[m\x1b[J\x1b[?25h"),
+        "the live region goes"
+    );
+}

@@ -66,6 +66,17 @@ impl Output {
         }
     }
 
+    /// Columns and rows, if this is a terminal.
+    pub(super) fn size(&self) -> Option<(u16, u16)> {
+        match self {
+            Self::Terminal(file) => {
+                let size = sys::terminal_size(file).ok().flatten();
+                size.map(|size| (size.columns, size.rows))
+            }
+            Self::Writer(_) => None,
+        }
+    }
+
     /// Whether this is a terminal in raw mode.
     pub(super) fn is_raw(&self) -> bool {
         match self {

@@ -44,7 +44,7 @@ const fn flag(set: bool, modifier: Modifier) -> Modifier {
     if set { modifier } else { Modifier::empty() }
 }
 
-struct Alacritty {
+pub struct Alacritty {
     term: alacritty_terminal::Term<alacritty_terminal::event::VoidListener>,
     parser: ansi::Processor<Immediate>,
     size: AlacrittySize,
@@ -83,9 +83,13 @@ impl Dimensions for AlacrittySize {
 
 impl Alacritty {
     fn new(width: u16, height: u16) -> Self {
+        Self::with_history(width, height, 0)
+    }
+
+    pub fn with_history(width: u16, height: u16, scrolling_history: usize) -> Self {
         let size = AlacrittySize(width, height);
         let config = alacritty_terminal::term::Config {
-            scrolling_history: 0,
+            scrolling_history,
             ..Default::default()
         };
         let listener = alacritty_terminal::event::VoidListener;
@@ -94,6 +98,12 @@ impl Alacritty {
             parser: ansi::Processor::new(),
             size,
         }
+    }
+}
+
+impl Alacritty {
+    pub const fn term(&self) -> &alacritty_terminal::Term<alacritty_terminal::event::VoidListener> {
+        &self.term
     }
 }
 

@@ -14,6 +14,7 @@ mod emulator;
 mod frames;
 mod inline;
 mod tmux;
+mod transcript;
 mod widgets;
 
 use frames::{Random, play};

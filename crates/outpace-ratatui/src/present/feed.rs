@@ -1,0 +1,199 @@
+//! The thread that writes a transcript: every line of it, and the live region as often as the terminal has time.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Failure, Output};
+use crate::model::{Screen, Stats};
+use crate::render::{Addition, TranscriptRenderer};
+
+#[derive(Default)]
+struct State {
+    additions: Vec<Addition>,
+    /// The live region to show; a newer one replaces it.
+    live: Option<Screen>,
+    /// Rows of the terminal.
+    rows: u16,
+    /// Take the live region away.
+    farewell: bool,
+    busy: bool,
+    stop: bool,
+    stopped: bool,
+    drawn: u64,
+    presented: u64,
+    stats: Stats,
+    error: Option<Failure>,
+}
+
+impl State {
+    fn has_work(&self) -> bool {
+        !self.additions.is_empty() || self.live.is_some() || self.farewell
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, mut renderer: TranscriptRenderer, mut output: Output) {
+        let mut live = Screen::new(0, 0);
+        loop {
+            let mut state = self
+                .changed
+                .wait_while(self.state(), |state| !state.has_work() && !state.stop)
+                .unwrap_or_else(PoisonError::into_inner);
+            if !state.has_work() {
+                state.stopped = true;
+                drop(state);
+                self.changed.notify_all();
+                return;
+            }
+            let additions = std::mem::take(&mut state.additions);
+            if let Some(newest) = state.live.take() {
+                live = newest;
+                state.presented += 1;
+            }
+            let farewell = std::mem::take(&mut state.farewell);
+            state.busy = true;
+            let mut stats = state.stats;
+            let mut rows = state.rows;
+            drop(state);
+            if let Some(size) = output.size() {
+                // The newest, so that lines are wrapped as the terminal wraps them.
+                rows = size.1;
+                fit(&mut live, size);
+            }
+            let mut bytes = renderer.render(&additions, &live, rows).to_vec();
+            if farewell {
+                bytes.extend_from_slice(renderer.farewell());
+            }
+            let result = match bytes.is_empty() {
+                true => Ok(Duration::ZERO),
+                false => output.write(&bytes, &mut stats),
+            };
+            let mut state = self.state();
+            state.stats = stats;
+            state.busy = false;
+            if let Err(error) = result {
+                state.error = Some(Failure::new(&error));
+                state.stopped = true;
+            }
+            let stopped = state.stopped;
+            drop(state);
+            self.changed.notify_all();
+            if stopped {
+                return;
+            }
+        }
+    }
+}
+
+/// Cuts a live region, or makes it wider: until it is drawn anew.
+pub(crate) fn fit(live: &mut Screen, (columns, rows): (u16, u16)) {
+    let height = live.height().min(rows.saturating_sub(1));
+    live.resize(columns, height);
+    live.claim(0..columns, 0..height);
+}
+
+/// What a transcript's owner holds of it.
+pub(crate) struct Feed(Arc<Shared>);
+
+impl Feed {
+    pub(crate) fn start(renderer: TranscriptRenderer, output: Output) -> io::Result<Self> {
+        let shared = Arc::<Shared>::default();
+        let theirs = shared.clone();
+        super::spawn("outpace-transcript", move || theirs.run(renderer, output))?;
+        Ok(Self(shared))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) -> io::Result<()> {
+        let mut state = self.0.state();
+        if let Some(failure) = &state.error {
+            return Err(failure.report());
+        }
+        change(&mut state);
+        drop(state);
+        self.0.changed.notify_all();
+        Ok(())
+    }
+
+    pub(crate) fn add(&self, additions: impl IntoIterator<Item = Addition>) -> io::Result<()> {
+        self.change(|state| {
+            for addition in additions {
+                match (addition, state.additions.last_mut()) {
+                    // What waits together is printed at once.
+                    (
+                        Addition::Extend(more),
+                        Some(Addition::Line(line) | Addition::Extend(line)),
+                    ) => line.extend(more),
+                    (addition, _) => state.additions.push(addition),
+                }
+            }
+        })
+    }
+
+    pub(crate) fn show(&self, live: Screen, rows: u16) -> io::Result<()> {
+        self.change(|state| {
+            state.live = Some(live);
+            state.rows = rows;
+            state.drawn += 1;
+        })
+    }
+
+    pub(crate) fn take_away(&self) -> io::Result<()> {
+        self.change(|state| state.farewell = true)
+    }
+
+    /// Waits until everything is written, or the limit is over. Says whether it is.
+    pub(crate) fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
+        let end = limit.map(|limit| Instant::now() + limit);
+        let mut state = self.0.state();
+        while (state.has_work() || state.busy) && !state.stopped {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            state = match left {
+                Some(Duration::ZERO) => return Ok(false),
+                Some(left) => {
+                    self.0
+                        .changed
+                        .wait_timeout(state, left)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+                None => self
+                    .0
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        match &state.error {
+            Some(failure) => Err(failure.report()),
+            None => Ok(true),
+        }
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let state = self.0.state();
+        Stats {
+            frames_drawn: state.drawn,
+            frames_presented: state.presented,
+            frames_skipped: state.drawn - state.presented - u64::from(state.live.is_some()),
+            ..state.stats
+        }
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.0.state().stop = true;
+        self.0.changed.notify_all();
+    }
+}

@@ -1,0 +1,345 @@
+//! A transcript that grows and a live region below it, for programs that talk.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use ratatui_core::buffer::{Buffer, CellWidth};
+use ratatui_core::layout::{Position, Rect, Size};
+use ratatui_core::style::Style as TheirStyle;
+use ratatui_core::text::{Line, Span, Text};
+use ratatui_core::widgets::Widget;
+
+use super::cells::{colors_are_off, style_of};
+use super::options::Target;
+use super::probe::LEAVE_LIMIT;
+use crate::model::{Cursor, Screen, Stats};
+use crate::present::{Feed, Output, fit};
+use crate::render::{Addition, Glyph, TranscriptRenderer};
+use crate::sys;
+
+/// A transcript in the terminal's own scrollback, and a live region of a few rows below it: for chats, agents, build tools
+/// and other programs that talk while something moves.
+///
+/// Lines that are [appended](Self::append) are printed unwrapped and belong to the terminal from then on, which keeps them
+/// in its scrollback, reflows them when it is resized, and lets them be selected, searched and copied. A stream of tokens
+/// may [extend](Self::extend) the last of them. The [live region](Self::live) is drawn below, is as high as it says each
+/// time, and only what changed in it is written.
+///
+/// Nothing ever erases the scrollback, uses the alternate screen or waits for the terminal: a thread of its own writes. A
+/// slow terminal shows fewer live regions, and every line.
+///
+/// ```
+/// use outpace_ratatui::Transcript;
+/// use ratatui::layout::Size;
+/// use ratatui::widgets::Paragraph;
+///
+/// # let terminal = std::io::sink();
+/// let mut transcript = Transcript::writer(terminal, Size::new(80, 24))?;
+/// transcript.append("> how are you?")?;
+/// transcript.append("")?;
+/// for token in ["I ", "am ", "fine."] {
+///     transcript.extend(token)?;
+///     transcript.live(1, |live| live.render_widget(Paragraph::new("thinking…"), live.area()))?;
+/// }
+/// transcript.finish()?;
+/// # std::io::Result::Ok(())
+/// ```
+///
+/// # What it relies on
+///
+/// The terminal's cursor stays hidden at the beginning of the live region, since terminals carry it along when they
+/// reflow; a cursor in the live region is a cell in reverse ([`Live::set_cursor_position`]). Other output would move it: it
+/// belongs into [`suspend`](Self::suspend). Symbols on whose width terminals disagree may be off by a row where they are
+/// wrapped. When a terminal of rows that are not reflowed (xterm) becomes narrower, it cuts what is on its screen.
+///
+/// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it.
+pub struct Transcript {
+    feed: Feed,
+    surface: Surface,
+    live: Screen,
+    /// The size that the live region was fitted into.
+    shown_at: Size,
+    finished: bool,
+}
+
+enum Surface {
+    Terminal(File),
+    Fixed(Size),
+}
+
+impl std::fmt::Debug for Transcript {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transcript")
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The live region while it is drawn; see [`Transcript::live`].
+#[derive(Debug)]
+pub struct Live {
+    buffer: Buffer,
+    cursor: Option<Position>,
+}
+
+impl Live {
+    /// All of the region.
+    pub const fn area(&self) -> Rect {
+        self.buffer.area
+    }
+
+    /// What is drawn.
+    pub const fn buffer_mut(&mut self) -> &mut Buffer {
+        &mut self.buffer
+    }
+
+    /// Draws a widget.
+    pub fn render_widget(&mut self, widget: impl Widget, area: Rect) {
+        widget.render(area, &mut self.buffer);
+    }
+
+    /// Shows a cursor, as a cell in reverse.
+    pub fn set_cursor_position(&mut self, position: impl Into<Position>) {
+        self.cursor = Some(position.into());
+    }
+}
+
+impl Transcript {
+    /// A transcript on standard output.
+    ///
+    /// # Errors
+    /// If the descriptor is closed, or no thread can be started.
+    pub fn stdout() -> io::Result<Self> {
+        Self::on(Target::Stdout)
+    }
+
+    /// A transcript on standard output, standard error or the terminal the program was started from.
+    ///
+    /// # Errors
+    /// As for [`stdout`](Self::stdout).
+    pub fn on(target: Target) -> io::Result<Self> {
+        Self::open(target.open()?)
+    }
+
+    /// A transcript on any descriptor, which is duplicated.
+    ///
+    /// # Errors
+    /// As for [`stdout`](Self::stdout).
+    pub fn open(terminal: impl AsFd) -> io::Result<Self> {
+        let file = File::from(terminal.as_fd().try_clone_to_owned()?);
+        let reflows = sys::variable("XTERM_VERSION").is_none();
+        // Terminals that do not know synchronized output ignore it.
+        let renderer = TranscriptRenderer::new(reflows, true);
+        let feed = Feed::start(renderer, Output::Terminal(file.try_clone()?))?;
+        Ok(Self::with(feed, Surface::Terminal(file)))
+    }
+
+    /// A transcript that is written into anything, as if that were a terminal of this size: for tests.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn writer(writer: impl Write + Send + 'static, size: Size) -> io::Result<Self> {
+        let renderer = TranscriptRenderer::new(true, true);
+        let feed = Feed::start(renderer, Output::Writer(Box::new(writer)))?;
+        Ok(Self::with(feed, Surface::Fixed(size)))
+    }
+
+    fn with(feed: Feed, surface: Surface) -> Self {
+        Self {
+            feed,
+            surface,
+            live: Screen::new(0, 0),
+            shown_at: Size::ZERO,
+            finished: false,
+        }
+    }
+
+    /// Changes the size of one made by [`writer`](Self::writer); others ask their terminal.
+    pub fn set_size(&mut self, size: Size) {
+        if let Surface::Fixed(fixed) = &mut self.surface {
+            *fixed = size;
+        }
+    }
+
+    /// The size of the terminal; 80 columns and 24 rows if there is none.
+    pub fn size(&self) -> Size {
+        match &self.surface {
+            Surface::Fixed(size) => *size,
+            Surface::Terminal(file) => match sys::terminal_size(file) {
+                Ok(Some(size)) => Size::new(size.columns, size.rows),
+                _ => Size::new(80, 24),
+            },
+        }
+    }
+
+    /// Adds lines to the transcript, for ever. Waits for nothing.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
+    pub fn append<'a>(&mut self, text: impl Into<Text<'a>>) -> io::Result<()> {
+        let text = text.into();
+        let style = text.style;
+        let mut lines: Vec<Addition> = text
+            .lines
+            .iter()
+            .map(|line| Addition::Line(glyphs(line, style)))
+            .collect();
+        if lines.is_empty() {
+            lines.push(Addition::Line(Vec::new()));
+        }
+        self.follow_size()?;
+        self.feed.add(lines)
+    }
+
+    /// Continues the last line of the transcript; a line feed in the text begins another one. Waits for nothing.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
+    pub fn extend<'a>(&mut self, text: impl Into<Span<'a>>) -> io::Result<()> {
+        let span = text.into();
+        let parts = span.content.split('\n').enumerate();
+        let additions: Vec<Addition> = parts
+            .map(|(at, part)| {
+                let part = part.strip_suffix('\r').unwrap_or(part);
+                let glyphs = glyphs(
+                    &Line::from(Span::styled(part, span.style)),
+                    TheirStyle::new(),
+                );
+                match at {
+                    0 => Addition::Extend(glyphs),
+                    _ => Addition::Line(glyphs),
+                }
+            })
+            .collect();
+        self.follow_size()?;
+        self.feed.add(additions)
+    }
+
+    /// Draws the live region, of so many rows; fewer if the terminal does not have them. 0 rows take it away. Waits for
+    /// nothing: while the terminal is busy, a newer region replaces this one.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
+    pub fn live(&mut self, rows: u16, draw: impl FnOnce(&mut Live)) -> io::Result<()> {
+        let size = self.size();
+        let rows = rows.min(size.height.saturating_sub(1));
+        let mut live = Live {
+            buffer: Buffer::empty(Rect::new(0, 0, size.width, rows)),
+            cursor: None,
+        };
+        draw(&mut live);
+        let colors_off = colors_are_off();
+        let mut screen = Screen::new(size.width, rows);
+        for y in 0..rows {
+            let mut x = 0;
+            while x < size.width {
+                let cell = &live.buffer[(x, y)];
+                let columns = cell.cell_width().max(1);
+                screen.put_symbol(x, y, cell.symbol(), columns, style_of(cell, colors_off));
+                x += columns;
+            }
+        }
+        if let Some(Position { x, y }) = live.cursor {
+            screen.cursor = Cursor {
+                x,
+                y,
+                visible: true,
+            };
+            TranscriptRenderer::with_cursor(&mut screen);
+        }
+        self.live = screen.clone();
+        self.shown_at = size;
+        self.feed.show(screen, size.height)
+    }
+
+    /// Takes the live region away while something else writes to the terminal or reads from it: a child process, an
+    /// editor, a stop by Ctrl-Z. Then it is shown again, below what that has written. Waits for the terminal.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
+    pub fn suspend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+        self.feed.take_away()?;
+        self.feed.wait(None)?;
+        let result = work();
+        let size = self.size();
+        fit(&mut self.live, (size.width, size.height));
+        self.feed.show(self.live.clone(), size.height)?;
+        Ok(result)
+    }
+
+    /// Waits until the terminal has accepted everything, or the limit is over. Returns whether it has.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
+    pub fn flush_and_wait(&mut self, limit: Option<Duration>) -> io::Result<bool> {
+        self.feed.wait(limit)
+    }
+
+    /// Takes the live region away and waits until every line is written, however slow the terminal is. Dropping waits no
+    /// longer than half a second.
+    ///
+    /// # Errors
+    /// If the terminal is gone.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.finished = true;
+        self.feed.take_away()?;
+        self.feed.wait(None).map(|_| ())
+    }
+
+    /// Counters of frames, bytes and writes.
+    pub fn stats(&self) -> Stats {
+        self.feed.stats()
+    }
+
+    /// Fits the live region into a new size, so that lines are wrapped as the terminal wraps them. Its widgets draw again
+    /// in the next call of `live`.
+    fn follow_size(&mut self) -> io::Result<()> {
+        let size = self.size();
+        if self.shown_at == size {
+            return Ok(());
+        }
+        self.shown_at = size;
+        fit(&mut self.live, (size.width, size.height));
+        self.feed.show(self.live.clone(), size.height)
+    }
+}
+
+impl Drop for Transcript {
+    fn drop(&mut self) {
+        if !self.finished && self.feed.take_away().is_ok() {
+            // There is nobody to tell of a terminal that is gone.
+            let _ = self.feed.wait(Some(LEAVE_LIMIT));
+        }
+    }
+}
+
+/// The symbols of a line, in styles. Tabs become four spaces; other control characters go.
+fn glyphs(line: &Line<'_>, style: TheirStyle) -> Vec<Glyph> {
+    let colors_off = colors_are_off();
+    let mut glyphs = Vec::new();
+    for span in &line.spans {
+        let text = span.content.replace('\t', "    ");
+        let span = Span::styled(text, style.patch(line.style).patch(span.style));
+        for grapheme in span.styled_graphemes(TheirStyle::new()) {
+            let text: String = grapheme
+                .symbol
+                .chars()
+                .filter(|c| !c.is_control())
+                .collect();
+            let columns = text.as_str().cell_width();
+            if columns == 0 {
+                continue;
+            }
+            let mut cell = ratatui_core::buffer::Cell::default();
+            cell.set_style(grapheme.style);
+            glyphs.push(Glyph {
+                text,
+                columns,
+                style: style_of(&cell, colors_off),
+            });
+        }
+    }
+    glyphs
+}
