@@ -10,7 +10,9 @@ use crate::drain::Patience;
 use crate::engine::{Engine, Mode, Segment, State};
 use crate::exit;
 use crate::lines::LONGEST;
+use crate::lock::work;
 use crate::locked::Locked;
+use crate::sys::Moment;
 use std::mem;
 use std::ptr;
 
@@ -122,6 +124,9 @@ impl Engine {
     #[cold]
     #[inline(never)]
     pub(crate) extern "C" fn make_room(&self, bytes: usize) -> Answer {
+        if work::is_under_way() {
+            return Answer::NO_ROOM;
+        }
         exit::install();
         let mut state = self.settle(self.lock_state());
         let small = state.capacity < 64 * bytes;
@@ -141,6 +146,9 @@ impl Engine {
     #[cold]
     #[inline(never)]
     pub(crate) extern "C" fn append_cold(&self, bytes: &[u8]) -> Answer {
+        if work::is_under_way() {
+            return self.write_aside(bytes);
+        }
         exit::install();
         let mut state = self.settle(self.lock_state());
         if state.failure.is_some() {
@@ -192,6 +200,9 @@ impl Engine {
     #[cold]
     #[inline(never)]
     pub(crate) extern "C" fn append_nested(&self, bytes: &[u8]) -> Answer {
+        if work::is_under_way() {
+            return self.write_aside(bytes);
+        }
         exit::install();
         let mut state = self.lock_state();
         if state.failure.is_none() {
@@ -235,8 +246,31 @@ impl Engine {
     #[cold]
     #[inline(never)]
     pub(crate) extern "C" fn after_message(&self) -> Answer {
+        if work::is_under_way() {
+            work::owe();
+            return Answer::NO_ROOM;
+        }
         let state = self.settle(self.lock_state());
         self.finish(state)
+    }
+
+    /// Writes a message of an allocator that prints while this thread is at a stream's work: at once, past what is pending,
+    /// and without the state. What cannot be written is given up.
+    #[cold]
+    #[inline(never)]
+    fn write_aside(&self, bytes: &[u8]) -> Answer {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.output.write(rest) {
+                Ok(written @ 1..) => rest = rest.get(written..).unwrap_or_default(),
+                Err(error) if error.is_interruption() => {}
+                Err(error) if error.would_block() => {
+                    self.output.wait_writable(Moment::NEVER);
+                }
+                _ => break,
+            }
+        }
+        Answer::NO_ROOM
     }
 
     /// What follows a message about which the guard's holder asked.

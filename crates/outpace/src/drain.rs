@@ -14,7 +14,7 @@
 use crate::append::Finish;
 use crate::engine::{Engine, Mode, OnBrokenPipe, Role, State};
 use crate::lines::{self, LONGEST, Unfinished};
-use crate::lock::thread_id;
+use crate::lock::{thread_id, work};
 use crate::locked::Locked;
 use crate::sys::{self, Destination, Moment};
 use std::time::Duration;
@@ -250,6 +250,9 @@ impl Engine {
 
     /// Drains everything that has been accepted by now.
     pub(crate) fn drain_all(&self, patience: Patience) {
+        if work::is_under_way() {
+            return;
+        }
         let state = self.lock_state();
         let all = self.accepted(&state);
         drop(self.drain(state, all, patience));

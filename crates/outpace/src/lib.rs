@@ -156,8 +156,8 @@
 //! would end it, quietly. A `fork` writes what was printed before it, and waits for a reader as a `print!` of std
 //! would have done (for one that stands still, [`exit_timeout`](Stdout::exit_timeout) at most): so nothing is lost where the
 //! parent then calls `_exit`, as in `daemon(3)`, and nothing is doubled. What it gives up on is the parent's to write.
-//! Not supported are `_Fork`, raw `clone`, and printing from signal handlers or from a global allocator, which may be
-//! called in the middle of a stream's own work. [`init()`] adds what a program has to ask for: panics
+//! `_Fork`, raw `clone` and printing from signal handlers are not supported. What a global allocator prints, if it is called in
+//! the middle of a stream's own work, is written at once, past what is pending. [`init()`] adds what a program has to ask for: panics
 //! and signals that lose nothing. [`endings`] tells what arrives, however the process ends.
 //!
 //! What a program that prints asks the system for, and a sandbox has to allow, is in [`sandboxes`].

@@ -67,6 +67,43 @@ pub(crate) fn known_thread_id() -> ThreadId {
     ID.get()
 }
 
+/// How many streams' states the calling thread has locked, which is to say that it is at their work. User code that runs
+/// there is an allocator; if that prints it must wait for nobody, since others may wait for this thread.
+pub(crate) mod work {
+    use std::cell::Cell;
+
+    thread_local! {
+        static STATES: Cell<u32> = const { Cell::new(0) };
+
+        /// A message has been published about which its author could not ask.
+        static OWED: Cell<bool> = const { Cell::new(false) };
+    }
+
+    pub(crate) fn begin() {
+        STATES.set(STATES.get() + 1);
+    }
+
+    pub(crate) fn end() {
+        STATES.set(STATES.get() - 1);
+    }
+
+    /// Whether the calling thread is at it.
+    #[inline]
+    pub(crate) fn is_under_way() -> bool {
+        STATES.get() > 0
+    }
+
+    pub(crate) fn owe() {
+        OWED.set(true);
+    }
+
+    /// Whether something is owed that can be made up for now.
+    #[inline]
+    pub(crate) fn take_owed() -> bool {
+        OWED.get() && !is_under_way() && OWED.take()
+    }
+}
+
 /// Whether an entry is a thread's first or one inside another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Entry {
@@ -286,6 +323,10 @@ impl Lock {
             depth.store(depth.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return Some(Entry::Nested);
         }
+        if wait && work::is_under_way() {
+            // Without the lock, if need be: what is appended inside goes another way then.
+            return self.enter_cold(me, false).or(Some(Entry::Nested));
+        }
         if let (true, Some(around)) = (wait, self.around.get()) {
             (around.before)();
         }
@@ -380,9 +421,10 @@ impl Lock {
 
     #[cold]
     fn leave_cold(&self, me: ThreadId) {
-        let depth = self
-            .depth_of(me)
-            .expect("only a thread that is inside leaves");
+        let Some(depth) = self.depth_of(me) else {
+            debug_assert!(work::is_under_way(), "only a thread that is inside leaves");
+            return;
+        };
         let left = depth.load(Ordering::Relaxed) - 1;
         if left > 0 || !std::ptr::eq(depth, &self.depth) {
             // Nested; or in by the bias and lost it meanwhile: its taker waits for this store.

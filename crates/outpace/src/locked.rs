@@ -8,8 +8,11 @@
 #![allow(unsafe_code)]
 
 use crate::buffer::Buffer;
+use crate::drain::Patience;
 use crate::engine::{Engine, State};
+use crate::lock::work;
 use crate::mutex::Condition;
+use crate::registry::standard_streams;
 use crate::settings::report;
 use crate::sys::{self, Moment};
 use std::marker::PhantomData;
@@ -184,6 +187,7 @@ impl Drop for LockedInHandler<'_> {
         let wakes = self.put_off.take_wakes();
         let engine = self.0.engine;
         engine.state.unlock();
+        work::end();
         wakes.notify(engine);
     }
 }
@@ -192,11 +196,17 @@ impl<'a> Locked<'a> {
     #[inline(never)]
     extern "C" fn unlock(&mut self) {
         if self.put_off.is_nothing() {
-            return self.engine.state.unlock();
+            self.engine.state.unlock();
+            work::end();
+        } else {
+            let put_off = mem::replace(&mut self.put_off, PutOff::NOTHING);
+            self.engine.state.unlock();
+            work::end();
+            put_off.make_up(self.engine);
         }
-        let put_off = mem::replace(&mut self.put_off, PutOff::NOTHING);
-        self.engine.state.unlock();
-        put_off.make_up(self.engine);
+        if work::take_owed() {
+            pay();
+        }
     }
 
     /// Does what was put off, for which it opens the lock.
@@ -221,8 +231,18 @@ impl<'a> Locked<'a> {
         }
         // The rest can wait for longer.
         self.put_off.take_wakes().notify(self.engine);
+        work::end();
         self.engine.state.wait(condition, limit);
+        work::begin();
         self
+    }
+}
+
+/// Has what an allocator has printed in the middle of a stream's work looked after.
+#[cold]
+fn pay() {
+    for engine in standard_streams() {
+        engine.drain_all(Patience::None);
     }
 }
 
@@ -231,6 +251,7 @@ impl Engine {
     #[inline(never)]
     pub(crate) extern "C" fn lock_state(&self) -> Locked<'_> {
         self.state.lock();
+        work::begin();
         // SAFETY: just locked.
         unsafe { self.locked_state() }
     }
@@ -245,10 +266,12 @@ impl Engine {
 
     /// The state, if nobody has it locked.
     pub(crate) fn try_lock_state(&self) -> Option<Locked<'_>> {
+        if !self.state.try_lock() {
+            return None;
+        }
+        work::begin();
         // SAFETY: just locked.
-        self.state
-            .try_lock()
-            .then(|| unsafe { self.locked_state() })
+        Some(unsafe { self.locked_state() })
     }
 
     /// The same, in a signal handler.
@@ -305,6 +328,7 @@ mod tests {
         // As it is left while somebody waits, for what can wait for longer.
         mem::forget(state);
         engine.state.unlock();
+        work::end();
         engine.drain_in_handler(Duration::from_secs(60));
         assert!(!freed.is_alone());
         drop(engine.lock_state());

@@ -7,7 +7,7 @@
 
 use crate::drain::Patience;
 use crate::engine::{Engine, Mode, Role};
-use crate::lock::{Around, thread_id};
+use crate::lock::{Around, thread_id, work};
 use crate::registry::standard_streams;
 use std::io::{self, Write};
 
@@ -103,7 +103,8 @@ fn flush_std() {
 /// that has std's lock may wait for it.
 pub(crate) fn std_first(engine: &Engine) {
     let in_burst = !engine.flow.limit().is_null();
-    if engine.role != Role::Stdout || in_burst || engine.lock.is_inside(thread_id()) {
+    let is_inside = || engine.lock.is_inside(thread_id()) || work::is_under_way();
+    if engine.role != Role::Stdout || in_burst || is_inside() {
         return;
     }
     if engine.lock_state().mode != Mode::Background {
@@ -113,6 +114,9 @@ pub(crate) fn std_first(engine: &Engine) {
 
 /// Drains what the guard has left behind. What goes wrong is told to the next caller.
 fn after_leaving(engine: &Engine) {
+    if work::is_under_way() {
+        return;
+    }
     let mut state = engine.lock_state();
     state.sharing.messages = engine.messages(&state);
     if state.mode == Mode::Background || state.failure.is_some() {

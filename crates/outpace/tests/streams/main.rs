@@ -10,6 +10,8 @@
 #[cfg(unix)]
 mod support;
 
+#[cfg(unix)]
+mod allocators;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
 mod bursts;
 #[cfg(unix)]
@@ -60,6 +62,7 @@ mod tasks;
 #[cfg(unix)]
 fn main() {
     let modules = [
+        allocators::list(),
         promptness::list(),
         switching::list(),
         settings::list(),
