@@ -67,31 +67,33 @@ pub(crate) fn cut(bytes: &[u8], limit: usize) -> Option<usize> {
     Some(window.len() + first_end(rest).unwrap_or(rest.len()))
 }
 
+/// So many bytes are looked at together.
+const CHUNK: usize = 64;
+
+/// Whether a line ends in these bytes. Without a branch for each of them, so that the compiler takes many at a time.
+fn has_end(bytes: &[u8; CHUNK]) -> bool {
+    let newlines = bytes.iter().map(|&byte| u8::from(byte == b'\n'));
+    newlines.fold(0, |found, newline| found | newline) != 0
+}
+
 /// Where the last line ends that has an end.
 pub(crate) fn last_end(bytes: &[u8]) -> Option<usize> {
-    /// As many are looked at together.
-    const CHUNK: usize = 64;
-    let mut end = bytes.len();
-    for chunk in bytes.rchunks(CHUNK) {
-        // Without a branch for each byte, so that the compiler takes many at a time.
-        let found = chunk
-            .iter()
-            .fold(false, |found, &byte| found | (byte == b'\n'));
-        end -= chunk.len();
-        if found {
-            let last = chunk.iter().rposition(|&byte| byte == b'\n')?;
-            return Some(end + last + 1);
-        }
-    }
-    None
+    let (rest, chunks) = bytes.as_rchunks::<CHUNK>();
+    let (start, part) = match chunks.iter().rposition(has_end) {
+        Some(index) => (rest.len() + index * CHUNK, &chunks[index][..]),
+        None => (0, rest),
+    };
+    let newline = part.iter().rposition(|&byte| byte == b'\n')?;
+    Some(start + newline + 1)
 }
 
 /// Where the first line ends, if it has an end.
 pub(crate) fn first_end(bytes: &[u8]) -> Option<usize> {
-    bytes
-        .iter()
-        .position(|&byte| byte == b'\n')
-        .map(|newline| newline + 1)
+    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
+    let index = chunks.iter().position(has_end).unwrap_or(chunks.len());
+    let part = chunks.get(index).map_or(rest, |chunk| &chunk[..]);
+    let newline = part.iter().position(|&byte| byte == b'\n')?;
+    Some(index * CHUNK + newline + 1)
 }
 
 #[cfg(test)]

@@ -92,8 +92,9 @@ fn way_of(id: usize) -> &'static str {
     WAYS[id % WAYS.len()].0
 }
 
-/// The same, but for ways that begin with an unfinished line: as a question, that appears at once.
-fn way_on_terminal(id: usize) -> &'static str {
+/// The same, where a line in pieces may be torn: on a terminal its beginning appears at once, as a question; elsewhere a
+/// thread without a processor is given time to finish it only where its state can be learnt.
+fn whole_way_of(id: usize) -> &'static str {
     match way_of(id) {
         "outpace print, println" | "outpace guard" => "outpace println",
         way => way,
@@ -228,10 +229,22 @@ fn wait_for(children: impl IntoIterator<Item = Child>) {
     }
 }
 
+/// [`way_of`] where lines in pieces are kept together as well.
+const OFF_TERMINAL: fn(usize) -> &'static str =
+    if cfg!(all(target_os = "linux", not(outpace_portable))) {
+        way_of
+    } else {
+        whole_way_of
+    };
+
 /// The lines of eight processes, half of them std's.
-fn share(stdout: &OwnedFd, buffering: Option<&str>) -> Vec<Child> {
-    let ways = WAYS.iter().enumerate();
-    ways.map(|(id, (way, _))| start(id, count(), way, stdout, buffering))
+fn share(
+    stdout: &OwnedFd,
+    buffering: Option<&str>,
+    way_of: fn(usize) -> &'static str,
+) -> Vec<Child> {
+    let ids = 0..WAYS.len();
+    ids.map(|id| start(id, count(), way_of(id), stdout, buffering))
         .collect()
 }
 
@@ -251,7 +264,7 @@ fn lines_of_several_processes_are_whole_on_a_pipe() {
     for buffering in POLICIES {
         let (read, write) = pipe(0);
         let checker = check_all(read, until_full(&write));
-        let children = share(&write, buffering);
+        let children = share(&write, buffering, OFF_TERMINAL);
         drop(write);
         wait_for(children);
         checker.join().unwrap().finish(WAYS.len(), count());
@@ -276,14 +289,10 @@ fn lines_of_several_processes_are_whole_on_a_terminal() {
     for buffering in POLICIES {
         let Terminal { master, slave } = cooked_terminal();
         let checker = check_all(master, || ());
-        let ids = 0..WAYS.len();
-        let children: Vec<_> = ids
-            .map(|id| start(id, count(), way_on_terminal(id), &slave, buffering))
-            .collect();
+        let children = share(&slave, buffering, whole_way_of);
         drop(slave);
-        let processes = children.len();
         wait_for(children);
-        checker.join().unwrap().finish(processes, count());
+        checker.join().unwrap().finish(WAYS.len(), count());
     }
 }
 
@@ -292,7 +301,7 @@ fn lines_of_several_processes_are_whole_on_a_socket() {
         let (read, write) = std::os::unix::net::UnixStream::pair().unwrap();
         let write = OwnedFd::from(write);
         let checker = check_all(OwnedFd::from(read).into(), || ());
-        let children = share(&write, buffering);
+        let children = share(&write, buffering, OFF_TERMINAL);
         drop(write);
         wait_for(children);
         checker.join().unwrap().finish(WAYS.len(), count());
@@ -325,7 +334,7 @@ fn check_file(mut file: File, processes: usize, count: usize) {
 fn lines_of_several_processes_are_whole_in_a_file() {
     for buffering in [None, Some("block:8KiB")].into_iter().chain(POLICIES) {
         let (file, stdout) = appended_file();
-        wait_for(share(&stdout, buffering));
+        wait_for(share(&stdout, buffering, OFF_TERMINAL));
         check_file(file, WAYS.len(), count());
     }
 }
@@ -347,7 +356,7 @@ fn short_programs(stdout: &OwnedFd, way_of: fn(usize) -> &'static str) -> (usize
 fn lines_of_short_programs_are_whole_on_a_pipe() {
     let (read, write) = pipe(0);
     let checker = check_all(read, || ());
-    let (programs, count) = short_programs(&write, way_of);
+    let (programs, count) = short_programs(&write, OFF_TERMINAL);
     drop(write);
     checker.join().unwrap().finish(programs, count);
 }
@@ -355,14 +364,14 @@ fn lines_of_short_programs_are_whole_on_a_pipe() {
 fn lines_of_short_programs_are_whole_on_a_terminal() {
     let Terminal { master, slave } = cooked_terminal();
     let checker = check_all(master, || ());
-    let (programs, count) = short_programs(&slave, way_on_terminal);
+    let (programs, count) = short_programs(&slave, whole_way_of);
     drop(slave);
     checker.join().unwrap().finish(programs, count);
 }
 
 fn lines_of_short_programs_are_whole_in_a_file() {
     let (file, stdout) = appended_file();
-    let (programs, count) = short_programs(&stdout, way_of);
+    let (programs, count) = short_programs(&stdout, OFF_TERMINAL);
     check_file(file, programs, count);
 }
 
