@@ -14,6 +14,7 @@ use crate::barrier;
 use crate::buffer::Buffer;
 use crate::drain::Patience;
 use crate::engine::{Engine, Mode, Role, State};
+use crate::lock::{ThreadId, task, thread_id};
 use crate::locked::Locked;
 use crate::sys::{self, Moment};
 use std::mem;
@@ -42,6 +43,8 @@ pub(crate) struct Helper {
     pub(crate) active: bool,
     /// It is to end.
     pub(crate) stop: bool,
+    /// The thread that has begun the burst, and its number in the system.
+    begun_by: (ThreadId, u32),
     /// It sleeps, until it is woken or until the deadline: waking it otherwise is a system call for nothing.
     asleep: bool,
     /// It looks again without an interval.
@@ -58,6 +61,7 @@ impl Helper {
         alive: false,
         active: false,
         stop: false,
+        begun_by: (0, 0),
         asleep: false,
         hurried: false,
         deadline: None,
@@ -146,6 +150,7 @@ impl Engine {
             state.helper.alive = true;
         }
         state.helper.active = true;
+        state.helper.begun_by = (thread_id(), task());
         true
     }
 
@@ -207,10 +212,10 @@ impl Line {
     /// With so much time it would have finished the line, if it were to do nothing else first.
     const ENOUGH_TIME: Duration = Duration::from_micros(500);
 
-    fn seen(engine: &Engine, start: u64) -> Self {
-        let task = engine.lock.last_task();
+    fn seen(engine: &Engine, state: &State) -> Self {
+        let task = engine.lock.last_task(state.helper.begun_by);
         Line {
-            start,
+            start: state.drained,
             since: Moment::now(),
             author: task.and_then(|task| Some((task, sys::processor_time(task)?))),
         }
@@ -263,7 +268,7 @@ fn run(engine: &Engine) {
                 let mut goes = hurried && state.drained == before || !state.mode.has_helper();
                 match known.filter(|line| line.start == state.drained) {
                     _ if goes => {}
-                    None => unfinished = Some(Line::seen(engine, state.drained)),
+                    None => unfinished = Some(Line::seen(engine, &state)),
                     Some(line) => {
                         drop(state);
                         goes = !line.author_lacks_processor();

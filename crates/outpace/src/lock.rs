@@ -285,13 +285,16 @@ impl Lock {
         index.map_or(NOBODY, |index| index * size_of::<Slot>())
     }
 
-    /// The number in the system of the thread that has entered last, if it has, or had, the bias.
+    /// The number in the system of the thread that has entered last, if it has, or had, the bias, or is `known`.
     #[cfg_attr(loom, allow(dead_code))]
-    pub(crate) fn last_task(&self) -> Option<u32> {
+    pub(crate) fn last_task(&self, known: (ThreadId, u32)) -> Option<u32> {
         let last = match self.bias.load(Ordering::Relaxed) {
             NOBODY => self.last.load(Ordering::Relaxed),
             bias => self.slot(bias).owner.load(Ordering::Relaxed),
         };
+        if last == known.0 {
+            return Some(known.1);
+        }
         let mut slots = self.slots[1..].iter();
         let slot = slots.find(|slot| slot.owner.load(Ordering::Relaxed) == last)?;
         Some(slot.owner_task.load(Ordering::Relaxed))
@@ -525,7 +528,8 @@ mod futex {
     /// Whether the bias is ever given.
     pub(super) const BIASED: bool = true;
 
-    pub(super) use crate::sys::{task, task_exists};
+    pub(crate) use crate::sys::task;
+    pub(super) use crate::sys::task_exists;
 
     pub(super) fn wait_while(word: &AtomicU32, value: u32) {
         sys::futex_wait(word, value, None);
@@ -538,7 +542,9 @@ mod futex {
     }
 }
 #[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
-use futex::{BIASED, task, task_exists, wait_while, wake};
+pub(crate) use futex::task;
+#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
+use futex::{BIASED, task_exists, wait_while, wake};
 
 #[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
 mod ordinary {
@@ -547,7 +553,8 @@ mod ordinary {
     /// The models check the bias, too.
     pub(super) const BIASED: bool = cfg!(loom);
 
-    pub(super) fn task() -> u32 {
+    /// The same for every thread.
+    pub(crate) fn task() -> u32 {
         1
     }
 
@@ -563,4 +570,6 @@ mod ordinary {
     pub(super) fn wake(_word: &AtomicU32) {}
 }
 #[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
-use ordinary::{BIASED, task, task_exists, wait_while, wake};
+pub(crate) use ordinary::task;
+#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
+use ordinary::{BIASED, task_exists, wait_while, wake};

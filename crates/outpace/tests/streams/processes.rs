@@ -9,6 +9,7 @@
 use crate::support::{
     Program, Terminal, events, list, pipe, temporary_file, wait_to_go_on, wait_until,
 };
+use outpace::{Buffering, Overflow};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -27,14 +28,17 @@ list! {
     ],
     native: [
         lines_of_several_processes_are_whole_on_a_socket,
+        lines_of_queues_that_drop_or_spill_are_whole,
         an_unfinished_line_waits_for_its_end_on_a_pipe,
+        an_unfinished_line_waits_for_a_thread_without_a_processor,
         an_unfinished_line_appears_at_once_on_a_terminal,
         a_flush_writes_an_unfinished_line,
         a_full_buffer_is_written_up_to_its_last_newline,
         a_message_larger_than_the_buffer_ends_the_line_before_it,
     ],
     programs: [
-        lines, long_lines, unfinished, unfinished_at_once, flushed, pieces, large_message,
+        lines, queued_lines, long_lines, unfinished, unfinished_at_once, flushed, pieces, large_message,
+        starved,
     ],
 }
 
@@ -375,6 +379,74 @@ fn lines_of_short_programs_are_whole_in_a_file() {
     check_file(file, programs, count);
 }
 
+/// In pieces, where none can be dropped.
+fn queued_lines() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let (id, count): (usize, usize) =
+        (arguments[1].parse().unwrap(), arguments[2].parse().unwrap());
+    let directory = env!("CARGO_TARGET_TMPDIR").into();
+    let overflow = match id % 4 {
+        0 => Overflow::Block,
+        1 => Overflow::DropOldest,
+        2 => Overflow::DropNewest,
+        _ => Overflow::Spill {
+            directory,
+            limit: 1 << 30,
+        },
+    };
+    let drops = matches!(overflow, Overflow::DropOldest | Overflow::DropNewest);
+    outpace::stdout().set_buffering(Buffering::Background {
+        capacity: 20_000,
+        overflow,
+    });
+    for n in 0..count {
+        let line = line(id, n);
+        if drops {
+            ours!(println "{line}");
+        } else {
+            let (first, rest) = line.split_at(line.len() / 2);
+            ours!(print "{first}");
+            ours!(println "{rest}");
+        }
+    }
+}
+
+fn lines_of_queues_that_drop_or_spill_are_whole() {
+    let count = count();
+    let (read, write) = pipe(0);
+    let late = until_full(&write);
+    let reader = thread::spawn(move || {
+        late();
+        let (mut read, mut bytes) = (read, Vec::new());
+        read.read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    let program = |id: usize| {
+        let program = Program::new(queued_lines).argument(id).argument(count);
+        program.spawn_on(&write)
+    };
+    let children: Vec<_> = (0..8).map(program).collect();
+    drop(write);
+    wait_for(children);
+    let text = String::from_utf8(reader.join().unwrap()).unwrap();
+    let mut arrived = [0; 8];
+    for found in text.lines().filter(|line| !line.starts_with("[outpace: ")) {
+        let mut numbers = found.split(' ').map(|field| field.parse::<usize>().ok());
+        let (id, n) = (numbers.next().flatten(), numbers.next().flatten());
+        let whole = id
+            .zip(n)
+            .is_some_and(|(id, n)| id < 8 && found == line(id, n));
+        assert!(whole, "torn: {}", crate::support::show(found.as_bytes()));
+        arrived[id.unwrap()] += 1;
+    }
+    for (id, arrived) in arrived.into_iter().enumerate() {
+        assert!(
+            arrived == count || id % 4 == 1 || id % 4 == 2,
+            "{arrived} of {id}"
+        );
+    }
+}
+
 /// Short lines, and now and then one that is longer than what is kept together.
 fn long_lines() {
     for n in 0..2000 {
@@ -431,6 +503,48 @@ fn an_unfinished_line_waits_for_its_end_on_a_pipe() {
         let finished = running.finish().succeeded();
         assert!(finished.stdout.ends_with(b"nigh\nand has no newline"));
     }
+}
+
+/// A thread that stands still in the middle of each line, because others have the only processor.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn starved() {
+    // With these the helper begins.
+    ours!(print "before ");
+    ours!(println "it starves");
+    // SAFETY: the call reads what it is given here; the set is valid when it is all zeros.
+    unsafe {
+        let mut one: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(libc::sched_getcpu() as usize, &mut one);
+        libc::sched_setaffinity(0, size_of_val(&one), &one);
+    }
+    for _ in 0..4 {
+        thread::spawn(|| {
+            loop {
+                std::hint::spin_loop();
+            }
+        });
+    }
+    for i in 0..20 {
+        ours!(print "first {i}, ");
+        thread::yield_now();
+        ours!(println "second {i}");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn starved() {}
+
+fn an_unfinished_line_waits_for_a_thread_without_a_processor() {
+    if cfg!(not(target_os = "linux")) {
+        crate::support::skip("how a thread fares is not known here");
+    }
+    let running = Program::new(starved).start(crate::support::To::Packets);
+    for write in running.stdout().reads() {
+        assert!(write.ends_with(b"\n"), "{}", crate::support::show(&write));
+    }
+    let finished = running.finish().succeeded();
+    assert!(finished.stdout.ends_with(b"first 19, second 19\n"));
 }
 
 fn unfinished_at_once() {
