@@ -211,6 +211,8 @@ mod engine;
 mod exit;
 mod flow;
 mod flusher;
+#[doc(hidden)]
+pub mod foreign;
 #[cfg(all(target_os = "linux", not(outpace_portable)))]
 mod futex;
 mod guard;

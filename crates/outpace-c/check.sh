@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# The C and C++ interface as its users have it: compiled as C99, C11, C++11, C++17 and C++20 by gcc and clang, static and
+# shared, plain and under AddressSanitizer and UBSan, and run. Needs the built libraries (cargo build --release).
+set -euo pipefail
+cd "$(dirname "$0")"
+built=${1:-../../target/release}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+skip() { printf 'skipped: %s\n' "$*"; }
+
+./install.sh "$work/prefix" "$built"
+export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig" LD_LIBRARY_PATH="$work/prefix/lib"
+if command -v pkg-config >/dev/null; then
+    cflags=$(pkg-config --cflags outpace) shared=$(pkg-config --libs outpace)
+else
+    skip 'pkg-config is not installed'
+    cflags="-I$work/prefix/include" shared="-L$work/prefix/lib -loutpace_c"
+fi
+static="$work/prefix/lib/liboutpace_c.a -lpthread -ldl -lm"
+warnings='-Wall -Wextra -Wpedantic -Wshadow -Werror'
+
+compile() { # NAME COMPILER and its arguments
+    local name=$1
+    shift
+    # shellcheck disable=SC2086
+    "$@" $warnings $cflags -o "$work/$name" || { echo "not compiled: $*"; exit 1; }
+}
+
+run_c() {
+    "$work/c" 2>"$work/said" || { echo "failed: $1"; cat "$work/said"; exit 1; }
+    [[ $("$work/c" mixed | md5sum) == $(for i in {0..99}; do printf '%d outpace\n%d printf\n' "$i" "$i"; done | md5sum) ]]
+    [[ $("$work/c" return | wc -l) == 100000 ]]
+    set +e
+    lines=$("$work/c" exit | wc -l; exit "${PIPESTATUS[0]}")
+    status=$?
+    set -e
+    [[ $lines == 100000 && $status == 3 ]] || { echo "lost at exit: $1: $lines lines, status $status"; exit 1; }
+}
+
+run_cpp() {
+    "$work/cpp" reference >"$work/expected"
+    for mode in outpace redirect; do
+        "$work/cpp" $mode | cmp - "$work/expected" || { echo "other bytes: $mode: $1"; exit 1; }
+    done
+    [[ $("$work/cpp" mixed | md5sum) == $(for i in {0..99}; do printf '%d outpace\n%d std::cout\n%d printf\n' "$i" "$i" "$i"; done | md5sum) ]]
+    [[ $("$work/cpp" threads | sort | uniq -c | tr -s ' ') == ' 40000 a whole message' ]]
+    [[ $(printf '5 6 7' | "$work/cpp" ask) == $'question 0? 5\nquestion 1? 6\nquestion 2? 7' ]]
+    [[ ! -e /dev/full ]] || "$work/cpp" failed >/dev/full
+}
+
+for pair in gcc:g++ clang:clang++; do
+    c=${pair%%:*} cpp=${pair##*:}
+    command -v "$cpp" >/dev/null || { skip "$cpp is not installed"; continue; }
+    for standard in c99 c11; do
+        extension=-D_GNU_SOURCE
+        # shellcheck disable=SC2086
+        compile c $c -std=$standard $extension -O2 tests/interface.c $static
+        run_c "$c $standard"
+    done
+    for standard in c++11 c++17 c++20; do
+        # shellcheck disable=SC2086
+        compile cpp $cpp -std=$standard -O2 tests/stream.cpp $static
+        run_cpp "$cpp $standard"
+    done
+    # The header is C++, too; by the shared library; and with the sanitizers.
+    # shellcheck disable=SC2086
+    compile c $cpp -x c++ -std=c++17 -O1 tests/interface.c -x none $shared -lpthread
+    run_c "$cpp, shared"
+    # shellcheck disable=SC2086
+    if echo 'int main(void) { return 0; }' | $c -fsanitize=address,undefined -x c - -o "$work/probe" 2>/dev/null; then
+        sanitizers='-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all'
+        # shellcheck disable=SC2086
+        compile c $c -std=c11 $sanitizers -D_GNU_SOURCE tests/interface.c $static
+        run_c "$c, sanitizers"
+        # shellcheck disable=SC2086
+        compile cpp $cpp -std=c++20 $sanitizers tests/stream.cpp $static
+        run_cpp "$cpp, sanitizers"
+    else
+        skip "$c has no sanitizers here"
+    fi
+    # A format that does not fit its arguments is found by the compiler.
+    echo '#include "outpace.h"
+int main(void) { return outpace_printf(outpace_stdout(), "%s", 1); }' >"$work/wrong.c"
+    # shellcheck disable=SC2086
+    if $c -Wall -Werror $cflags -c -o "$work/wrong.o" "$work/wrong.c" 2>/dev/null; then
+        echo "$c does not check the formats"
+        exit 1
+    fi
+done
+if readelf -d "$work/prefix/lib/liboutpace_c.so" 2>/dev/null | grep -q FLAGS; then
+    readelf -d "$work/prefix/lib/liboutpace_c.so" | grep -q NODELETE || { echo 'the shared library can be unloaded'; exit 1; }
+fi
+echo 'the C and C++ interface: all is well'
