@@ -65,6 +65,12 @@ impl Failure {
         self
     }
 
+    /// Writes the error to stderr, which may be a raw terminal: there a newline does not return to the first column.
+    pub(crate) fn report_on_terminal(&self) {
+        let text = format!("{self}\n").replace('\n', "\r\n");
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
     /// Writes the error to stderr and gives the status to exit with.
     pub(crate) fn report(&self) -> ExitCode {
         // A closed stderr leaves nobody to tell; the status still says that it failed.

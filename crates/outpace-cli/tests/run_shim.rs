@@ -248,6 +248,47 @@ fn nothing_is_lost_of_what_a_killed_program_had_written() {
     killed_at_random(20);
 }
 
+#[test]
+fn nothing_is_lost_when_the_leader_of_the_session_is_killed() {
+    let Some((writer, _)) = writers() else { return };
+    for shim in ["always", "never"] {
+        let counter = scratch(&format!("counter-leader-{shim}"));
+        let words = [writer, "counted", counter.to_str().unwrap()];
+        let terminal = Terminal::run(&[&["--shim", shim, "--"], &words[..]].concat());
+        let mut found = None;
+        wait_until("the program", || {
+            found = process_of(&words);
+            found.is_some()
+        });
+        let stat = fs::read_to_string(format!("/proc/{}/stat", found.unwrap())).unwrap();
+        let leader = stat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap();
+        wait_until("some lines", || {
+            fs::read(&counter).is_ok_and(|count| count.len() >= 8 && count[1] > 0)
+        });
+        kill_process(
+            Pid::from_raw(leader.parse().unwrap()).unwrap(),
+            Signal::KILL,
+        )
+        .unwrap();
+        let shown = text(&terminal.whole());
+        let count = fs::read(&counter).unwrap();
+        let count = u64::from_ne_bytes(*count.first_chunk::<8>().unwrap());
+        let lines: Vec<&str> = shown
+            .split_terminator("\r\n")
+            .take_while(|line| line.starts_with("n "))
+            .collect();
+        for (number, line) in lines.iter().enumerate() {
+            assert_eq!(*line, format!("n {number}"));
+        }
+        let came = lines.len() as u64;
+        assert!(
+            came == count || came == count + 1,
+            "{shim}: {came} of {count}"
+        );
+        assert!(shown.contains("outpace: monitor process: "), "{shown:.200}");
+    }
+}
+
 /// `cargo test -p outpace-cli --test run_shim -- --ignored`
 #[test]
 #[ignore = "takes minutes"]

@@ -181,6 +181,12 @@ pub(crate) fn stop_here(signal: i32) {
     block(&[signal]);
 }
 
+/// Whether there is such a process.
+pub(crate) fn is_there(process: i32) -> bool {
+    // SAFETY: no memory is involved; signal 0 is none.
+    unsafe { libc::kill(process, 0) == 0 }
+}
+
 /// Sends a signal to a process, or with a negative number to a process group. That it has ended
 /// meanwhile is no error.
 pub(crate) fn send(process: i32, signal: i32) {

@@ -18,6 +18,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 const COLLECTED: [i32; 11] = [
@@ -44,6 +45,9 @@ const USUAL_SIZE: Winsize = Winsize {
 
 /// The longest that Ctrl-Z, or `fg`, waits for what was written before it.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
+
+/// How often a program is looked for whose end nobody tells.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Keys that the program has not taken yet; beyond this none are read from the terminal.
 const MOST_KEYS: usize = 64 << 10;
@@ -95,6 +99,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         keys: Vec::new(),
         hung_up: false,
         conversation,
+        lost: None,
         shim: shim
             .as_ref()
             .ok()
@@ -105,6 +110,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         monitor,
         relays,
         pty,
+        lost,
         ..
     } = session;
     let mut keeper = None;
@@ -122,6 +128,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         all_is_read,
     );
     drop(keeper);
+    if let Some(failure) = lost {
+        failure.report_on_terminal();
+    }
     match &shim {
         Ok(shim) => run.say(shim.describe()),
         Err(reason) => run.say(format_args!("no shim: {reason}")),
@@ -201,6 +210,8 @@ struct Session<'a> {
     /// The terminal has gone.
     hung_up: bool,
     conversation: Arc<Conversation>,
+    /// What is to be said when everything has been passed on.
+    lost: Option<Failure>,
     /// The terminal is its own, until the program runs.
     shim: Option<(Arc<Shim>, Option<OwnedFd>)>,
 }
@@ -240,20 +251,38 @@ impl Session<'_> {
                 }
                 Ok(Some(News::Stopped(signal))) => self.stop(signal),
                 Ok(Some(News::Ended(status))) => {
-                    match &self.shim {
-                        Some((shim, _)) => shim.finish(),
-                        None => self.relays.program_ended(),
-                    }
+                    self.program_ended();
                     if let Some(ending) = Ending::from_status(status) {
                         return Ok(Some(ending));
                     }
                 }
                 Ok(None) => return Ok(None),
-                Err(error) => {
-                    return Err(Failure::failed("monitor process", error)
-                        .remedy("it was killed; run the command again"));
-                }
+                Err(error) => return self.without_leader(&error).map(Some),
             }
+        }
+    }
+
+    /// The leader was killed. The kernel has hung the program up; what it wrote all the same is passed on, to its end.
+    fn without_leader(&mut self, error: &io::Error) -> Result<Ending, Failure> {
+        let failure = Failure::failed("monitor process", error)
+            .remedy("it was killed; run the command again");
+        let Some(program) = self.program else {
+            return Err(failure);
+        };
+        while signals::is_there(program) {
+            thread::sleep(LOOK_AGAIN);
+            self.relays.collect();
+        }
+        self.program_ended();
+        self.lost = Some(failure);
+        Ok(Ending::Exited(1))
+    }
+
+    /// Nothing more is written: what is there is passed on.
+    fn program_ended(&self) {
+        match &self.shim {
+            Some((shim, _)) => shim.finish(),
+            None => self.relays.program_ended(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -32,8 +32,7 @@ impl Tee {
             let path = self.path.display();
             let failure = Failure::failed(path, error)
                 .remedy("the file ends here; the output itself goes on");
-            // On a raw terminal a newline does not return to the first column.
-            let _ = io::stderr().write_all(format!("{failure}\n").replace('\n', "\r\n").as_bytes());
+            failure.report_on_terminal();
         }
     }
 

@@ -140,6 +140,7 @@ impl Shim {
         };
         // The loader would complain on the program's stderr.
         File::open(shim.path(&shim.library))?;
+        try_to_execute(&shim.library)?;
         Ok(shim)
     }
 
@@ -269,7 +270,9 @@ impl Shim {
             ring::BY_LOCK => ", until one of its threads was stuck",
             ring::BY_BYPASS => ", until it asked for something behind the C library's back",
             ring::BY_TERMINAL => ", until it changed the terminal's settings",
-            ring::NO_TEXT => "; not used: the C library's code cannot be changed",
+            ring::NO_TEXT => {
+                "; not used: the C library's code cannot be changed, or is of another kind"
+            }
             ring::NO_LIBRARY => "; not used: another C library",
             ring::OTHER_PROGRAM => "; not used: the loader started another program first",
             _ if header.state.load(Ordering::Relaxed) == ring::WAITING => {
@@ -301,6 +304,24 @@ fn sealed_library() -> io::Result<OwnedFd> {
 fn hash(bytes: &[u8]) -> String {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+/// Whether the loader may map it as code: systems can refuse that (vm.memfd_noexec).
+fn try_to_execute(library: &OwnedFd) -> io::Result<()> {
+    let protection = ProtFlags::READ | ProtFlags::EXEC;
+    // SAFETY: a mapping of our own, at a place that the kernel chooses, which nothing refers to.
+    unsafe {
+        let start = mmap(
+            ptr::null_mut(),
+            LIBRARY.len(),
+            protection,
+            MapFlags::PRIVATE,
+            library,
+            0,
+        )?;
+        munmap(start, LIBRARY.len())?;
+    }
+    Ok(())
 }
 
 fn memory_file(name: &str) -> io::Result<OwnedFd> {
