@@ -90,6 +90,10 @@ originals! {
     ioctl "ioctl" tcsetattr "tcsetattr" tcdrain "tcdrain" tcflush "tcflush" tcflow "tcflow" tcsendbreak "tcsendbreak"
     splice "splice" sendfile "sendfile" sendfile64 "sendfile64" vmsplice "vmsplice" tee "tee"
     copy_file_range "copy_file_range" vhangup "vhangup" prctl "prctl" syscall "syscall"
+    close "close" dup2 "dup2" dup3 "dup3" close_range "close_range" closefrom "closefrom"
+    fclose "fclose" freopen "freopen" freopen64 "freopen64"
+    munmap "munmap" mprotect "mprotect" pkey_mprotect "pkey_mprotect" mremap "mremap" mmap "mmap" mmap64 "mmap64"
+    brk "brk" sbrk "sbrk" shmdt "shmdt" madvise "madvise"
 }
 
 static ORIGINALS: [AtomicPtr<c_void>; Index::COUNT as usize] =
@@ -218,8 +222,37 @@ fn flags(descriptor: c_int) -> isize {
     unsafe { call(SYS_FCNTL, descriptor as usize, F_GETFL, 0, 0, 0, 0) }
 }
 
-fn is_writable(flags: isize) -> bool {
-    flags >= 0 && flags & O_PATH == 0 && matches!(flags & O_ACCMODE, O_WRONLY | O_RDWR)
+/// Descriptors that can be written to. What a descriptor is open for changes only when it becomes another one.
+static WRITABLE: AtomicUsize = AtomicUsize::new(0);
+
+fn is_writable(descriptor: c_int) -> bool {
+    let bit = 1_usize.checked_shl(descriptor as u32).unwrap_or(0);
+    if WRITABLE.load(Ordering::Relaxed) & bit != 0 {
+        return true;
+    }
+    let flags = flags(descriptor);
+    let is_writable = flags >= 0 && flags & O_PATH == 0 && matches!(flags & O_ACCMODE, O_WRONLY | O_RDWR);
+    if is_writable {
+        WRITABLE.fetch_or(bit, Ordering::Relaxed);
+    }
+    is_writable
+}
+
+/// A descriptor may become another one.
+extern "C" fn before_close() {
+    ensure_resolved();
+    WRITABLE.store(0, Ordering::Relaxed);
+}
+
+/// Pages that can be read, at most one of those that share the last bits of their number.
+static READABLE: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+
+/// A page may be there no more.
+extern "C" fn before_unmap() {
+    ensure_resolved();
+    for page in &READABLE {
+        page.store(0, Ordering::Relaxed);
+    }
 }
 
 /// Whether bytes can be read, all of them: with a system call that copies eight of them, and then refuses.
@@ -234,9 +267,13 @@ fn can_be_read(start: *const u8, length: usize) -> bool {
         return false;
     }
     loop {
-        // SAFETY: the kernel reads eight bytes, or says that it cannot; there is no such way to change a mask.
-        if unsafe { call(SYS_RT_SIGPROCMASK, NO_SUCH_WAY, at, 0, 8, 0, 0) } == EFAULT {
-            return false;
+        let known = &READABLE[(at >> 12) % READABLE.len()];
+        if known.load(Ordering::Relaxed) != at >> 12 {
+            // SAFETY: the kernel reads eight bytes, or says that it cannot; there is no such way to change a mask.
+            if unsafe { call(SYS_RT_SIGPROCMASK, NO_SUCH_WAY, at, 0, 8, 0, 0) } == EFAULT {
+                return false;
+            }
+            known.store(at >> 12, Ordering::Relaxed);
         }
         if at >> 12 == last >> 12 {
             return true;
@@ -341,7 +378,7 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
         || ring.state.load(Ordering::Acquire) != ring::OPEN
         || !is_ours()
         || leads(descriptor, ring) != Leads::Here
-        || !is_writable(flags(descriptor))
+        || !is_writable(descriptor)
         || !parts.iter().all(|part| part.length == 0 || can_be_read(part.start, part.length))
     {
         return Through::Kernel;
@@ -588,6 +625,10 @@ extern "C" fn before_syscall(number: usize, descriptor: usize, third: usize, fou
     /// clone, fork, vfork, execve, execveat, clone3, and those of io_uring; seccomp.
     const BEHIND: [usize; 10] = [56, 57, 58, 59, 317, 322, 435, 425, 426, 427];
     const OTHER: [usize; 6] = [40, 275, 276, 278, 326, 328];
+    /// close, dup2, dup3, close_range.
+    const CLOSE: [usize; 4] = [3, 33, 292, 436];
+    /// mmap, mprotect, munmap, brk, mremap, madvise, shmdt, pkey_mprotect.
+    const UNMAP: [usize; 8] = [9, 10, 11, 12, 25, 28, 67, 329];
     ensure_resolved();
     match number {
         WRITE | WRITEV => before_terminal(descriptor as c_int),
@@ -595,6 +636,8 @@ extern "C" fn before_syscall(number: usize, descriptor: usize, third: usize, fou
         PRCTL => before_prctl(descriptor as c_int),
         number if BEHIND.contains(&number) => close_and_settle(ring::BY_BYPASS),
         number if OTHER.contains(&number) => before_other(),
+        number if CLOSE.contains(&number) => before_close(),
+        number if UNMAP.contains(&number) => before_unmap(),
         _ => {}
     }
 }
@@ -637,6 +680,8 @@ before! {
     before_terminal: tcdrain, tcflush, tcflow, tcsendbreak;
     before_other: splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup;
     before_prctl: prctl;
+    before_close: close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64;
+    before_unmap: munmap, mprotect, pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise;
     before_syscall: syscall;
 }
 
@@ -652,6 +697,24 @@ static REPLACEMENTS: [Option<Code>; Index::COUNT as usize] = [
     Some(ioctl), Some(tcsetattr), Some(tcdrain), Some(tcflush), Some(tcflow), Some(tcsendbreak),
     Some(splice), Some(sendfile), Some(sendfile64), Some(vmsplice), Some(tee),
     Some(copy_file_range), Some(vhangup), Some(prctl), Some(syscall),
+    Some(close),
+    Some(dup2),
+    Some(dup3),
+    Some(close_range),
+    Some(closefrom),
+    Some(fclose),
+    Some(freopen),
+    Some(freopen64),
+    Some(munmap),
+    Some(mprotect),
+    Some(pkey_mprotect),
+    Some(mremap),
+    Some(mmap),
+    Some(mmap64),
+    Some(brk),
+    Some(sbrk),
+    Some(shmdt),
+    Some(madvise),
 ];
 
 // ---- The C library's own calls.
@@ -721,6 +784,23 @@ fn redirect() -> bool {
         }
         (lowest, highest) = (lowest.min(at), highest.max(at));
     }
+    const READ_WRITE_EXEC: usize = 7;
+    const READ_EXEC: usize = 5;
+    let start = text.start & !0xfff;
+    let length = ((text.start + text.length + 0xfff) & !0xfff) - start;
+    // SAFETY: the C library's code, which goes on being executed; only what is changed is copied. What this object's own
+    // code is, lies elsewhere.
+    unsafe {
+        if call(SYS_MPROTECT, start, length, READ_WRITE_EXEC, 0, 0, 0) != 0 {
+            return false;
+        }
+        let is_redirected = redirect_in(&text, lowest, highest);
+        call(SYS_MPROTECT, start, length, READ_EXEC, 0, 0, 0) == 0 && is_redirected
+    }
+}
+
+/// The same, in code that can be written to; the replaced functions are within these bounds.
+fn redirect_in(text: &Text, lowest: usize, highest: usize) -> bool {
     let (mut writes, mut last_words) = (0, 0);
     for at in text.start..text.start + text.length - 5 {
         // SAFETY: within the segment, which can be read.
@@ -809,25 +889,19 @@ unsafe extern "C" fn before_inline_writev() {
     )
 }
 
-/// Makes the five bytes there a call, or a jump, to other code.
+/// Makes the five bytes there a call, or a jump, to other code; false if that is too far away.
 fn change(at: usize, operation: u8, code: Code) -> bool {
-    const READ_WRITE_EXEC: usize = 7;
-    const READ_EXEC: usize = 5;
-    let Ok(displacement) = i32::try_from((code as usize as isize).wrapping_sub(at as isize + 5)) else {
+    let distance = (code as usize as isize).wrapping_sub(at as isize + 5);
+    let Ok(displacement) = i32::try_from(distance) else {
         return false;
     };
-    let page = at & !0xfff;
-    let length = ((at + 5 + 0xfff) & !0xfff) - page;
-    // SAFETY: whole pages of the C library's code, which stay what they are but for these bytes; there is one thread, and
-    // it is not executing them. This object's own code does not lie there.
+    // SAFETY: the C library's code, which `redirect` has made writable, and which stays what it is but for these bytes;
+    // there is one thread, and it is not executing them.
     unsafe {
-        if call(SYS_MPROTECT, page, length, READ_WRITE_EXEC, 0, 0, 0) != 0 {
-            return false;
-        }
         (at as *mut u8).write(operation);
         ((at + 1) as *mut i32).write_unaligned(displacement);
-        call(SYS_MPROTECT, page, length, READ_EXEC, 0, 0, 0) == 0
     }
+    true
 }
 
 // ---- The start.

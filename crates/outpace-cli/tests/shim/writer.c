@@ -112,6 +112,23 @@ static void files(const char *path) {
     ssize_t result = write(reading, "no", 2);
     int error = errno;
     dprintf(1, "read only: %zd %d\n", result, error);
+    for (int way = 0; way < 5; way++) {
+        burst(3);
+        int other = open(ttyname(1), O_RDONLY | O_NOCTTY);
+        switch (way) {
+        case 0: close(1); open(ttyname(2), O_RDONLY | O_NOCTTY); break;
+        case 1: dup2(other, 1); break;
+        case 2: dup3(other, 1, 0); break;
+        case 3: syscall(SYS_dup2, other, 1); break;
+        case 4: fclose(fdopen(1, "w")); open(ttyname(2), O_RDONLY | O_NOCTTY); break;
+        }
+        errno = 0;
+        result = write(1, "no", 2);
+        error = errno;
+        close(other);
+        dup2(terminal, 1);
+        dprintf(1, "way %d: %zd %d\n", way, result, error);
+    }
     errno = 0;
     result = write(77, "no", 2);
     error = errno;
@@ -134,6 +151,22 @@ static void faults(void) {
         result = writev(1, parts, 2);
         error = result < 0 ? errno : 0;
         dprintf(1, "\nwritev %d: %zd %d\n", i, result, error);
+    }
+    for (int way = 0; way < 5; way++) {
+        char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memset(page, 'w', 4096);
+        write(1, page, 30);
+        switch (way) {
+        case 0: munmap(page, 4096); break;
+        case 1: mprotect(page, 4096, PROT_NONE); break;
+        case 2: mmap(page, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); break;
+        case 3: syscall(SYS_munmap, page, 4096); break;
+        case 4: mremap(page, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, pages); break;
+        }
+        errno = 0;
+        ssize_t result = write(1, page, 30);
+        int error = result < 0 ? errno : 0;
+        dprintf(1, "\ngone %d: %zd %d\n", way, result, error);
     }
     errno = 0;
     dprintf(1, "writev: %zd", writev(1, NULL, 2));
