@@ -43,9 +43,8 @@
 //!
 //! # Terminals
 //!
-//! What a terminal can do is asked (with a limit of 100 ms, before the first event is read) or known from
-//! `TERM`; what is neither is not used. It is not asked if keys were pressed before: they are the application's. Those
-//! pressed while it answers are lost. `OUTPACE_DRAW_OFF` turns optimisations off, a list of `sync`,
+//! What a terminal can do is known by its name and the variables it sets; what is not known is not used. It is not asked, so
+//! no key is lost that is pressed while a program starts. `OUTPACE_DRAW_OFF` turns optimisations off, a list of `sync`,
 //! `repeat`, `scroll`, `shift`, `erase`, `background`, `blocks` and `order`; `OUTPACE_DRAW_REPORT` names a
 //! file (or `-`, standard error) that gets a report of what was detected and done when the backend is
 //! dropped.

@@ -73,6 +73,8 @@ pub(crate) struct Worker {
     gate: Option<Gate>,
     /// Set when the terminal was given back: from then on nothing is written.
     pub(super) closed: Arc<AtomicBool>,
+    /// A write was given up that is still in hand.
+    stuck: AtomicBool,
     fewest_bytes: bool,
 }
 
@@ -90,6 +92,7 @@ impl Worker {
             finished: Condvar::new(),
             gate,
             closed: Arc::default(),
+            stuck: AtomicBool::new(false),
             fewest_bytes,
         });
         let theirs = worker.clone();
@@ -360,10 +363,10 @@ impl Worker {
     pub(super) fn stop(&self, limit: Duration) -> bool {
         self.slot().stop = true;
         self.arrived.notify_one();
-        // Where the terminal was given back, a write that is still in hand is one that nobody waits for any more.
-        let given_up = self.closed.load(Ordering::Acquire);
-        let done = |slot: &Slot| slot.stopped || (given_up && slot.busy_since.is_some());
-        let stopped = self.wait_until(Some(limit), done).stopped;
+        if self.stuck.load(Ordering::Acquire) {
+            return false;
+        }
+        let stopped = self.wait_until(Some(limit), |slot| slot.stopped).stopped;
         if !stopped {
             self.give_up();
         }
@@ -388,11 +391,10 @@ impl Worker {
     }
 
     /// Waits until no write is in hand.
-    pub(super) fn wait_unless_busy(&self, limit: Duration) -> bool {
-        let slot = self.wait_until(Some(limit), |slot| {
-            slot.stopped || slot.busy_since.is_none()
-        });
-        slot.stopped || slot.busy_since.is_none()
+    pub(super) fn wait_unless_busy(&self, limit: Duration) {
+        let done = |slot: &Slot| slot.stopped || slot.busy_since.is_none();
+        let slot = self.wait_until(Some(limit), done);
+        self.stuck.store(!done(&slot), Ordering::Release);
     }
 }
 

@@ -39,8 +39,7 @@ use crate::sys;
 /// ```
 ///
 /// Raw mode and the alternate screen are the application's business, as with any backend;
-/// [`init`](crate::init) and [`run`](crate::run) see to them. Make the backend before the first event is
-/// read: it asks the terminal what it can do, and the answers come by way of the input.
+/// [`init`](crate::init) and [`run`](crate::run) see to them.
 ///
 /// By default a thread of its own writes to the terminal ([`Options::direct`] does without): `flush`
 /// leaves the newest screen there and returns. While the terminal is busy, newer screens replace older
@@ -72,6 +71,10 @@ pub struct OutpaceBackend {
     colors_off: bool,
     /// What ratatui has drawn so far, outside of which nothing is known to be ours.
     claimed: Claimed,
+    /// The viewport seems to be an inline one, since its first call was for the cursor.
+    guessed_inline: bool,
+    /// Whether the alternate screen was taken to be on at first.
+    configured_alternate: bool,
     /// Whether the size was asked for since the last draw call.
     size_asked: AtomicBool,
     /// Whether it was before every draw call, as it is for a fullscreen viewport.
@@ -157,7 +160,7 @@ impl OutpaceBackend {
     /// As for [`stdout`](Self::stdout).
     pub fn open(terminal: impl AsFd, options: Options) -> io::Result<Self> {
         let file = File::from(terminal.as_fd().try_clone_to_owned()?);
-        let findings = probe::find_out(&file, &options)?;
+        let findings = probe::find_out(&file, &options);
         let output = Output::Terminal(file.try_clone()?);
         let size = surface_size(&file)?.unwrap_or(Size::new(80, 24));
         let mut backend =
@@ -265,6 +268,8 @@ impl OutpaceBackend {
             ever_placed: findings.cursor.is_some(),
             colors_off: colors_are_off(),
             claimed,
+            guessed_inline: false,
+            configured_alternate: capabilities.alternate_screen,
             size_asked: AtomicBool::new(false),
             size_always_asked: true,
             beyond: None,
@@ -447,6 +452,15 @@ impl OutpaceBackend {
         self.cursor_known = false;
     }
 
+    /// Has presenter and renderer take the other screen to be on.
+    fn switch_screen(&mut self, alternate: bool) -> io::Result<()> {
+        if self.capabilities.alternate_screen != alternate {
+            self.capabilities.alternate_screen = alternate;
+            self.presenter.pass(&[], Some(alternate))?;
+        }
+        Ok(())
+    }
+
     fn is_raw(&self) -> bool {
         match &self.terminal {
             Surface::Terminal(file) => sys::is_raw(file),
@@ -613,13 +627,20 @@ impl Backend for OutpaceBackend {
 
     fn get_cursor_position(&mut self) -> io::Result<Position> {
         self.follow_size();
-        if matches!(self.claimed, Claimed::Rectangle { .. }) {
-            // Only an inline viewport needs to know.
+        if let Claimed::Rectangle { columns, .. } = &self.claimed {
+            // An inline viewport asks before it is drawn, on the main screen. So does clearing a fullscreen one.
+            if columns.is_empty() && self.capabilities.alternate_screen && !self.is_fixed() {
+                self.switch_screen(false)?;
+            }
             self.claimed = Claimed::Nothing;
+            self.guessed_inline = true;
         }
         // A terminal that has stalled would not answer. Then the cursor is taken to be where the last frame left it.
         let answers = |presenter: &Presenter| presenter.wait(Some(A_MOMENT));
+        // On an alternate screen that has been drawn on, nobody goes on from the cursor.
+        let matters = self.frames_drawn == 0 || !self.capabilities.alternate_screen;
         if !self.cursor_known
+            && matters
             && let Surface::Terminal(file) = &self.terminal
             && (!self.ever_placed || answers(&self.presenter)?)
         {
@@ -672,6 +693,9 @@ impl Backend for OutpaceBackend {
         };
         self.screen.blank(from, to);
         if clear_type == ClearType::All {
+            if std::mem::take(&mut self.guessed_inline) && !self.is_fixed() {
+                self.switch_screen(self.configured_alternate)?;
+            }
             self.claimed = Claimed::Everything;
             self.beyond = None;
             self.damage.everything();
@@ -797,9 +821,6 @@ impl Drop for OutpaceBackend {
             let _ = self.present();
         }
         self.presenter.close(probe::LEAVE_LIMIT);
-        if let Surface::Terminal(file) = &self.terminal {
-            probe::await_late_answers(file);
-        }
         if let Some(report) = self.report.take() {
             report.write(self.capabilities, self.stats());
         }

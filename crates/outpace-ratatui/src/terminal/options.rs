@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::model::Capabilities;
 use crate::sys;
 
-/// How a backend is to be made. The default draws by a thread of its own, finds out what the terminal
+/// How a backend is to be made. The default draws by a thread of its own, finds out by its name what the terminal
 /// can do, and lets the picture be as stale as the terminal is slow.
 ///
 /// ```
@@ -30,6 +30,8 @@ pub struct Options {
     pub(crate) exchange_half_blocks: bool,
     /// The terminal shows an empty alternate screen of ours, which may be scribbled on.
     pub(crate) owns_screen: bool,
+    /// The terminal shows its main screen, for sure.
+    pub(crate) main_screen: bool,
 }
 
 /// What to draw on.
@@ -118,7 +120,7 @@ impl Options {
         self.direct()
     }
 
-    /// Takes the terminal to be capable of this, and asks it nothing.
+    /// Takes the terminal to be capable of this, whatever its name.
     #[must_use]
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = Some(capabilities);

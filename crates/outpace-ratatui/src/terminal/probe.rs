@@ -1,48 +1,18 @@
-//! What the terminal can do: asked where it can be asked, known by name where it cannot, and otherwise
-//! taken to be no more than every terminal does.
+//! What the terminal can do: known by its name and the variables it sets, and otherwise taken to be no more than every
+//! terminal does. And where its cursor is, which only it can tell.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::options::Options;
 use crate::model::{Capabilities, Repeat};
 use crate::sys;
 
-/// How long to wait for the terminal's answers before going on without.
-const ANSWER_LIMIT: Duration = Duration::from_millis(100);
 /// How long to wait for a terminal that must answer or read before we can go on.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait for a terminal to read before it is left.
 pub(crate) const LEAVE_LIMIT: Duration = Duration::from_millis(450);
-
-/// When a terminal was asked that has not answered in time. What it says then must not become key presses:
-/// crossterm takes it for one unknown reply, and before a shell reads it, it is waited for.
-static UNANSWERED: Mutex<Option<Instant>> = Mutex::new(None);
-
-/// Before the terminal is given back: waits for answers that are late, but no longer than a terminal may take
-/// for them. Nothing to wait for is the rule.
-pub(crate) fn await_late_answers(terminal: &File) {
-    let asked = UNANSWERED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
-    let Some(left) = asked.and_then(|asked| PATIENCE.checked_sub(asked.elapsed())) else {
-        return;
-    };
-    if let (Ok(input), Ok(output)) = (sys::readable_twin(terminal), terminal.try_clone())
-        && sys::is_raw(&input)
-    {
-        let mut conversation = Conversation {
-            output,
-            input,
-            modes: None,
-        };
-        // Where it cannot be read there is nothing to keep from the shell.
-        let _ = conversation.listen(left, |answers| answers.complete);
-    }
-}
 
 /// What was found out about a terminal.
 #[derive(Clone, Copy, Debug)]
@@ -52,51 +22,38 @@ pub(crate) struct Findings {
     pub(crate) cursor: Option<(u16, u16)>,
 }
 
-/// Finds out what the terminal can do: by its name, and by asking it.
-pub(crate) fn find_out(terminal: &File, options: &Options) -> io::Result<Findings> {
-    let by_name = options.capabilities.unwrap_or_else(|| {
-        let variable = |name| std::env::var(name).unwrap_or_default();
-        by_name(
-            &variable("TERM"),
-            !variable("TMUX").is_empty(),
-            !variable("ZELLIJ").is_empty(),
-        )
-    });
+/// Finds out what the terminal can do, by its name and the variables it sets. It is not asked: answers come by way of the
+/// input, where keys are the application's, and what is read there cannot be given back.
+pub(crate) fn find_out(terminal: &File, options: &Options) -> Findings {
     let mut findings = Findings {
-        capabilities: by_name,
+        capabilities: Capabilities::basic(),
         cursor: None,
     };
-    if options.capabilities.is_some() || !terminal.is_terminal() {
-        return Ok(findings);
+    if let Some(capabilities) = options.capabilities {
+        findings.capabilities = capabilities;
+        return findings;
     }
-    if std::env::var_os("TERM").is_none_or(|term| term == "dumb") {
-        return Ok(findings);
+    findings.capabilities = by_environment(|name| std::env::var(name).unwrap_or_default());
+    findings.capabilities.synchronized &= terminal.is_terminal();
+    findings.capabilities.alternate_screen = !options.main_screen;
+    findings
+}
+
+/// What is known of terminals by the variables they set.
+fn by_environment(variable: impl Fn(&str) -> String) -> Capabilities {
+    let is_set = |name: &str| !variable(name).is_empty();
+    let term = variable("TERM");
+    let multiplexed = is_set("TMUX") || is_set("ZELLIJ") || term.starts_with("screen");
+    let mut found = by_name(&term, is_set("TMUX"), is_set("ZELLIJ"));
+    // Terminals that do not know synchronized output ignore it, as they do all private modes they do not know.
+    found.synchronized = !matches!(term.as_str(), "" | "dumb" | "linux");
+    // VTE, of gnome-terminal and others, repeats since 0.40 as xterm does.
+    let vte = variable("VTE_VERSION").parse().unwrap_or(0);
+    let repeats = is_set("XTERM_VERSION") || vte >= 4000;
+    if repeats && !multiplexed && found.repeat == Repeat::Nothing {
+        found.repeat = Repeat::Ascii;
     }
-    let Ok(mut conversation) = Conversation::start(terminal) else {
-        return Ok(findings);
-    };
-    if sys::wait_readable(&conversation.input, Duration::ZERO)? {
-        // Keys were pressed ahead. They are the application's, and the answers would come after them.
-        conversation.end()?;
-        return Ok(findings);
-    }
-    let test_repeat = options.owns_screen && by_name.repeat == Repeat::Nothing;
-    let asked = Instant::now();
-    let answers = conversation.ask(test_repeat)?;
-    conversation.end()?;
-    *UNANSWERED.lock().unwrap_or_else(PoisonError::into_inner) =
-        (!answers.complete).then_some(asked);
-    findings.cursor = answers
-        .cursor
-        .map(|(x, y)| if test_repeat { (0, y) } else { (x, y) });
-    findings.capabilities.synchronized = answers.synchronized;
-    if let Some(alternate) = answers.alternate_screen {
-        findings.capabilities.alternate_screen = alternate;
-    }
-    if test_repeat && answers.cursor.is_some_and(|(x, _)| x == 4) {
-        findings.capabilities.repeat = Repeat::Ascii;
-    }
-    Ok(findings)
+    found
 }
 
 /// What is known of terminals by their names.
@@ -182,57 +139,21 @@ fn without(mut capabilities: Capabilities, list: &str) -> Result<Capabilities, S
     Ok(capabilities)
 }
 
-/// What a terminal answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Answers {
-    synchronized: bool,
-    alternate_screen: Option<bool>,
-    cursor: Option<(u16, u16)>,
-    /// The reply to the last question has come.
-    complete: bool,
+/// The reply to the question for the cursor, if it is in the input: column and row.
+fn cursor_reply(input: &[u8]) -> Option<(u16, u16)> {
+    let replies = input.split(|byte| *byte == 0x1b).skip(1);
+    let place = |reply: &[u8]| {
+        let body = reply.strip_prefix(b"[")?;
+        let end = body.iter().position(|byte| (0x40..=0x7e).contains(byte))?;
+        let text = std::str::from_utf8(&body[..end]).ok()?;
+        let (row, column) = text.split_once(';').filter(|_| body[end] == b'R')?;
+        let number = |text: &str| text.parse::<u16>().ok()?.checked_sub(1);
+        Some((number(column)?, number(row)?))
+    };
+    replies.filter_map(place).last()
 }
 
-impl Answers {
-    /// Reads the sequences in the input so far; keys pressed meanwhile are passed over.
-    fn parse(input: &[u8]) -> Self {
-        let mut answers = Self::default();
-        for piece in input.split(|byte| *byte == 0x1b).skip(1) {
-            let Some(body) = piece.strip_prefix(b"[") else {
-                continue;
-            };
-            let Some(end) = body.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
-                continue;
-            };
-            let Ok(text) = std::str::from_utf8(&body[..end]) else {
-                continue;
-            };
-            let mut numbers = text
-                .trim_start_matches('?')
-                .trim_end_matches('$')
-                .split(';');
-            let mut next = || numbers.next().and_then(|number| number.parse::<u16>().ok());
-            match (text.starts_with('?'), body[end]) {
-                (true, b'c') => answers.complete = true,
-                (true, b'y') => match (next(), next()) {
-                    (Some(2026), Some(state)) => answers.synchronized = matches!(state, 1..=3),
-                    (Some(1049), Some(state)) if state > 0 => {
-                        answers.alternate_screen = Some(state % 2 == 1);
-                    }
-                    _ => {}
-                },
-                (false, b'R') => {
-                    if let (Some(row), Some(column)) = (next(), next()) {
-                        answers.cursor = Some((column.saturating_sub(1), row.saturating_sub(1)));
-                    }
-                }
-                _ => {}
-            }
-        }
-        answers
-    }
-}
-
-/// Questions and answers, with the terminal in raw mode meanwhile.
+/// Asks on a terminal that crossterm does not read from, in raw mode meanwhile.
 struct Conversation {
     output: File,
     input: File,
@@ -254,34 +175,19 @@ impl Conversation {
         })
     }
 
-    /// Asks for synchronized output, the screen in use and the cursor, and, last, for what every
-    /// terminal knows (DA1), so that a terminal that answers only that does not keep us waiting. The
-    /// order matters for answers that come too late: crossterm takes all of it for one unknown reply.
-    fn ask(&mut self, test_repeat: bool) -> io::Result<Answers> {
-        if !sys::wait_writable(&self.output, Some(ANSWER_LIMIT))? {
-            return Ok(Answers::default());
-        }
-        let repeat = if test_repeat { "\r \x1b[3b" } else { "" };
-        let undo = if test_repeat { "\r\x1b[K" } else { "" };
-        write!(
-            self.output,
-            "{repeat}\x1b[6n{undo}\x1b[?1049$p\x1b[?2026$p\x1b[c"
-        )?;
-        self.listen(ANSWER_LIMIT, |answers| answers.complete)
-    }
-
-    fn listen(&mut self, limit: Duration, done: impl Fn(&Answers) -> bool) -> io::Result<Answers> {
+    fn ask(&mut self) -> io::Result<Option<(u16, u16)>> {
+        self.output.write_all(b"\x1b[6n")?;
         let start = Instant::now();
         let mut input = Vec::new();
         loop {
-            let answers = Answers::parse(&input);
-            let left = limit.saturating_sub(start.elapsed());
-            if done(&answers) || left.is_zero() || !sys::wait_readable(&self.input, left)? {
-                return Ok(answers);
+            let reply = cursor_reply(&input);
+            let left = PATIENCE.saturating_sub(start.elapsed());
+            if reply.is_some() || left.is_zero() || !sys::wait_readable(&self.input, left)? {
+                return Ok(reply);
             }
             let mut chunk = [0; 256];
             match self.input.read(&mut chunk) {
-                Ok(0) => return Ok(answers),
+                Ok(0) => return Ok(reply),
                 Ok(n) => input.extend_from_slice(&chunk[..n]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -312,10 +218,9 @@ pub(crate) fn ask_for_cursor(terminal: &File) -> io::Result<(u16, u16)> {
         return crossterm::cursor::position();
     }
     let mut conversation = Conversation::start(terminal)?;
-    conversation.output.write_all(b"\x1b[6n")?;
-    let answers = conversation.listen(PATIENCE, |answers| answers.cursor.is_some())?;
+    let cursor = conversation.ask()?;
     conversation.end()?;
-    answers.cursor.ok_or_else(|| {
+    cursor.ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::TimedOut,
             "the terminal did not say where its cursor is; an inline viewport needs to know, a \
@@ -329,26 +234,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_found_among_key_presses() {
-        let input = b"q\x1b[A\x1b[12;5R\x1b[?1049;1$y\x1bOP\x1b[?2026;2$yx\x1b[?62;22c";
-        let expected = Answers {
-            synchronized: true,
-            alternate_screen: Some(true),
-            cursor: Some((4, 11)),
-            complete: true,
+    fn the_cursor_is_found_among_key_presses() {
+        let input = b"q\x1b[A\x1b[12;5R\x1bOP\x1b[?2026;2$yx";
+        assert_eq!(cursor_reply(input), Some((4, 11)));
+        assert_eq!(cursor_reply(b"\x1b[\x1b\x1b[;;R\x1b[0;0R\xff"), None);
+    }
+
+    #[test]
+    fn what_a_terminal_repeats_is_known_by_what_it_sets() {
+        let found = |set: &[(&str, &str)]| {
+            by_environment(|name| {
+                let value = set.iter().find(|(known, _)| *known == name);
+                value
+                    .map(|(_, value)| (*value).to_owned())
+                    .unwrap_or_default()
+            })
         };
-        assert_eq!(Answers::parse(input), expected);
+        let term = ("TERM", "xterm-256color");
+        assert_eq!(found(&[term]).repeat, Repeat::Nothing);
         assert_eq!(
-            Answers::parse(b"\x1b[?2026;0$y\x1b[?1049;0$y").alternate_screen,
-            None
+            found(&[term, ("XTERM_VERSION", "XTerm(379)")]).repeat,
+            Repeat::Ascii
         );
         assert_eq!(
-            Answers::parse(b"\x1b[\x1b\x1b[;;R\x1b[?c\xff"),
-            Answers {
-                complete: true,
-                ..Answers::default()
-            }
+            found(&[term, ("VTE_VERSION", "7200")]).repeat,
+            Repeat::Ascii
         );
+        // A multiplexer between sets nothing of its own, and inherits the rest.
+        let inherited = [("TERM", "screen"), ("VTE_VERSION", "7200")];
+        assert_eq!(found(&inherited).repeat, Repeat::Nothing);
+        assert!(found(&[term]).synchronized && !found(&[]).synchronized);
     }
 
     #[test]

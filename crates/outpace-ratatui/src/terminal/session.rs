@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::probe::{self, LEAVE_LIMIT};
+use super::probe::LEAVE_LIMIT;
 use crate::present::Closer;
 use crate::sys;
 
@@ -134,9 +134,6 @@ impl Session {
         } else {
             (&self.terminal).write_all(leave.as_bytes())
         };
-        if written.is_ok() {
-            probe::await_late_answers(&self.terminal);
-        }
         sys::restore_modes(sys::readable_twin(&self.terminal)?, &self.modes)?;
         written
     }

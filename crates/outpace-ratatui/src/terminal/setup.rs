@@ -141,6 +141,7 @@ impl Options {
         let terminal = self.target.open()?;
         session::begin(terminal.try_clone()?, options.is_none())?;
         self.owns_screen = options.is_none();
+        self.main_screen = options.is_some();
         let made = OutpaceBackend::open(terminal, self).and_then(|backend| {
             session::set_closer(backend.closer());
             match options {
