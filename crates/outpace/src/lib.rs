@@ -20,7 +20,7 @@
 //! |---|---|---|
 //! | draws progress bars (`indicatif`) | a bar is drawn at once, and the line that was to stand above it comes later: stale bars | [`share()`] |
 //! | has dependencies that print by std | their lines overtake | [`share()`] |
-//! | writes to `std::io::stdout()`, too | outside of bursts nothing: what std has buffered comes before a macro's message, which is then written at once. In a burst std's overtakes | [`stdout()`] in its place, or [`share()`] |
+//! | writes to `std::io::stdout()`, too | a macro's message comes after what std has buffered, and the first 12, or one after a pause, before what std writes next: in order. In a burst std's overtakes | [`stdout()`] in its place, or [`share()`] |
 //! | prints by C's stdio, too | its lines overtake | [`share()`], and `fflush` after them |
 //! | starts children that print | theirs comes first | [`flush_first`](CommandExt::flush_first), or [`share()`] |
 //! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | lines come out without carriage return: even `TCSADRAIN` waits only for what the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |

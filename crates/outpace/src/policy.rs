@@ -15,13 +15,21 @@ use std::time::Duration;
 
 /// So many messages of a stream are written at once by their callers before anything is buffered or
 /// a helper is started: a small program pays for neither.
-const EARLY_MESSAGES: u64 = 12;
+pub(crate) const EARLY_MESSAGES: u64 = 12;
 
 /// A longer delay counts as this, so that a deadline always exists.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The default of standard error.
 static UNBUFFERED: Buffering = Buffering::Unbuffered;
+
+impl State {
+    /// Whether nobody has chosen the buffering in force.
+    pub(crate) fn is_by_default(&self) -> bool {
+        let environment = self.environment.as_ref().is_some_and(Option::is_some);
+        self.chosen.is_none() && self.preferred.is_none() && !environment
+    }
+}
 
 impl Engine {
     /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.

@@ -8,6 +8,7 @@
 use crate::drain::Patience;
 use crate::engine::{Engine, Mode, Role};
 use crate::lock::{Around, thread_id, work};
+use crate::policy::EARLY_MESSAGES;
 use crate::registry::standard_streams;
 use std::io::{self, Write};
 
@@ -50,8 +51,8 @@ impl Sharing {
 /// # Cost
 ///
 /// What std's `println!` costs: a system call a statement, and about as many instructions (901 for `Hello, {i}`, of std
-/// 881). A fragment of a line costs as much as a line. To print much, hold a guard: its messages cost what they cost
-/// otherwise (57 instructions).
+/// 881). A fragment of a line costs as much as a line, and lines of other processes may come between. To print much, hold
+/// a guard: its messages cost what they cost otherwise (57 instructions).
 ///
 /// ```
 /// outpace::share();
@@ -109,6 +110,21 @@ pub(crate) fn std_first(engine: &Engine) {
     }
     if engine.lock_state().mode != Mode::Background {
         flush_std();
+    }
+}
+
+/// After a message of a macro: the first ones are written at once into a file, too, as far as they are whole lines, where
+/// nobody has asked for [`Block`](crate::Buffering::Block). So a heading that was printed by a macro comes before what is
+/// then written to `std::io::stdout()`.
+pub(crate) fn std_next(engine: &Engine) {
+    let in_burst = !engine.flow.limit().is_null();
+    if engine.role != Role::Stdout || in_burst || work::is_under_way() {
+        return;
+    }
+    let state = engine.lock_state();
+    let early = engine.messages(&state) <= EARLY_MESSAGES;
+    if early && state.mode == Mode::Block && state.is_by_default() {
+        drop(engine.drain_lines(state));
     }
 }
 

@@ -51,7 +51,7 @@ use crate::buffering::Buffering;
 use crate::drain::Patience;
 use crate::engine::{Engine, Mode, State};
 use crate::guard::in_place;
-use crate::lock::{Entrance, Entry, thread_id};
+use crate::lock::{Entrance, Entry, thread_id, work};
 use crate::mutex::Mutex;
 use crate::{Stderr, Stdout, Stream, sys};
 use ::tokio::io::AsyncWrite;
@@ -301,10 +301,13 @@ impl Tasks {
     }
 
     fn with<T>(&self, use_them: impl FnOnce(&mut Waiting) -> T) -> T {
+        // An allocator that prints waits for nobody meanwhile.
+        work::begin();
         self.0.lock();
         // SAFETY: locked.
         let result = use_them(unsafe { &mut *self.0.value() });
         self.0.unlock();
+        work::end();
         result
     }
 

@@ -88,7 +88,7 @@ pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
     })
 }
 
-/// `{:…}` if it is [simple](format_in)
+/// `{:…}` if it is simple, as by `format_in`
 #[inline]
 pub fn display_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
     known_display_in(known(value), braces).unwrap_or_else(|| {

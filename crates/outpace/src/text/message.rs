@@ -18,7 +18,7 @@ use crate::guard::{
     enter_to_print, format_in_place, get_unstuck, in_place, learn_slot,
 };
 use crate::lock::{Entrance, Entry, Lock, thread_id};
-use crate::share::std_first;
+use crate::share::{std_first, std_next};
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
 use std::io;
@@ -74,7 +74,7 @@ pub struct Destination<T: ?Sized>(AnyDestination<T>);
 /// A destination that is not outpace's.
 pub struct AnyDestination<T: ?Sized>(PhantomData<fn(*const T)>);
 
-/// The type is found out by [`Destination::__outpace_is`].
+/// The type is found out by `Destination::__outpace_is`.
 #[inline]
 pub fn destination<T: ?Sized>() -> Destination<T> {
     Destination(AnyDestination(PhantomData))
@@ -536,6 +536,7 @@ fn print_text(engine: &Engine, text: &Scratch<'_>) {
     if !send_text(engine, text.as_bytes()) {
         printing_failed(engine);
     }
+    std_next(engine);
 }
 
 #[cold]
