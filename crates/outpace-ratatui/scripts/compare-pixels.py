@@ -49,7 +49,7 @@ class Display:
             self.environment.pop(name, None)
         if wayland:
             work.chmod(0o700)
-            command = ["weston", "--backend=headless", "--renderer=pixman", "--socket=looks", "--debug",
+            command = ["weston", "--backend=headless-backend.so", "--use-pixman", "--socket=looks", "--debug",
                        "--width=1000", "--height=700", "--idle-time=0"]
             self.server = subprocess.Popen(command, env=self.environment, stdout=subprocess.DEVNULL,
                                            stderr=subprocess.DEVNULL)

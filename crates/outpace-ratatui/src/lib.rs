@@ -144,3 +144,8 @@ pub use terminal::{
     DefaultTerminal, Live, Options, OutpaceBackend, Target, Transcript, init, init_with_options,
     restore, run, suspend, try_init, try_init_with_options, try_restore,
 };
+
+/// The examples of the README are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
