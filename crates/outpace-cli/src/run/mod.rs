@@ -49,7 +49,8 @@ use tee::Tee;
 /// In a container: ENTRYPOINT ["outpace", "run", "--overflow", "drop", "server"]. As process 1 it reaps orphans.
 ///
 /// On a terminal every line costs the program a microsecond or more, whoever reads it: the kernel passes
-/// it on. A pipe costs a fraction of that: --pipe, for programs that need no terminal, a server's log, say.
+/// it on. Programs of glibc on x86-64 are spared that until they start another process (--shim). A pipe costs a
+/// fraction of it, too: --pipe, for programs that need no terminal, a server's log, say.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// What becomes of output that finds the memory full
