@@ -269,7 +269,7 @@ fn number(name: &str) -> Option<libc::c_long> {
         set_robust_list SYS_set_robust_list, rseq SYS_rseq, rt_sigprocmask SYS_rt_sigprocmask, exit SYS_exit,
         prctl SYS_prctl, sched_getscheduler SYS_sched_getscheduler, sched_setscheduler SYS_sched_setscheduler,
         sched_yield SYS_sched_yield, membarrier SYS_membarrier, getpid SYS_getpid, gettid SYS_gettid, tgkill SYS_tgkill, fstat SYS_fstat,
-        newfstatat SYS_newfstatat, fcntl SYS_fcntl, ioctl SYS_ioctl, clock_gettime SYS_clock_gettime,
+        newfstatat SYS_newfstatat, stat SYS_stat, tkill SYS_tkill, fcntl SYS_fcntl, ioctl SYS_ioctl, clock_gettime SYS_clock_gettime,
         openat SYS_openat, close SYS_close, rt_sigaction SYS_rt_sigaction, pread64 SYS_pread64,
         pwrite64 SYS_pwrite64, fallocate SYS_fallocate, unlink SYS_unlink,
     }
@@ -347,7 +347,7 @@ fn killed_otherwise() {
     // What ends a process of Rust's, whatever it prints.
     const ENDS: [libc::c_long; 2] = [libc::SYS_exit_group, libc::SYS_sigaltstack];
     // What the test itself calls for its pauses.
-    const PAUSES: [libc::c_long; 1] = [libc::SYS_clock_nanosleep];
+    const PAUSES: [libc::c_long; 2] = [libc::SYS_clock_nanosleep, libc::SYS_nanosleep];
     let calls = rows().flat_map(|(names, _)| names).filter_map(number);
     let mut filter = vec![load_number()];
     for call in calls.chain(ENDS).chain(PAUSES) {
