@@ -355,6 +355,12 @@ impl Lock {
         Some(Entry::Outermost)
     }
 
+    /// Whether something is done [around](Self::surround) each entry.
+    #[cfg(not(loom))]
+    pub(crate) fn is_surrounded(&self) -> bool {
+        self.around.get().is_some()
+    }
+
     /// Whether the calling thread is inside. `me` is [`thread_id`].
     #[cfg(not(loom))]
     pub(crate) fn is_inside(&self, me: ThreadId) -> bool {
