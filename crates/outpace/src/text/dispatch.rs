@@ -59,7 +59,6 @@ macro_rules! foreign {
 }
 
 /// `{}`
-#[inline]
 pub fn display<T: fmt::Display + ?Sized>(value: &T) -> Argument<'_> {
     bare(known(value)).unwrap_or_else(|| {
         foreign!(value, Braces::NONE, T: fmt::Display, |value, _braces, sink| {
@@ -69,7 +68,6 @@ pub fn display<T: fmt::Display + ?Sized>(value: &T) -> Argument<'_> {
 }
 
 /// `{:?}`
-#[inline]
 pub fn debug<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
     debug_in(known(value), Braces::NONE).unwrap_or_else(|| {
         foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, sink| {
@@ -79,7 +77,6 @@ pub fn debug<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
 }
 
 /// `{:#?}`, which in no type that outpace writes is any different
-#[inline]
 pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
     debug_in(known(value), Braces::NONE).unwrap_or_else(|| {
         foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, sink| {
@@ -88,8 +85,7 @@ pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
     })
 }
 
-/// `{:…}` if it is simple, as by `format_in`
-#[inline]
+/// `{:…}` if there is no more in it than `format_in` knows
 pub fn display_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
     known_display_in(known(value), braces).unwrap_or_else(|| {
         foreign!(value, braces, T: fmt::Display, |value, braces, sink| {
@@ -99,7 +95,7 @@ pub fn display_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces) -> Argume
 }
 
 /// A known value with nothing in the braces.
-#[inline]
+#[inline(always)]
 fn bare(value: Known<'_>) -> Option<Argument<'_>> {
     Some(match value {
         Known::U8(n) => piece(n),
@@ -127,7 +123,7 @@ fn bare(value: Known<'_>) -> Option<Argument<'_>> {
 /// The functions of one way each, for the values that it knows.
 macro_rules! ways {
     ($($way:ident $function:ident [$($variant:ident)*];)*) => {$(
-        #[inline]
+        #[inline(always)]
         fn $function(value: Known<'_>, braces: Braces) -> Option<Argument<'_>> {
             Some(match value {
                 $(Known::$variant(value) => in_way::<ways::$way, _>(value, braces),)*
@@ -150,7 +146,6 @@ ways! {
 macro_rules! in_any_braces {
     ($($function:ident $if_known:ident by $known:ident $doc:literal;)*) => {$(
         #[doc = $doc]
-        #[inline]
         pub fn $function<'a, T: ?Sized>(
             value: &'a T,
             braces: Braces,
@@ -162,7 +157,6 @@ macro_rules! in_any_braces {
         #[doc = $doc]
         ///
         /// In a message that `format_args!` gets as a whole, too, and asks for the trait.
-        #[inline]
         pub fn $if_known<T: ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
             $known(known(value), braces).unwrap_or_else(Argument::elsewhere)
         }
@@ -179,13 +173,11 @@ in_any_braces! {
 }
 
 /// `{}`, in a message that `format_args!` gets as a whole, too, and asks for the trait.
-#[inline]
 pub fn if_display<T: ?Sized>(value: &T) -> Argument<'_> {
     bare(known(value)).unwrap_or_else(Argument::elsewhere)
 }
 
 /// The same with `{:?}`, or `{:#?}`.
-#[inline]
 pub fn if_debug<T: ?Sized>(value: &T) -> Argument<'_> {
     debug_in(known(value), Braces::NONE).unwrap_or_else(Argument::elsewhere)
 }
@@ -197,7 +189,6 @@ pub fn elsewhere() -> Argument<'static> {
 }
 
 /// `{}` in a short one.
-#[inline]
 pub fn value<T: ?Sized>(value: &T) -> Value<'_> {
     Value::of(value, if_display)
 }

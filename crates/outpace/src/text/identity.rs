@@ -11,9 +11,36 @@ use std::any::TypeId;
 use std::marker::PhantomData;
 use std::mem;
 
+/// An identity as one number, which the compiler sees through sooner than through what it is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Identity(u128);
+
+impl Identity {
+    /// Whether identities are to be had: whether std's are as large as they have ever been.
+    pub(super) const KNOWN: bool = size_of::<TypeId>() == size_of::<u128>();
+
+    /// That of a type without other lifetimes.
+    #[inline(always)]
+    pub(super) fn of_static<T: ?Sized + 'static>() -> Identity {
+        Identity::from(TypeId::of::<T>())
+    }
+}
+
+impl From<TypeId> for Identity {
+    #[inline(always)]
+    fn from(id: TypeId) -> Identity {
+        if !Identity::KNOWN {
+            return Identity(0);
+        }
+        // SAFETY: it has the size, which leaves no room for padding, and any bits are a number. Where all bits are the
+        // same, so are the values.
+        Identity(unsafe { mem::transmute_copy(&id) })
+    }
+}
+
 /// The identity of `T` with all its lifetimes `'static`: types that differ in lifetimes alone have one identity.
-#[inline(always)]
-pub(super) fn of<T: ?Sized>() -> TypeId {
+#[inline]
+pub(super) fn of<T: ?Sized>() -> Identity {
     trait Typed {
         fn id(&self) -> TypeId
         where
@@ -34,30 +61,30 @@ pub(super) fn of<T: ?Sized>() -> TypeId {
     // SAFETY: the lifetime in a trait object's bound has no representation. The method that the bound guards reads
     // nothing of the object, and returns a constant that outlives everything.
     let typed: &(dyn Typed + 'static) = unsafe { mem::transmute(typed) };
-    typed.id()
+    Identity::from(typed.id())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of;
-    use std::any::TypeId;
+    use super::{Identity, of};
     use std::borrow::Cow;
 
     #[test]
     fn types_with_lifetimes_have_the_identity_of_static_ones() {
-        fn borrowed<'a>(_: &'a str) -> [TypeId; 3] {
+        fn borrowed<'a>(_: &'a str) -> [Identity; 3] {
             [of::<&'a str>(), of::<&'a &'a u8>(), of::<Cow<'a, str>>()]
         }
         let expected = [
-            TypeId::of::<&'static str>(),
-            TypeId::of::<&'static &'static u8>(),
-            TypeId::of::<Cow<'static, str>>(),
+            Identity::of_static::<&'static str>(),
+            Identity::of_static::<&'static &'static u8>(),
+            Identity::of_static::<Cow<'static, str>>(),
         ];
         assert_eq!(borrowed(&String::from("local")), expected);
-        assert_eq!(of::<str>(), TypeId::of::<str>());
+        const { assert!(Identity::KNOWN) };
+        assert_eq!(of::<str>(), Identity::of_static::<str>());
         assert_eq!(
             of::<dyn std::fmt::Debug>(),
-            TypeId::of::<dyn std::fmt::Debug>()
+            Identity::of_static::<dyn std::fmt::Debug>()
         );
     }
 

@@ -2,8 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::identity;
-use std::any::TypeId;
+use super::identity::{self, Identity};
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
@@ -102,7 +101,7 @@ pub(super) fn known<T: ?Sized>(value: &T) -> Known<'_> {
 /// What is compared for one type: with a reference to the value, the variant that it becomes.
 macro_rules! is {
     ($place:ident $size:ident $id:ident: $($type:ty, |$value:ident| $known:expr;)*) => {$(
-        if $size == size_of::<$type>() && $id == TypeId::of::<$type>() {
+        if $size == size_of::<$type>() && $id == Identity::of_static::<$type>() {
             // SAFETY: lifetimes aside, the place is of such a value. What is borrowed from it lives no longer than
             // the caller says.
             let $value = unsafe { &*$place.address::<$type>() };
@@ -141,21 +140,25 @@ macro_rules! non_zero {
     };
 }
 
-/// Compares identities. In a release build it is compiled into [`known`] and leaves nothing but the answer.
+/// Compares identities. In a release build it is compiled into [`known`] and leaves nothing but the answer: not
+/// `always`, because that would be done before the identity is found to be a constant, and take the compiler its time.
 ///
 /// # Safety
 /// The place is of a value that lives for `'a`, of the type of this identity; `size` is the value's, and `wide`
 /// is what [`is_wide`] says of it.
-#[cfg_attr(not(debug_assertions), inline(always))]
+#[inline]
 unsafe fn find<'a>(
     place: Place,
     wide: bool,
     size: usize,
-    id: TypeId,
+    id: Identity,
     _: PhantomData<&'a ()>,
 ) -> Known<'a> {
+    if !Identity::KNOWN {
+        return Known::Foreign;
+    }
     if wide {
-        if id == TypeId::of::<str>() {
+        if id == Identity::of_static::<str>() {
             // SAFETY: it is one.
             return Known::Text(unsafe { place.get() });
         }

@@ -74,7 +74,7 @@ pub struct Destination<T: ?Sized>(AnyDestination<T>);
 /// A destination that is not outpace's.
 pub struct AnyDestination<T: ?Sized>(PhantomData<fn(*const T)>);
 
-/// The type is found out by `Destination::__outpace_is`.
+/// The type is found out by `__outpace_is`.
 #[inline]
 pub fn destination<T: ?Sized>() -> Destination<T> {
     Destination(AnyDestination(PhantomData))
@@ -371,15 +371,13 @@ words! {
 }
 
 /// `print!` of a short message: the values in registers if they are numbers or the like.
-#[inline]
 pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
     match Value::of(a, dispatch::display) {
         Value::Unsigned(a) => print_piece(texts, a),
         Value::Signed(a) => print_piece(texts, a),
         Value::Double(a) => print_piece(texts, a),
         Value::Single(a) => print_single(texts, a),
-        Value::Other(a) if a.is_foreign() => print_formatted(texts, &[a]),
-        Value::Other(a) => print(texts, &[a]),
+        Value::Other(_) => print_other(texts, a),
         value => {
             if let Some((word, kind)) = value.word() {
                 print_word(texts, kind, word);
@@ -388,10 +386,19 @@ pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
     }
 }
 
+/// As [`print1`], once for each type, and not where it is printed.
+#[inline(never)]
+fn print_other<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
+    let field = dispatch::display(a);
+    match field.is_foreign() {
+        true => print_formatted(texts, &[field]),
+        false => print(texts, &[field]),
+    }
+}
+
 macro_rules! short {
-    ($($print:ident $unsigned:ident $words:ident $($name:ident $type:ident $word:ident $kind:ident $at:literal),*;)*) => {$(
+    ($($print:ident $others:ident $unsigned:ident $words:ident $($name:ident $type:ident $word:ident $kind:ident $at:literal),*;)*) => {$(
         /// As [`print1`].
-        #[inline]
         pub fn $print<$($type: fmt::Display + ?Sized),*>(texts: &'static [u8], $($name: &$type),*) {
             if let ($(Some(($word, $kind)),)*) = ($(Value::of($name, dispatch::display).word(),)*) {
                 match 0 $(| $kind << (2 * $at))* {
@@ -399,19 +406,25 @@ macro_rules! short {
                     kinds => $words(texts, kinds, $($word),*),
                 }
             } else {
-                let fields = [$(dispatch::display($name)),*];
-                match fields.iter().any(Argument::is_foreign) {
-                    true => print_formatted(texts, &fields),
-                    false => print(texts, &fields),
-                }
+                $others(texts, $($name),*);
+            }
+        }
+
+        /// Once for each kind of message, and not where it is printed.
+        #[inline(never)]
+        fn $others<$($type: fmt::Display + ?Sized),*>(texts: &'static [u8], $($name: &$type),*) {
+            let fields = [$(dispatch::display($name)),*];
+            match fields.iter().any(Argument::is_foreign) {
+                true => print_formatted(texts, &fields),
+                false => print(texts, &fields),
             }
         }
     )*};
 }
 short! {
-    print2 print_pieces2 print_words2 a A aw ak 0, b B bw bk 1;
-    print3 print_unsigned3 print_words3 a A aw ak 0, b B bw bk 1, c C cw ck 2;
-    print4 print_unsigned4 print_words4 a A aw ak 0, b B bw bk 1, c C cw ck 2, d D dw dk 3;
+    print2 print_others2 print_pieces2 print_words2 a A aw ak 0, b B bw bk 1;
+    print3 print_others3 print_unsigned3 print_words3 a A aw ak 0, b B bw bk 1, c C cw ck 2;
+    print4 print_others4 print_unsigned4 print_words4 a A aw ak 0, b B bw bk 1, c C cw ck 2, d D dw dk 3;
 }
 
 /// `print!` of what is not compiled for itself.
