@@ -15,12 +15,13 @@ list! {
         stderr_elsewhere_leaves_stdout_alone,
         stderr_does_not_wait_for_a_stuck_stdout,
         a_flush_keeps_the_order_with_c,
+        a_flush_before_raw_mode_keeps_the_ends_of_lines,
         raw_handles_write_at_once,
         line_buffering_keeps_the_order_with_children,
     ],
     programs: [
         alternate, alternate_and_redetect, alternate_with_std, alternate_with_children, alternate_with_c, stuck, raw,
-        lines_and_children, stdout_then_stderr,
+        lines_and_children, stdout_then_stderr, enter_raw_mode,
     ],
 }
 
@@ -234,4 +235,49 @@ fn raw_handles_write_at_once() {
     expected.extend([&b"\n"[..], b"open"]);
     assert_eq!(writes, expected);
     assert_eq!(running.finish().stderr, "012");
+}
+
+const LINES_BEFORE_RAW_MODE: usize = 40;
+
+#[allow(unsafe_code)]
+fn enter_raw_mode() {
+    // SAFETY: plain calls with modes that the first one fills.
+    let raw = unsafe {
+        let mut modes = std::mem::zeroed();
+        libc::tcgetattr(1, &mut modes);
+        let raw = modes;
+        modes.c_oflag |= libc::OPOST | libc::ONLCR;
+        libc::tcsetattr(1, libc::TCSANOW, &modes);
+        raw
+    };
+    for i in 0..LINES_BEFORE_RAW_MODE {
+        writeln!(outpace::stdout(), "line {i}").unwrap();
+    }
+    match &*std::env::args().nth(1).unwrap() {
+        "flush" => outpace::stdout().flush().unwrap(),
+        "share" => outpace::share(),
+        _ => {}
+    }
+    // SAFETY: the same.
+    unsafe { libc::tcsetattr(1, libc::TCSADRAIN, &raw) };
+    writeln!(outpace::stdout(), "raw").unwrap();
+}
+
+fn a_flush_before_raw_mode_keeps_the_ends_of_lines() {
+    let lines: String = (0..LINES_BEFORE_RAW_MODE)
+        .map(|i| format!("line {i}\r\n"))
+        .collect();
+    for care in ["flush", "share"] {
+        for buffering in ["line", "block", "prompt", "background"] {
+            if (care, buffering) == ("share", "background") {
+                // Whose callers do not wait for the reader.
+                continue;
+            }
+            let program = Program::new(enter_raw_mode)
+                .argument(care)
+                .buffering(buffering);
+            let output = program.run(To::Terminal).succeeded().stdout;
+            assert_same(&output, (lines.clone() + "raw\n").as_bytes());
+        }
+    }
 }
