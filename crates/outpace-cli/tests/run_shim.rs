@@ -249,6 +249,37 @@ fn nothing_is_lost_of_what_a_killed_program_had_written() {
 }
 
 #[test]
+fn a_child_writes_after_what_it_knows_of_another_thread_s_writes() {
+    let Some((writer, other)) = writers() else {
+        return;
+    };
+    for round in 0..30 {
+        let counter = scratch(&format!("crowd-{round}"));
+        let child = [other, writer][round % 2];
+        let words = [writer, "crowd", counter.to_str().unwrap(), child];
+        let shown = text(&shown("always", &words));
+        let (mut written, mut children) = (0, 0);
+        for line in shown.split_terminator("\r\n") {
+            if let Some(known) = line.strip_prefix("knows ") {
+                let known: u64 = known.parse().unwrap();
+                assert!(
+                    known <= written,
+                    "round {round}: {known} known, {written} written"
+                );
+                children += 1;
+            } else if line == format!("n {written}") {
+                written += 1;
+            } else {
+                // The end of the process cuts a write that the kernel has begun.
+                assert!(children >= 3, "{line:?} after {written}");
+            }
+        }
+        assert_eq!(children, 4, "round {round}");
+        let _ = fs::remove_file(&counter);
+    }
+}
+
+#[test]
 fn nothing_is_lost_when_the_leader_of_the_session_is_killed() {
     let Some((writer, _)) = writers() else { return };
     for shim in ["always", "never"] {

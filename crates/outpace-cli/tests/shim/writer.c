@@ -246,6 +246,33 @@ static void counted(const char *path) {
     }
 }
 
+static volatile long *shared(const char *path) {
+    int file = open(path, O_RDWR | O_CREAT, 0600);
+    ftruncate(file, 4096);
+    volatile long *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    return count;
+}
+
+static void *counting(void *path) {
+    volatile long *count = shared(path);
+    for (int i = 0;; i++) {
+        line(1, "n", i);
+        *count = i + 1;
+    }
+    return NULL;
+}
+
+static void crowd(char *path, char *other) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, counting, path);
+    for (int i = 0; i < 4; i++) {
+        usleep(500);
+        spawned((char *[]){other, "knows", path, NULL});
+    }
+    _exit(0);
+}
+
 static void does_not_wait(const char *path) {
     char text[1000];
     memset(text, 'z', sizeof text);
@@ -346,6 +373,8 @@ int main(int count, char **words) {
     else if (!strcmp(what, "signals")) signals();
     else if (!strcmp(what, "leaps")) { leaps = 1; signals(); }
     else if (!strcmp(what, "counted")) counted(more);
+    else if (!strcmp(what, "crowd")) crowd((char *)more, words[3]);
+    else if (!strcmp(what, "knows")) line(1, "knows", *shared(more));
     else if (!strcmp(what, "nonblocking")) does_not_wait(more);
     else if (!strcmp(what, "settings")) settings();
     else if (!strcmp(what, "cancelled")) cancelled();
