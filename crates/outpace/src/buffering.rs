@@ -42,8 +42,8 @@ pub enum Buffering {
     },
     /// As fast as a block and as timely as a line: the caller drains when the buffer is full, and a
     /// helper thread drains within `max_delay` of the oldest byte, newline or not, whatever the program
-    /// is doing. A message after a pause is written at once by its caller, but for an unfinished line that is
-    /// not on a terminal, which has until then to be finished.
+    /// is doing. A message after a pause is written at once by its caller, but for an unfinished line on a pipe
+    /// or in a file, which has until then to be finished.
     Prompt {
         /// Bytes buffered at most.
         capacity: usize,

@@ -55,7 +55,7 @@
 //!    hours; newline or not.
 //! 2. Small programs pay nothing. A message after a pause is written at once by its caller, and so are the
 //!    first 12 of a stream: a program of at most 12 messages makes at most one write a message, and starts
-//!    no thread (but for a line that it leaves [unfinished](#several-processes-one-output) elsewhere than on a terminal).
+//!    no thread (but for a line that it leaves [unfinished](#several-processes-one-output) on a pipe or in a file).
 //! 3. Bursts are free. In a burst a message costs no system call, no atomic read-modify-write and no clock
 //!    reading.
 //!
@@ -70,8 +70,8 @@
 //!
 //! - within `max_delay`, under `Prompt`; under `Background`, after 8 ms at most. A thread that has no processor to finish
 //!   the line with, because other processes have them all, is given the time (a second at most);
-//! - at once on a terminal, if it comes after a pause or among the first 12 messages: it may be a question. A line that is
-//!   printed in pieces there may be torn by another process;
+//! - at once on a terminal or socket, if it comes after a pause or among the first 12 messages: it may be a question, or
+//!   the end of an answer. A line that is printed in pieces there may be torn by another process;
 //! - by [`flush`](Stdout::flush), at exit, before a `fork`, before a message to standard error if that is the same file, when
 //!   input is waited for by [`input`], and by everything under [`share()`];
 //! - when it is longer than 4,096 bytes, or than the buffer.

@@ -195,7 +195,7 @@ impl Engine {
     }
 
     /// An isolated message is written at once; one soon after another begins a burst, and so does an unfinished line,
-    /// but on a terminal.
+    /// but on a terminal or socket.
     fn prompt<'a>(&'a self, mut state: Locked<'a>, max_delay: Duration) -> Locked<'a> {
         if state.helper.active {
             return state;
@@ -213,8 +213,8 @@ impl Engine {
             };
             if isolated || messages == EARLY_MESSAGES {
                 state.last = now;
-                if let Some((Destination::Terminal, _)) = state.destination {
-                    // It may be a question.
+                if let Some((Destination::Terminal | Destination::Socket, _)) = state.destination {
+                    // It may be a question, or the end of an answer.
                     return self.drain(state, all, Patience::Forever);
                 }
                 state = self.drain_lines(state);

@@ -32,6 +32,7 @@ list! {
         an_unfinished_line_waits_for_its_end_on_a_pipe,
         an_unfinished_line_waits_for_a_thread_without_a_processor,
         an_unfinished_line_appears_at_once_on_a_terminal,
+        an_unfinished_line_appears_at_once_on_a_socket,
         a_flush_writes_an_unfinished_line,
         a_full_buffer_is_written_up_to_its_last_newline,
         a_message_larger_than_the_buffer_ends_the_line_before_it,
@@ -96,7 +97,7 @@ fn way_of(id: usize) -> &'static str {
     WAYS[id % WAYS.len()].0
 }
 
-/// The same, where a line in pieces may be torn: on a terminal its beginning appears at once, as a question; elsewhere a
+/// The same, where a line in pieces may be torn: on a terminal or socket its beginning appears at once, as a question; elsewhere a
 /// thread without a processor is given time to finish it only where its state can be learnt.
 fn whole_way_of(id: usize) -> &'static str {
     match way_of(id) {
@@ -305,7 +306,7 @@ fn lines_of_several_processes_are_whole_on_a_socket() {
         let (read, write) = std::os::unix::net::UnixStream::pair().unwrap();
         let write = OwnedFd::from(write);
         let checker = check_all(OwnedFd::from(read).into(), || ());
-        let children = share(&write, buffering, OFF_TERMINAL);
+        let children = share(&write, buffering, whole_way_of);
         drop(write);
         wait_for(children);
         checker.join().unwrap().finish(WAYS.len(), count());
@@ -557,9 +558,19 @@ fn unfinished_at_once() {
 }
 
 fn an_unfinished_line_appears_at_once_on_a_terminal() {
-    let mut running = Program::new(unfinished_at_once)
-        .buffering("prompt:60s")
-        .start(crate::support::To::Terminal);
+    appears_at_once(|program| program.start(crate::support::To::Terminal));
+}
+
+fn an_unfinished_line_appears_at_once_on_a_socket() {
+    appears_at_once(|program| {
+        let (read, write) = std::os::unix::net::UnixStream::pair().unwrap();
+        let reader = crate::support::Reader::new(OwnedFd::from(read).into());
+        program.start_on(write.into(), reader)
+    });
+}
+
+fn appears_at_once(start: fn(Program) -> crate::support::Running) {
+    let mut running = start(Program::new(unfinished_at_once).buffering("prompt:60s"));
     for i in 0..12 {
         running.stdout().wait_for(format!("question {i}? "));
         running.go_on();
