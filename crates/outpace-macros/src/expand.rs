@@ -71,7 +71,11 @@ impl Expansion {
             Target::Stderr => "eprint",
             _ => "format",
         };
-        let call = match Message::read(split(input.clone()), self.newline) {
+        let read = match input.is_empty() && !self.newline {
+            false => Message::read(split(input.clone()), self.newline),
+            true => None,
+        };
+        let call = match read {
             Some(message) => message.bind(out, |out| message.print(out, function)),
             None => {
                 let borrowed = [out.punct('&'), out.format_args(settled(input))];
@@ -97,7 +101,7 @@ impl Expansion {
     /// would find. What is passed to it depends on the destination: see `Destination` in outpace.
     fn write(&self, out: &Out, input: TokenStream) -> TokenStream {
         let mut arguments = split(input.clone());
-        if arguments.is_empty() {
+        if arguments.is_empty() || arguments.len() == 1 && !self.newline {
             return out.std(if self.newline { "writeln" } else { "write" }, input);
         }
         let destination = arguments.remove(0).into_iter().collect();

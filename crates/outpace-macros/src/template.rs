@@ -205,10 +205,11 @@ impl Reader<'_> {
         }
         field.width = self.count()?;
         if self.eat('.') {
+            // Without a number it is as if the point were not there, of which the compiler may warn.
             let precision = if self.eat('*') {
                 Count::Argument(self.next_argument())
             } else {
-                self.count()?.unwrap_or(Count::Number(0))
+                self.count()??
             };
             field.precision = Some(precision);
         }
@@ -336,7 +337,7 @@ mod tests {
         );
         assert!(!only_field("{:0$}").zero);
         assert_eq!(only_field("{:05}").width, Some(Count::Number(5)));
-        assert_eq!(only_field("{:.}").precision, Some(Count::Number(0)));
+        assert_eq!(only_field("{:.0}").precision, Some(Count::Number(0)));
     }
 
     #[test]
@@ -373,6 +374,7 @@ mod tests {
     fn what_is_wrong_or_odd_is_left_to_the_compiler() {
         for text in [
             "{", "}", "{0", "{:", "{:q}", "{ }}", "{a b}", "{:70000}", "{_}", "{:}<5}", "{a.b}",
+            "{:.}", "{x:5.?}",
         ] {
             assert_eq!(parse(text), None, "{text}");
         }

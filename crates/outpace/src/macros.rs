@@ -35,6 +35,7 @@
 ///
 /// - A variable in braces that does not exist (`"{missing}"`) is shown by the whole format string, not by the name in it.
 /// - An error about an argument adds a note that names a function of outpace's where std's names one of `core::fmt`.
+/// - Of an argument that is no expression (`1 2`) the compiler may say more than one thing.
 /// - Clippy's lints about formatting, which know std's macros by name, say nothing.
 /// - `write!` evaluates its arguments before it borrows a destination that is a variable or a field.
 ///

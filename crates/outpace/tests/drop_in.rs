@@ -291,3 +291,40 @@ fn errors_are_those_of_std_and_come_once() {
     assert_eq!(ours, theirs);
     assert!(theirs.len() >= 4, "{theirs:#?}");
 }
+
+#[test]
+fn malformed_calls_fail_as_with_std() {
+    let [ours, theirs] = said_of(
+        "malformed",
+        r##"
+        fn main() {
+            format!("{}");
+            format!("{1}", 1);
+            format!("{} {value} {} {}", 1, value=2);
+            format!("", 1, 2);
+            format!("{foo}", 1, foo=2);
+            format!("{foo}", foo=1, foo=2);
+            format!("{foo} {} {}", foo=1, 2);
+            format!("foo } bar");
+            format!("foo %s baz", "bar");
+            println!("{} {:.*} {}", 1, 3.2, 4);
+            println!("{:foo}", 1);
+            println!("{5} {:4$} {6:7$}", 1);
+            println!("{:.*}");
+            println!("Hello, world! {0:}<3", 2);
+            println!("It is {r#type}");
+            println!(concat!("{r#", "type}"));
+            format!(123);
+            format!("s" "ss");
+            format!();
+            print!();
+            write!();
+            write!(1);
+            println!("a.b: {a.b}");
+            eprintln!("{:>8q}", 1);
+        }
+        "##,
+    );
+    assert_eq!(ours, theirs);
+    assert!(theirs.len() > 20, "{theirs:#?}");
+}

@@ -379,3 +379,70 @@ fn a_literal_stands_for_itself() {
     write!(logger, "literal {{}}");
     assert_eq!(logger.0, Some("literal {}"));
 }
+
+#[test]
+fn a_point_without_a_number_says_nothing() {
+    same!("{:.} {:5.} {:_^12.} {:.?}", 1.2345, 1.5, "abc", "abc");
+    let x = 2.5;
+    same!("{x:.} {x:+.e} {:#.x}", 255);
+}
+
+#[test]
+fn macros_in_arguments_may_await() {
+    macro_rules! wait {
+        () => {
+            async {}.await
+        };
+    }
+    run(is_send(async {
+        println!("{} {:?}", "", async {}.await);
+        println!("{} {:?}", "", wait!());
+        println!("{} {:?}", "", {
+            wait!();
+        });
+        println!("{} {:?}", "", {
+            wait! {}
+        });
+        let failed: Result<String, String> =
+            async { Err(format!("{}: {}", 1, async { Ok::<_, String>(2) }.await?)) }.await;
+        assert_eq!(failed.unwrap_err(), "1: 2");
+    }));
+}
+
+#[test]
+fn a_destination_is_any_expression() {
+    struct Holds<'a> {
+        writer: &'a mut dyn std::io::Write,
+        other: &'a str,
+    }
+    fn hold(holds: Holds) {
+        write!(holds.writer, "{}", holds.other).unwrap();
+        write!(holds.writer, "{} {}", holds.other, 1).unwrap();
+    }
+    let mut bytes = Vec::new();
+    hold(Holds {
+        writer: &mut bytes,
+        other: "x",
+    });
+    {
+        use std::io::Write as _;
+        write!(&mut bytes as &mut dyn std::io::Write, "").unwrap();
+        write!(&mut bytes as &mut dyn std::io::Write, "{}", 1).unwrap();
+        write!({ &mut bytes }, "{}", 2).unwrap();
+        write!(
+            if true { &mut bytes } else { unreachable!() },
+            "{} {:?}",
+            3,
+            4
+        )
+        .unwrap();
+    }
+    assert_eq!(bytes, b"xx 1123 4");
+    let mut texts = [String::new(), String::new()];
+    write!(texts[0], "{} {}", 1, "x").unwrap();
+    write!(&mut texts[1], "{}", 2).unwrap();
+    write!(texts.iter_mut().next().unwrap(), "{}", 3).unwrap();
+    let last = &mut texts[1];
+    write!(*last, "{}", last.len()).unwrap();
+    assert_eq!(texts, ["1 x3", "21"]);
+}
