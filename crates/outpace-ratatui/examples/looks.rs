@@ -12,7 +12,7 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::{Frame, Terminal};
 
-/// Every attribute and pair of attributes, but for blinking, in colours of all kinds, and half blocks and symbols on which
+/// Every attribute and pair of attributes, but for blinking, in colours of all kinds, with half blocks and symbols on which
 /// terminals disagree.
 fn styles(buffer: &mut Buffer, frame: u32) {
     let still = Modifier::all() - Modifier::SLOW_BLINK - Modifier::RAPID_BLINK;
@@ -30,7 +30,7 @@ fn styles(buffer: &mut Buffer, frame: u32) {
         Color::Rgb(10, 200, 90),
     ]);
     let area = buffer.area;
-    let symbols = ["a", "▀", "▄", "█", "─", "日", "e\u{301}", "☀", "\u{2028}"];
+    let symbols = ["a", "▀", "▄", "█", "─", "日", "e\u{301}", "☀"];
     for (at, position) in area.positions().enumerate().step_by(2) {
         // Each frame shows other combinations at each place, so styles change into one another in many ways.
         let at = at / 2 + frame as usize * 7;

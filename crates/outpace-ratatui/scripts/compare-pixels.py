@@ -4,8 +4,8 @@
     cargo build -p outpace-ratatui --example looks --features workloads
     crates/outpace-ratatui/scripts/compare-pixels.py target/debug/examples/looks [WORK_DIRECTORY [TERMINAL,…]]
 
-Each terminal runs with its default settings in an X server of its own (Xvfb); foot, which needs Wayland, in a headless
-weston. For each picture: how many pixels differ between both backends, and between two runs of crossterm's, which is what
+Each terminal runs with its default settings in an X server of its own (Xvfb); foot, which needs Wayland, in a
+weston in that. For each picture: how many pixels differ between both backends, and between two runs of crossterm's, which is what
 cannot be asked for. What is not installed is reported and skipped. Needs ImageMagick. Exit status 1 if anything differs.
 """
 
@@ -40,41 +40,36 @@ def wait_for(condition, what):
 
 
 class Display:
-    """A display of its own: X, or Wayland for foot."""
+    """A display of its own: X, and Wayland in it for foot."""
 
     def __init__(self, work, wayland):
-        self.wayland = wayland
         self.environment = dict(os.environ, LIBGL_ALWAYS_SOFTWARE="1", XDG_RUNTIME_DIR=str(work))
         for name in ("NO_COLOR", "TMUX", "ZELLIJ", "OUTPACE_DRAW_OFF", "WAYLAND_DISPLAY", "DISPLAY"):
             self.environment.pop(name, None)
+        read, write = os.pipe()
+        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1000x700x24", "-nolisten", "tcp"]
+        self.servers = [subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)]
+        os.close(write)
+        number = os.fdopen(read).readline().strip()
+        self.environment["DISPLAY"] = ":" + number
         if wayland:
+            # Without a panel, whose clock would be a difference.
             work.chmod(0o700)
-            command = ["weston", "--backend=headless-backend.so", "--use-pixman", "--socket=looks", "--debug",
+            (work / "looks").unlink(missing_ok=True)
+            command = ["weston", "--backend=x11-backend.so", "--use-pixman", "--shell=kiosk-shell.so", "--socket=looks",
                        "--width=1000", "--height=700", "--idle-time=0"]
-            self.server = subprocess.Popen(command, env=self.environment, stdout=subprocess.DEVNULL,
-                                           stderr=subprocess.DEVNULL)
+            self.servers.append(subprocess.Popen(command, env=self.environment, stdout=subprocess.DEVNULL,
+                                                 stderr=subprocess.DEVNULL))
             wait_for((work / "looks").exists, "weston does not start")
             self.environment["WAYLAND_DISPLAY"] = "looks"
-        else:
-            read, write = os.pipe()
-            command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1000x700x24", "-nolisten", "tcp"]
-            self.server = subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)
-            os.close(write)
-            number = os.fdopen(read).readline().strip()
-            self.environment["DISPLAY"] = ":" + number
 
     def screenshot(self, path):
-        if self.wayland:
-            directory = Path(tempfile.mkdtemp(dir=path.parent))
-            subprocess.run(["weston-screenshooter"], cwd=directory, env=self.environment, check=True)
-            shot = next(directory.glob("*.png"))
-            shot.replace(path)
-        else:
-            subprocess.run(["import", "-window", "root", str(path)], env=self.environment, check=True)
+        subprocess.run(["import", "-window", "root", str(path)], env=self.environment, check=True)
 
     def end(self):
-        self.server.terminate()
-        self.server.wait()
+        for server in reversed(self.servers):
+            server.terminate()
+            server.wait()
 
 
 def different(one, other):
@@ -122,7 +117,7 @@ def main():
             sys.exit(f"compare-pixels: {tool} is not installed")
     failed = False
     for terminal in wanted:
-        needed = [terminal] + (["weston", "weston-screenshooter"] if terminal == "foot" else [])
+        needed = [terminal] + (["weston"] if terminal == "foot" else [])
         missing = [tool for tool in needed if not shutil.which(tool)]
         if missing:
             print(f"{terminal}: skipped, not installed: {', '.join(missing)}")
