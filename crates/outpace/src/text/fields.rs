@@ -367,6 +367,12 @@ pub trait Field: Copy {
     /// The field, its type forgotten.
     fn argument(&self) -> Argument<'_>;
 
+    /// The number, if it is known to be one without sign when it is compiled.
+    #[inline(always)]
+    fn as_unsigned(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether it is a text with nothing in the braces.
     fn is_text(&self) -> bool;
 
@@ -408,6 +414,14 @@ impl<P: Piece> Field for P {
 }
 
 impl Field for Value<'_> {
+    #[inline(always)]
+    fn as_unsigned(&self) -> Option<u64> {
+        match *self {
+            Value::Unsigned(n) => Some(n),
+            _ => None,
+        }
+    }
+
     #[inline(always)]
     fn is_swift(&self) -> bool {
         on_piece!(self, |piece| Field::is_swift(piece), _ => false)
@@ -472,6 +486,12 @@ pub trait Whole: Swift {
 
     /// Whether it is no more than one text, with nothing in the braces.
     fn is_one_text(&self) -> bool;
+
+    /// The message with its type as narrow as is known, if it is of the most common kind.
+    #[inline(always)]
+    fn of_one_unsigned(&self) -> Option<Short<(u64,)>> {
+        None
+    }
 
     /// The message, its type forgotten.
     #[inline(always)]
@@ -587,6 +607,15 @@ macro_rules! short {
             fn is_one_text(&self) -> bool {
                 let ($($name,)*) = &self.1;
                 $count == 1 $(&& $name.is_text())*
+            }
+
+            #[inline(always)]
+            fn of_one_unsigned(&self) -> Option<Short<(u64,)>> {
+                let Short(texts, (field, ..)) = self;
+                match $count {
+                    1 => field.as_unsigned().map(|n| Short(*texts, (n,))),
+                    _ => None,
+                }
             }
 
             #[inline(always)]

@@ -143,7 +143,11 @@ impl<M: Whole> Writable for Choice<'_, M> {
         if message.is_foreign() {
             return arguments.write_unlocked(engine);
         }
-        if send_whole(engine, message) {
+        let intact = match message.of_one_unsigned() {
+            Some(short) => send_whole(engine, short),
+            None => send_whole(engine, message),
+        };
+        if intact {
             Ok(())
         } else {
             Err(engine.error().into())
