@@ -7,7 +7,7 @@ use crate::append::{Answer, Cursor};
 use crate::buffer;
 use crate::buffering::MAX_CAPACITY;
 use crate::engine::Engine;
-use crate::lock::{Entrance, Entry, Lock, ThreadId, known_thread_id, thread_id};
+use crate::lock::{ByBias, Entrance, Entry, Lock, ThreadId, known_thread_id, thread_id};
 use crate::message::{Message, Reserved};
 use crate::text::Integer;
 use crate::text::scratch::{Memory, Scratch};
@@ -220,6 +220,57 @@ pub(crate) unsafe fn in_place(
     Some(published(engine, put(engine.place(room)?)))
 }
 
+/// Where less is left, what is formatted most likely does not fit.
+const FORMATTED: usize = 64;
+
+/// One message without a guard that is formatted by foreign code: as a [draft](Lock::draft) in the stream's own buffer, if the
+/// thread, which is `me`, has the bias, and there is room. Elsewhere if not: that is then [`Outcome::Nothing`], and
+/// `otherwise` is given the text.
+///
+/// Nobody waits for a draft: a `Display` may wait for a thread that prints.
+#[inline(always)]
+pub(crate) fn format_draft(
+    engine: &Engine,
+    me: ThreadId,
+    format: impl FnOnce(&mut Scratch<'_>),
+    otherwise: impl FnOnce(&Scratch<'_>),
+) -> Outcome {
+    let draft = engine.lock.draft(me);
+    let cursor = match draft {
+        Some(_) => engine.cursor(),
+        None => Cursor::NOWHERE,
+    };
+    let draft = draft.filter(|_| cursor.admits(FORMATTED));
+    let mut memory = Memory::new();
+    let mut scratch = if draft.is_some() {
+        // SAFETY: the room behind the cursor, which is the draft's.
+        unsafe { memory.scratch_between(cursor.next, cursor.end) }
+    } else {
+        memory.scratch()
+    };
+    format(&mut scratch);
+    if let Some(draft) = draft
+        && let Some(end) = scratch.end_at(cursor.next)
+    {
+        match draft.enter() {
+            Ok(inside) => {
+                debug_assert_eq!(engine.flow.published(), cursor.next);
+                if engine.flow.publish(end) {
+                    inside.leave();
+                    return Outcome::Sent;
+                }
+                return Outcome::Asks;
+            }
+            Err(draft) => {
+                scratch.move_away();
+                drop(draft);
+            }
+        }
+    }
+    otherwise(&scratch);
+    Outcome::Nothing
+}
+
 /// One message of a guard's holder that is formatted by foreign code: in the stream's own buffer, as far as there
 /// is room, behind what is published.
 ///
@@ -234,15 +285,12 @@ pub(crate) fn format_in_place(
     entry: Entry,
     format: impl FnOnce(&mut Scratch<'_>),
 ) -> Answer {
-    /// Where less is left, a message most likely does not fit.
-    const ROOM: usize = 64;
-
     let cursor = match entry {
         Entry::Outermost => engine.cursor(),
         Entry::Nested => Cursor::NOWHERE,
     };
     let mut memory = Memory::new();
-    let mut scratch = if cursor.admits(ROOM) {
+    let mut scratch = if cursor.admits(FORMATTED) {
         // SAFETY: the room behind the cursor, where nobody else writes while the guard is held.
         unsafe { memory.scratch_between(cursor.next, cursor.end) }
     } else {
@@ -392,15 +440,33 @@ pub(crate) unsafe fn by_bias(
     room: usize,
     put: impl FnOnce(*mut u8) -> *mut u8,
 ) -> Outcome {
-    let inside = match entrance {
-        Entrance::Entered(inside) => inside,
-        Entrance::Lost => return Outcome::Stuck,
-        Entrance::None => return Outcome::Nothing,
-    };
-    let Some(place) = engine.place(room) else {
-        return Outcome::Stuck;
-    };
-    if !engine.flow.publish(put(place)) {
+    match place_by_bias(engine, entrance, room) {
+        Ok((inside, place)) => publish_by_bias(engine, inside, put(place)),
+        Err(outcome) => outcome,
+    }
+}
+
+/// The first half of [`by_bias`]: where the message goes. For those that have no closure, which may not be inlined.
+#[inline(always)]
+pub(crate) fn place_by_bias<'a>(
+    engine: &Engine,
+    entrance: Entrance<'a>,
+    room: usize,
+) -> Result<(ByBias<'a>, *mut u8), Outcome> {
+    match entrance {
+        Entrance::Entered(inside) => match engine.place(room) {
+            Some(place) => Ok((inside, place)),
+            None => Err(Outcome::Stuck),
+        },
+        Entrance::Lost => Err(Outcome::Stuck),
+        Entrance::None => Err(Outcome::Nothing),
+    }
+}
+
+/// The second half of [`by_bias`]: the message, which ends at `end`, becomes part of the stream.
+#[inline(always)]
+pub(crate) fn publish_by_bias(engine: &Engine, inside: ByBias<'_>, end: *mut u8) -> Outcome {
+    if !engine.flow.publish(end) {
         return Outcome::Asks;
     }
     inside.leave();

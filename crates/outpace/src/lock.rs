@@ -21,6 +21,15 @@
 //! Since a slot stays its owner's, who knows where his is need not look at `bias` first: he may try, and look
 //! then. `print!` does so.
 //!
+//! *Drafts.* Code of the user's runs while a message is formatted: it may print, panic, or wait for another thread that
+//! prints. So nobody may have to wait for it, and yet the message is to be put together where it belongs, in the
+//! memory behind what is published. The owner then enters as if to stay, but stores [`DRAFT`] and not 1. A taker that finds
+//! this does not wait: it goes in *beside* the draft, as if it were nested in the owner's message, which means that it
+//! leaves that memory alone; and so does every thread that enters until the draft's end ([`Lock::draft`]). To end the
+//! draft, the owner enters for good: it stores `depth` = 1, fences lightly, and loads `bias`. If that is still its own, all who
+//! look from now on see it inside. Else somebody may be in beside it: the owner copies its text, leaves, and waits
+//! for its turn like any other thread.
+//!
 //! The bias moves only after a streak of entries by one thread, and the streak it takes doubles with
 //! every take-over in quick succession, so that threads that alternate end up with the ordinary lock,
 //! as they should. Where there is no asymmetric fence (and in tests of the portable path) the bias is
@@ -130,6 +139,9 @@ pub(crate) struct Lock {
     price: AtomicU32,
     /// When the bias was last taken away, in [`sys::coarse_millis`].
     taken: AtomicU64,
+    /// Where in `slots` that of a thread is whose draft others go in beside, or [`NOBODY`]. Read and written by the holder
+    /// of the mutex only.
+    draft: AtomicUsize,
     /// What is done around each outermost entry. Nothing, until it is set; from then on no thread is given the bias.
     around: OnceLock<Around>,
 }
@@ -146,9 +158,12 @@ struct Slot {
     owner: AtomicU64,
     /// The owner's number in the system, to tell when it has ended.
     owner_task: AtomicU32,
-    /// How often the owner is inside by the bias. Written by the owner only.
+    /// How often the owner is inside by the bias, and [`DRAFT`]. Written by the owner only.
     depth: AtomicU32,
 }
+
+/// The owner of a slot is not inside, but the memory behind what is published is its own.
+const DRAFT: u32 = 1 << 31;
 
 impl Slot {
     const_fn! {
@@ -172,6 +187,7 @@ const NOBODY: usize = 0;
 const SLOTS: usize = 1 + 4;
 
 /// What an entry by the bias has found out, for leaving.
+#[derive(Clone, Copy)]
 pub(crate) struct ByBias<'a> {
     lock: &'a Lock,
     bias: usize,
@@ -195,6 +211,42 @@ impl ByBias<'_> {
         if self.lock.bias.load(Ordering::Relaxed) != self.bias {
             wake(&self.slot.depth);
         }
+    }
+}
+
+/// A draft in progress: see the top of this file. Dropping it gives the memory back.
+pub(crate) struct Draft<'a>(ByBias<'a>);
+
+impl<'a> Draft<'a> {
+    /// Ends the draft by entering for good, if nobody can be in beside it. Else what is in the memory has to be
+    /// copied before the draft is dropped.
+    #[inline(always)]
+    pub(crate) fn enter(self) -> Result<ByBias<'a>, Self> {
+        let inside = self.0;
+        inside.slot.depth.store(1, Ordering::Relaxed);
+        barrier::light();
+        if inside.lock.bias.load(Ordering::Relaxed) != inside.bias {
+            self.go_on();
+            return Err(self);
+        }
+        std::mem::forget(self);
+        Ok(inside)
+    }
+
+    /// Lets in beside it a thread that waits since the attempt to enter.
+    #[cold]
+    #[inline(never)]
+    fn go_on(&self) {
+        let depth = &self.0.slot.depth;
+        depth.store(DRAFT, Ordering::Release);
+        wake(depth);
+    }
+}
+
+impl Drop for Draft<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.leave();
     }
 }
 
@@ -223,6 +275,7 @@ impl Lock {
                 streak: AtomicU32::new(0),
                 price: AtomicU32::new(PRICE),
                 taken: AtomicU64::new(0),
+                draft: AtomicUsize::new(NOBODY),
                 around: OnceLock::new(),
             }
         }
@@ -261,11 +314,34 @@ impl Lock {
     /// Enters with plain stores, if the thread, whose [slot](Self::slot_of) is there, has the bias and is outside.
     #[inline(always)]
     pub(crate) fn enter_by_slot(&self, place: usize) -> Entrance<'_> {
+        self.enter_slot(place, 1)
+    }
+
+    /// Begins a draft with plain stores, if the thread has the bias and is outside. `me` is [`thread_id`], or 0, which
+    /// never has it.
+    #[inline(always)]
+    pub(crate) fn draft(&self, me: ThreadId) -> Option<Draft<'_>> {
+        let place = self.bias.load(Ordering::Relaxed);
+        if self.slot(place).owner.load(Ordering::Relaxed) != me {
+            return None;
+        }
+        match self.enter_slot(place, DRAFT) {
+            Entrance::Entered(outside) => Some(Draft(outside)),
+            Entrance::Lost => {
+                self.withdraw(me);
+                None
+            }
+            Entrance::None => None,
+        }
+    }
+
+    #[inline(always)]
+    fn enter_slot(&self, place: usize, depth: u32) -> Entrance<'_> {
         let slot = self.slot(place);
         if slot.depth.load(Ordering::Relaxed) != 0 {
             return Entrance::None;
         }
-        slot.depth.store(1, Ordering::Relaxed);
+        slot.depth.store(depth, Ordering::Relaxed);
         barrier::light();
         if self.bias.load(Ordering::Relaxed) != place {
             return Entrance::Lost;
@@ -326,6 +402,9 @@ impl Lock {
             depth.store(depth.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return Some(Entry::Nested);
         }
+        if self.enter_from_draft(me) {
+            return Some(Entry::Nested);
+        }
         if wait && work::is_under_way() {
             // Without the lock, if need be: what is appended inside goes another way then.
             return self.enter_cold(me, false).or(Some(Entry::Nested));
@@ -352,7 +431,42 @@ impl Lock {
         self.streak.store(streak, Ordering::Relaxed);
         self.depth.store(1, Ordering::Relaxed);
         self.holder.store(me, Ordering::Relaxed);
-        Some(Entry::Outermost)
+        Some(if self.is_beside_draft() {
+            Entry::Nested
+        } else {
+            Entry::Outermost
+        })
+    }
+
+    /// Enters by the bias a thread that is in the middle of a draft, if it still has the bias.
+    fn enter_from_draft(&self, me: ThreadId) -> bool {
+        let place = self.slot_of(me);
+        let depth = &self.slot(place).depth;
+        if place == NOBODY || depth.load(Ordering::Relaxed) != DRAFT {
+            return false;
+        }
+        depth.store(DRAFT + 1, Ordering::Relaxed);
+        barrier::light();
+        if self.bias.load(Ordering::Relaxed) == place {
+            return true;
+        }
+        depth.store(DRAFT, Ordering::Release);
+        wake(depth);
+        false
+    }
+
+    /// Whether a thread, which has the mutex, goes in beside a draft.
+    fn is_beside_draft(&self) -> bool {
+        let place = self.draft.load(Ordering::Relaxed);
+        if place == NOBODY {
+            return false;
+        }
+        // Its owner no longer has the bias: any other depth is on its way to 0.
+        let is_over = self.slot(place).depth.load(Ordering::Acquire) == 0;
+        if is_over {
+            self.draft.store(NOBODY, Ordering::Relaxed);
+        }
+        !is_over
     }
 
     /// Whether something is done [around](Self::surround) each entry.
@@ -376,7 +490,7 @@ impl Lock {
             .slots
             .iter()
             .find(|slot| slot.owner.load(Ordering::Relaxed) == me)?;
-        (slot.depth.load(Ordering::Relaxed) > 0).then_some(&slot.depth)
+        (slot.depth.load(Ordering::Relaxed) & !DRAFT > 0).then_some(&slot.depth)
     }
 
     /// Takes the bias from its owner and waits until that is outside. The caller holds the mutex.
@@ -386,6 +500,10 @@ impl Lock {
         barrier::heavy();
         loop {
             let inside = depth.load(Ordering::Acquire);
+            if inside == DRAFT {
+                self.draft.store(bias, Ordering::Relaxed);
+                break;
+            }
             if inside == 0 {
                 break;
             }
@@ -438,7 +556,7 @@ impl Lock {
         if left > 0 || !std::ptr::eq(depth, &self.depth) {
             // Nested; or in by the bias and lost it meanwhile: its taker waits for this store.
             depth.store(left, Ordering::Release);
-            if left == 0 {
+            if left & !DRAFT == 0 {
                 wake(depth);
                 self.after_leaving();
             }
@@ -474,17 +592,24 @@ impl Lock {
         };
         // Inside by the bias: goes on by the mutex. If another thread has that, it takes the bias by itself.
         if !std::ptr::eq(inside, &self.depth) && self.mutex.try_lock() {
-            self.depth
-                .store(inside.load(Ordering::Relaxed), Ordering::Relaxed);
+            let depth = inside.load(Ordering::Relaxed);
+            self.depth.store(depth & !DRAFT, Ordering::Relaxed);
             self.holder.store(me, Ordering::Relaxed);
             self.bias.store(NOBODY, Ordering::Relaxed);
-            inside.store(0, Ordering::Release);
+            if depth & DRAFT != 0 {
+                self.draft.store(self.slot_of(me), Ordering::Relaxed);
+            }
+            inside.store(depth & DRAFT, Ordering::Release);
         }
     }
 
     /// Gives the calling thread, which holds the mutex, the bias, if there is a slot for it.
     fn give_bias(&self, me: ThreadId) {
         if !BIASED || !barrier::ready() || self.around.get().is_some() {
+            return;
+        }
+        // Its owner would go in where the draft is.
+        if self.draft.load(Ordering::Relaxed) != NOBODY {
             return;
         }
         let find = |is: &dyn Fn(&Slot) -> bool| (1..SLOTS).find(|&i| is(&self.slots[i]));
@@ -513,9 +638,18 @@ impl Lock {
     pub(crate) fn reset_after_fork(&self, me: ThreadId) {
         let inside = self
             .depth_of(me)
-            .map_or(0, |depth| depth.load(Ordering::Relaxed));
+            .map_or(0, |depth| depth.load(Ordering::Relaxed) & !DRAFT);
         self.bias.store(NOBODY, Ordering::Relaxed);
-        for slot in &self.slots[1..] {
+        self.draft.store(NOBODY, Ordering::Relaxed);
+        let own = self.slot_of(me);
+        for (index, slot) in self.slots.iter().enumerate().skip(1) {
+            let place = index * size_of::<Slot>();
+            if place == own && slot.depth.load(Ordering::Relaxed) & DRAFT != 0 {
+                // This thread's draft goes on.
+                slot.depth.store(DRAFT, Ordering::Relaxed);
+                self.draft.store(place, Ordering::Relaxed);
+                continue;
+            }
             slot.owner.store(NO_THREAD, Ordering::Relaxed);
             slot.depth.store(0, Ordering::Relaxed);
         }

@@ -146,6 +146,8 @@ fn model(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 struct Guarded {
     lock: Lock,
     entries: UnsafeCell<u32>,
+    /// The memory behind what is published: of who is in for good and not beside a draft, or of the draft.
+    tail: UnsafeCell<u32>,
 }
 
 impl Guarded {
@@ -153,6 +155,7 @@ impl Guarded {
         Guarded {
             lock: Lock::new(),
             entries: UnsafeCell::new(0),
+            tail: UnsafeCell::new(0),
         }
     }
 
@@ -177,6 +180,45 @@ impl Guarded {
         assert_eq!(self.lock.enter(me), Entry::Outermost);
         self.touch();
         self.lock.leave(me);
+    }
+
+    #[allow(unsafe_code)]
+    fn touch_tail(&self) {
+        // SAFETY: as in `touch`.
+        self.tail.with_mut(|tail| unsafe { *tail += 1 });
+    }
+
+    /// Where there may be a draft: who is in beside it leaves the tail alone.
+    fn enter_perhaps_beside(&self, me: ThreadId) {
+        let entry = self.lock.enter(me);
+        self.touch();
+        if entry == Entry::Outermost {
+            self.touch_tail();
+        }
+        self.lock.leave(me);
+    }
+
+    /// As a message does that is formatted by foreign code, which does this meanwhile; it is told how it enters.
+    fn draft(&self, me: ThreadId, meanwhile: impl FnOnce(Entry)) {
+        let Some(draft) = self.lock.draft(me) else {
+            meanwhile(Entry::Outermost);
+            return self.enter_perhaps_beside(me);
+        };
+        self.touch_tail();
+        meanwhile(Entry::Nested);
+        self.touch_tail();
+        match draft.enter() {
+            Ok(inside) => {
+                self.touch();
+                self.touch_tail();
+                inside.leave();
+            }
+            Err(draft) => {
+                self.touch_tail();
+                drop(draft);
+                self.enter_perhaps_beside(me);
+            }
+        }
     }
 
     /// As `print!` does. Returns whether it got in.
@@ -361,6 +403,138 @@ fn an_owner_inside_by_the_mutex_does_not_leave_it_by_trying_his_slot() {
         guarded.lock.leave(OWNER);
         other.join().unwrap();
         assert_eq!(guarded.entries(), 3 + 3);
+    });
+}
+
+fn one_comes_during_a_draft() {
+    let guarded = Arc::new(Guarded::owned());
+    let other = thread::spawn({
+        let guarded = guarded.clone();
+        move || guarded.enter_perhaps_beside(OTHER)
+    });
+    guarded.draft(OWNER, |_| ());
+    guarded.enter_perhaps_beside(OWNER);
+    other.join().unwrap();
+    assert_eq!(guarded.entries(), 3 + 3);
+}
+
+#[test]
+fn who_comes_during_a_draft_goes_in_beside_it() {
+    model(3, one_comes_during_a_draft);
+}
+
+#[test]
+#[should_panic]
+fn without_the_drafts_fence_it_is_not_seen() {
+    barrier::take_away_light();
+    model(3, one_comes_during_a_draft);
+}
+
+#[test]
+#[should_panic]
+fn without_the_takers_fence_a_draft_is_not_seen() {
+    barrier::take_away_heavy();
+    model(3, one_comes_during_a_draft);
+}
+
+#[test]
+fn a_draft_may_wait_for_who_comes_meanwhile() {
+    model(3, || {
+        let guarded = Arc::new(Guarded::owned());
+        guarded.draft(OWNER, {
+            let guarded = guarded.clone();
+            move |_| {
+                let other = move || guarded.enter_perhaps_beside(OTHER);
+                thread::spawn(other).join().unwrap();
+            }
+        });
+        guarded.draft(OWNER, |_| ());
+        assert_eq!(guarded.entries(), 3 + 3);
+    });
+}
+
+#[test]
+fn a_draft_that_is_entered_from_excludes_who_comes() {
+    model(3, || {
+        let guarded = Arc::new(Guarded::owned());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || guarded.enter_perhaps_beside(OTHER)
+        });
+        guarded.draft(OWNER, {
+            let guarded = guarded.clone();
+            move |entry| {
+                assert_eq!(guarded.lock.enter(OWNER), entry);
+                guarded.touch();
+                assert_eq!(guarded.lock.enter(OWNER), Entry::Nested);
+                guarded.touch();
+                guarded.lock.leave(OWNER);
+                guarded.lock.leave(OWNER);
+            }
+        });
+        other.join().unwrap();
+        assert_eq!(guarded.entries(), 3 + 4);
+    });
+}
+
+#[test]
+fn all_who_come_during_a_draft_are_beside_it_until_its_end() {
+    model(2, || {
+        let guarded = Arc::new(Guarded::owned());
+        let others = [OTHER, THIRD].map(|me| {
+            let guarded = guarded.clone();
+            thread::spawn(move || guarded.enter_perhaps_beside(me))
+        });
+        guarded.draft(OWNER, |_| ());
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(guarded.entries(), 3 + 3);
+    });
+}
+
+#[test]
+fn the_bias_does_not_move_during_a_draft() {
+    model(2, || {
+        let guarded = Arc::new(Guarded::owned());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || {
+                for _ in 0..3 {
+                    guarded.enter_perhaps_beside(OTHER);
+                }
+                guarded.draft(OTHER, |_| ());
+            }
+        });
+        guarded.draft(OWNER, |_| ());
+        guarded.draft(OWNER, |_| ());
+        other.join().unwrap();
+        assert_eq!(guarded.entries(), 3 + 6);
+    });
+}
+
+#[test]
+fn a_try_during_a_draft_goes_in_beside_it_or_gives_the_bias_back() {
+    model(3, || {
+        let guarded = Arc::new(Guarded::owned());
+        let other = thread::spawn({
+            let guarded = guarded.clone();
+            move || {
+                let entry = guarded.lock.try_enter(OTHER);
+                if let Some(entry) = entry {
+                    guarded.touch();
+                    if entry == Entry::Outermost {
+                        guarded.touch_tail();
+                    }
+                    guarded.lock.leave(OTHER);
+                }
+                u32::from(entry.is_some())
+            }
+        });
+        guarded.draft(OWNER, |_| ());
+        guarded.draft(OWNER, |_| ());
+        let tried = other.join().unwrap();
+        assert_eq!(guarded.entries(), 3 + 2 + tried);
     });
 }
 

@@ -7,17 +7,17 @@
 use super::dispatch;
 use super::fields::{Argument, Field, Message, Short, Swift, Value, Whole, Words};
 use super::literal::Literal;
-use super::scratch::{Memory, Scratch, formatting_failed, with_text};
+use super::scratch::{Memory, Scratch, formatting_failed};
 use crate::append::Answer;
-use crate::buffer;
 use crate::buffering::MAX_CAPACITY;
 use crate::capture;
 use crate::engine::Engine;
 use crate::guard::{
     Guard, Outcome, append_text, ask_and_leave, by_bias, enter, enter_stdout_to_print,
-    enter_to_print, format_in_place, get_unstuck, in_place, learn_slot,
+    enter_to_print, format_draft, format_in_place, get_unstuck, in_place, learn_slot,
+    place_by_bias, printing_thread, publish_by_bias,
 };
-use crate::lock::{Entrance, Entry, Lock, thread_id};
+use crate::lock::{Entrance, Entry, Lock, known_thread_id, thread_id};
 use crate::share::{std_first, std_next};
 use crate::stream::{Stderr, Stdout, Stream};
 use std::fmt;
@@ -472,10 +472,14 @@ fn send<'a, M: Swift>(
     if !message.is_swift() {
         return Outcome::Nothing;
     }
-    // SAFETY: there is as much room as the message asks for, and it is swift.
-    let put = |space| unsafe { message.put_swiftly(space) };
-    // SAFETY: a message writes no more than it asks for, and nobody else's code runs meanwhile.
-    unsafe { by_bias(engine, enter(&engine.lock), message.room(), put) }
+    match place_by_bias(engine, enter(&engine.lock), message.room()) {
+        Ok((inside, place)) => {
+            // SAFETY: there is as much room as the message asks for, and it is swift.
+            let end = unsafe { message.put_swiftly(place) };
+            publish_by_bias(engine, inside, end)
+        }
+        Err(outcome) => outcome,
+    }
 }
 
 /// Appends any message that is not foreign and needs no more than so much room, if it can be put where it belongs.
@@ -490,31 +494,6 @@ fn send_in_place<'a>(
     let put = |space| unsafe { message.put(space) };
     // SAFETY: a message writes no more than it asks for, and nobody else's code runs meanwhile.
     unsafe { by_bias(engine, enter(&engine.lock), room, put) }.unstuck(engine)
-}
-
-/// Appends a message that has been put together, if it can be put where it belongs.
-#[inline(always)]
-fn send_text_in_place<'a>(
-    engine: &'a Engine,
-    text: &[u8],
-    enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
-) -> Outcome {
-    // SAFETY: there is as much room as the text needs.
-    let put = |space| unsafe {
-        buffer::copy(text, space);
-        space.add(text.len())
-    };
-    // SAFETY: nobody else's code runs meanwhile.
-    unsafe { by_bias(engine, enter(&engine.lock), text.len(), put) }.unstuck(engine)
-}
-
-/// Puts a message together before the guard is taken.
-#[inline(always)]
-fn aside<R>(message: Message<'_>, then: impl FnOnce(&Scratch<'_>) -> R) -> R {
-    let mut memory = Memory::new();
-    let mut scratch = memory.scratch();
-    append_fields(message, &mut scratch);
-    then(&scratch)
 }
 
 /// Prints any message, when no guard is held.
@@ -534,13 +513,11 @@ fn print_message(engine: &Engine, message: Message<'_>) {
 /// As [`print_message`], if the message is foreign, or there is no room for it.
 #[inline(never)]
 fn print_foreign(engine: &Engine, message: Message<'_>) {
-    aside(message, |text| {
-        match send_text_in_place(engine, text.as_bytes(), enter_to_print) {
-            Outcome::Sent => {}
-            Outcome::Asks => ask_after_print(engine),
-            _ => print_text(engine, text),
-        }
-    });
+    let format = |scratch: &mut Scratch<'_>| append_fields(message, scratch);
+    let otherwise = |text: &Scratch<'_>| print_text(engine, text);
+    if let Outcome::Asks = format_draft(engine, printing_thread(), format, otherwise) {
+        ask_after_print(engine);
+    }
 }
 
 /// Prints a message that has been put together, and does not go the shortest way.
@@ -584,27 +561,26 @@ fn send_message(engine: &Engine, message: Message<'_>, is_stuck: bool) -> bool {
 /// As [`send_message`], if the message is foreign, or there is no room for it.
 #[inline(never)]
 fn send_foreign(engine: &Engine, message: Message<'_>) -> bool {
-    aside(message, |text| send_bytes(engine, text.as_bytes()))
+    send_draft(engine, |scratch| append_fields(message, scratch))
 }
 
-/// Formats a message when no guard is held, and before one is taken: a `Display` may print, or wait for a thread
-/// that does. Returns whether the stream has not failed.
+/// Formats a message when no guard is held. Returns whether the stream has not failed.
 #[inline(never)]
 pub(crate) fn send_formatted(engine: &Engine, arguments: fmt::Arguments<'_>) -> bool {
-    with_text(arguments, |text| send_bytes(engine, text))
+    send_draft(engine, |scratch| scratch.append_formatted(arguments))
+}
+
+#[inline(always)]
+fn send_draft(engine: &Engine, format: impl FnOnce(&mut Scratch<'_>)) -> bool {
+    let mut intact = true;
+    let otherwise = |text: &Scratch<'_>| intact = send_text(engine, text.as_bytes());
+    if let Outcome::Asks = format_draft(engine, known_thread_id(), format, otherwise) {
+        return ask_and_leave(engine);
+    }
+    intact
 }
 
 /// Appends a message that has been put together.
-#[inline(always)]
-fn send_bytes(engine: &Engine, text: &[u8]) -> bool {
-    match send_text_in_place(engine, text, enter) {
-        Outcome::Sent => true,
-        Outcome::Asks => ask_and_leave(engine),
-        _ => send_text(engine, text),
-    }
-}
-
-/// The same where that is not short.
 #[inline(never)]
 fn send_text(engine: &Engine, text: &[u8]) -> bool {
     let me = thread_id();

@@ -84,17 +84,6 @@ impl Drop for Memory {
     }
 }
 
-/// Formats, and hands over the text.
-pub(crate) fn with_text<T>(arguments: fmt::Arguments<'_>, then: impl FnOnce(&[u8]) -> T) -> T {
-    if let Some(text) = arguments.as_str() {
-        return then(text.as_bytes());
-    }
-    let mut memory = Memory::new();
-    let mut scratch = memory.scratch();
-    scratch.append_formatted(arguments);
-    then(scratch.as_bytes())
-}
-
 /// A growing text: where it was begun first, on the stack or [elsewhere](Memory::scratch_between), then in a buffer
 /// that the thread keeps.
 pub(crate) struct Scratch<'a> {
@@ -150,6 +139,12 @@ impl Scratch<'_> {
     #[inline(always)]
     pub(crate) fn end_at(&self, start: *mut u8) -> Option<*mut u8> {
         (self.start == start).then_some(self.next)
+    }
+
+    /// Moves the text to memory of its own, so that what it was begun in is free.
+    #[cold]
+    pub(crate) fn move_away(&mut self) {
+        self.grow(1);
     }
 
     /// Where the next `room` bytes may be put, for [`advance`](Self::advance).

@@ -1,6 +1,7 @@
 //! What the program's own code does while a message of its is formatted: the message stays whole, in its order, and
 //! appears only if it is finished; on a guard it is put together in the stream's own buffer.
 
+use crate::support::random::Random;
 use crate::support::{Program, To, list};
 use outpace::Buffering;
 use std::fmt::{self, Display};
@@ -20,11 +21,12 @@ list! {
         an_exit_within_a_message_drops_that_message_alone,
         literals_are_messages_as_others_are,
         a_stream_of_ones_own_is_written_to_as_standard_output_is,
+        threads_whose_messages_are_slow_to_format_keep_them_whole_and_in_order,
     ],
     native: [a_display_may_fork],
     programs: [
         print_within, panic_within, fail_within, choose_within, disturbed, outgrow, capture_within, exit_within, literals,
-        own_stream, fork_within,
+        own_stream, fork_within, slow_threads,
     ],
 }
 
@@ -424,6 +426,73 @@ fn a_stream_of_ones_own_is_written_to_as_standard_output_is() {
         let count = |line: &str| lines.iter().filter(|&&other| other == line).count();
         assert_eq!(["0", "1", "2", "4", "5"].map(count), [30, 30, 30, 90, 90]);
         assert_eq!(count("xxxxxx"), 9000 - 270);
+    }
+}
+
+/// Streaks of one thread, so that the lock is its own, into which the others come while it is in the middle of a message.
+fn slow_threads() {
+    let print = |thread: u64| {
+        let mut random = Random::new(thread);
+        let mut number = 0;
+        let next = |number: &mut u64| {
+            *number += 1;
+            *number - 1
+        };
+        while number < 10_000 {
+            for _ in 0..random.below(400) {
+                let what = random.below(100);
+                let nested = if what < 3 { next(&mut number) } else { 0 };
+                let within = Does(|| match what {
+                    0 => println!("{thread} {nested} []"),
+                    1 => {
+                        let mut guard = outpace::stdout().lock();
+                        guard.int(thread).char(' ').int(nested).str(" []\n");
+                    }
+                    2 => println!("{thread} {nested} {}", Does(std::thread::yield_now)),
+                    3..10 => std::thread::yield_now(),
+                    10 => std::thread::sleep(Duration::from_micros(50)),
+                    11 => outpace::stdout().flush().unwrap(),
+                    _ => {}
+                });
+                let this = next(&mut number);
+                match random.below(10) {
+                    0 => std::writeln!(outpace::stdout(), "{thread} {this} {within}").unwrap(),
+                    1 => outpace::writeln!(outpace::stdout(), "{thread} {this} {within}").unwrap(),
+                    2 => {
+                        let mut guard = outpace::stdout().lock();
+                        outpace::writeln!(guard, "{thread} {this} {within}").unwrap();
+                        let this = next(&mut number);
+                        outpace::writeln!(guard, "{thread} {this} []").unwrap();
+                    }
+                    _ => println!("{thread} {this} {within}"),
+                }
+            }
+            std::thread::yield_now();
+        }
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || print(thread));
+        }
+    });
+}
+
+fn threads_whose_messages_are_slow_to_format_keep_them_whole_and_in_order() {
+    for buffering in ["block", "block:300", "prompt", "background:2000", "line"] {
+        let program = Program::new(slow_threads).buffering(buffering);
+        let output = program.run(To::Pipe).succeeded().stdout;
+        let mut next = [0; 4];
+        for line in std::str::from_utf8(&output).expect("text").lines() {
+            let mut words = line.split(' ');
+            let mut number = || words.next().and_then(|word| word.parse::<usize>().ok());
+            let (Some(thread), Some(number), Some("[]")) = (number(), number(), words.next())
+            else {
+                panic!("broken under {buffering}: {line:?}");
+            };
+            assert_eq!(number, next[thread], "of thread {thread} under {buffering}");
+            next[thread] += 1;
+        }
+        assert!(next.into_iter().all(|next| next >= 10_000), "{next:?}");
     }
 }
 
