@@ -223,6 +223,10 @@ impl<'a> Draft<'a> {
     #[inline(always)]
     pub(crate) fn enter(self) -> Result<ByBias<'a>, Self> {
         let inside = self.0;
+        if inside.slot.depth.load(Ordering::Relaxed) != DRAFT {
+            // A guard that was taken within the draft outlives it.
+            return Err(self);
+        }
         inside.slot.depth.store(1, Ordering::Relaxed);
         barrier::light();
         if inside.lock.bias.load(Ordering::Relaxed) != inside.bias {
@@ -246,7 +250,12 @@ impl<'a> Draft<'a> {
 impl Drop for Draft<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.0.leave();
+        let depth = &self.0.slot.depth;
+        match depth.load(Ordering::Relaxed) & !DRAFT {
+            0 => self.0.leave(),
+            // By guards that outlive the draft the thread stays inside.
+            inside => depth.store(inside, Ordering::Release),
+        }
     }
 }
 

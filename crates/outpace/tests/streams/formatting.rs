@@ -21,12 +21,13 @@ list! {
         an_exit_within_a_message_drops_that_message_alone,
         literals_are_messages_as_others_are,
         a_stream_of_ones_own_is_written_to_as_standard_output_is,
+        a_guard_that_outlives_the_message_it_was_taken_in_keeps_others_out,
         threads_whose_messages_are_slow_to_format_keep_them_whole_and_in_order,
     ],
     native: [a_display_may_fork],
     programs: [
         print_within, panic_within, fail_within, choose_within, disturbed, outgrow, capture_within, exit_within, literals,
-        own_stream, fork_within, slow_threads,
+        own_stream, fork_within, slow_threads, keep_a_guard,
     ],
 }
 
@@ -427,6 +428,35 @@ fn a_stream_of_ones_own_is_written_to_as_standard_output_is() {
         assert_eq!(["0", "1", "2", "4", "5"].map(count), [30, 30, 30, 90, 90]);
         assert_eq!(count("xxxxxx"), 9000 - 270);
     }
+}
+
+fn keep_a_guard() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let write = way();
+    let guard = std::cell::RefCell::new(None);
+    for _ in 0..2 {
+        write(&Does(|| {
+            let mut kept = outpace::stdout().lock();
+            kept.str("within\n");
+            guard.replace(Some(kept));
+        }));
+    }
+    let panicked = catch_unwind(AssertUnwindSafe(|| write(&Does(|| panic!("half-way")))));
+    assert!(panicked.is_err());
+    let other = std::thread::spawn(|| println!("other"));
+    std::thread::sleep(Duration::from_millis(5));
+    write(&"mine");
+    guard.take();
+    other.join().unwrap();
+    write(&"next");
+    end();
+}
+
+fn a_guard_that_outlives_the_message_it_was_taken_in_keeps_others_out() {
+    prints(
+        || Program::new(keep_a_guard),
+        "within\n([])\nwithin\n([])\n(mine)\nother\n(next)\n",
+    );
 }
 
 /// Streaks of one thread, so that the lock is its own, into which the others come while it is in the middle of a message.
