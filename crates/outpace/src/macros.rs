@@ -21,8 +21,8 @@
 ///
 /// Numbers, `bool`, `char`, strings (`str`, `String`, `Cow`, `Box`, `Rc` and `Arc` of `str`), and references to
 /// these are written straight into the stream's buffer; so are [`Pieces`](crate::text::Pieces). All others are
-/// formatted by their own `Display` or `Debug` before the stream is touched: those may themselves print,
-/// panic or take locks, and a panic leaves the stream unchanged. The arguments are evaluated once and in
+/// formatted by their own `Display` or `Debug`, while no thread waits: those may themselves print (what they print comes
+/// first), panic or take locks, and a panic leaves the stream unchanged. The arguments are evaluated once and in
 /// order, and the whole is one message: other threads' output never comes between its parts.
 ///
 /// A `print!` per message takes the stream's lock. Where that matters, hold a guard and use
