@@ -18,8 +18,9 @@
  * return from main. What C's stdio prints does not wait for it, nor it for stdio: outpace_flush before printf, and
  * fflush before outpace, where both write to one descriptor.
  *
- * Functions that return int return 0, or an error number of errno.h; SIGPIPE, as for write(2), is the program's to ignore. Any thread may use any stream; a guard
- * belongs to the thread that locked it. OUTPACE_STDOUT and OUTPACE_STDERR in the environment choose a buffering, too.
+ * Functions that return int return 0, or an error number of errno.h. SIGPIPE, as for write(2), is the program's to ignore.
+ * Any thread may use any stream; a guard belongs to the thread that locked it. OUTPACE_STDOUT and OUTPACE_STDERR in the
+ * environment choose a buffering, too.
  */
 #ifndef OUTPACE_H
 #define OUTPACE_H

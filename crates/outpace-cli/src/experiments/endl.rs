@@ -33,6 +33,16 @@ pub(crate) const ENDL: Experiment = Experiment {
             "std::cout << i << '\\n'",
             Work::Source(&WITH_NEWLINE),
         ),
+        Rung::added(
+            "newline-nosync",
+            "std::cout << i << '\\n' after sync_with_stdio(false)",
+            Work::Source(&WITHOUT_SYNC),
+        ),
+        Rung::outpace(
+            "outpace-endl",
+            "outpace::cout << i << std::endl, by include/outpace.hpp",
+            Work::Source(&OUTPACE),
+        ),
     ],
     texts: &[],
     verdict,
@@ -47,6 +57,17 @@ const WITH_NEWLINE: Source = Source {
     language: Language::Cpp,
     file: "newline.cpp",
     text: include_str!("../../bench/endl/newline.cpp"),
+};
+
+const WITHOUT_SYNC: Source = Source {
+    language: Language::Cpp,
+    file: "nosync.cpp",
+    text: include_str!("../../bench/endl/nosync.cpp"),
+};
+const OUTPACE: Source = Source {
+    language: Language::Cpp,
+    file: "outpace.cpp",
+    text: include_str!("../../bench/endl/outpace.cpp"),
 };
 
 fn verdict(figures: &Figures<'_>) -> String {

@@ -6,9 +6,11 @@
 
 pub(crate) mod calls;
 mod chunks;
+mod contest;
 mod draw;
 mod endl;
 mod fps;
+mod input;
 mod ladder;
 mod lines;
 mod mapped;
@@ -46,6 +48,8 @@ pub(crate) const ALL: &[&Experiment] = &[
     &threads::THREADS,
     &server::SERVER,
     &startup::STARTUP,
+    &input::INPUT,
+    &contest::CONTEST,
 ];
 
 /// One question about output, and all that is needed to answer it.
@@ -121,6 +125,17 @@ pub(crate) struct Rung {
     pub(crate) baseline: Option<&'static str>,
     /// The generator of its bytes, where these are not its experiment's.
     pub(crate) message: Option<Generator>,
+    /// What it reads from its standard input, if anything.
+    pub(crate) reads: Option<Reads>,
+}
+
+/// What a rung reads, and from where.
+#[derive(Clone, Copy)]
+pub(crate) struct Reads {
+    /// The part of the input that each message needs.
+    pub(crate) text: Generator,
+    /// From a pipe, else from a file.
+    pub(crate) pipe: bool,
 }
 
 /// Where a rung comes from.
@@ -157,6 +172,7 @@ impl Rung {
             draws: None,
             baseline: None,
             message: None,
+            reads: None,
         }
     }
 
@@ -215,6 +231,22 @@ impl Rung {
     pub(crate) const fn draws(self, workload: Workload) -> Self {
         Self {
             draws: Some(workload),
+            ..self
+        }
+    }
+
+    /// The same, with a file as its standard input.
+    pub(crate) const fn reads_file(self, text: Generator) -> Self {
+        Self {
+            reads: Some(Reads { text, pipe: false }),
+            ..self
+        }
+    }
+
+    /// The same, with a pipe as its standard input.
+    pub(crate) const fn reads_pipe(self, text: Generator) -> Self {
+        Self {
+            reads: Some(Reads { text, pipe: true }),
             ..self
         }
     }

@@ -1,12 +1,16 @@
 //! A rung made ready to run: of a rung in C or C++ one for each compiler.
 
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use super::check::Generator;
 use super::toolchain::{Source, Toolchain, toolchains};
-use crate::experiments::{Experiment, Rung, Work};
+use crate::experiments::{Experiment, Reads, Rung, Work};
 
 /// One competitor in a series of runs.
 pub(crate) struct Contestant {
@@ -145,9 +149,52 @@ impl Contestant {
             }
             Launch::Not(reason) => return Err(reason.clone()),
         };
-        command.stdin(Stdio::null());
+        match self.rung.reads {
+            Some(reads) => command
+                .stdin(input(reads, messages).map_err(|error| format!("its input: {error}"))?),
+            None => command.stdin(Stdio::null()),
+        };
         Ok(command)
     }
+}
+
+/// What so many messages need, from a file or through a pipe.
+fn input(reads: Reads, messages: u64) -> io::Result<Stdio> {
+    /// The last file, and what it was made of: a series reads the same again and again.
+    static LAST: Mutex<Option<(Generator, u64, File)>> = Mutex::new(None);
+    let mut last = LAST
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !matches!(&*last, Some((text, count, _)) if *count == messages && std::ptr::fn_addr_eq(*text, reads.text))
+    {
+        let mut file = tempfile::tempfile()?;
+        let mut bytes = Vec::new();
+        for index in 0..messages {
+            (reads.text)(index, &mut bytes);
+            if bytes.len() > 1 << 20 || index + 1 == messages {
+                file.write_all(&bytes)?;
+                bytes.clear();
+            }
+        }
+        *last = Some((reads.text, messages, file));
+    }
+    let (_, _, file) = last.as_ref().expect("made above");
+    // A description of its own, with an offset of its own.
+    let mut file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    if !reads.pipe {
+        return Ok(file.into());
+    }
+    let (reader, mut writer) = io::pipe()?;
+    // It ends when all is written, or when the reader is gone.
+    std::thread::spawn(move || {
+        let mut portion = vec![0; 64 << 10];
+        while let Ok(length @ 1..) = file.read(&mut portion) {
+            if writer.write_all(&portion[..length]).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(reader.into())
 }
 
 fn this_program() -> Result<PathBuf, String> {

@@ -21,6 +21,39 @@ pub(crate) struct Source {
     pub(crate) text: &'static str,
 }
 
+impl Source {
+    /// Whether it is to be linked with outpace's C interface.
+    fn needs_library(&self) -> bool {
+        self.text.contains("#include \"outpace.h")
+    }
+}
+
+/// What sources include beside [`HEADER`].
+const OTHER_FILES: &[(&str, &str)] = &[
+    ("outpace.h", include_str!("../../include/outpace.h")),
+    ("outpace.hpp", include_str!("../../include/outpace.hpp")),
+    ("reader.cpp", include_str!("../../bench/input/reader.cpp")),
+];
+
+/// The library behind `outpace.h`: what `OUTPACE_C_LIBRARY` names, or what was built beside this program.
+fn library() -> Result<PathBuf, String> {
+    let named = std::env::var_os("OUTPACE_C_LIBRARY").map(PathBuf::from);
+    let beside = || {
+        Some(
+            std::env::current_exe()
+                .ok()?
+                .with_file_name("liboutpace_c.a"),
+        )
+    };
+    named
+        .or_else(beside)
+        .filter(|library| library.is_file())
+        .ok_or_else(|| {
+            "liboutpace_c.a is not beside this program: cargo build --release -p outpace-c"
+                .to_owned()
+        })
+}
+
 /// A language rungs are written in. To add one: a variant, and an entry in [`Language::tools`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Language {
@@ -307,9 +340,13 @@ impl Toolchain {
         let written = fs::create_dir_all(&draft)
             .and_then(|()| fs::write(draft.join(source.file), source.text))
             .and_then(|()| fs::write(draft.join(HEADER.0), HEADER.1))
+            .and_then(|()| {
+                let mut others = OTHER_FILES.iter();
+                others.try_for_each(|(name, text)| fs::write(draft.join(name), text))
+            })
             .map_err(|error| format!("{}: {error}", draft.display()));
         let result = written
-            .and_then(|()| self.build(&draft, source.file))
+            .and_then(|()| self.build(&draft, source))
             .and_then(|()| {
                 match fs::rename(&draft, directory) {
                     // Another process was faster: its result is the same.
@@ -322,14 +359,21 @@ impl Toolchain {
         result
     }
 
-    fn build(&self, directory: &Path, file: &str) -> Result<(), String> {
+    fn build(&self, directory: &Path, source: &Source) -> Result<(), String> {
+        let file = source.file;
         let mut compiler = Command::new(&self.program);
         compiler
             .args(self.leading)
             .current_dir(directory)
             .stdin(Stdio::null());
         match self.build {
-            Build::Compile(flags) => compiler.args(flags).args(["-o", BUILT, file]),
+            Build::Compile(flags) => {
+                compiler.args(flags).args(["-o", BUILT, file]);
+                if source.needs_library() {
+                    compiler.arg(library()?).args(["-lpthread", "-ldl", "-lm"]);
+                }
+                &mut compiler
+            }
             Build::CompileTo(flags, prefix) => compiler
                 .args(flags)
                 .arg(format!("{prefix}{BUILT}"))
@@ -358,9 +402,18 @@ impl Toolchain {
     /// The place in the user's cache for this source, this compiler and this processor.
     fn directory(&self, source: &Source) -> Result<PathBuf, String> {
         let mut hasher = DefaultHasher::new();
+        let library = source.needs_library().then(|| {
+            let status = library()
+                .and_then(|library| fs::metadata(library).map_err(|error| error.to_string()));
+            status
+                .map(|status| (status.len(), status.mtime(), status.mtime_nsec()))
+                .ok()
+        });
         (
             source.text,
             HEADER.1,
+            OTHER_FILES,
+            library,
             &self.program,
             &self.version,
             cpu_model(),

@@ -134,6 +134,11 @@ pub(crate) const LADDER: Experiment = Experiment {
             "turbo's bytes on the guard",
             Work::Here(ours::bytes),
         ),
+        Rung::outpace(
+            "outpace-h",
+            "inline appends of include/outpace.h, in C",
+            Work::Source(&OUTPACE_H),
+        ),
         Rung::described("mappy", "writes to mapped memory", Work::Here(mappy))
             .fails("a shared mapping needs a descriptor that can be read, and > opens none"),
     ],
@@ -145,6 +150,11 @@ const TURBO_C: Source = Source {
     language: Language::C,
     file: "turbo.c",
     text: include_str!("../../../bench/ladder/turbo.c"),
+};
+const OUTPACE_H: Source = Source {
+    language: Language::C,
+    file: "outpace.c",
+    text: include_str!("../../../bench/ladder/outpace.c"),
 };
 const TURBO_CPP: Source = Source {
     language: Language::Cpp,
