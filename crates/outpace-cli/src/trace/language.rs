@@ -282,7 +282,7 @@ impl Language {
         }
     }
 
-    /// The size of the blocks that a program writes once it follows [the remedy](Self::block_buffering).
+    /// The size of the blocks that a program writes once it follows [the remedy](Self::remedy_for_calls).
     pub(crate) fn block_size(self) -> usize {
         match self {
             Self::Rust | Self::Cpp | Self::Java => 8 << 10,
