@@ -285,7 +285,7 @@ fn nothing_is_lost_when_the_leader_of_the_session_is_killed() {
     for shim in ["always", "never"] {
         let counter = scratch(&format!("counter-leader-{shim}"));
         let words = [writer, "counted", counter.to_str().unwrap()];
-        let terminal = Terminal::run(&[&["--shim", shim, "--"], &words[..]].concat());
+        let mut terminal = Terminal::run(&[&["--shim", shim, "--"], &words[..]].concat());
         let mut found = None;
         wait_until("the program", || {
             found = process_of(&words);
@@ -293,9 +293,8 @@ fn nothing_is_lost_when_the_leader_of_the_session_is_killed() {
         });
         let stat = fs::read_to_string(format!("/proc/{}/stat", found.unwrap())).unwrap();
         let leader = stat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap();
-        wait_until("some lines", || {
-            fs::read(&counter).is_ok_and(|count| count.len() >= 8 && count[1] > 0)
-        });
+        // From here on the leader has told of the program.
+        terminal.wait_for("n 300\r\n");
         kill_process(
             Pid::from_raw(leader.parse().unwrap()).unwrap(),
             Signal::KILL,
@@ -308,7 +307,9 @@ fn nothing_is_lost_when_the_leader_of_the_session_is_killed() {
             .split_once("outpace: monitor process: ")
             .expect("it is said");
         // A write that the signal has cut is a part of a line.
-        let (lines, _cut) = output.rsplit_once("\r\n").unwrap();
+        let (lines, _cut) = output
+            .rsplit_once("\r\n")
+            .unwrap_or_else(|| panic!("{shim}: {shown:.300}"));
         let lines: Vec<&str> = lines.split("\r\n").collect();
         for (number, line) in lines.iter().enumerate() {
             assert_eq!(*line, format!("n {number}"));
