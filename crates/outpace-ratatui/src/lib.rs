@@ -118,14 +118,10 @@
 //!
 //! # Platforms
 //!
-//! Unix. A program that runs elsewhere, too, depends on this crate under `[target.'cfg(unix)'.dependencies]`, and
-//! on other systems uses ratatui's own backend.
+//! Unix, and, by way of crossterm, what else that runs on: there the same bytes are drawn through std's streams, but commands on
+//! standard output are not held back behind frames, leaving a terminal that does not read may wait, and
+//! [`OutpaceBackend::open`] is not there.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-
-#[cfg(not(unix))]
-compile_error!(
-    "outpace-ratatui is for Unix: depend on it under [target.'cfg(unix)'.dependencies], and use ratatui's own backend elsewhere"
-);
 
 mod model;
 mod present;

@@ -1,4 +1,5 @@
 //! How frames reach a terminal that is slow, stalled, gone, or shared with a shell: on pseudo-terminals.
+#![cfg(all(unix, not(outpace_portable)))]
 
 use std::fs::File;
 use std::io::Read;

@@ -1,6 +1,6 @@
 //! Whole sessions on a pseudo-terminal: taking the terminal over and giving it back, by a process of its own,
 //! which is this test executable started again.
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", not(outpace_portable)))]
 
 use std::fs::File;
 use std::io::{Read, Write};

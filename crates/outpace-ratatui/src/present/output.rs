@@ -1,6 +1,5 @@
 //! Where the bytes go, and how fast they go there.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use crate::sys;
 /// Where the bytes go.
 pub(crate) enum Output {
     /// A descriptor of our own on the terminal.
-    Terminal(File),
+    Terminal(sys::Terminal),
     /// Anything else, as for tests.
     Writer(Box<dyn Write + Send>),
 }

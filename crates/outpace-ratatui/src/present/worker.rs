@@ -123,7 +123,7 @@ impl Worker {
                 true => Ok(Duration::ZERO),
                 false => output.write(&bytes, &mut stats),
             };
-            drop(writing);
+            writing.end();
             let mut slot = self.slot();
             slot.busy_since = None;
             slot.stats = Stats {

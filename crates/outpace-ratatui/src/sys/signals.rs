@@ -87,6 +87,10 @@ impl Writing {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
+
+    pub(crate) fn end(self) {
+        drop(self);
+    }
 }
 
 impl Drop for Writing {

@@ -3,9 +3,9 @@
 //! ratatui tells a backend which cells changed. They are put into a [`Screen`], which is what is
 //! wanted; `flush` hands that screen to the presenter, which compares it with what the terminal shows.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
+#[cfg(all(unix, not(outpace_portable)))]
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -108,7 +108,7 @@ enum Claimed {
 
 /// What the backend draws on.
 enum Surface {
-    Terminal(File),
+    Terminal(sys::Terminal),
     Fixed(Size),
 }
 
@@ -151,15 +151,19 @@ impl OutpaceBackend {
     /// # Errors
     /// As for [`stdout`](Self::stdout).
     pub fn new(options: Options) -> io::Result<Self> {
-        Self::open(options.target.open()?, options)
+        Self::on(options.target.open()?, options)
     }
 
     /// A backend on any descriptor. The descriptor is duplicated and never closed.
     ///
     /// # Errors
     /// As for [`stdout`](Self::stdout).
+    #[cfg(all(unix, not(outpace_portable)))]
     pub fn open(terminal: impl AsFd, options: Options) -> io::Result<Self> {
-        let file = File::from(terminal.as_fd().try_clone_to_owned()?);
+        Self::on(sys::open(terminal)?, options)
+    }
+
+    pub(super) fn on(file: sys::Terminal, options: Options) -> io::Result<Self> {
         let findings = probe::find_out(&file, &options);
         let output = Output::Terminal(file.try_clone()?);
         let size = surface_size(&file)?.unwrap_or(Size::new(80, 24));
@@ -520,21 +524,24 @@ fn around(one: &Range<u16>, other: &Range<u16>) -> Range<u16> {
 }
 
 /// The standard stream that commands are likely to be sent through to this terminal.
-fn shared_stream(terminal: &File, target: Target) -> Option<Stream> {
+fn shared_stream(terminal: &sys::Terminal, target: Target) -> Option<Stream> {
+    if !sys::OWN_DESCRIPTOR {
+        return None;
+    }
     match target {
-        Target::Stderr => sys::is_same_file(terminal, io::stderr()).then_some(Stream::Stderr),
-        _ => sys::is_same_file(terminal, io::stdout()).then_some(Stream::Stdout),
+        Target::Stderr => sys::is_stderr(terminal).then_some(Stream::Stderr),
+        _ => sys::is_stdout(terminal).then_some(Stream::Stdout),
     }
 }
 
 /// The size of the terminal that the descriptor is on or, if it is on none, of the one that the process
 /// was started from.
-fn surface_size(file: &File) -> io::Result<Option<Size>> {
+fn surface_size(file: &sys::Terminal) -> io::Result<Option<Size>> {
     let own = sys::terminal_size(file).map_err(|error| Failure::new(&error).report())?;
     let size = match own {
         Some(size) => Some(size),
         None => match sys::controlling_terminal() {
-            Ok(terminal) => sys::terminal_size(terminal)?,
+            Ok(terminal) => sys::terminal_size(&terminal)?,
             Err(_) => None,
         },
     };

@@ -1,8 +1,6 @@
 //! How a backend is to be made.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::model::Capabilities;
@@ -48,14 +46,14 @@ pub enum Target {
 
 impl Target {
     /// A descriptor of our own on it.
-    pub(crate) fn open(self) -> io::Result<File> {
+    pub(crate) fn open(self) -> io::Result<sys::Terminal> {
         match self {
             Self::Stdout => {
                 // What was printed before comes before.
                 io::stdout().flush()?;
-                Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+                sys::open_stdout()
             }
-            Self::Stderr => Ok(io::stderr().as_fd().try_clone_to_owned()?.into()),
+            Self::Stderr => sys::open_stderr(),
             Self::Tty => sys::controlling_terminal(),
         }
     }

@@ -1,7 +1,6 @@
 //! What the terminal can do: known by its name and the variables it sets, and otherwise taken to be no more than every
 //! terminal does. And where its cursor is, which only it can tell.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,7 @@ pub(crate) struct Findings {
 
 /// Finds out what the terminal can do, by its name and the variables it sets. It is not asked: answers come by way of the
 /// input, where keys are the application's, and what is read there cannot be given back.
-pub(crate) fn find_out(terminal: &File, options: &Options) -> Findings {
+pub(crate) fn find_out(terminal: &sys::Terminal, options: &Options) -> Findings {
     let mut findings = Findings {
         capabilities: Capabilities::basic(),
         cursor: None,
@@ -155,13 +154,13 @@ fn cursor_reply(input: &[u8]) -> Option<(u16, u16)> {
 
 /// Asks on a terminal that crossterm does not read from, in raw mode meanwhile.
 struct Conversation {
-    output: File,
-    input: File,
+    output: sys::Terminal,
+    input: sys::Terminal,
     modes: Option<sys::Modes>,
 }
 
 impl Conversation {
-    fn start(terminal: &File) -> io::Result<Self> {
+    fn start(terminal: &sys::Terminal) -> io::Result<Self> {
         let input = sys::readable_twin(terminal)?;
         let modes = if sys::is_raw(&input) {
             None
@@ -211,9 +210,9 @@ impl Drop for Conversation {
 }
 
 /// Where the cursor is: column and row.
-pub(crate) fn ask_for_cursor(terminal: &File) -> io::Result<(u16, u16)> {
+pub(crate) fn ask_for_cursor(terminal: &sys::Terminal) -> io::Result<(u16, u16)> {
     #[cfg(feature = "crossterm")]
-    if io::stdout().is_terminal() && sys::is_same_file(terminal, io::stdout()) {
+    if io::stdout().is_terminal() && sys::is_stdout(terminal) {
         // crossterm keeps the keys that are pressed while it waits.
         return crossterm::cursor::position();
     }

@@ -3,7 +3,6 @@
 //! One session at a time is remembered for the whole process, so that ending it needs no terminal in hand: the panic
 //! hook ends it, when the terminal that draws may be anywhere up the stack.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +18,7 @@ const LEAVE: &str = "\x1b[r\x1b[m\x1b[?25h\x1b[?1049l";
 const LEAVE_INLINE: &str = "\x1b[m\x1b[?25h";
 
 struct Session {
-    terminal: File,
+    terminal: sys::Terminal,
     modes: sys::Modes,
     alternate_screen: bool,
     closer: Option<Closer>,
@@ -32,7 +31,7 @@ fn session() -> MutexGuard<'static, Option<Session>> {
 }
 
 /// Takes the terminal over.
-pub(super) fn begin(terminal: File, alternate_screen: bool) -> io::Result<()> {
+pub(super) fn begin(terminal: sys::Terminal, alternate_screen: bool) -> io::Result<()> {
     *session() = Some(Session::begin(terminal, alternate_screen)?);
     Ok(())
 }
@@ -79,7 +78,7 @@ fn write_what_was_printed() {
 }
 
 impl Session {
-    fn begin(terminal: File, alternate_screen: bool) -> io::Result<Self> {
+    fn begin(terminal: sys::Terminal, alternate_screen: bool) -> io::Result<Self> {
         let input = sys::readable_twin(&terminal)?;
         let leave = if alternate_screen {
             LEAVE
@@ -134,7 +133,7 @@ impl Session {
         } else {
             (&self.terminal).write_all(leave.as_bytes())
         };
-        sys::restore_modes(sys::readable_twin(&self.terminal)?, &self.modes)?;
+        sys::restore_modes(&sys::readable_twin(&self.terminal)?, &self.modes)?;
         written
     }
 }
@@ -145,7 +144,7 @@ pub(super) fn resume() -> io::Result<bool> {
         return Ok(false);
     }
     if let Some(session) = &*session() {
-        sys::make_raw(sys::readable_twin(&session.terminal)?)?;
+        sys::make_raw(&sys::readable_twin(&session.terminal)?)?;
         session.enter()?;
     }
     Ok(true)

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Once;
-use std::time::Duration;
 
 use ratatui_core::terminal::{Terminal, TerminalOptions};
 
@@ -64,7 +63,7 @@ pub fn try_init_with_options(options: TerminalOptions) -> io::Result<DefaultTerm
 /// printed on standard error, if that can be written to without waiting.
 pub fn restore() {
     if let Err(error) = try_restore()
-        && sys::wait_writable(io::stderr(), Some(Duration::ZERO)).unwrap_or(false)
+        && sys::stderr_is_ready()
     {
         eprintln!("outpace-ratatui: the terminal could not be restored: {error}");
     }
@@ -142,7 +141,7 @@ impl Options {
         session::begin(terminal.try_clone()?, options.is_none())?;
         self.owns_screen = options.is_none();
         self.main_screen = options.is_some();
-        let made = OutpaceBackend::open(terminal, self).and_then(|backend| {
+        let made = OutpaceBackend::on(terminal, self).and_then(|backend| {
             session::set_closer(backend.closer());
             match options {
                 None => Terminal::new(backend),

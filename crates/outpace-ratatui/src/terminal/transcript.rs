@@ -1,7 +1,7 @@
 //! A transcript that grows and a live region below it, for programs that talk.
 
-use std::fs::File;
 use std::io::{self, Write};
+#[cfg(all(unix, not(outpace_portable)))]
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub struct Transcript {
 }
 
 enum Surface {
-    Terminal(File),
+    Terminal(sys::Terminal),
     Fixed(Size),
 }
 
@@ -120,15 +120,19 @@ impl Transcript {
     /// # Errors
     /// As for [`stdout`](Self::stdout).
     pub fn on(target: Target) -> io::Result<Self> {
-        Self::open(target.open()?)
+        Self::on_terminal(target.open()?)
     }
 
     /// A transcript on any descriptor, which is duplicated.
     ///
     /// # Errors
     /// As for [`stdout`](Self::stdout).
+    #[cfg(all(unix, not(outpace_portable)))]
     pub fn open(terminal: impl AsFd) -> io::Result<Self> {
-        let file = File::from(terminal.as_fd().try_clone_to_owned()?);
+        Self::on_terminal(sys::open(terminal)?)
+    }
+
+    fn on_terminal(file: sys::Terminal) -> io::Result<Self> {
         let reflows = sys::variable("XTERM_VERSION").is_none();
         // Terminals that do not know synchronized output ignore it.
         let renderer = TranscriptRenderer::new(reflows, true);

@@ -1,0 +1,181 @@
+//! Any system: std's streams, and what crossterm knows of the terminal. It cannot tell whether a terminal reads, so leaving one
+//! that does not may wait, and there is no stop by a signal.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::time::Duration;
+
+#[cfg(not(feature = "crossterm"))]
+compile_error!("elsewhere than on Unix outpace-ratatui needs its feature `crossterm`");
+
+/// A terminal that is drawn on: one of the standard streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Terminal {
+    Stdout,
+    Stderr,
+}
+
+impl Terminal {
+    #[expect(clippy::unnecessary_wraps, reason = "as that of a file")]
+    pub(crate) const fn try_clone(&self) -> io::Result<Self> {
+        Ok(*self)
+    }
+
+    pub(crate) fn is_terminal(&self) -> bool {
+        match self {
+            Self::Stdout => io::stdout().is_terminal(),
+            Self::Stderr => io::stderr().is_terminal(),
+        }
+    }
+}
+
+impl Write for &Terminal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Terminal::Stdout => {
+                let mut stdout = io::stdout().lock();
+                stdout.write_all(bytes)?;
+                stdout.flush()?;
+            }
+            Terminal::Stderr => io::stderr().lock().write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Write for Terminal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&*self).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Nothing is read but by crossterm.
+impl Read for Terminal {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Ok(0)
+    }
+}
+
+/// What is drawn goes through [`io::stdout`], and its lock.
+pub(crate) const OWN_DESCRIPTOR: bool = false;
+
+pub(crate) const fn open_stdout() -> io::Result<Terminal> {
+    Ok(Terminal::Stdout)
+}
+
+pub(crate) const fn open_stderr() -> io::Result<Terminal> {
+    Ok(Terminal::Stderr)
+}
+
+/// There is no other way to the terminal than standard output.
+pub(crate) const fn controlling_terminal() -> io::Result<Terminal> {
+    Ok(Terminal::Stdout)
+}
+
+pub(crate) fn is_stdout(terminal: &Terminal) -> bool {
+    *terminal == Terminal::Stdout
+}
+
+pub(crate) fn is_stderr(terminal: &Terminal) -> bool {
+    *terminal == Terminal::Stderr
+}
+
+/// Columns, rows and their pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TerminalSize {
+    pub(crate) columns: u16,
+    pub(crate) rows: u16,
+    pub(crate) pixels: (u16, u16),
+}
+
+/// The size of the terminal, or nothing if there is none.
+pub(crate) fn terminal_size(terminal: &Terminal) -> io::Result<Option<TerminalSize>> {
+    if !terminal.is_terminal() {
+        return Ok(None);
+    }
+    let (columns, rows) = crossterm::terminal::size()?;
+    Ok(Some(TerminalSize {
+        columns,
+        rows,
+        pixels: (0, 0),
+    }))
+}
+
+/// Whether a terminal takes bytes cannot be told; it is taken to.
+pub(crate) const fn wait_writable(_: &Terminal, _: Option<Duration>) -> io::Result<bool> {
+    Ok(true)
+}
+
+pub(crate) const fn stderr_is_ready() -> bool {
+    true
+}
+
+pub(crate) const fn wait_readable(_: &Terminal, _: Duration) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// The modes of a terminal before it was made raw.
+#[derive(Clone, Debug)]
+pub(crate) struct Modes {
+    was_raw: bool,
+}
+
+/// Makes the terminal raw.
+pub(crate) fn make_raw(_: &Terminal) -> io::Result<Modes> {
+    let was_raw = crossterm::terminal::is_raw_mode_enabled()?;
+    crossterm::terminal::enable_raw_mode()?;
+    Ok(Modes { was_raw })
+}
+
+/// Gives the terminal its modes back.
+pub(crate) fn restore_modes(_: &Terminal, modes: &Modes) -> io::Result<()> {
+    match modes.was_raw {
+        true => Ok(()),
+        false => crossterm::terminal::disable_raw_mode(),
+    }
+}
+
+/// Whether keys are delivered as they are pressed.
+pub(crate) fn is_raw(_: &Terminal) -> bool {
+    crossterm::terminal::is_raw_mode_enabled().unwrap_or(false)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as that of a file")]
+pub(crate) const fn readable_twin(terminal: &Terminal) -> io::Result<Terminal> {
+    Ok(*terminal)
+}
+
+pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    f()
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
+pub(crate) const fn catch_stops(_: &Terminal, _: &'static str) -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) const fn ignore_stops() {}
+
+pub(crate) const fn was_stopped() -> bool {
+    false
+}
+
+pub(crate) const fn stop() {}
+
+/// Says, while it lives, that its thread writes to a terminal.
+pub(crate) struct Writing(());
+
+impl Writing {
+    pub(crate) const fn begin() -> Self {
+        Self(())
+    }
+
+    pub(crate) const fn end(self) {}
+}

@@ -1,0 +1,170 @@
+//! Unix: a terminal is a descriptor.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use super::signals;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+/// Columns, rows and their pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TerminalSize {
+    pub(crate) columns: u16,
+    pub(crate) rows: u16,
+    pub(crate) pixels: (u16, u16),
+}
+
+/// The size of the terminal, or nothing if this is none. One that does not know (a serial line) is taken to have 80
+/// columns and 24 rows.
+///
+/// # Errors
+/// If the terminal is gone.
+pub(crate) fn terminal_size(terminal: impl AsFd) -> io::Result<Option<TerminalSize>> {
+    let size = match tcgetwinsize(terminal) {
+        Ok(size) => size,
+        Err(rustix::io::Errno::NOTTY) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let known = |n: u16, otherwise| if n > 0 { n } else { otherwise };
+    Ok(Some(TerminalSize {
+        columns: known(size.ws_col, 80),
+        rows: known(size.ws_row, 24),
+        pixels: (size.ws_xpixel, size.ws_ypixel),
+    }))
+}
+
+fn wait_for(fd: impl AsFd, flags: PollFlags, limit: Option<Duration>) -> io::Result<bool> {
+    let start = std::time::Instant::now();
+    loop {
+        let left = limit.map(|limit| limit.saturating_sub(start.elapsed()));
+        let timeout = left.map(|left| Timespec {
+            tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        });
+        match poll(&mut [PollFd::new(&fd, flags)], timeout.as_ref()) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Waits until the descriptor takes bytes. False if it did not within the limit.
+pub(crate) fn wait_writable(fd: impl AsFd, limit: Option<Duration>) -> io::Result<bool> {
+    wait_for(fd, PollFlags::OUT, limit)
+}
+
+/// Waits until there is something to read. False if there was nothing within the limit.
+pub(crate) fn wait_readable(fd: impl AsFd, limit: Duration) -> io::Result<bool> {
+    wait_for(fd, PollFlags::IN, Some(limit))
+}
+
+/// The modes of a terminal before it was made raw.
+#[derive(Clone, Debug)]
+pub(crate) struct Modes(Termios);
+
+/// Makes the terminal raw: keys are delivered as they are pressed, neither echoed nor interpreted.
+pub(crate) fn make_raw(terminal: impl AsFd) -> io::Result<Modes> {
+    let before = tcgetattr(&terminal)?;
+    let mut raw = before.clone();
+    raw.make_raw();
+    tcsetattr(&terminal, OptionalActions::Now, &raw)?;
+    Ok(Modes(before))
+}
+
+/// Gives the terminal its modes back.
+pub(crate) fn restore_modes(terminal: impl AsFd, modes: &Modes) -> io::Result<()> {
+    Ok(tcsetattr(terminal, OptionalActions::Now, &modes.0)?)
+}
+
+/// Whether keys are delivered as they are pressed.
+pub(crate) fn is_raw(terminal: impl AsFd) -> bool {
+    tcgetattr(terminal).is_ok_and(|modes| {
+        !modes
+            .local_modes
+            .intersects(LocalModes::ICANON | LocalModes::ECHO)
+    })
+}
+
+/// The terminal of this process, for reading and writing.
+pub(crate) fn controlling_terminal() -> io::Result<File> {
+    File::options().read(true).write(true).open("/dev/tty")
+}
+
+/// Whether both are the same file.
+pub(crate) fn is_same_file(one: impl AsFd, other: impl AsFd) -> bool {
+    match (rustix::fs::fstat(one), rustix::fs::fstat(other)) {
+        (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
+        _ => false,
+    }
+}
+
+/// A descriptor on the same terminal that can be read.
+pub(crate) fn readable_twin(terminal: &File) -> io::Result<File> {
+    use rustix::fs::{OFlags, fcntl_getfl};
+    match fcntl_getfl(terminal)? & OFlags::ACCMODE {
+        OFlags::RDWR | OFlags::RDONLY => terminal.try_clone(),
+        _ => controlling_terminal(),
+    }
+}
+
+/// Does something with all signals blocked, for a thread to start with: signals are the application's.
+pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    signals::blocked(f)
+}
+
+/// From now on a stop from outside (SIGTSTP) first writes `farewell` to the terminal and gives it its
+/// present modes back. Does nothing where the application handles these signals itself.
+pub(crate) fn catch_stops(terminal: &File, farewell: &'static str) -> io::Result<()> {
+    signals::catch_stops(terminal.try_clone()?, farewell)
+}
+
+/// Ends what [`catch_stops`] began.
+pub(crate) fn ignore_stops() {
+    signals::ignore_stops();
+}
+
+/// Whether the process was stopped and continued since the last call.
+pub(crate) fn was_stopped() -> bool {
+    signals::was_stopped()
+}
+
+/// Stops the process until somebody continues it.
+pub(crate) fn stop() {
+    signals::stop();
+}
+
+/// A terminal that is drawn on: a descriptor of our own.
+pub(crate) type Terminal = File;
+
+/// What is drawn does not go through [`io::stdout`], nor its lock.
+pub(crate) const OWN_DESCRIPTOR: bool = true;
+
+pub(crate) fn open_stdout() -> io::Result<Terminal> {
+    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+}
+
+pub(crate) fn open_stderr() -> io::Result<Terminal> {
+    Ok(io::stderr().as_fd().try_clone_to_owned()?.into())
+}
+
+/// A descriptor of our own on any.
+pub(crate) fn open(terminal: impl AsFd) -> io::Result<Terminal> {
+    Ok(File::from(terminal.as_fd().try_clone_to_owned()?))
+}
+
+pub(crate) fn is_stdout(terminal: &Terminal) -> bool {
+    is_same_file(terminal, io::stdout())
+}
+
+pub(crate) fn is_stderr(terminal: &Terminal) -> bool {
+    is_same_file(terminal, io::stderr())
+}
+
+/// Whether standard error can be written to without waiting.
+pub(crate) fn stderr_is_ready() -> bool {
+    wait_writable(io::stderr(), Some(Duration::ZERO)).unwrap_or(false)
+}
