@@ -14,7 +14,7 @@ use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use std::os::fd::BorrowedFd;
 
-use crate::present::quantity;
+use crate::user::quantity;
 
 /// A stream of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

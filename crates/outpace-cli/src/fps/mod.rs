@@ -15,9 +15,10 @@ use outpace_ratatui::workloads::{Scene, Workload};
 use ratatui::layout::Size;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::commands::{self, Action};
-use crate::failure::{Failure, Outcome};
-use crate::present::quantity::{grouped, significant};
+use crate::user::action::Action;
+use crate::user::failure::{Failure, Outcome};
+use crate::user::output;
+use crate::user::quantity::{grouped, significant};
 use canvas::{Canvas, Cost, Drawing, Stream};
 use highlight::{Highlight, Witness};
 
@@ -86,7 +87,7 @@ impl Action for Fps {
         let restored = outpace_ratatui::try_restore();
         let summary = shown.map_err(|error| Failure::failed(self.stream.name(), error))?;
         restored.map_err(|error| Failure::failed(name, error))?;
-        commands::print(&summary)?;
+        output::print(&summary)?;
         Ok(ExitCode::SUCCESS)
     }
 }

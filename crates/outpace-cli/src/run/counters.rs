@@ -2,8 +2,8 @@
 
 use super::outlet::Outlet;
 use super::rate::Rate;
-use crate::failure::Failure;
-use crate::process::signals;
+use crate::platform::signals;
+use crate::user::failure::Failure;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};

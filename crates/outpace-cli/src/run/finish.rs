@@ -6,10 +6,10 @@ use super::outlet::Outlet;
 use super::relay::{End, Relay};
 use super::tee::Tee;
 use super::terminal::Terminal;
-use crate::failure::Outcome;
-use crate::present::quantity::{self, grouped};
-use crate::process::ending::Ending;
-use crate::process::signals::Signals;
+use crate::platform::ending::Ending;
+use crate::platform::signals::Signals;
+use crate::user::failure::Outcome;
+use crate::user::quantity::{self, grouped};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -175,7 +175,7 @@ pub(super) fn finish(
     all_is_read: impl FnOnce(),
 ) -> Outcome {
     let flushed =
-        Arc::new(event().map_err(|error| crate::failure::Failure::failed("relay", error))?);
+        Arc::new(event().map_err(|error| crate::user::failure::Failure::failed("relay", error))?);
     // Progress on the terminal that is being flooded would be part of the flood.
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let shows_progress = io::stderr().is_terminal() && !are_same(stdout, stderr);

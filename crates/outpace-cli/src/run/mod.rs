@@ -19,9 +19,9 @@ mod stamps;
 mod tee;
 mod terminal;
 
-use crate::commands::Action;
-use crate::failure::{Failure, Outcome};
-use crate::present::quantity;
+use crate::user::action::Action;
+use crate::user::failure::{Failure, Outcome};
+use crate::user::quantity;
 use clap::{Args, ValueEnum};
 use counters::{StatsFile, Watched};
 use outlet::Outlet;

@@ -13,8 +13,8 @@
 
 use super::shim::Shim;
 use super::terminal::{self, Settings};
-use crate::process::ending::Ending;
-use crate::process::signals::{self, Signals};
+use crate::platform::ending::Ending;
+use crate::platform::signals::{self, Signals};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};

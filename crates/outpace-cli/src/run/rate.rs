@@ -1,7 +1,7 @@
 //! `--rate`: what is written a second, and what waits, as the title of the terminal.
 
 use super::counters::Counts;
-use crate::present::quantity;
+use crate::user::quantity;
 use std::time::Instant;
 
 /// Works the rate out between two looks.

@@ -8,7 +8,7 @@ use super::outlet::Outlet;
 use super::rate::{Place, Rate};
 use super::stamps::Stamps;
 use super::tee::Tee;
-use crate::process::scheduling::{Manners, Scheduling};
+use crate::platform::scheduling::{Manners, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;

@@ -1,6 +1,6 @@
 //! `--timestamps`: the time at the beginning of each line.
 
-use crate::process::clock;
+use crate::platform::clock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where a stream is in its line.

@@ -1,6 +1,6 @@
 //! `--tee`: the complete output in a file, whatever the terminal keeps up with.
 
-use crate::failure::Failure;
+use crate::user::failure::Failure;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 //! kind, with a reader that never makes the writer wait longer than it must.
 
 use super::target::Kind;
-use crate::process::clock::Delay;
-use crate::process::pty;
+use crate::platform::clock::Delay;
+use crate::platform::pty;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;

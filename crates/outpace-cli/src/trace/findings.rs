@@ -9,7 +9,7 @@ use super::tally::{Buffering, CallTally};
 use super::target::{Kind, Target};
 use super::watch::{Found, Watched};
 use super::windows;
-use crate::process::ending::Ending;
+use crate::platform::ending::Ending;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::Path;

@@ -40,7 +40,7 @@
 use super::findings::{Descriptors, Findings, Mode, Stream};
 use super::tally::{Buffering, Histogram};
 use super::verdict::Verdict;
-use crate::process::ending::Ending;
+use crate::platform::ending::Ending;
 use serde_json::{Value, json};
 
 /// The findings as one object.

@@ -25,11 +25,11 @@ mod verdict;
 mod watch;
 mod windows;
 
-use crate::commands::Action;
-use crate::failure::{Failure, Outcome};
-use crate::present::screen::Screen;
-use crate::process::ending::Ending;
-use crate::process::{clock, interrupts, require_proc, signals};
+use crate::platform::ending::Ending;
+use crate::platform::{clock, interrupts, signals};
+use crate::user::action::Action;
+use crate::user::failure::{Failure, Outcome, require_proc};
+use crate::user::screen::Screen;
 use clap::Args;
 use findings::Findings;
 use fxprof_processed_profile::Profile;

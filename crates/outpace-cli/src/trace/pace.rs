@@ -8,7 +8,7 @@
 
 use super::procfs::IoCounters;
 use super::windows::{Outcome, OwnTime, Sampled, Window};
-use crate::process::clock;
+use crate::platform::clock;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -3,10 +3,10 @@
 use super::findings::{Findings, Mode, Stream};
 use super::tally::{Bucket, Histogram};
 use super::verdict::{Limit, Verdict};
-use crate::inert::inert;
-use crate::present::quantity::{duration, grouped};
-use crate::present::screen::{Screen, broken};
-use crate::process::ending::Ending;
+use crate::platform::ending::Ending;
+use crate::user::inert::inert;
+use crate::user::quantity::{duration, grouped};
+use crate::user::screen::{Screen, broken};
 use std::fmt::Write;
 
 /// Widest bar of a histogram, in characters.

@@ -3,7 +3,7 @@
 //! perf runs beside the program and is told over its control descriptors when to begin; it is nobody's
 //! child here, so that nothing it does is counted as the program's.
 
-use crate::process::signals;
+use crate::platform::signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};

@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_pseudoterminal_is_a_terminal_and_its_reader_is_who_holds_the_other_side() {
-        let (_terminal, program) = crate::process::pty::open().unwrap();
+        let (_terminal, program) = crate::platform::pty::open().unwrap();
         let target = of(&program);
         assert_eq!(target.kind, Kind::Terminal);
         assert!(target.path.starts_with("/dev/pts/"), "{target:?}");

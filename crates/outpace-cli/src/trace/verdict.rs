@@ -3,7 +3,7 @@
 use super::findings::{Findings, Mode, Stream};
 use super::printing;
 use super::target::Kind;
-use crate::present::quantity::{duration, grouped};
+use crate::user::quantity::{duration, grouped};
 
 /// What stands in the way of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -319,7 +319,7 @@ fn limit_of(stream: &Stream) -> Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::ending::Ending;
+    use crate::platform::ending::Ending;
     use crate::trace::findings::{Descriptors, Elsewhere};
     use crate::trace::language::Language;
     use crate::trace::tally::{Buffering, CallTally};

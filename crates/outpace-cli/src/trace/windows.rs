@@ -8,7 +8,7 @@
 
 use super::exact::sys;
 use super::procfs::IoCounters;
-use crate::process::clock;
+use crate::platform::clock;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 

@@ -14,7 +14,7 @@ pub(crate) mod tracepoints;
 pub(crate) use ledger::{Entry, Ledger};
 
 use super::findings::Mode;
-use crate::process::ending::Ending;
+use crate::platform::ending::Ending;
 
 /// How the watching ended.
 #[derive(Clone, Copy, Debug)]

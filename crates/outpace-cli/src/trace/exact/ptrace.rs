@@ -2,8 +2,8 @@
 //! write family by a seccomp filter, or at every call when it was running already.
 
 use super::{Ledger, Outcome, sys};
-use crate::process::ending::Ending;
-use crate::process::{clock, interrupts};
+use crate::platform::ending::Ending;
+use crate::platform::{clock, interrupts};
 use crate::trace::calls::{Call, WRITE_FAMILY, WriteCall};
 use crate::trace::findings::Mode;
 use crate::trace::{memory, procfs};

@@ -4,9 +4,9 @@
 use super::gate::{self, Gate};
 use super::tails::Tails;
 use super::{Ledger, Outcome, sys};
-use crate::process::clock::{self, Delay};
-use crate::process::ending::Ending;
-use crate::process::interrupts;
+use crate::platform::clock::{self, Delay};
+use crate::platform::ending::Ending;
+use crate::platform::interrupts;
 use crate::trace::calls::{Call, WRITE_FAMILY, WriteCall};
 use crate::trace::findings::Mode;
 use crate::trace::procfs;

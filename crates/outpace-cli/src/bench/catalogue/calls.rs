@@ -1,0 +1,250 @@
+//! `calls`: what a profiler shows of the published animation on stdout and on stderr.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use outpace_ratatui::workloads::Workload;
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use rustix::termios::tcgetwinsize;
+
+use super::pictures::bare_scene;
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::destination::venue::Size;
+use crate::bench::runner::clock::Span;
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::rows::Row;
+use crate::fps::canvas::{Canvas, Drawing, Stream};
+use crate::user::quantity::{duration, grouped, significant};
+
+pub(crate) const CALLS: Experiment = Experiment {
+    name: "calls",
+    question: "What does a profiler show in 5 s of the animation?",
+    published: "stdout 708 samples, stderr 3,315; on almost every frame, write_all once in 5.2 ms \
+                against five times in 66 ms (550x360 cells; samples at 1 kHz, of running threads).",
+    published_to: &[],
+    unit: "frame",
+    message: super::no_bytes,
+    // The time decides.
+    messages: 0,
+    to: &["pty"],
+    baseline: "stdout",
+    method: Method::Timed,
+    rungs: &[
+        Rung::described(
+            "stdout",
+            "crossterm's backend over a line buffer, as stdout has",
+            Work::Here(on_stdout),
+        ),
+        Rung::described(
+            "stderr",
+            "the same without a buffer, as stderr is",
+            Work::Here(on_stderr),
+        )
+        .on_stderr(),
+    ],
+    texts: &[],
+    verdict,
+};
+
+/// Samples of the published profiles, by rung.
+const PUBLISHED_SAMPLES: &[(&str, u64)] = &[("stdout", 708), ("stderr", 3_315)];
+
+/// The published number of samples of a rung.
+pub(crate) fn published_samples(rung: &str) -> Option<u64> {
+    let published = PUBLISHED_SAMPLES.iter().find(|(name, _)| *name == rung);
+    published.map(|&(_, samples)| samples)
+}
+
+/// How long the published animation was profiled, and how often a second.
+pub(crate) const PUBLISHED_TIME: Duration = Duration::from_secs(5);
+const SAMPLES_PER_SECOND: u64 = 1_000;
+
+/// What a profiler that samples running threads counts in the published time, from the processor
+/// time of some other time.
+pub(crate) fn samples(cpu_ns: u64, wall_ns: u64) -> u64 {
+    let share = cpu_ns as f64 / wall_ns.max(1) as f64;
+    (share * PUBLISHED_TIME.as_secs_f64() * SAMPLES_PER_SECOND as f64) as u64
+}
+
+fn on_stdout(span: &mut Span) -> io::Result<()> {
+    animate(span, Stream::Stdout, Drawing::Line)
+}
+
+fn on_stderr(span: &mut Span) -> io::Result<()> {
+    animate(span, Stream::Stderr, Drawing::Unbuffered)
+}
+
+/// Draws until the time is over, or so many frames, and notes what it took.
+fn animate(span: &mut Span, stream: Stream, drawing: Drawing) -> io::Result<()> {
+    let size = tcgetwinsize(stream.open()?).map_err(|_| {
+        io::Error::other(format!(
+            "{} is not a terminal: run it in one",
+            stream.name()
+        ))
+    })?;
+    let area = Rect::new(0, 0, size.ws_col, size.ws_row);
+    let mut canvas = Canvas::fixed(stream, drawing, area)?;
+    let mut scene = bare_scene(Workload::Animation);
+    let (started, mut frames) = (Instant::now(), 0);
+    loop {
+        canvas.draw(|frame| scene.draw(frame.buffer_mut()))?;
+        frames += 1;
+        let is_time = !span.pause.is_zero() && started.elapsed() >= span.pause;
+        if is_time || frames == span.messages {
+            break;
+        }
+    }
+    span.done_calling();
+    let cost = canvas.cost();
+    span.note("messages", frames);
+    span.note("bytes", cost.bytes);
+    span.note("write_calls", cost.writes);
+    span.note("write_ns", cost.in_write.as_nanos() as u64);
+    Ok(())
+}
+
+/// Bytes that several may write and one reads.
+#[derive(Clone, Default)]
+struct Kept(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What so many frames come to, drawn into memory.
+pub(crate) fn expected(size: Size, frames: u64) -> io::Result<Vec<u8>> {
+    let kept = Kept::default();
+    let area = Rect::new(0, 0, size.columns, size.rows);
+    let options = TerminalOptions {
+        viewport: Viewport::Fixed(area),
+    };
+    let mut terminal = Terminal::with_options(CrosstermBackend::new(kept.clone()), options)?;
+    terminal.backend_mut().clear()?;
+    let mut scene = bare_scene(Workload::Animation);
+    for _ in 0..frames {
+        terminal.draw(|frame| scene.draw(frame.buffer_mut()))?;
+    }
+    drop(terminal);
+    Ok(kept.0.take())
+}
+
+/// What one frame took.
+struct Frame {
+    writes: f64,
+    write_ns: f64,
+    samples: u64,
+}
+
+impl Frame {
+    fn of(row: &Row) -> Option<Self> {
+        let frames = row.messages as f64;
+        (frames > 0.0).then_some(())?;
+        Some(Self {
+            writes: row.writes? as f64 / frames,
+            write_ns: row.write_ns?.median as f64 / frames,
+            samples: row.profiler_samples?.measured,
+        })
+    }
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for to in figures.destinations() {
+        let frame = |rung| figures.row(rung, to).and_then(Frame::of);
+        let (Some(out), Some(err)) = (frame("stdout"), frame("stderr")) else {
+            continue;
+        };
+        let calls = err.writes / out.writes.max(1e-9);
+        let time = err.write_ns / out.write_ns.max(1e-9);
+        let each = |frame: &Frame| duration(frame.write_ns / frame.writes.max(1e-9));
+        sentences.push(format!(
+            "To {to} a frame takes {} in {} writes on stderr, {} in {} on stdout; a profiler sees \
+             {} samples and {} (published: 3,315 and 708).",
+            duration(err.write_ns),
+            grouped(err.writes as u64),
+            duration(out.write_ns),
+            grouped(out.writes as u64),
+            grouped(err.samples),
+            grouped(out.samples),
+        ));
+        sentences.push(if calls < 2.0 {
+            format!(
+                "Both make about as many calls; stderr's take {} times as long.",
+                significant(time)
+            )
+        } else if time > 1.5 {
+            format!(
+                "It is the calls: {} times as many, of {} each instead of {}, make {} times the time.",
+                significant(calls),
+                each(&err),
+                each(&out),
+                significant(time)
+            )
+        } else {
+            format!(
+                "{} times as many calls take no more than {} times the time here: what costs is \
+                 the bytes.",
+                significant(calls),
+                significant(time)
+            )
+        });
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+    use crate::bench::runner::rows::ProfilerSamples;
+    use crate::bench::runner::stats::Spread;
+
+    /// Writes a frame, and nanoseconds in them, of stdout and stderr.
+    fn say(stdout: (u64, u64), stderr: (u64, u64)) -> String {
+        let mut rows = rows_of("calls", &[("stdout", "pty", 1), ("stderr", "pty", 1)]);
+        for (row, (writes, write_ns)) in rows.iter_mut().zip([stdout, stderr]) {
+            row.writes = Some(writes * row.messages);
+            row.write_ns = Spread::of([write_ns * row.messages]);
+            row.profiler_samples = Some(ProfilerSamples {
+                measured: 700,
+                published: None,
+            });
+        }
+        verdict(&Figures::new("calls", &rows))
+    }
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let calls = say((500, 1_000_000), (200_000, 100_000_000));
+        assert!(
+            calls.contains(
+                "It is the calls: 400 times as many, of 500 ns each instead of 2,000 ns, make 100 times"
+            ),
+            "{calls}"
+        );
+        let bytes = say((500, 1_000_000), (200_000, 1_100_000));
+        assert!(bytes.contains("what costs is the bytes"), "{bytes}");
+        let same = say((500, 1_000_000), (500, 3_000_000));
+        assert!(
+            same.contains("about as many calls; stderr's take 3.00 times as long"),
+            "{same}"
+        );
+    }
+
+    #[test]
+    fn samples_are_of_the_published_time_whatever_the_time_was() {
+        assert_eq!(samples(500_000_000, 1_000_000_000), 2_500);
+        assert_eq!(samples(0, 0), 0);
+    }
+}

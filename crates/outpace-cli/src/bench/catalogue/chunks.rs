@@ -1,0 +1,294 @@
+//! `chunks`: how much to hand to the kernel at a time.
+
+use std::io::{self, BufWriter, LineWriter, Write};
+
+use outpace_ratatui::workloads::Workload;
+
+use super::lines::bare_stdout;
+use super::pictures::{Rows, WHOLE_FRAME, crossterm};
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::runner::clock::Span;
+use crate::bench::runner::figures::Figures;
+use crate::user::quantity::{significant, times};
+
+pub(crate) const CHUNKS: Experiment = Experiment {
+    name: "chunks",
+    question: "Does the buffer size matter?",
+    published: "100-byte buffers visibly tear; very small and very large ones both lose; one line a \
+                drain won nothing.",
+    published_to: &[],
+    unit: "message",
+    message,
+    messages: 100_000_000,
+    to: &["pipe", "pipe:512KiB", "pipe:1MiB", "pty"],
+    baseline: "8KiB",
+    method: Method::Work,
+    rungs: &[
+        Rung::described("100B", "a buffer of 100 bytes", Work::Here(chunk::<100>)),
+        Rung::described("line", "one line a drain", Work::Here(line)),
+        Rung::added(
+            "1KiB",
+            "a buffer of 1 KiB",
+            Work::Here(chunk::<{ 1 << 10 }>),
+        ),
+        Rung::added(
+            "4KiB",
+            "a buffer of 4 KiB",
+            Work::Here(chunk::<{ 4 << 10 }>),
+        ),
+        Rung::described(
+            "8KiB",
+            "a buffer of 8 KiB",
+            Work::Here(chunk::<{ 8 << 10 }>),
+        ),
+        Rung::added(
+            "16KiB",
+            "a buffer of 16 KiB",
+            Work::Here(chunk::<{ 16 << 10 }>),
+        ),
+        Rung::added(
+            "32KiB",
+            "a buffer of 32 KiB",
+            Work::Here(chunk::<{ 32 << 10 }>),
+        ),
+        Rung::added(
+            "64KiB",
+            "a buffer of 64 KiB",
+            Work::Here(chunk::<{ 64 << 10 }>),
+        ),
+        Rung::added(
+            "128KiB",
+            "a buffer of 128 KiB",
+            Work::Here(chunk::<{ 128 << 10 }>),
+        ),
+        Rung::described(
+            "1MiB",
+            "a buffer of 1 MiB",
+            Work::Here(chunk::<{ 1 << 20 }>),
+        ),
+        Rung::outpace(
+            "outpace",
+            "typed calls, the size outpace takes by itself",
+            Work::Here(outpace),
+        ),
+        Rung::described(
+            "picture-100B",
+            "the animation of fps, a buffer of 100 bytes",
+            Work::Here(picture::<100>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::added(
+            "picture-1KiB",
+            "the animation, a buffer of 1 KiB",
+            Work::Here(picture::<{ 1 << 10 }>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::described(
+            "picture-row",
+            "the animation, a row a drain",
+            Work::Here(|span| crossterm(span, Workload::Animation, Rows::of_stdout()?)),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::described(
+            PICTURE_8KIB,
+            "the animation, a buffer of 8 KiB",
+            Work::Here(picture::<{ 8 << 10 }>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::added(
+            "picture-64KiB",
+            "the animation, a buffer of 64 KiB",
+            Work::Here(picture::<{ 64 << 10 }>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::described(
+            "picture-1MiB",
+            "the animation, a buffer of 1 MiB",
+            Work::Here(picture::<{ 1 << 20 }>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+        Rung::added(
+            "picture-frame",
+            "the animation, a frame a drain",
+            Work::Here(picture::<WHOLE_FRAME>),
+        )
+        .draws(Workload::Animation)
+        .against(PICTURE_8KIB),
+    ],
+    texts: &[],
+    verdict,
+};
+
+const PICTURE_8KIB: &str = "picture-8KiB";
+
+/// The ladder's messages, as lines so that one can be torn.
+fn message(index: u64, into: &mut Vec<u8>) {
+    into.extend_from_slice(format!("Hello, {index}\n").as_bytes());
+}
+
+fn chunk<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
+    pieces(span, BufWriter::with_capacity(CAPACITY, bare_stdout()?))
+}
+
+fn picture<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
+    let out = BufWriter::with_capacity(CAPACITY, bare_stdout()?);
+    crossterm(span, Workload::Animation, out)
+}
+
+fn line(span: &mut Span) -> io::Result<()> {
+    pieces(span, LineWriter::new(bare_stdout()?))
+}
+
+fn outpace(span: &mut Span) -> io::Result<()> {
+    let mut out = outpace::stdout().lock();
+    for index in 0..span.messages {
+        out.str("Hello, ").int(index).char('\n');
+    }
+    span.done_calling();
+    out.flush()
+}
+
+/// As formatting does it: a message comes in pieces, between which a buffer may be drained.
+fn pieces(span: &mut Span, mut out: impl Write) -> io::Result<()> {
+    let mut digits = itoa::Buffer::new();
+    for index in 0..span.messages {
+        out.write_all(b"Hello, ")?;
+        out.write_all(digits.format(index).as_bytes())?;
+        out.write_all(b"\n")?;
+    }
+    span.done_calling();
+    out.flush()
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for to in figures.destinations() {
+        let mut ranked: Vec<(f64, &str)> = figures
+            .rows()
+            .filter(|row| row.to == to && CHUNKS.rung(&row.rung).is_some_and(is_a_chunk))
+            .filter_map(|row| Some((row.wall_per_message()?, row.rung.as_str())))
+            .collect();
+        ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) else {
+            continue;
+        };
+        sentences.push(if worst.0 < best.0 * 1.1 {
+            format!("To {to} the size does not matter.")
+        } else {
+            format!(
+                "To {to} the best size is {}, the worst, {}, takes {} as long.",
+                best.1,
+                worst.1,
+                times(worst.0 / best.0).replace('x', " times")
+            )
+        });
+        if let Some(line) = figures.wall("line", to) {
+            sentences.push(if line < best.0 {
+                "One line a drain wins there.".to_owned()
+            } else {
+                format!("One line a drain costs {} the best.", times(line / best.0))
+            });
+        }
+    }
+    for to in figures.destinations() {
+        let mut ranked: Vec<(f64, &str)> = figures
+            .rows()
+            .filter(|row| row.to == to)
+            .filter_map(|row| Some((row.fps?, row.rung.strip_prefix("picture-")?)))
+            .collect();
+        ranked.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        if let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) {
+            sentences.push(if best.0 < worst.0 * 1.1 {
+                format!("The animation to {to} does not care.")
+            } else {
+                format!(
+                    "The animation to {to} is fastest with drains of {}, slowest with {}, {} the frames.",
+                    drains(best.1),
+                    drains(worst.1),
+                    times(worst.0 / best.0)
+                )
+            });
+        }
+    }
+    let torn = |rung| {
+        let to = figures
+            .destinations()
+            .into_iter()
+            .find(|to| to.starts_with("pty"))?;
+        figures.row(rung, to)?.torn_per_1000
+    };
+    if let (Some(small), Some(usual)) = (torn("100B"), torn("8KiB")) {
+        let seen = format!(
+            "a terminal sees {} torn lines in 1,000 messages, with 8 KiB {}",
+            significant(small),
+            significant(usual)
+        );
+        sentences.push(if small > usual * 2.0 {
+            format!("With 100 bytes {seen}: it tears as published.")
+        } else {
+            format!("With 100 bytes {seen}: at full speed it tears no more than that.")
+        });
+    }
+    sentences.join(" ")
+}
+
+/// What a rung hands to the kernel at a time, in words.
+fn drains(size: &str) -> String {
+    match size {
+        "row" | "frame" => format!("a {size}"),
+        _ => size.to_owned(),
+    }
+}
+
+fn is_a_chunk(rung: &Rung) -> bool {
+    rung.name.ends_with('B') && rung.draws.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |small, large| {
+            let figures = [("8KiB", "pipe", small), ("64KiB", "pipe", large)];
+            verdict(&Figures::new("chunks", &rows_of("chunks", &figures)))
+        };
+        assert!(say(20, 10).contains("the best size is 64KiB, the worst, 8KiB, takes 2.00 times"));
+        assert!(say(10, 20).contains("the best size is 8KiB, the worst, 64KiB"));
+        assert!(say(10, 10).contains("does not matter"));
+    }
+
+    #[test]
+    fn the_animation_has_a_verdict_of_its_own() {
+        let say = |small, row| {
+            let names = [("picture-100B", "pty", 1), ("picture-row", "pty", 1)];
+            let mut rows = rows_of("chunks", &names);
+            (rows[0].fps, rows[1].fps) = (Some(small), Some(row));
+            verdict(&Figures::new("chunks", &rows))
+        };
+        let said = say(10.0, 40.0);
+        assert!(
+            said.contains("fastest with drains of a row, slowest with 100B, 0.25x"),
+            "{said}"
+        );
+        assert!(say(40.0, 10.0).contains("fastest with drains of 100B, slowest with a row"));
+        assert!(say(40.0, 40.0).contains("does not care"));
+    }
+
+    #[test]
+    fn tearing_is_what_the_reads_show() {
+        let mut rows = rows_of("chunks", &[("100B", "pty", 100), ("8KiB", "pty", 100)]);
+        (rows[0].torn_per_1000, rows[1].torn_per_1000) = (Some(40.0), Some(1.5));
+        assert!(verdict(&Figures::new("chunks", &rows)).contains("tears as published"));
+        (rows[0].torn_per_1000, rows[1].torn_per_1000) = (Some(1.5), Some(1.5));
+        assert!(verdict(&Figures::new("chunks", &rows)).contains("no more than that"));
+    }
+}

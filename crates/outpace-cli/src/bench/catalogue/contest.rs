@@ -1,0 +1,193 @@
+//! `contest`: pairs of numbers in, their sums out, as a judge's problem.
+
+use std::io::{self, BufRead, BufWriter, Write};
+
+use super::input::number;
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::runner::clock::Span;
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::toolchain::{Language, Source};
+use crate::user::quantity::times;
+
+pub(crate) const CONTEST: Experiment = Experiment {
+    name: "contest",
+    question: "How fast is a solution that does nothing but read and print?",
+    published: "Nobody compares std, crates, C and C++ under one roof. Rivals: std; proconio 0.6; scanf and printf; cin and cout; mapped \
+                input with a table for output, after yosupo's and Nyaan's libraries for library-checker.",
+    published_to: &[],
+    unit: "pair",
+    message,
+    messages: 1_000_000,
+    to: &["null", "file", "pipe"],
+    baseline: "mapped",
+    method: Method::Work,
+    rungs: &[
+        Rung::added(
+            "std",
+            "read_line and parse, a BufWriter and writeln!",
+            Work::Here(std_ways),
+        )
+        .reads_file(pair),
+        Rung::added(
+            "proconio",
+            "proconio's input! macro, a BufWriter and writeln!",
+            Work::Here(by_proconio),
+        )
+        .reads_file(pair),
+        Rung::added("scanf", "scanf and printf", Work::Source(&SCANF)).reads_file(pair),
+        Rung::added("cin", "cin and cout without sync", Work::Source(&CIN)).reads_file(pair),
+        Rung::added(
+            "mapped",
+            "mapped, eight digits at a time; four at a time from a table",
+            Work::Source(&MAPPED),
+        )
+        .reads_file(pair),
+        Rung::outpace(
+            "outpace",
+            "outpace::input, typed calls on the guard",
+            Work::Here(library),
+        )
+        .reads_file(pair),
+        Rung::outpace(
+            "outpace-contest",
+            "the single-file edition",
+            Work::Here(single_file),
+        )
+        .reads_file(pair),
+    ],
+    texts: &[],
+    verdict,
+};
+
+macro_rules! ways {
+    ($($name:ident $way:literal)*) => {
+        $(const $name: Source = Source {
+            language: Language::Cpp,
+            file: concat!("sums-", stringify!($name), ".cpp"),
+            text: concat!("#define WAY ", $way, "\n", include_str!("../../../bench/input/sums.cpp")),
+        };)*
+    };
+}
+
+ways!(SCANF "0" CIN "1" MAPPED "2");
+
+/// The single-file edition, as `outpace contest` prints it.
+#[rustfmt::skip]
+#[allow(unreachable_pub, unsafe_code, unused, missing_docs)]
+pub(super) mod edition {
+    include!("../../../contest/outpace.rs");
+    pub(in super::super) use self::outpace::io;
+
+    pub(super) fn sums(io: &mut Io, pairs: u64) {
+        for _ in 0..pairs {
+            let (a, b): (u64, u64) = io.read();
+            out!(io, a + b);
+        }
+    }
+}
+
+fn pair_of(index: u64) -> (u64, u64) {
+    (number(2 * index), number(2 * index + 1))
+}
+
+fn pair(index: u64, into: &mut Vec<u8>) {
+    let (a, b) = pair_of(index);
+    let _ = writeln!(into, "{a} {b}");
+}
+
+fn message(index: u64, into: &mut Vec<u8>) {
+    let (a, b) = pair_of(index);
+    let _ = writeln!(into, "{}", a + b);
+}
+
+fn wrong(_: impl std::error::Error) -> io::Error {
+    io::ErrorKind::InvalidData.into()
+}
+
+fn std_ways(span: &mut Span) -> io::Result<()> {
+    let (mut stdin, mut line) = (io::stdin().lock(), String::new());
+    let mut out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    for _ in 0..span.messages {
+        line.clear();
+        stdin.read_line(&mut line)?;
+        let mut numbers = line
+            .split_ascii_whitespace()
+            .map(|token| token.parse::<u64>().map_err(wrong));
+        let mut next = || numbers.next().unwrap_or(Ok(0));
+        let (a, b) = (next()?, next()?);
+        writeln!(out, "{}", a + b)?;
+    }
+    span.done_calling();
+    out.flush()
+}
+
+fn by_proconio(span: &mut Span) -> io::Result<()> {
+    let stdin = io::stdin().lock();
+    let mut source =
+        proconio::source::line::LineSource::new(io::BufReader::with_capacity(64 << 10, stdin));
+    let mut out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    for _ in 0..span.messages {
+        proconio::input! { from &mut source, a: u64, b: u64 }
+        writeln!(out, "{}", a + b)?;
+    }
+    span.done_calling();
+    out.flush()
+}
+
+fn library(span: &mut Span) -> io::Result<()> {
+    let mut input = outpace::input::stdin();
+    let mut out = outpace::stdout().lock();
+    for _ in 0..span.messages {
+        let (a, b): (u64, u64) = input.read()?;
+        out.int(a + b).char('\n');
+    }
+    span.done_calling();
+    out.flush()
+}
+
+fn single_file(span: &mut Span) -> io::Result<()> {
+    let io = &mut edition::io();
+    edition::sums(io, span.messages);
+    span.done_calling();
+    io.flush();
+    Ok(())
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for to in figures.destinations() {
+        for ours in ["outpace", "outpace-contest"] {
+            if let Some(ratio) = figures.ratio(ours, "mapped", to) {
+                sentences.push(format!("To {to} {ours} takes {} of mapped.", times(ratio)));
+            }
+        }
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |ours, rival| {
+            let rows = rows_of(
+                "contest",
+                &[("outpace-contest", "file", ours), ("mapped", "file", rival)],
+            );
+            verdict(&Figures::new("contest", &rows))
+        };
+        assert!(
+            say(10, 20).contains("outpace-contest takes 0.50x of mapped"),
+            "{}",
+            say(10, 20)
+        );
+        assert!(
+            say(20, 10).contains("outpace-contest takes 2.00x of mapped"),
+            "{}",
+            say(20, 10)
+        );
+    }
+}

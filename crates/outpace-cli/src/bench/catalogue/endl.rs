@@ -1,0 +1,161 @@
+//! `endl`: C++'s `std::endl` against `'\n'`.
+
+use super::lines::message;
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::stats::Ratio;
+use crate::bench::runner::toolchain::{Language, Source};
+use crate::user::quantity::{significant, times};
+
+pub(crate) const ENDL: Experiment = Experiment {
+    name: "endl",
+    question: "What does std::endl cost, and why was it faster on a terminal?",
+    published: "1,000,000 numbers: to a file endl 827 ms and '\\n' 31 ms; to a terminal 5.5 s and \
+                8.0 s: \"newline is slower there, the library probably optimises endl\". It timed \
+                endl first; here every other round begins with '\\n'.",
+    published_to: &["file"],
+    unit: "line",
+    message,
+    messages: 1_000_000,
+    to: &["file", "pipe", "pty", "xterm"],
+    baseline: "newline",
+    method: Method::Work,
+    rungs: &[
+        Rung::published(
+            "endl",
+            0.827,
+            "std::cout << i << std::endl",
+            Work::Source(&WITH_ENDL),
+        ),
+        Rung::published(
+            "newline",
+            0.031,
+            "std::cout << i << '\\n'",
+            Work::Source(&WITH_NEWLINE),
+        ),
+        Rung::added(
+            "newline-nosync",
+            "std::cout << i << '\\n' after sync_with_stdio(false)",
+            Work::Source(&WITHOUT_SYNC),
+        ),
+        Rung::outpace(
+            "outpace-endl",
+            "outpace::cout << i << std::endl, by include/outpace.hpp",
+            Work::Source(&OUTPACE),
+        ),
+    ],
+    texts: &[],
+    verdict,
+};
+
+const WITH_ENDL: Source = Source {
+    language: Language::Cpp,
+    file: "endl.cpp",
+    text: include_str!("../../../bench/endl/endl.cpp"),
+};
+const WITH_NEWLINE: Source = Source {
+    language: Language::Cpp,
+    file: "newline.cpp",
+    text: include_str!("../../../bench/endl/newline.cpp"),
+};
+
+const WITHOUT_SYNC: Source = Source {
+    language: Language::Cpp,
+    file: "nosync.cpp",
+    text: include_str!("../../../bench/endl/nosync.cpp"),
+};
+const OUTPACE: Source = Source {
+    language: Language::Cpp,
+    file: "outpace.cpp",
+    text: include_str!("../../../bench/endl/outpace.cpp"),
+};
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for to in figures.destinations() {
+        let (Some(endl), Some(newline)) = (figures.row("endl", to), figures.row("newline", to))
+        else {
+            continue;
+        };
+        let Some(ratio) = Ratio::paired(&endl.samples, &newline.samples) else {
+            continue;
+        };
+        sentences.push(match ratio.median {
+            ratio if ratio > 1.1 => format!("To {to} endl takes {} of newline.", times(ratio)),
+            ratio if ratio < 0.9 => {
+                format!(
+                    "To {to} endl is the faster one, with {} of newline.",
+                    times(ratio)
+                )
+            }
+            _ => format!("To {to} they are equal."),
+        });
+        if let (Some(endl), Some(newline)) =
+            (figures.writes("endl", to), figures.writes("newline", to))
+        {
+            sentences.push(if endl < newline * 1.5 {
+                format!(
+                    "Both make {} write calls for 1,000 lines, so the library optimises nothing \
+                     there.",
+                    significant(endl)
+                )
+            } else {
+                format!(
+                    "endl makes {} write calls for 1,000 lines, newline {}.",
+                    significant(endl),
+                    significant(newline)
+                )
+            });
+        }
+        // In the rounds of even number endl ran first, in the others newline.
+        let half = |samples: &[u64], first: usize| -> Vec<u64> {
+            samples.iter().copied().skip(first).step_by(2).collect()
+        };
+        let ratio_when = |first| {
+            let ratio = Ratio::paired(&half(&endl.samples, first), &half(&newline.samples, first));
+            ratio.map(|ratio| ratio.median)
+        };
+        if let (Some(endl_first), Some(newline_first)) = (ratio_when(0), ratio_when(1)) {
+            let apart = (endl_first / newline_first).max(newline_first / endl_first);
+            if apart > 1.25 {
+                sentences.push(format!(
+                    "The order matters: {} when endl runs first, {} when newline does.",
+                    times(endl_first),
+                    times(newline_first)
+                ));
+            }
+        }
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    fn say(endl: &[u64], newline: &[u64]) -> String {
+        let mut rows = rows_of("endl", &[("endl", "pty", 10), ("newline", "pty", 10)]);
+        rows[0].samples = endl.to_vec();
+        rows[1].samples = newline.to_vec();
+        verdict(&Figures::new("endl", &rows))
+    }
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        assert!(say(&[20, 20], &[10, 10]).contains("endl takes 2.00x of newline"));
+        assert!(say(&[10, 10], &[20, 20]).contains("endl is the faster one"));
+        assert!(say(&[10, 10], &[10, 10]).contains("they are equal"));
+    }
+
+    #[test]
+    fn an_order_that_matters_is_told() {
+        assert!(say(&[10, 30, 10, 30], &[20, 20, 20, 20]).contains("The order matters"));
+        assert!(!say(&[20, 20, 20, 20], &[20, 20, 20, 20]).contains("order"));
+    }
+
+    #[test]
+    fn the_write_calls_decide_whether_the_library_optimises() {
+        assert!(say(&[10], &[10]).contains("the library optimises nothing"));
+    }
+}

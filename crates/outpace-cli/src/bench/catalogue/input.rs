@@ -1,0 +1,456 @@
+//! `input`: integers, floats, words and lines from a file and through a pipe.
+
+use std::io::{self, BufRead, Read, Write};
+
+use outpace::input::Input;
+
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::runner::clock::Span;
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::toolchain::{Language, Source};
+use crate::user::quantity::times;
+
+pub(crate) const INPUT: Experiment = Experiment {
+    name: "input",
+    question: "How fast can a program read numbers, words and lines?",
+    published: "10^6 integers on a training site's judge: C++ cin with endl 5.8 s, Java's Scanner 16.7, Python 18.9. Rivals: std; \
+                proconio 0.6 (crates.io); scanf, cin, fread, fgets, getline, strtod, from_chars (glibc, libstdc++); mapped and \
+                eight digits at a time, after yosupo's and Nyaan's libraries for library-checker.",
+    published_to: &[],
+    unit: "value",
+    message: sums_of_integers,
+    messages: 10_000_000,
+    to: &["null"],
+    baseline: "mapped",
+    method: Method::Work,
+    rungs: &[
+        Rung::added("read-line", "read_line and parse", Work::Here(read_line)).reads_file(integer),
+        Rung::added(
+            "read-to-string",
+            "read_to_string, split and parse",
+            Work::Here(read_to_string),
+        )
+        .reads_file(integer),
+        Rung::added("bytes", "a BufReader's bytes, by hand", Work::Here(bytes)).reads_file(integer),
+        Rung::added(
+            "proconio",
+            "proconio's input! macro, value by value",
+            Work::Here(by_proconio),
+        )
+        .reads_file(integer),
+        Rung::added("scanf", "scanf", Work::Source(&SCANF)).reads_file(integer),
+        Rung::added("cin-tied", "cin", Work::Source(&CIN_TIED)).reads_file(integer),
+        Rung::added("cin", "cin, untied and without sync", Work::Source(&CIN)).reads_file(integer),
+        Rung::added("fread", "fread, by hand", Work::Source(&FREAD)).reads_file(integer),
+        Rung::added(
+            "mapped",
+            "mapped, eight digits at a time",
+            Work::Source(&MAPPED),
+        )
+        .reads_file(integer),
+        Rung::outpace("outpace", "outpace::input", Work::Here(integers)).reads_file(integer),
+        Rung::outpace(
+            "outpace-contest",
+            "the single-file edition",
+            Work::Here(edition_integers),
+        )
+        .reads_file(integer),
+        Rung::added(
+            "read-line-pipe",
+            "read_line and parse",
+            Work::Here(read_line),
+        )
+        .reads_pipe(integer)
+        .against("fread-pipe"),
+        Rung::added("scanf-pipe", "scanf", Work::Source(&SCANF))
+            .reads_pipe(integer)
+            .against("fread-pipe"),
+        Rung::added(
+            "cin-pipe",
+            "cin, untied and without sync",
+            Work::Source(&CIN),
+        )
+        .reads_pipe(integer)
+        .against("fread-pipe"),
+        Rung::added("fread-pipe", "fread, by hand", Work::Source(&FREAD))
+            .reads_pipe(integer)
+            .against("fread-pipe"),
+        Rung::added(
+            "mapped-pipe",
+            "read whole, eight digits at a time",
+            Work::Source(&MAPPED),
+        )
+        .reads_pipe(integer)
+        .against("fread-pipe"),
+        Rung::outpace("outpace-pipe", "outpace::input", Work::Here(integers))
+            .reads_pipe(integer)
+            .against("fread-pipe"),
+        Rung::outpace(
+            "outpace-contest-pipe",
+            "the single-file edition",
+            Work::Here(edition_integers),
+        )
+        .reads_pipe(integer)
+        .against("fread-pipe"),
+        Rung::added(
+            "floats-read-line",
+            "read_line and parse",
+            Work::Here(read_line_floats),
+        )
+        .reads_file(float)
+        .writes(sums_of_floats)
+        .against("floats-from-chars"),
+        Rung::added("floats-strtod", "fgets and strtod", Work::Source(&STRTOD))
+            .reads_file(float)
+            .writes(sums_of_floats)
+            .against("floats-from-chars"),
+        Rung::added(
+            "floats-cin",
+            "cin, untied and without sync",
+            Work::Source(&CIN_FLOAT),
+        )
+        .reads_file(float)
+        .writes(sums_of_floats)
+        .against("floats-from-chars"),
+        Rung::added(
+            "floats-from-chars",
+            "mapped, std::from_chars",
+            Work::Source(&FROM_CHARS),
+        )
+        .reads_file(float)
+        .writes(sums_of_floats)
+        .against("floats-from-chars"),
+        Rung::outpace("floats-outpace", "outpace::input", Work::Here(floats))
+            .reads_file(float)
+            .writes(sums_of_floats)
+            .against("floats-from-chars"),
+        Rung::outpace(
+            "floats-outpace-contest",
+            "the single-file edition",
+            Work::Here(edition_floats),
+        )
+        .reads_file(float)
+        .writes(sums_of_floats)
+        .against("floats-from-chars"),
+        Rung::added(
+            "words-split",
+            "read_to_end, found by memchr",
+            Work::Here(memchr_words),
+        )
+        .reads_file(word)
+        .writes(sums_of_words)
+        .against("words-split"),
+        Rung::added("words-scanf", "scanf", Work::Source(&SCANF_WORD))
+            .reads_file(word)
+            .writes(sums_of_words)
+            .against("words-split"),
+        Rung::added(
+            "words-cin",
+            "cin, untied and without sync",
+            Work::Source(&CIN_WORD),
+        )
+        .reads_file(word)
+        .writes(sums_of_words)
+        .against("words-split"),
+        Rung::outpace("words-outpace", "outpace::input", Work::Here(words))
+            .reads_file(word)
+            .writes(sums_of_words)
+            .against("words-split"),
+        Rung::added(
+            "lines-read-until",
+            "read_until, which finds by memchr",
+            Work::Here(read_until),
+        )
+        .reads_file(line)
+        .writes(sums_of_lines)
+        .against("lines-getline"),
+        Rung::added("lines-fgets", "fgets", Work::Source(&FGETS))
+            .reads_file(line)
+            .writes(sums_of_lines)
+            .against("lines-getline"),
+        Rung::added("lines-getline", "getline", Work::Source(&GETLINE))
+            .reads_file(line)
+            .writes(sums_of_lines)
+            .against("lines-getline"),
+        Rung::outpace("lines-outpace", "outpace::input", Work::Here(lines))
+            .reads_file(line)
+            .writes(sums_of_lines)
+            .against("lines-getline"),
+    ],
+    texts: &[],
+    verdict,
+};
+
+macro_rules! readers {
+    ($($name:ident)*) => {
+        $(const $name: Source = Source {
+            language: Language::Cpp,
+            file: concat!(stringify!($name), ".cpp"),
+            text: concat!("#define READER ", stringify!($name), "\n", include_str!("../../../bench/input/reader.cpp")),
+        };)*
+    };
+}
+
+readers!(SCANF CIN_TIED CIN FREAD MAPPED STRTOD FROM_CHARS CIN_FLOAT FGETS GETLINE SCANF_WORD CIN_WORD);
+
+/// A number without a pattern for each index (Vigna's splitmix64).
+pub(super) fn random(index: u64) -> u64 {
+    let mut z = index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Of 1 to 18 digits, each length as often as the others.
+pub(super) fn number(index: u64) -> u64 {
+    let least = 10_u64.pow((random(index) % 18) as u32);
+    least + random(!index) % (9 * least)
+}
+
+fn integer(index: u64, into: &mut Vec<u8>) {
+    let _ = writeln!(into, "{}", number(index));
+}
+
+/// Up to a million, with up to nine places.
+fn float_text(index: u64) -> String {
+    let magnitude = (random(index) % 2_000_000_000_000) as f64 / 1e6 - 1e6;
+    format!("{magnitude:.*}", (random(!index) % 10) as usize)
+}
+
+fn float(index: u64, into: &mut Vec<u8>) {
+    let _ = writeln!(into, "{}", float_text(index));
+}
+
+fn word(index: u64, into: &mut Vec<u8>) {
+    let length = 1 + random(index) % 10;
+    into.extend((0..length).map(|place| b'a' + (random(index ^ place << 40) % 26) as u8));
+    into.push(if index % 8 == 7 { b'\n' } else { b' ' });
+}
+
+fn line(index: u64, into: &mut Vec<u8>) {
+    let length = 59 + random(index) % 3;
+    into.extend((0..length).map(|place| b' ' + ((index + place * 7) % 95) as u8));
+    into.push(b'\n');
+}
+
+/// At the end of each thousand, the sum of what its values come to.
+fn sums(index: u64, into: &mut Vec<u8>, value: impl Fn(u64) -> u64) {
+    if index % 1000 == 999 {
+        let sum = (index - 999..=index).map(value).fold(0, u64::wrapping_add);
+        let _ = writeln!(into, "{sum}");
+    }
+}
+
+fn sums_of_integers(index: u64, into: &mut Vec<u8>) {
+    sums(index, into, number);
+}
+
+fn sums_of_floats(index: u64, into: &mut Vec<u8>) {
+    let value = |index| float_text(index).parse::<f64>().map_or(0, f64::to_bits);
+    sums(index, into, value);
+}
+
+/// What a text comes to: its length, and its first byte.
+fn of_text(text: &[u8]) -> u64 {
+    text.len() as u64 + text.first().map_or(0, |&first| u64::from(first))
+}
+
+fn sums_of(index: u64, into: &mut Vec<u8>, text: fn(u64, &mut Vec<u8>)) {
+    sums(index, into, |index| {
+        let mut bytes = Vec::new();
+        text(index, &mut bytes);
+        of_text(&bytes[..bytes.len() - 1])
+    });
+}
+
+fn sums_of_words(index: u64, into: &mut Vec<u8>) {
+    sums_of(index, into, word);
+}
+
+fn sums_of_lines(index: u64, into: &mut Vec<u8>) {
+    sums_of(index, into, line);
+}
+
+/// Reads as many values as there are messages, and prints the sum of each thousand.
+#[inline(always)]
+fn add_up(span: &mut Span, mut next: impl FnMut() -> io::Result<u64>) -> io::Result<()> {
+    let mut sum = 0_u64;
+    for index in 0..span.messages {
+        sum = sum.wrapping_add(next()?);
+        if index % 1000 == 999 {
+            outpace::println!("{sum}");
+            sum = 0;
+        }
+    }
+    span.done_calling();
+    outpace::stdout().flush()
+}
+
+fn wrong<E: Into<Box<dyn std::error::Error + Send + Sync>>>(error: E) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+fn integers(span: &mut Span) -> io::Result<()> {
+    let mut input = outpace::input::stdin();
+    add_up(span, || Ok(input.read()?))
+}
+
+fn floats(span: &mut Span) -> io::Result<()> {
+    let mut input = outpace::input::stdin();
+    add_up(span, || Ok(input.read::<f64>()?.to_bits()))
+}
+
+fn words(span: &mut Span) -> io::Result<()> {
+    let mut input = outpace::input::stdin();
+    add_up(span, || Ok(of_text(input.token()?)))
+}
+
+fn lines(span: &mut Span) -> io::Result<()> {
+    let mut input: Input<_> = outpace::input::stdin();
+    add_up(span, || {
+        Ok(of_text(input.line_bytes()?.unwrap_or_default()))
+    })
+}
+
+fn edition_integers(span: &mut Span) -> io::Result<()> {
+    let io = &mut super::contest::edition::io();
+    add_up(span, || Ok(io.read()))
+}
+
+fn edition_floats(span: &mut Span) -> io::Result<()> {
+    let io = &mut super::contest::edition::io();
+    add_up(span, || Ok(io.read::<f64>().to_bits()))
+}
+
+fn read_line(span: &mut Span) -> io::Result<()> {
+    let (mut stdin, mut line) = (io::stdin().lock(), String::new());
+    add_up(span, || {
+        line.clear();
+        stdin.read_line(&mut line)?;
+        line.trim_end().parse().map_err(wrong)
+    })
+}
+
+fn read_line_floats(span: &mut Span) -> io::Result<()> {
+    let (mut stdin, mut line) = (io::stdin().lock(), String::new());
+    add_up(span, || {
+        line.clear();
+        stdin.read_line(&mut line)?;
+        line.trim_end().parse().map(f64::to_bits).map_err(wrong)
+    })
+}
+
+fn read_to_string(span: &mut Span) -> io::Result<()> {
+    let mut text = String::new();
+    io::stdin().lock().read_to_string(&mut text)?;
+    let mut tokens = text.split_ascii_whitespace();
+    add_up(span, || {
+        tokens.next().unwrap_or_default().parse().map_err(wrong)
+    })
+}
+
+fn bytes(span: &mut Span) -> io::Result<()> {
+    let mut bytes = io::BufReader::with_capacity(64 << 10, io::stdin().lock()).bytes();
+    add_up(span, || {
+        let mut number = 0_u64;
+        for byte in bytes.by_ref() {
+            match byte? {
+                digit @ b'0'..=b'9' => number = 10 * number + u64::from(digit - b'0'),
+                _ => break,
+            }
+        }
+        Ok(number)
+    })
+}
+
+fn by_proconio(span: &mut Span) -> io::Result<()> {
+    let stdin = io::stdin().lock();
+    let mut source =
+        proconio::source::line::LineSource::new(io::BufReader::with_capacity(64 << 10, stdin));
+    add_up(span, || {
+        proconio::input! { from &mut source, number: u64 }
+        Ok(number)
+    })
+}
+
+fn memchr_words(span: &mut Span) -> io::Result<()> {
+    let mut text = Vec::new();
+    io::stdin().lock().read_to_end(&mut text)?;
+    let (mut ends, mut from) = (memchr::memchr2_iter(b' ', b'\n', &text), 0);
+    add_up(span, || {
+        let end = ends.next().unwrap_or(text.len());
+        let word = of_text(&text[from..end]);
+        from = end + 1;
+        Ok(word)
+    })
+}
+
+fn read_until(span: &mut Span) -> io::Result<()> {
+    let mut stdin = io::BufReader::with_capacity(64 << 10, io::stdin().lock());
+    let mut line = Vec::new();
+    add_up(span, || {
+        line.clear();
+        stdin.read_until(b'\n', &mut line)?;
+        Ok(of_text(line.strip_suffix(b"\n").unwrap_or(&line)))
+    })
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for (what, ours, rival) in [
+        ("integers from a file", "outpace", "mapped"),
+        ("integers through a pipe", "outpace-pipe", "fread-pipe"),
+        ("floats", "floats-outpace", "floats-from-chars"),
+        ("words", "words-outpace", "words-split"),
+        ("lines", "lines-outpace", "lines-getline"),
+    ] {
+        for to in figures.destinations() {
+            if let Some(ratio) = figures.ratio(ours, rival, to) {
+                sentences.push(format!(
+                    "For {what} {ours} takes {} of {rival}.",
+                    times(ratio)
+                ));
+            }
+        }
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |ours, rival| {
+            let rows = rows_of(
+                "input",
+                &[("outpace", "null", ours), ("mapped", "null", rival)],
+            );
+            verdict(&Figures::new("input", &rows))
+        };
+        assert!(
+            say(10, 20).contains("outpace takes 0.50x of mapped"),
+            "{}",
+            say(10, 20)
+        );
+        assert!(
+            say(20, 10).contains("outpace takes 2.00x of mapped"),
+            "{}",
+            say(20, 10)
+        );
+    }
+
+    #[test]
+    fn numbers_have_every_length_up_to_18() {
+        let mut lengths = [0; 19];
+        for index in 0..10_000 {
+            lengths[number(index).to_string().len()] += 1;
+        }
+        assert!(
+            lengths[0] == 0 && lengths[1..].iter().all(|&count| count > 300),
+            "{lengths:?}"
+        );
+    }
+}

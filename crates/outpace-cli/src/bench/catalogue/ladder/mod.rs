@@ -1,0 +1,304 @@
+//! `ladder`: a hundred million greetings without a newline, each rung faster than the one below.
+
+mod buffers;
+mod greeting;
+mod line;
+mod ours;
+#[allow(unsafe_code)]
+mod pointers;
+mod std_ways;
+
+use super::mapped::mappy;
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::toolchain::{Language, Source};
+use crate::user::quantity::{duration, times};
+
+pub(crate) const LADDER: Experiment = Experiment {
+    name: "ladder",
+    question: "How fast can a program write small messages, and what does each step gain?",
+    published: "`Hello, {i}` and a tab, 100,000,000 times: glacial 9.07 s, slow 5.45, speedy 2.39, \
+                fast 2.31, turbo 1.27, vecbuf 0.99, turbo-cpp 0.85, turbo-c 0.71. The text called \
+                speedy 10 % faster than fast, its table the opposite.",
+    published_to: &["null"],
+    unit: "message",
+    message,
+    messages: 100_000_000,
+    to: &["null", "pipe", "pty"],
+    baseline: "turbo-c",
+    method: Method::Work,
+    rungs: &[
+        Rung::published(
+            "glacial",
+            9.07,
+            "write! to std's unlocked handle",
+            Work::Here(std_ways::glacial),
+        ),
+        Rung::added("print", "print!", Work::Here(std_ways::print)),
+        Rung::published(
+            "slow",
+            5.45,
+            "write! to std's lock",
+            Work::Here(std_ways::slow),
+        ),
+        Rung::published(
+            "speedy",
+            2.39,
+            "BufWriter on the bare file, fast integers",
+            Work::Here(std_ways::speedy),
+        ),
+        Rung::published(
+            "fast",
+            2.31,
+            "write! to a BufWriter on std's lock",
+            Work::Here(std_ways::fast),
+        ),
+        Rung::described(
+            "fast-itoa",
+            "BufWriter on std's lock, fast integers",
+            Work::Here(std_ways::fast_itoa),
+        ),
+        Rung::published(
+            "turbo",
+            1.27,
+            "increments the decimal digits in place, BufWriter",
+            Work::Here(buffers::turbo),
+        ),
+        Rung::published(
+            "vecbuf",
+            0.99,
+            "digits in place, a Vec as the buffer, POSIX write",
+            Work::Here(buffers::vecbuf),
+        ),
+        Rung::published(
+            "turbo-cpp",
+            0.85,
+            "turbo-c in C++",
+            Work::Source(&TURBO_CPP),
+        ),
+        Rung::published(
+            "turbo-c",
+            0.71,
+            "digits in place, 8 KiB on the stack, POSIX write",
+            Work::Source(&TURBO_C),
+        ),
+        Rung::described(
+            "lightning",
+            "vecbuf's later name",
+            Work::Here(buffers::vecbuf),
+        ),
+        Rung::described(
+            "lightning-cpp",
+            "vecbuf in C++",
+            Work::Source(&LIGHTNING_CPP),
+        ),
+        Rung::described(
+            "ludicrous",
+            "an array as the buffer",
+            Work::Here(buffers::ludicrous),
+        ),
+        Rung::described("serious", "raw pointers", Work::Here(pointers::serious)),
+        Rung::described(
+            "naive",
+            "divides for each digit",
+            Work::Here(buffers::naive),
+        ),
+        Rung::outpace(
+            "outpace",
+            "typed calls on the guard",
+            Work::Here(ours::typed),
+        ),
+        Rung::outpace(
+            "outpace-write",
+            "outpace::write! on the guard",
+            Work::Here(ours::write),
+        ),
+        Rung::outpace("outpace-print", "outpace::print!", Work::Here(ours::print)),
+        Rung::outpace(
+            "outpace-block",
+            "typed calls, Block",
+            Work::Here(ours::block),
+        ),
+        Rung::outpace(
+            "outpace-background",
+            "typed calls, Background with a queue of 16 MiB",
+            Work::Here(ours::background),
+        ),
+        Rung::outpace(
+            "outpace-handle",
+            "turbo's bytes through the unlocked handle",
+            Work::Here(ours::handle),
+        ),
+        Rung::outpace(
+            "outpace-bytes",
+            "turbo's bytes on the guard",
+            Work::Here(ours::bytes),
+        ),
+        Rung::outpace(
+            "outpace-h",
+            "inline appends of include/outpace.h, in C",
+            Work::Source(&OUTPACE_H),
+        ),
+        Rung::described("mappy", "writes to mapped memory", Work::Here(mappy))
+            .fails("a shared mapping needs a descriptor that can be read, and > opens none"),
+    ],
+    texts: &[],
+    verdict,
+};
+
+const TURBO_C: Source = Source {
+    language: Language::C,
+    file: "turbo.c",
+    text: include_str!("../../../../bench/ladder/turbo.c"),
+};
+const OUTPACE_H: Source = Source {
+    language: Language::C,
+    file: "outpace.c",
+    text: include_str!("../../../../bench/ladder/outpace.c"),
+};
+const TURBO_CPP: Source = Source {
+    language: Language::Cpp,
+    file: "turbo.cpp",
+    text: include_str!("../../../../bench/ladder/turbo.cpp"),
+};
+const LIGHTNING_CPP: Source = Source {
+    language: Language::Cpp,
+    file: "lightning.cpp",
+    text: include_str!("../../../../bench/ladder/lightning.cpp"),
+};
+
+/// The bytes of message `index`.
+pub(crate) fn message(index: u64, into: &mut Vec<u8>) {
+    into.extend_from_slice(format!("Hello, {index}\t").as_bytes());
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for to in figures.destinations() {
+        let best = figures
+            .rows()
+            .filter(|row| row.to == to)
+            .filter_map(|row| Some((row.wall_per_message()?, &row.rung)))
+            .min_by(|(one, _), (other, _)| one.total_cmp(other));
+        if let (Some((time, rung)), Some(ratio)) = (best, figures.ratio("glacial", "turbo-c", to)) {
+            sentences.push(format!(
+                "To {to} the best is {rung} with {} a message; from glacial to turbo-c the ladder \
+                 spans {}.",
+                duration(time),
+                times(ratio)
+            ));
+        }
+    }
+    let to = |rung| {
+        figures
+            .destinations()
+            .into_iter()
+            .find(|to| figures.wall(rung, to).is_some())
+    };
+    if let Some(ratio) = to("speedy").and_then(|to| figures.ratio("speedy", "fast-itoa", to)) {
+        sentences.push(match ratio {
+            ratio if ratio < 0.95 => format!(
+                "With the same integers speedy is {:.0} % faster than fast: the text was right, \
+                 the lock and the LineWriter below cost that much.",
+                (1.0 / ratio - 1.0) * 100.0
+            ),
+            ratio if ratio > 1.05 => {
+                "With the same integers speedy is slower than fast: the table was right.".to_owned()
+            }
+            _ => "With the same integers speedy and fast are equal: neither the text nor the \
+                  table was right; what differed was the formatting."
+                .to_owned(),
+        });
+    }
+    if let Some((ratio, slow, fast)) = to("slow").and_then(|to| {
+        Some((
+            figures.ratio("fast", "slow", to)?,
+            figures.writes("slow", to)?,
+            figures.writes("fast", to)?,
+        ))
+    }) {
+        sentences.push(explain_bufwriter(ratio, slow, fast));
+    }
+    sentences.join(" ")
+}
+
+/// Why a BufWriter above the locked handle helps although no newline is ever written. A
+/// `LineWriter` holds 1 KiB and searches every fragment for a newline; a message written by
+/// `write!` comes in three fragments.
+fn explain_bufwriter(ratio: f64, slow_writes: f64, fast_writes: f64) -> String {
+    if ratio > 0.9 {
+        return "A BufWriter above std's lock gains nothing where no newline is written."
+            .to_owned();
+    }
+    let calls = if slow_writes > fast_writes * 2.0 {
+        format!(
+            "its buffer is larger ({slow_writes:.1} write calls for 1,000 messages become \
+             {fast_writes:.1}) and "
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "A BufWriter above std's lock brings the time down to {} although no newline is written: \
+         {calls}the LineWriter below no longer searches each of a message's three fragments for \
+         one, but a whole buffer at once.",
+        times(ratio)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    fn say(figures: &[(&str, &str, u64)]) -> String {
+        verdict(&Figures::new("ladder", &rows_of("ladder", figures)))
+    }
+
+    #[test]
+    fn the_verdict_on_speedy_turns_round_with_the_figures() {
+        let speedy = |speedy| say(&[("speedy", "null", speedy), ("fast-itoa", "null", 100)]);
+        assert!(speedy(80).contains("the text was right"));
+        assert!(speedy(100).contains("are equal"));
+        assert!(speedy(130).contains("the table was right"));
+    }
+
+    #[test]
+    fn the_best_is_whoever_is_best() {
+        let ends = |c, vec| {
+            say(&[
+                ("turbo-c.gcc", "null", c),
+                ("vecbuf", "null", vec),
+                ("glacial", "null", 48),
+            ])
+        };
+        assert!(ends(4, 6).contains("the best is turbo-c.gcc"));
+        assert!(ends(8, 6).contains("the best is vecbuf"));
+    }
+
+    #[test]
+    fn the_bufwriter_is_explained_only_where_it_helps() {
+        let explained = |fast| say(&[("slow", "null", 24), ("fast", "null", fast)]);
+        assert!(explained(12).contains("brings the time down to 0.50x"));
+        assert!(explained(24).contains("gains nothing"));
+    }
+
+    #[test]
+    fn the_expected_bytes_are_the_published_ones() {
+        // 100,000,000 messages have 1,588,888,890 bytes; the sum is over the number of digits.
+        let bytes: u64 = (1..=8_u32)
+            .map(|digits| {
+                let numbers = if digits == 1 {
+                    10
+                } else {
+                    9 * 10_u64.pow(digits - 1)
+                };
+                numbers * (8 + u64::from(digits))
+            })
+            .sum();
+        assert_eq!(bytes, 1_588_888_890);
+        let mut first = Vec::new();
+        (0..11).for_each(|index| message(index, &mut first));
+        assert!(first.starts_with(b"Hello, 0\tHello, 1\t") && first.ends_with(b"Hello, 10\t"));
+    }
+}

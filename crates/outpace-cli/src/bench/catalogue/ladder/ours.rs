@@ -1,0 +1,68 @@
+//! outpace's own rungs.
+
+use std::io::{self, Write};
+
+use outpace::Buffering;
+
+use super::greeting::Greeting;
+use super::line::begin_line;
+use crate::bench::runner::clock::Span;
+
+pub(super) fn typed(span: &mut Span) -> io::Result<()> {
+    let mut out = outpace::stdout().lock();
+    begin_line();
+    for index in 0..span.messages {
+        out.str("Hello, ").int(index).char('\t');
+    }
+    span.done_calling();
+    out.flush()
+}
+
+pub(super) fn block(span: &mut Span) -> io::Result<()> {
+    outpace::stdout().set_buffering(Buffering::block());
+    typed(span)
+}
+
+pub(super) fn background(span: &mut Span) -> io::Result<()> {
+    outpace::stdout().set_buffering(Buffering::background(16 << 20));
+    typed(span)
+}
+
+pub(super) fn write(span: &mut Span) -> io::Result<()> {
+    let mut out = outpace::stdout().lock();
+    begin_line();
+    for index in 0..span.messages {
+        outpace::write!(out, "Hello, {index}\t")?;
+    }
+    span.done_calling();
+    out.flush()
+}
+
+pub(super) fn print(span: &mut Span) -> io::Result<()> {
+    let messages = span.messages;
+    begin_line();
+    for index in 0..messages {
+        outpace::print!("Hello, {index}\t");
+    }
+    span.done_calling();
+    outpace::stdout().flush()
+}
+
+/// With `bytes`: what entering and leaving the stream costs.
+pub(super) fn handle(span: &mut Span) -> io::Result<()> {
+    greetings(span, outpace::stdout())
+}
+
+pub(super) fn bytes(span: &mut Span) -> io::Result<()> {
+    greetings(span, outpace::stdout().lock())
+}
+
+fn greetings(span: &mut Span, mut out: impl Write) -> io::Result<()> {
+    let mut greeting = Greeting::first();
+    for _ in 0..span.messages {
+        out.write_all(greeting.bytes())?;
+        greeting.advance();
+    }
+    span.done_calling();
+    out.flush()
+}

@@ -1,0 +1,312 @@
+//! `lines`: numbers, a line each.
+
+mod values;
+
+use std::fs::File;
+use std::io::{self, BufWriter, LineWriter, Write};
+use std::os::fd::AsFd;
+
+use outpace::Buffering;
+
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::runner::clock::Span;
+use crate::bench::runner::figures::Figures;
+use crate::user::quantity::{duration, times};
+
+pub(crate) const LINES: Experiment = Experiment {
+    name: "lines",
+    question: "What does a line of output cost, and what makes it cheaper?",
+    published: "1,000,000 lines in a terminal: println! 1.08 s, BufWriter 0.41 s; elsewhere 500,000 \
+                lines: 17.6 s against 3.7 s. The clocks stopped before the final flush; here they \
+                do not.",
+    published_to: &["pty", "tty", "terminal"],
+    unit: "line",
+    message,
+    messages: 1_000_000,
+    to: &[
+        "null",
+        "pipe",
+        "file",
+        "tmpfs",
+        "pty",
+        "xterm",
+        "alacritty",
+        "kitty",
+    ],
+    baseline: "bufwriter",
+    method: Method::Work,
+    rungs: &[
+        Rung::published(
+            "println",
+            1.08,
+            "println! for each line",
+            Work::Here(println),
+        ),
+        Rung::published(
+            "bufwriter",
+            0.41,
+            "writeln! to a BufWriter above std's stdout",
+            Work::Here(bufwriter),
+        ),
+        Rung::added(
+            "println-lock",
+            "writeln! to std's locked stdout",
+            Work::Here(println_lock),
+        ),
+        Rung::added(
+            "linewriter-file",
+            "writeln! to a LineWriter above the bare descriptor",
+            Work::Here(linewriter_file),
+        ),
+        Rung::added(
+            "bufwriter-file",
+            "writeln! to a BufWriter above the bare descriptor",
+            Work::Here(bufwriter_file),
+        ),
+        Rung::outpace(
+            "outpace",
+            "outpace::println! for each line",
+            Work::Here(outpace_println),
+        ),
+        Rung::outpace(
+            "outpace-guard",
+            "typed calls on the guard",
+            Work::Here(outpace_guard),
+        ),
+        Rung::outpace("outpace-line", "the same, Line", Work::Here(outpace_line)),
+        Rung::outpace(
+            "outpace-block",
+            "the same, Block",
+            Work::Here(outpace_block),
+        ),
+        Rung::outpace(
+            "outpace-background",
+            "the same, Background with a queue of 16 MiB",
+            Work::Here(outpace_background),
+        ),
+        Rung::added(
+            "f64-bufwriter",
+            "writeln! of random floats to a BufWriter",
+            Work::Here(values::float_bufwriter),
+        )
+        .writes(values::float_line)
+        .against("f64-bufwriter"),
+        Rung::outpace(
+            "outpace-f64",
+            "outpace::println! of random floats",
+            Work::Here(values::float_outpace),
+        )
+        .writes(values::float_line)
+        .against("f64-bufwriter"),
+        Rung::added(
+            "csv-bufwriter",
+            "writeln! of a row of 8 mixed fields to a BufWriter",
+            Work::Here(values::row_bufwriter),
+        )
+        .writes(values::row_line)
+        .against("csv-bufwriter"),
+        Rung::outpace(
+            "outpace-csv",
+            "outpace::println! of such a row",
+            Work::Here(values::row_outpace),
+        )
+        .writes(values::row_line)
+        .against("csv-bufwriter"),
+        Rung::added(
+            "display-bufwriter",
+            "writeln! of a type with a Display of its own to a BufWriter",
+            Work::Here(values::size_bufwriter),
+        )
+        .writes(values::size_line)
+        .against("display-bufwriter"),
+        Rung::outpace(
+            "outpace-display",
+            "outpace::println! of such a type",
+            Work::Here(values::size_outpace),
+        )
+        .writes(values::size_line)
+        .against("display-bufwriter"),
+    ],
+    texts: &[],
+    verdict,
+};
+
+/// The bytes of line `index`.
+pub(crate) fn message(index: u64, into: &mut Vec<u8>) {
+    into.extend_from_slice(index.to_string().as_bytes());
+    into.push(b'\n');
+}
+
+fn println(span: &mut Span) -> io::Result<()> {
+    for index in 0..span.messages {
+        println!("{index}");
+    }
+    span.done_calling();
+    io::stdout().flush()
+}
+
+fn println_lock(span: &mut Span) -> io::Result<()> {
+    write_lines(span, io::stdout().lock())
+}
+
+fn bufwriter(span: &mut Span) -> io::Result<()> {
+    write_lines(span, BufWriter::new(io::stdout().lock()))
+}
+
+fn linewriter_file(span: &mut Span) -> io::Result<()> {
+    write_lines(span, LineWriter::new(bare_stdout()?))
+}
+
+fn bufwriter_file(span: &mut Span) -> io::Result<()> {
+    write_lines(span, BufWriter::new(bare_stdout()?))
+}
+
+fn write_lines(span: &mut Span, mut out: impl Write) -> io::Result<()> {
+    for index in 0..span.messages {
+        writeln!(out, "{index}")?;
+    }
+    span.done_calling();
+    out.flush()
+}
+
+fn outpace_println(span: &mut Span) -> io::Result<()> {
+    for index in 0..span.messages {
+        outpace::println!("{index}");
+    }
+    span.done_calling();
+    outpace::stdout().flush()
+}
+
+fn outpace_guard(span: &mut Span) -> io::Result<()> {
+    typed_lines(span);
+    outpace::stdout().flush()
+}
+
+fn outpace_line(span: &mut Span) -> io::Result<()> {
+    with_buffering(span, Buffering::Line)
+}
+
+fn outpace_block(span: &mut Span) -> io::Result<()> {
+    with_buffering(span, Buffering::block())
+}
+
+fn outpace_background(span: &mut Span) -> io::Result<()> {
+    with_buffering(span, Buffering::background(16 << 20))
+}
+
+fn with_buffering(span: &mut Span, buffering: Buffering) -> io::Result<()> {
+    outpace::stdout().set_buffering(buffering);
+    typed_lines(span);
+    outpace::stdout().flush()
+}
+
+fn typed_lines(span: &mut Span) {
+    let mut out = outpace::stdout().lock();
+    for index in 0..span.messages {
+        out.int(index).char('\n');
+    }
+    span.done_calling();
+}
+
+/// Standard output without std's LineWriter: a file of its own on the same destination.
+pub(crate) fn bare_stdout() -> io::Result<File> {
+    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+}
+
+/// Destinations whose own speed is the limit, so that only another thread helps.
+const TERMINALS: [&str; 2] = ["pty", "tty"];
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for to in figures.destinations() {
+        let Some(ratio) = figures.ratio("println", "bufwriter", to) else {
+            continue;
+        };
+        sentences.push(if ratio >= 1.1 {
+            format!(
+                "To {to} a BufWriter makes a line {} cheaper than println!.",
+                by(ratio)
+            )
+        } else if ratio <= 0.9 {
+            format!(
+                "To {to} println! is {} cheaper than a BufWriter.",
+                by(1.0 / ratio)
+            )
+        } else {
+            format!("To {to} a BufWriter gains nothing over println!.")
+        });
+    }
+    let terminals = figures
+        .destinations()
+        .into_iter()
+        .filter(|to| TERMINALS.contains(to));
+    for to in terminals {
+        let (Some(println), Some(caller)) = (
+            figures.wall("println", to),
+            figures.caller("outpace-background", to),
+        ) else {
+            continue;
+        };
+        if caller < println / 2.0 {
+            sentences.push(format!(
+                "With outpace's Background the program itself spends {} there, 1/{:.0} of println!.",
+                duration(caller),
+                println / caller
+            ));
+        }
+    }
+    let calls = |rung, to| figures.writes(rung, to);
+    let measured = figures
+        .destinations()
+        .into_iter()
+        .find_map(|to| Some((calls("println", to)?, calls("bufwriter", to)?)));
+    if let Some((println, bufwriter)) = measured {
+        sentences.push(if bufwriter < println / 10.0 {
+            "A BufWriter above std's LineWriter does not write every line: the write calls show \
+             whole buffers."
+                .to_owned()
+        } else {
+            "A BufWriter above std's LineWriter still makes nearly a write call a line.".to_owned()
+        });
+    }
+    sentences.join(" ")
+}
+
+/// A factor in words.
+pub(crate) fn by(ratio: f64) -> String {
+    times(ratio).replace('x', " times")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |println, bufwriter| {
+            let rows = rows_of(
+                "lines",
+                &[
+                    ("println", "pipe", println),
+                    ("bufwriter", "pipe", bufwriter),
+                ],
+            );
+            verdict(&Figures::new("lines", &rows))
+        };
+        assert!(say(417, 15).contains("a BufWriter makes a line 27.8 times cheaper"));
+        assert!(say(15, 417).contains("println! is 27.8 times cheaper than a BufWriter"));
+        assert!(say(100, 101).contains("gains nothing"));
+    }
+
+    #[test]
+    fn the_verdict_settles_the_doubt_about_the_linewriter_below() {
+        let mut rows = rows_of(
+            "lines",
+            &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
+        );
+        assert!(verdict(&Figures::new("lines", &rows)).contains("still makes nearly a write"));
+        rows[1].writes = Some(1);
+        assert!(verdict(&Figures::new("lines", &rows)).contains("does not write every line"));
+    }
+}

@@ -1,0 +1,112 @@
+//! Lines of more than a whole number: a float, a row of a table, a value of a type of one's own.
+
+use std::fmt;
+use std::io::{self, BufWriter, Write};
+
+use crate::bench::runner::clock::Span;
+
+/// So many different values, used in turn: more than a processor can learn the branches of.
+const COUNT: u64 = 1 << 16;
+
+/// splitmix64: of each index another number that looks random.
+fn random(index: u64) -> u64 {
+    let mut z = (index % COUNT).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// From 0 to 1, with as many bits as there can be.
+fn float(index: u64) -> f64 {
+    (random(index) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A row of a table, eight fields of all kinds.
+struct Row {
+    id: u64,
+    name: &'static str,
+    price: f64,
+    count: i32,
+    ratio: f64,
+    code: u32,
+    tag: &'static str,
+    done: bool,
+}
+
+fn row(index: u64) -> Row {
+    let bits = random(index + 1);
+    Row {
+        id: random(index + 2) % 10_000_000,
+        name: &"abcdefghijklmnop"[..bits as usize % 16],
+        price: (bits >> 8) as f64 / 100.0 % 10_000.0,
+        count: (bits >> 16) as i32 % 1_000,
+        ratio: float(index),
+        code: (bits >> 24) as u32 % 100_000,
+        tag: ["red", "green", "blue", "ultraviolet"][(bits >> 32) as usize % 4],
+        done: bits >> 40 & 1 == 1,
+    }
+}
+
+/// A type that nobody but its own `Display` knows.
+struct Size {
+    columns: u32,
+    rows: u32,
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.columns, self.rows)
+    }
+}
+
+fn size(index: u64) -> Size {
+    Size {
+        columns: random(index) as u32 % 1_000,
+        rows: index as u32,
+    }
+}
+
+/// All the values, made before the clock starts.
+fn all<T>(value: fn(u64) -> T) -> Vec<T> {
+    (0..COUNT).map(value).collect()
+}
+
+/// A kind of value: the bytes of its lines, and the two rungs that write them.
+macro_rules! lines {
+    ($message:ident $bufwriter:ident $outpace:ident: $make:ident, $pattern:pat, $format:literal) => {
+        pub(super) fn $message(index: u64, into: &mut Vec<u8>) {
+            let $pattern = &$make(index % COUNT);
+            writeln!(into, $format).expect("memory takes everything");
+        }
+
+        pub(super) fn $bufwriter(span: &mut Span) -> io::Result<()> {
+            let values = all($make);
+            let mut out = BufWriter::new(io::stdout().lock());
+            span.begin();
+            for index in 0..span.messages {
+                let $pattern = &values[(index % COUNT) as usize];
+                writeln!(out, $format)?;
+            }
+            span.done_calling();
+            out.flush()
+        }
+
+        pub(super) fn $outpace(span: &mut Span) -> io::Result<()> {
+            let values = all($make);
+            span.begin();
+            for index in 0..span.messages {
+                let $pattern = &values[(index % COUNT) as usize];
+                outpace::println!($format);
+            }
+            span.done_calling();
+            outpace::stdout().flush()
+        }
+    };
+}
+lines! { float_line float_bufwriter float_outpace: float, value, "{value}" }
+lines! { size_line size_bufwriter size_outpace: size, value, "{value}" }
+lines! {
+    row_line row_bufwriter row_outpace: row,
+    Row { id, name, price, count, ratio, code, tag, done },
+    "{id},{name},{price:.2},{count:>6},{ratio},{code:05},{tag:<8},{done}"
+}

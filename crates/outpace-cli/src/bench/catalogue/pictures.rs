@@ -1,0 +1,311 @@
+//! Rungs that draw: frames of a workload, through a backend of ratatui's over some writer.
+//!
+//! The first frame, in which everything is new, is drawn before the clock starts; a terminal that reads
+//! nothing is the exception, since it is the first frame that waits.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::thread::sleep;
+use std::time::Duration;
+
+use outpace_ratatui::workloads::{Scene, Workload};
+use outpace_ratatui::{Options, OutpaceBackend};
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::layout::{Position, Rect};
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use ratatui_termina::TerminaBackend;
+use ratatui_termina::termina::PlatformTerminal;
+use ratatui_termion::TermionBackend;
+use rustix::termios::{Winsize, tcgetwinsize};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::lines::bare_stdout;
+use crate::bench::runner::calls::Calls;
+use crate::bench::runner::clock::Span;
+use crate::fps::canvas::Stream;
+
+/// More than a frame has.
+pub(super) const WHOLE_FRAME: usize = 16 << 20;
+/// Nothing is learned about the machine by watching it for longer at a time.
+const A_FRAME_NS: u64 = 16_000_000;
+/// How long the terminal may take for the last frame of a rung that does not wait for it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The terminal shows its other page, which nothing scrolls off.
+fn enter_alternate_screen(stream: Stream) -> io::Result<()> {
+    stream.open()?.write_all(b"\x1b[?1049h\x1b[H")
+}
+
+/// The terminal's size.
+fn size_of(stream: Stream) -> io::Result<Winsize> {
+    tcgetwinsize(stream.open()?).map_err(|error| {
+        let name = stream.name();
+        io::Error::other(format!("{name} is not a terminal: run it in one ({error})"))
+    })
+}
+
+/// All of the terminal, for backends that would ask another one for its size.
+fn all_of(stream: Stream) -> io::Result<Viewport> {
+    let size = size_of(stream)?;
+    enter_alternate_screen(stream)?;
+    Ok(Viewport::Fixed(Rect::new(0, 0, size.ws_col, size.ws_row)))
+}
+
+/// Draws by crossterm's backend over a writer on stdout.
+pub(super) fn crossterm(span: &mut Span, workload: Workload, out: impl Write) -> io::Result<()> {
+    crossterm_on(Stream::Stdout, span, workload, out)
+}
+
+/// Draws by crossterm's backend over a writer on either stream.
+pub(super) fn crossterm_on(
+    stream: Stream,
+    span: &mut Span,
+    workload: Workload,
+    out: impl Write,
+) -> io::Result<()> {
+    let viewport = all_of(stream)?;
+    play(span, workload, CrosstermBackend::new(out), viewport, |_| {
+        Ok(0)
+    })
+}
+
+/// Draws by termion's backend over a writer.
+pub(super) fn termion(span: &mut Span, workload: Workload, out: impl Write) -> io::Result<()> {
+    play(
+        span,
+        workload,
+        TermionBackend::new(out),
+        all_of(Stream::Stdout)?,
+        |_| Ok(0),
+    )
+}
+
+/// Draws by termina's backend. Where stdin is no terminal it would look for one elsewhere.
+pub(super) fn termina(span: &mut Span, workload: Workload) -> io::Result<()> {
+    rustix::stdio::dup2_stdin(bare_stdout()?)?;
+    let terminal = PlatformTerminal::new()?;
+    let backend = TerminaBackend::new(terminal);
+    play(span, workload, backend, all_of(Stream::Stdout)?, |_| Ok(0))
+}
+
+/// Draws by outpace's backend, which skips frames that the terminal has no time for.
+pub(super) fn presenter(span: &mut Span, workload: Workload) -> io::Result<()> {
+    outpace(span, workload, Options::default())
+}
+
+/// Draws by outpace's backend, which waits for the terminal and skips nothing.
+pub(super) fn direct(span: &mut Span, workload: Workload) -> io::Result<()> {
+    outpace(span, workload, Options::default().direct())
+}
+
+fn outpace(span: &mut Span, workload: Workload, options: Options) -> io::Result<()> {
+    enter_alternate_screen(Stream::Stdout)?;
+    let backend = OutpaceBackend::new(options)?;
+    play(span, workload, backend, Viewport::Fullscreen, |terminal| {
+        let backend = terminal.backend_mut();
+        backend.flush_and_wait(Some(PATIENCE))?;
+        Ok(backend.stats().frames_skipped)
+    })
+}
+
+/// Draws so many frames, one after another; between them, if there is a pause, sleeps, and clocks each.
+fn play<B: Backend<Error = io::Error>>(
+    span: &mut Span,
+    workload: Workload,
+    backend: B,
+    viewport: Viewport,
+    finish: impl Fn(&mut Terminal<B>) -> io::Result<u64>,
+) -> io::Result<()> {
+    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
+    let mut frames = Frames::new(workload);
+    let mut calls = Calls::new();
+    let memory = Memory::now();
+    let paced = !span.pause.is_zero();
+    if paced {
+        span.begin();
+        calls.clock(|| frames.draw(&mut terminal)).0?;
+    } else {
+        frames.draw(&mut terminal)?;
+        finish(&mut terminal)?;
+        span.begin();
+    }
+    frames.spent = Duration::ZERO;
+    for _ in 0..span.messages {
+        if paced {
+            sleep(span.pause);
+            let (drawn, took) = calls.clock(|| frames.draw(&mut terminal));
+            drawn?;
+            calls.watch(took.min(A_FRAME_NS));
+        } else {
+            frames.draw(&mut terminal)?;
+        }
+    }
+    span.done_calling();
+    let grown = memory.and_then(Memory::grown);
+    let skipped = finish(&mut terminal)?;
+    // Dropped, the terminal gets its cursor back.
+    span.end();
+    span.note("skipped", skipped);
+    span.note("pictures_ns", frames.spent.as_nanos() as u64);
+    if paced {
+        calls.note(span);
+        if let Some(grown) = grown {
+            span.note("grown_bytes", grown);
+        }
+    }
+    Ok(())
+}
+
+/// A workload's frames, and the processor time that making them took.
+struct Frames {
+    scene: Scene,
+    workload: Workload,
+    spent: Duration,
+}
+
+impl Frames {
+    fn new(workload: Workload) -> Self {
+        Self {
+            scene: bare_scene(workload),
+            workload,
+            spent: Duration::ZERO,
+        }
+    }
+
+    fn draw<B: Backend<Error = io::Error>>(
+        &mut self,
+        terminal: &mut Terminal<B>,
+    ) -> io::Result<()> {
+        let (scene, spent) = (&mut self.scene, &mut self.spent);
+        let typed_into = self.workload == Workload::Editor;
+        terminal.draw(|frame| {
+            let before = processor_time();
+            scene.draw(frame.buffer_mut());
+            *spent += processor_time().saturating_sub(before);
+            if typed_into {
+                frame.set_cursor_position(Position::new(20, frame.area().height / 2));
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// The frames that rungs draw.
+pub(crate) fn bare_scene(workload: Workload) -> Scene {
+    let mut scene = Scene::new(workload);
+    scene.set_header(Vec::new());
+    scene
+}
+
+/// What this thread has used.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// How much memory the process had at some time.
+struct Memory(u64);
+
+impl Memory {
+    fn now() -> Option<Self> {
+        Self::read("VmRSS:").map(Self)
+    }
+
+    /// How much more it had at most since then, if that was the most ever.
+    fn grown(self) -> Option<u64> {
+        Some(Self::read("VmHWM:")?.saturating_sub(self.0))
+    }
+
+    /// In bytes, from `/proc/self/status` (proc(5)); `None` where there is none.
+    fn read(name: &str) -> Option<u64> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kibibytes << 10)
+    }
+}
+
+/// Drains after each row of the animation: after so many of its symbols.
+pub(super) struct Rows<W: Write> {
+    out: W,
+    row: Vec<u8>,
+    columns: u16,
+    printed: u16,
+}
+
+impl Rows<File> {
+    /// Rows as wide as the terminal on stdout.
+    pub(super) fn of_stdout() -> io::Result<Self> {
+        let out = bare_stdout()?;
+        Ok(Self::new(out, size_of(Stream::Stdout)?.ws_col))
+    }
+}
+
+impl<W: Write> Rows<W> {
+    fn new(out: W, columns: u16) -> Self {
+        Self {
+            out,
+            row: Vec::new(),
+            columns,
+            printed: 0,
+        }
+    }
+
+    fn drain(&mut self) -> io::Result<()> {
+        self.printed = 0;
+        self.out.write_all(&self.row)?;
+        self.row.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Rows<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.row.extend_from_slice(bytes);
+        // crossterm's backend hands on each symbol by itself.
+        self.printed += u16::from(bytes == "▀".as_bytes());
+        if self.printed == self.columns {
+            self.drain()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.drain()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps each write by itself.
+    #[derive(Default)]
+    struct Pieces(Vec<Vec<u8>>);
+
+    impl Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_row_is_drained_when_it_is_complete() {
+        let mut rows = Rows::new(Pieces::default(), 7);
+        let viewport = Viewport::Fixed(Rect::new(0, 0, 7, 3));
+        let backend = CrosstermBackend::new(&mut rows);
+        let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
+        Frames::new(Workload::Animation)
+            .draw(&mut terminal)
+            .unwrap();
+        drop(terminal);
+        let symbols = |piece: &Vec<u8>| String::from_utf8_lossy(piece).matches('▀').count();
+        let counts: Vec<usize> = rows.out.0.iter().map(symbols).filter(|&n| n > 0).collect();
+        assert_eq!(counts, [7, 7, 7]);
+    }
+}

@@ -1,0 +1,185 @@
+//! `raw`: ways to an unbuffered stdout, one of which closes it.
+
+use std::io::{self, Write};
+
+use super::lines::message;
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::runner::clock::Span;
+use crate::bench::runner::figures::Figures;
+use crate::user::quantity::times;
+
+pub(crate) const RAW: Experiment = Experiment {
+    name: "raw",
+    question: "How does a program get an unbuffered stdout that it may use more than once?",
+    published: "File::from_raw_fd(1) closes stdout when it is dropped, and the second use fails \
+                with EBADF; a mutex around a global file works; a global OwnedFd that is cloned \
+                works, made from 1 or from as_raw_fd.",
+    published_to: &[],
+    unit: "line",
+    message,
+    messages: 1_000_000,
+    to: &["pipe", "pty"],
+    baseline: "mutex",
+    method: Method::Work,
+    rungs: &[
+        Rung::described(
+            "from-raw-fd",
+            "File::from_raw_fd(1) for each use",
+            Work::Here(descriptors::from_raw_fd),
+        )
+        .fails("the first use closes stdout"),
+        Rung::described(
+            "mutex",
+            "a mutex around a global File",
+            Work::Here(descriptors::mutex),
+        ),
+        Rung::described(
+            "cloned",
+            "a global OwnedFd made from 1, cloned for each use",
+            Work::Here(descriptors::cloned),
+        ),
+        Rung::described(
+            "cloned-as-raw-fd",
+            "the same, made from as_raw_fd",
+            Work::Here(descriptors::cloned_as_raw_fd),
+        ),
+        Rung::outpace("outpace", "outpace::raw::stdout()", Work::Here(outpace_raw)),
+    ],
+    texts: &[],
+    verdict,
+};
+
+/// One line, in one write call.
+fn line(out: &mut impl Write, text: &mut Vec<u8>, index: u64) -> io::Result<()> {
+    text.clear();
+    message(index, text);
+    out.write_all(text)
+}
+
+fn outpace_raw(span: &mut Span) -> io::Result<()> {
+    let mut text = Vec::new();
+    for index in 0..span.messages {
+        line(&mut outpace::raw::stdout(), &mut text, index)?;
+    }
+    span.done_calling();
+    Ok(())
+}
+
+#[allow(unsafe_code)]
+mod descriptors {
+    //! The published ways, which take descriptor 1 by its number.
+
+    use std::fs::File;
+    use std::io;
+    use std::mem::ManuallyDrop;
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::sync::{Mutex, PoisonError};
+
+    use super::line;
+    use crate::bench::runner::clock::Span;
+
+    pub(super) fn from_raw_fd(span: &mut Span) -> io::Result<()> {
+        let mut text = Vec::new();
+        for index in 0..span.messages {
+            // SAFETY: it breaks the rule of ownership, and that is what this rung shows: each File
+            // closes a descriptor it does not own. Nothing of this process opens a file until the
+            // rung has failed, so that no other file can get the number 1 meanwhile.
+            let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(1) });
+            line(&mut *file, &mut text, index)?;
+            drop(ManuallyDrop::into_inner(file));
+        }
+        span.done_calling();
+        Ok(())
+    }
+
+    pub(super) fn mutex(span: &mut Span) -> io::Result<()> {
+        // SAFETY: descriptor 1 is open for as long as the process runs, and ManuallyDrop never
+        // closes it.
+        let file = Mutex::new(ManuallyDrop::new(unsafe { File::from_raw_fd(1) }));
+        let mut text = Vec::new();
+        for index in 0..span.messages {
+            let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+            line(&mut **file, &mut text, index)?;
+        }
+        span.done_calling();
+        Ok(())
+    }
+
+    pub(super) fn cloned(span: &mut Span) -> io::Result<()> {
+        clones(span, 1)
+    }
+
+    pub(super) fn cloned_as_raw_fd(span: &mut Span) -> io::Result<()> {
+        clones(span, io::stdout().as_raw_fd())
+    }
+
+    fn clones(span: &mut Span, descriptor: i32) -> io::Result<()> {
+        // SAFETY: as in `mutex`.
+        let stdout = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(descriptor) });
+        let mut text = Vec::new();
+        for index in 0..span.messages {
+            let mut file = File::from(stdout.try_clone()?);
+            line(&mut file, &mut text, index)?;
+        }
+        span.done_calling();
+        Ok(())
+    }
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    if let Some(cause) = figures.rows().find_map(|row| {
+        row.fails_as_published
+            .as_ref()
+            .filter(|_| row.rung == "from-raw-fd")
+    }) {
+        sentences.push(format!(
+            "A File made from descriptor 1 closes it when it is dropped, as published; the second \
+             use fails ({cause})."
+        ));
+    }
+    for to in figures.destinations() {
+        let Some(ratio) = figures.ratio("cloned", "mutex", to) else {
+            continue;
+        };
+        sentences.push(if ratio > 1.1 {
+            format!(
+                "To {to} a clone for each line takes {} of the mutex.",
+                times(ratio)
+            )
+        } else if ratio < 0.9 {
+            format!(
+                "To {to} the mutex takes {} of a clone for each line.",
+                times(1.0 / ratio)
+            )
+        } else {
+            format!("To {to} a clone for each line costs no more than the mutex.")
+        });
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |cloned, mutex| {
+            let figures = [("cloned", "pipe", cloned), ("mutex", "pipe", mutex)];
+            verdict(&Figures::new("raw", &rows_of("raw", &figures)))
+        };
+        assert!(say(300, 100).contains("a clone for each line takes 3.00x of the mutex"));
+        assert!(say(100, 300).contains("the mutex takes 3.00x of a clone"));
+        assert!(say(100, 100).contains("costs no more"));
+    }
+
+    #[test]
+    fn the_broken_way_is_named_only_when_it_broke() {
+        let mut rows = rows_of("raw", &[("from-raw-fd", "pipe", 1)]);
+        assert_eq!(verdict(&Figures::new("raw", &rows)), "");
+        rows[0].fails_as_published = Some("Bad file descriptor".to_owned());
+        assert!(verdict(&Figures::new("raw", &rows)).contains("closes it when it is dropped"));
+    }
+}

@@ -1,0 +1,1 @@
+../../../../../outpace/examples/http_server/http.rs

@@ -1,0 +1,268 @@
+//! `server`: what a line of log a request costs a server that has something better to do.
+
+mod http;
+mod ways;
+
+use std::io::{self, IsTerminal};
+use std::net::TcpListener;
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+
+use super::{Experiment, Method, Origin, Rung, Work};
+use crate::bench::runner::calls::Calls;
+use crate::bench::runner::clock::Span;
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::load::{CLOCK, STOP};
+use crate::user::quantity::{duration, times};
+
+pub(crate) const SERVER: Experiment = Experiment {
+    name: "server",
+    question: "What does a line of log a request cost a server?",
+    published: "Requests/s (average latency) of a single-threaded HTTP server, one keep-alive \
+                connection, wrk -t1 -c1 -d10s http://127.0.0.1:7096/: no logging 56.8k (16.5 µs); \
+                println! in VS Code's terminal 15.1k (39 ms, at most 418 ms), in iTerm2 41.8k \
+                (22.8 µs), in alacritty 51.0k (18.6 µs). How to log but not tank requests per \
+                second was left open.",
+    published_to: &[],
+    unit: "request",
+    message,
+    messages: 568_000,
+    to: &[
+        "null",
+        "pty",
+        "pty:1MB/s",
+        "pty:stalled",
+        "xterm",
+        "alacritty",
+        "kitty",
+    ],
+    baseline: SILENT,
+    method: Method::Requests,
+    rungs: &[
+        Rung::described(SILENT, "no logging", Work::Here(ways::silent)),
+        Rung::described("println", "std::println!", Work::Here(ways::println)),
+        Rung::added(
+            "tracing-appender",
+            "tracing-appender's non-blocking writer, which drops what it has no room for",
+            Work::Here(ways::appender_lossy),
+        ),
+        Rung::added(
+            "tracing-appender-lossless",
+            "the same, which waits instead",
+            Work::Here(ways::appender_lossless),
+        ),
+        Rung::outpace(
+            "prompt",
+            "outpace::println! with Prompt",
+            Work::Here(ways::prompt),
+        ),
+        Rung::outpace(
+            "background-block",
+            "with Background, which waits when its 256 KiB are full",
+            Work::Here(ways::block),
+        ),
+        Rung::outpace(
+            "background-drop-newest",
+            "with Background, which then drops the newest",
+            Work::Here(ways::drop_newest),
+        ),
+        Rung::outpace(
+            "background-drop-oldest",
+            "with Background, which then drops the oldest",
+            Work::Here(ways::drop_oldest),
+        ),
+        Rung::outpace(
+            "background-spill",
+            "with Background, which then writes to a file",
+            Work::Here(ways::spill),
+        ),
+        Rung::added(
+            FED,
+            "no logging, while another process feeds the terminal what background-spill did",
+            Work::Here(ways::silent),
+        ),
+    ],
+    texts: &[],
+    verdict,
+};
+
+/// The rung that ratios are against.
+pub(crate) const SILENT: &str = "silent";
+
+/// Published requests/s, with one connection, by rung and destination.
+pub(crate) const PUBLISHED: &[(&str, &str, u64)] =
+    &[(SILENT, "null", 56_800), ("println", "alacritty", 51_000)];
+
+/// The control for terminals that compete for the processor.
+pub(crate) const FED: &str = "fed";
+
+/// The rung whose bytes and rate the control gets: one that neither waits for the terminal nor drops, so that
+/// it gets all that the terminal takes.
+pub(crate) const FED_LIKE: &str = "background-spill";
+
+fn message(index: u64, into: &mut Vec<u8>) {
+    let text = format!(
+        "request {}: GET / HTTP/1.1 from 127.0.0.1, answered 200\n",
+        index + 1
+    );
+    into.extend_from_slice(text.as_bytes());
+}
+
+/// The number of the request that a line is about.
+pub(crate) fn request_of(line: &str) -> Option<u64> {
+    line.strip_prefix("request ")?
+        .split_once(':')?
+        .0
+        .parse()
+        .ok()
+}
+
+/// What became of the lines, as the way to log knows it.
+#[derive(Default)]
+struct Lines {
+    dropped: u64,
+    dropped_bytes: u64,
+    /// Bytes that are still to be written, where that is known.
+    backlog: Option<u64>,
+}
+
+/// Serves until the load is over, and logs a line for each request.
+fn serve(
+    span: &mut Span,
+    mut log: impl FnMut(u64),
+    lines: impl FnOnce() -> Lines,
+) -> io::Result<()> {
+    let listener = listener()?;
+    let mut requests = 0;
+    let mut calls: Option<Calls> = None;
+    http::serve(&listener, |path| {
+        match path {
+            STOP => return ControlFlow::Break(()),
+            CLOCK => calls = Some(Calls::new()),
+            _ => {
+                requests += 1;
+                match &mut calls {
+                    None => log(requests),
+                    Some(calls) => calls.clock(|| log(requests)).0,
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    span.done_calling();
+    let Lines {
+        dropped,
+        dropped_bytes,
+        backlog,
+    } = lines();
+    span.note("requests", requests);
+    span.note("dropped", dropped);
+    span.note("dropped_bytes", dropped_bytes);
+    if let Some(backlog) = backlog {
+        span.note("backlog", backlog);
+    }
+    if let Some(calls) = calls {
+        calls.note(span);
+    }
+    Ok(())
+}
+
+/// Standard input, if that is a listening socket, as a bench gives it to its children; else the
+/// published port.
+fn listener() -> io::Result<TcpListener> {
+    const ADDRESS: &str = "127.0.0.1:7096";
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        let inherited = TcpListener::from(stdin.as_fd().try_clone_to_owned()?);
+        if inherited.local_addr().is_ok() {
+            return Ok(inherited);
+        }
+    }
+    TcpListener::bind(ADDRESS)
+        .map_err(|error| io::Error::new(error.kind(), format!("{ADDRESS}: {error}")))
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for to in figures.destinations() {
+        // With one connection the figure measures how fast an idle processor wakes.
+        let at = |rung: &str| {
+            figures
+                .rows()
+                .find(|row| row.rung == rung && row.to == to && row.connections == Some(8))
+        };
+        let share = |rung: &str| Some(at(rung)?.ratio?.median);
+        let Some(println) = share("println") else {
+            continue;
+        };
+        let ours = SERVER
+            .rungs
+            .iter()
+            .filter(|rung| rung.origin == Origin::Outpace)
+            .filter_map(|rung| Some((rung.name, share(rung.name)?)));
+        let Some((best, ratio)) = ours.max_by(|one, other| one.1.total_cmp(&other.1)) else {
+            continue;
+        };
+        let without = match at(best).and_then(|row| row.baseline.as_deref()) {
+            Some(FED) => "of a silent server while another process feeds that terminal as much",
+            _ => "without logging",
+        };
+        let longest = at(best).and_then(|row| row.log_call_ns).map(|calls| {
+            format!(
+                ", a log call at most {}",
+                duration(calls.max_less_delay.unwrap_or(calls.max) as f64)
+            )
+        });
+        sentences.push(format!(
+            "To {to} println! leaves {} of the requests/s {without}, outpace {} ({best}{}).",
+            times(println),
+            times(ratio),
+            longest.unwrap_or_default()
+        ));
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+    use crate::bench::runner::stats::Ratio;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |println: f64, ours: f64, baseline: &str| {
+            let mut rows = rows_of(
+                "server",
+                &[("println", "pty", 1), ("background-spill", "pty", 1)],
+            );
+            for (row, share) in rows.iter_mut().zip([println, ours]) {
+                row.connections = Some(8);
+                row.baseline = Some(baseline.to_owned());
+                row.ratio = Some(Ratio {
+                    min: share,
+                    median: share,
+                    max: share,
+                });
+            }
+            verdict(&Figures::new("server", &rows))
+        };
+        assert!(
+            say(0.25, 0.98, SILENT)
+                .contains("leaves 0.25x of the requests/s without logging, outpace 0.98x")
+        );
+        assert!(say(0.98, 0.25, SILENT).contains("println! leaves 0.98x"));
+        assert!(
+            say(0.25, 0.98, FED)
+                .contains("0.25x of the requests/s of a silent server while another")
+        );
+    }
+
+    #[test]
+    fn a_line_tells_its_request() {
+        let mut line = Vec::new();
+        message(41, &mut line);
+        assert_eq!(request_of(std::str::from_utf8(&line).unwrap()), Some(42));
+        assert_eq!(request_of("[outpace: 1 message"), None);
+    }
+}

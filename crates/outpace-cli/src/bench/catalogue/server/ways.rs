@@ -1,0 +1,126 @@
+//! The ways to log.
+
+use std::io::{self, Write};
+
+use outpace::{Buffering, Overflow};
+use tracing_appender::non_blocking::NonBlockingBuilder;
+
+use super::{Lines, serve};
+use crate::bench::runner::clock::Span;
+
+/// Small enough that each policy has to show what it does.
+const CAPACITY: usize = 256 << 10;
+
+pub(super) fn silent(span: &mut Span) -> io::Result<()> {
+    serve(span, |_| (), Lines::default)
+}
+
+pub(super) fn println(span: &mut Span) -> io::Result<()> {
+    serve(
+        span,
+        |request| println!("request {request}: GET / HTTP/1.1 from 127.0.0.1, answered 200"),
+        Lines::default,
+    )?;
+    io::stdout().flush()
+}
+
+pub(super) fn appender_lossy(span: &mut Span) -> io::Result<()> {
+    appender(span, true)
+}
+
+pub(super) fn appender_lossless(span: &mut Span) -> io::Result<()> {
+    appender(span, false)
+}
+
+/// As tracing-subscriber uses it: a record is formatted into a string that is kept, and written at
+/// once.
+fn appender(span: &mut Span, lossy: bool) -> io::Result<()> {
+    let (writer, guard) = NonBlockingBuilder::default()
+        .lossy(lossy)
+        .finish(io::stdout());
+    let counter = writer.error_counter();
+    let mut writer = writer;
+    let mut record = Vec::new();
+    let dropped_bytes = std::cell::Cell::new(0);
+    let mut dropped = 0;
+    serve(
+        span,
+        |request| {
+            record.clear();
+            let written = writeln!(
+                record,
+                "request {request}: GET / HTTP/1.1 from 127.0.0.1, answered 200"
+            )
+            .and_then(|()| writer.write_all(&record));
+            written.expect("it reports no errors");
+            if counter.dropped_lines() != dropped {
+                dropped = counter.dropped_lines();
+                dropped_bytes.set(dropped_bytes.get() + record.len() as u64);
+            }
+        },
+        || Lines {
+            dropped: counter.dropped_lines() as u64,
+            dropped_bytes: dropped_bytes.get(),
+            backlog: None,
+        },
+    )?;
+    drop(guard);
+    Ok(())
+}
+
+pub(super) fn prompt(span: &mut Span) -> io::Result<()> {
+    outpace(span, Buffering::prompt())
+}
+
+pub(super) fn block(span: &mut Span) -> io::Result<()> {
+    background(span, Overflow::Block)
+}
+
+pub(super) fn drop_newest(span: &mut Span) -> io::Result<()> {
+    background(span, Overflow::DropNewest)
+}
+
+pub(super) fn drop_oldest(span: &mut Span) -> io::Result<()> {
+    background(span, Overflow::DropOldest)
+}
+
+pub(super) fn spill(span: &mut Span) -> io::Result<()> {
+    let directory = std::env::temp_dir();
+    background(
+        span,
+        Overflow::Spill {
+            directory,
+            limit: 4 << 30,
+        },
+    )
+}
+
+fn background(span: &mut Span, overflow: Overflow) -> io::Result<()> {
+    outpace(
+        span,
+        Buffering::Background {
+            capacity: CAPACITY,
+            overflow,
+        },
+    )
+}
+
+fn outpace(span: &mut Span, buffering: Buffering) -> io::Result<()> {
+    let out = outpace::stdout();
+    out.set_buffering(buffering);
+    serve(
+        span,
+        |request| {
+            outpace::println!("request {request}: GET / HTTP/1.1 from 127.0.0.1, answered 200");
+        },
+        || {
+            let stats = out.stats();
+            Lines {
+                dropped: stats.messages_dropped,
+                dropped_bytes: stats.bytes_dropped,
+                backlog: Some(stats.bytes_queued),
+            }
+        },
+    )?;
+    out.flush()
+}

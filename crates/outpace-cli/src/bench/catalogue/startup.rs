@@ -1,0 +1,113 @@
+//! `startup`: a whole process that says hello.
+
+use std::io;
+
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::runner::clock::Span;
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::toolchain::{Language, Source};
+use crate::user::quantity::{duration, times};
+
+pub(crate) const STARTUP: Experiment = Experiment {
+    name: "startup",
+    question: "What does a small program pay before its first line of output?",
+    published: "Ours: hello-world as a whole process, from its start to its end. The rungs std and \
+                outpace start this program, which is larger than a hello-world; rustc is one.",
+    published_to: &[],
+    unit: "process",
+    message: |_, into| into.extend_from_slice(b"Hello, world!\n"),
+    messages: 1,
+    to: &["pipe"],
+    baseline: "std",
+    method: Method::Process,
+    rungs: &[
+        Rung::added("std", "println!", Work::Here(std)),
+        Rung::outpace("outpace", "outpace::println!", Work::Here(outpace)),
+        Rung::added("rustc", "println!, compiled alone", hello(&RUST)),
+        Rung::added("c", "puts", hello(&C)),
+        Rung::added("cpp", "std::cout", hello(&CPP)),
+        Rung::added("go", "fmt.Println", hello(&GO)),
+        Rung::added("java", "System.out.println", hello(&JAVA)),
+        Rung::added("node", "console.log", hello(&NODE)),
+        Rung::added("python", "print", hello(&PYTHON)),
+        Rung::added("zig", "write", hello(&ZIG)),
+    ],
+    texts: &[],
+    verdict,
+};
+
+const fn hello(source: &'static Source) -> Work {
+    Work::Source(source)
+}
+
+/// To add a language: a source file, a line here, and a line in the list of rungs.
+macro_rules! sources {
+    ($($name:ident: $language:ident, $file:literal;)*) => {
+        $(const $name: Source = Source {
+            language: Language::$language,
+            file: $file,
+            text: include_str!(concat!("../../../bench/startup/", $file)),
+        };)*
+    };
+}
+
+sources! {
+    RUST: Rust, "hello.rs";
+    C: C, "hello.c";
+    CPP: Cpp, "hello.cpp";
+    GO: Go, "hello.go";
+    JAVA: Java, "Rung.java";
+    NODE: JavaScript, "hello.mjs";
+    PYTHON: Python, "hello.py";
+    ZIG: Zig, "hello.zig";
+}
+
+#[allow(clippy::unnecessary_wraps)] // the type of every rung
+fn std(_: &mut Span) -> io::Result<()> {
+    println!("Hello, world!");
+    Ok(())
+}
+
+#[allow(clippy::unnecessary_wraps)] // the type of every rung
+fn outpace(_: &mut Span) -> io::Result<()> {
+    outpace::println!("Hello, world!");
+    Ok(())
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let Some(to) = figures.destinations().first().copied() else {
+        return String::new();
+    };
+    let mut ranked: Vec<(f64, &str)> = figures
+        .rows()
+        .filter(|row| row.to == to)
+        .filter_map(|row| Some((row.wall_per_message()?, row.rung.as_str())))
+        .collect();
+    ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let (Some(first), Some(last)) = (ranked.first(), ranked.last()) else {
+        return String::new();
+    };
+    format!(
+        "{} says hello first, after {}; {} takes {} as long.",
+        first.1,
+        duration(first.0),
+        last.1,
+        times(last.0 / first.0).replace('x', " times")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |c, go| {
+            let figures = [("c", "pipe", c), ("go", "pipe", go)];
+            verdict(&Figures::new("startup", &rows_of("startup", &figures)))
+        };
+        assert!(say(100, 300).starts_with("c says hello first, after 100 ns; go takes 3.00 times"));
+        assert!(say(300, 100).starts_with("go says hello first"));
+    }
+}

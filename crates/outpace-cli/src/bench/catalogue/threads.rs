@@ -1,0 +1,161 @@
+//! `threads`: one stream, several threads.
+
+use std::io::{self, Write};
+
+use super::lines::message;
+use super::{Experiment, Method, Rung, Work};
+use crate::bench::runner::clock::{Span, thread_delay_ns};
+use crate::bench::runner::figures::Figures;
+use crate::user::quantity::times;
+
+pub(crate) const THREADS: Experiment = Experiment {
+    name: "threads",
+    question: "What does a line cost when several threads print?",
+    published: "Ours. No line may be torn, and each thread's lines stay in order: verified.",
+    published_to: &[],
+    unit: "line",
+    message,
+    messages: 10_000_000,
+    to: &["null", "pipe"],
+    baseline: "println-1",
+    method: Method::Work,
+    rungs: &[
+        Rung::added(
+            "println-1",
+            "println! in 1 thread",
+            Work::Here(println::<1>),
+        )
+        .threads(1),
+        Rung::added(
+            "println-2",
+            "println! in 2 threads",
+            Work::Here(println::<2>),
+        )
+        .threads(2),
+        Rung::added(
+            "println-4",
+            "println! in 4 threads",
+            Work::Here(println::<4>),
+        )
+        .threads(4),
+        Rung::added(
+            "println-8",
+            "println! in 8 threads",
+            Work::Here(println::<8>),
+        )
+        .threads(8),
+        Rung::outpace(
+            "outpace-1",
+            "outpace::println! in 1 thread",
+            Work::Here(outpace::<1>),
+        )
+        .threads(1),
+        Rung::outpace(
+            "outpace-2",
+            "outpace::println! in 2 threads",
+            Work::Here(outpace::<2>),
+        )
+        .threads(2),
+        Rung::outpace(
+            "outpace-4",
+            "outpace::println! in 4 threads",
+            Work::Here(outpace::<4>),
+        )
+        .threads(4),
+        Rung::outpace(
+            "outpace-8",
+            "outpace::println! in 8 threads",
+            Work::Here(outpace::<8>),
+        )
+        .threads(8),
+    ],
+    texts: &[],
+    verdict,
+};
+
+fn println<const THREADS: u64>(span: &mut Span) -> io::Result<()> {
+    in_threads(span, THREADS, |index| println!("{index}"));
+    io::stdout().flush()
+}
+
+fn outpace<const THREADS: u64>(span: &mut Span) -> io::Result<()> {
+    in_threads(span, THREADS, |index| outpace::println!("{index}"));
+    outpace::stdout().flush()
+}
+
+/// Thread `t` of `n` prints lines `t`, `t + n`, `t + 2n`, …
+fn in_threads(span: &mut Span, threads: u64, print: impl Fn(u64) + Sync) {
+    let messages = span.messages;
+    let delays: Vec<Option<u64>> = std::thread::scope(|scope| {
+        let print = &print;
+        let begin = |thread| {
+            scope.spawn(move || {
+                let mut index = thread;
+                while index < messages {
+                    print(index);
+                    index += threads;
+                }
+                thread_delay_ns()
+            })
+        };
+        let threads: Vec<_> = (0..threads).map(begin).collect();
+        let ended = threads
+            .into_iter()
+            .map(|thread| thread.join().ok().flatten());
+        ended.collect()
+    });
+    span.done_calling();
+    span.worked_in(&delays);
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for to in figures.destinations() {
+        let compared: Vec<(u32, f64)> = [1, 2, 4, 8]
+            .into_iter()
+            .filter_map(|threads| {
+                let name = |of: &str| format!("{of}-{threads}");
+                let ratio = figures.ratio(&name("outpace"), &name("println"), to)?;
+                Some((threads, ratio))
+            })
+            .collect();
+        let worst = compared
+            .iter()
+            .max_by(|one, other| one.1.total_cmp(&other.1));
+        let Some(&(threads, ratio)) = worst else {
+            continue;
+        };
+        sentences.push(if ratio <= 1.0 {
+            format!(
+                "To {to} outpace is cheaper than println! with any number of threads, at worst {} \
+                 of it, with {threads}.",
+                times(ratio)
+            )
+        } else {
+            format!(
+                "To {to} outpace takes {} of println! with {threads} threads.",
+                times(ratio)
+            )
+        });
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |outpace, println| {
+            let figures = [
+                ("outpace-8", "pipe", outpace),
+                ("println-8", "pipe", println),
+            ];
+            verdict(&Figures::new("threads", &rows_of("threads", &figures)))
+        };
+        assert!(say(50, 100).contains("cheaper than println! with any number"));
+        assert!(say(200, 100).contains("outpace takes 2.00x of println! with 8 threads"));
+    }
+}

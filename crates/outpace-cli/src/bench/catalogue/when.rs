@@ -1,0 +1,209 @@
+//! `when`: at which step of a program does its text reach the reader?
+
+use std::io::{self, BufWriter, LineWriter, Write};
+use std::thread::sleep;
+
+use outpace::{Buffering, Stream};
+
+use super::lines::bare_stdout;
+use super::{Experiment, Method, Rung, Text, Work};
+use crate::bench::runner::clock::Span;
+use crate::bench::runner::figures::Figures;
+use crate::user::quantity::duration;
+
+pub(crate) const WHEN: Experiment = Experiment {
+    name: "when",
+    question: "When does text appear?",
+    published: "Line-buffered: at each newline, the last partial line at the flush or the drop. \
+                Block-buffered: all of it at the flush.",
+    published_to: &[],
+    unit: "text",
+    message: |_, into| {
+        TEXTS
+            .iter()
+            .for_each(|text| into.extend_from_slice(text.bytes))
+    },
+    messages: 1,
+    to: &["pipe", "pty"],
+    baseline: "raw",
+    method: Method::Arrival,
+    rungs: &[
+        Rung::described("linewriter", "std's LineWriter", Work::Here(linewriter)),
+        Rung::described("bufwriter", "std's BufWriter", Work::Here(bufwriter)),
+        Rung::described("raw", "a write call each time", Work::Here(raw)),
+        Rung::outpace("prompt", "outpace's Prompt", Work::Here(prompt)),
+        Rung::outpace(
+            "prompt-bytes",
+            "the same, each byte a message of its own",
+            Work::Here(prompt_bytes),
+        ),
+    ],
+    texts: TEXTS,
+    verdict,
+};
+
+const TEXTS: &[Text] = &[
+    Text {
+        name: "half a line",
+        written_at: "half a line",
+        bytes: b"half a line",
+    },
+    Text {
+        name: "its newline",
+        written_at: "its newline",
+        bytes: b"\n",
+    },
+    Text {
+        name: "three lines",
+        written_at: "four lines",
+        bytes: b"one\ntwo\nthree\n",
+    },
+    Text {
+        name: "a fourth, unfinished",
+        written_at: "four lines",
+        bytes: b"four",
+    },
+    Text {
+        name: "a last word",
+        written_at: "a last word",
+        bytes: b", and five",
+    },
+];
+
+fn linewriter(span: &mut Span) -> io::Result<()> {
+    steps(span, LineWriter::new(bare_stdout()?))
+}
+
+fn bufwriter(span: &mut Span) -> io::Result<()> {
+    steps(span, BufWriter::new(bare_stdout()?))
+}
+
+fn raw(span: &mut Span) -> io::Result<()> {
+    steps(span, bare_stdout()?)
+}
+
+fn prompt(span: &mut Span) -> io::Result<()> {
+    steps(span, Stream::new(bare_stdout()?, Buffering::prompt())?)
+}
+
+/// In a burst the caller does not write each message at once: the flusher keeps the promise.
+fn prompt_bytes(span: &mut Span) -> io::Result<()> {
+    steps(
+        span,
+        Bytewise(Stream::new(bare_stdout()?, Buffering::prompt())?),
+    )
+}
+
+/// Hands on each byte as a message.
+struct Bytewise<W>(W);
+
+impl<W: Write> Write for Bytewise<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for byte in bytes {
+            self.0.write_all(std::slice::from_ref(byte))?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A partial line, its newline, four lines of which the last is unfinished, a flush, one more word
+/// and the drop.
+fn steps(span: &mut Span, mut out: impl Write) -> io::Result<()> {
+    let pause = span.pause;
+    span.step("half a line");
+    out.write_all(TEXTS[0].bytes)?;
+    sleep(pause);
+    span.step("its newline");
+    out.write_all(TEXTS[1].bytes)?;
+    sleep(pause);
+    span.step("four lines");
+    out.write_all(&[TEXTS[2].bytes, TEXTS[3].bytes].concat())?;
+    sleep(pause);
+    span.step("the flush");
+    out.flush()?;
+    sleep(pause);
+    span.step("a last word");
+    out.write_all(TEXTS[4].bytes)?;
+    sleep(pause);
+    span.step("the drop");
+    drop(out);
+    sleep(pause);
+    Ok(())
+}
+
+fn verdict(figures: &Figures<'_>) -> String {
+    let mut sentences = Vec::new();
+    for (rung, called) in [
+        ("linewriter", "A LineWriter"),
+        ("bufwriter", "A BufWriter"),
+        ("raw", "A raw handle"),
+        ("prompt", "outpace's Prompt"),
+        ("prompt-bytes", "Prompt in a burst"),
+    ] {
+        let Some(to) = figures
+            .destinations()
+            .into_iter()
+            .find(|to| figures.row(rung, to).is_some())
+        else {
+            continue;
+        };
+        let Some(row) = figures.row(rung, to) else {
+            continue;
+        };
+        let late: Vec<&str> = row
+            .arrivals
+            .iter()
+            .filter(|arrival| arrival.written_at != arrival.arrived_at)
+            .map(|arrival| arrival.text.as_str())
+            .collect();
+        let slowest = row
+            .arrivals
+            .iter()
+            .filter(|arrival| arrival.written_at == arrival.arrived_at)
+            .map(|arrival| arrival.after_ns)
+            .max();
+        let prompt = slowest.map(|ns| duration(ns as f64)).unwrap_or_default();
+        sentences.push(if late.is_empty() {
+            format!("{called} shows every text by itself, within {prompt} of its write.")
+        } else if late.len() == row.arrivals.len() {
+            format!("{called} shows nothing before the flush or the drop.")
+        } else {
+            format!("{called} holds back {}.", late.join(", "))
+        });
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+    use crate::bench::runner::rows::Arrival;
+
+    #[test]
+    fn the_verdict_turns_round_with_the_figures() {
+        let say = |arrived_at: &str| {
+            let mut rows = rows_of("when", &[("linewriter", "pipe", 1)]);
+            let arrival = |text: &str, arrived_at: &str| Arrival {
+                text: text.to_owned(),
+                written_at: text.to_owned(),
+                arrived_at: arrived_at.to_owned(),
+                after_ns: 20_000,
+            };
+            rows[0].arrivals = vec![
+                arrival("half a line", arrived_at),
+                arrival("its newline", "its newline"),
+            ];
+            verdict(&Figures::new("when", &rows))
+        };
+        assert_eq!(say("its newline"), "A LineWriter holds back half a line.");
+        assert_eq!(
+            say("half a line"),
+            "A LineWriter shows every text by itself, within 20.0 µs of its write."
+        );
+    }
+}

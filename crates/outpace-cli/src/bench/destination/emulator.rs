@@ -1,0 +1,438 @@
+//! Real terminal emulators: how each is started with a size and a command, and the private X server
+//! they are drawn by when the user has no display.
+//!
+//! A terminal's window runs a shell that writes down the name of its device and its `TERM`, and sleeps. Rungs then
+//! write to that device as they would to any terminal's.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::venue::Size;
+use crate::bench::runner::toolchain::find_program;
+
+/// A terminal emulator by name, with what runs inside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Emulator {
+    terminal: &'static Terminal,
+    inside: Option<Multiplexer>,
+}
+
+/// A program between the rung and the emulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Multiplexer {
+    Tmux,
+    Screen,
+}
+
+/// How one emulator is started.
+#[derive(Debug, PartialEq, Eq)]
+struct Terminal {
+    name: &'static str,
+    version: &'static str,
+    /// Its arguments, where `{columns}` and `{rows}` stand for the size; the command follows.
+    arguments: &'static [&'static str],
+    display: Display,
+}
+
+/// What an emulator draws on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Display {
+    /// X11, and so also a private X server.
+    X,
+    /// Wayland alone.
+    Wayland,
+}
+
+/// To add an emulator: an entry here.
+const TERMINALS: &[Terminal] = &[
+    Terminal {
+        name: "xterm",
+        version: "-version",
+        arguments: &["-geometry", "{columns}x{rows}", "-e"],
+        display: Display::X,
+    },
+    Terminal {
+        name: "alacritty",
+        version: "--version",
+        arguments: &[
+            "-o",
+            "window.dimensions.columns={columns}",
+            "-o",
+            "window.dimensions.lines={rows}",
+            "-e",
+        ],
+        display: Display::X,
+    },
+    Terminal {
+        name: "kitty",
+        version: "--version",
+        arguments: &[
+            "-o",
+            "remember_window_size=no",
+            "-o",
+            "initial_window_width={columns}c",
+            "-o",
+            "initial_window_height={rows}c",
+        ],
+        display: Display::X,
+    },
+    Terminal {
+        name: "foot",
+        version: "--version",
+        arguments: &["-W", "{columns}x{rows}"],
+        display: Display::Wayland,
+    },
+    Terminal {
+        name: "wezterm",
+        version: "--version",
+        arguments: &[
+            "--config",
+            "initial_cols={columns}",
+            "--config",
+            "initial_rows={rows}",
+            "start",
+            "--always-new-process",
+            "--",
+        ],
+        display: Display::X,
+    },
+    Terminal {
+        name: "konsole",
+        version: "--version",
+        arguments: &[
+            "--separate",
+            "-p",
+            "TerminalColumns={columns}",
+            "-p",
+            "TerminalRows={rows}",
+            "-e",
+        ],
+        display: Display::X,
+    },
+    Terminal {
+        name: "urxvt",
+        version: "-help",
+        arguments: &["-geometry", "{columns}x{rows}", "-e"],
+        display: Display::X,
+    },
+    Terminal {
+        name: "st",
+        version: "-v",
+        arguments: &["-g", "{columns}x{rows}", "-e"],
+        display: Display::X,
+    },
+];
+
+/// The names of the emulators that can be asked for.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TERMINALS.iter().map(|terminal| terminal.name)
+}
+
+impl fmt::Display for Emulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.terminal.name)?;
+        match self.inside {
+            None => Ok(()),
+            Some(inside) => write!(f, "/{}", inside.name()),
+        }
+    }
+}
+
+impl FromStr for Emulator {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, inside) = text
+            .split_once('/')
+            .map_or((text, None), |(name, inside)| (name, Some(inside)));
+        let terminal = TERMINALS
+            .iter()
+            .find(|terminal| terminal.name == name)
+            .ok_or_else(|| format!("unknown destination {text:?}"))?;
+        let inside = match inside {
+            None => None,
+            Some("tmux") => Some(Multiplexer::Tmux),
+            Some("screen") => Some(Multiplexer::Screen),
+            Some(other) => {
+                return Err(format!(
+                    "only tmux and screen run inside a terminal, not {other:?}"
+                ));
+            }
+        };
+        Ok(Self { terminal, inside })
+    }
+}
+
+impl Multiplexer {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Tmux => "tmux",
+            Self::Screen => "screen",
+        }
+    }
+
+    /// The command that runs `command` inside, in a session of its own that reads no configuration.
+    fn command(self, session: &str, command: &[String]) -> Vec<String> {
+        let leading: &[&str] = match self {
+            Self::Tmux => &["tmux", "-L", session, "-f", "/dev/null", "new-session"],
+            Self::Screen => &["screen", "-c", "/dev/null", "-S", session],
+        };
+        let leading = leading.iter().map(|&word| word.to_owned());
+        leading.chain(command.iter().cloned()).collect()
+    }
+
+    /// Ends the session, which outlives the terminal otherwise.
+    fn quit(self, session: &str) {
+        let mut command = Command::new(self.name());
+        match self {
+            Self::Tmux => command.args(["-L", session, "kill-server"]),
+            Self::Screen => command.args(["-S", session, "-X", "quit"]),
+        };
+        // It may have ended already.
+        let _ = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
+/// An emulator's open window; dropped, it is closed.
+pub(crate) struct Window {
+    /// The terminal's device.
+    pub(crate) device: PathBuf,
+    /// What the emulator says of its version.
+    pub(crate) version: String,
+    /// The `TERM` that programs in it are given.
+    pub(crate) term: String,
+    process: Child,
+    session: Option<(Multiplexer, String)>,
+    _display: Option<PrivateDisplay>,
+}
+
+impl Emulator {
+    /// Opens a window of a size and waits until its shell runs.
+    pub(crate) fn open(&self, size: Size, scratch: &TempDir) -> Result<Window, String> {
+        let terminal = self.terminal;
+        let program = find_program(terminal.name)
+            .ok_or_else(|| format!("{} is not installed", terminal.name))?;
+        if let Some(inside) = self.inside
+            && find_program(inside.name()).is_none()
+        {
+            return Err(format!("{} is not installed", inside.name()));
+        }
+        let mut display = None;
+        let mut command = Command::new(program);
+        match terminal.display {
+            Display::Wayland if std::env::var_os("WAYLAND_DISPLAY").is_none() => {
+                return Err(format!(
+                    "{} needs a Wayland display; there is none",
+                    terminal.name
+                ));
+            }
+            Display::X if std::env::var_os("DISPLAY").is_none() => {
+                let private = PrivateDisplay::open()?;
+                // Xvfb has no graphics processor: say so before an emulator looks for one.
+                command
+                    .env("DISPLAY", &private.name)
+                    .env("LIBGL_ALWAYS_SOFTWARE", "1");
+                display = Some(private);
+            }
+            Display::X | Display::Wayland => {}
+        }
+        if terminal.display == Display::X {
+            command.env("XDG_RUNTIME_DIR", scratch.path());
+        }
+        let place = scratch.path().join("device");
+        let script = format!(
+            "{{ tty && echo \"$TERM\"; }} >'{0}.draft' && mv '{0}.draft' '{0}'; exec sleep 100000",
+            place.display()
+        );
+        let mut shell = vec!["sh".to_owned(), "-c".to_owned(), script];
+        let mut session = None;
+        if let Some(inside) = self.inside {
+            let name = format!("outpace-{}", std::process::id());
+            shell = inside.command(&name, &shell);
+            session = Some((inside, name));
+        }
+        let arguments = terminal.arguments.iter().map(|argument| {
+            argument
+                .replace("{columns}", &size.columns.to_string())
+                .replace("{rows}", &size.rows.to_string())
+        });
+        let log =
+            File::create(scratch.path().join("terminal.log")).map_err(|error| error.to_string())?;
+        let process = command
+            .args(arguments)
+            .args(shell)
+            .env_remove("TMUX")
+            // What it leaves behind there when it is ended goes with the rest.
+            .env("TMPDIR", scratch.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| format!("{}: {error}", terminal.name))?;
+        let mut window = Window {
+            device: PathBuf::new(),
+            version: self.version(),
+            term: String::new(),
+            process,
+            session,
+            _display: display,
+        };
+        let said = window.wait_for(&place).map_err(|reason| {
+            let log =
+                std::fs::read_to_string(scratch.path().join("terminal.log")).unwrap_or_default();
+            let said = log
+                .lines()
+                .last()
+                .map(|line| format!(" ({line})"))
+                .unwrap_or_default();
+            format!("{}: {reason}{said}", terminal.name)
+        })?;
+        let mut lines = said.lines();
+        window.device = lines.next().unwrap_or_default().into();
+        window.term = lines.next().unwrap_or_default().to_owned();
+        Ok(window)
+    }
+
+    fn version(&self) -> String {
+        let ask = |name: &str, flag: &str| {
+            let output = Command::new(name)
+                .arg(flag)
+                .stdin(Stdio::null())
+                .output()
+                .ok()?;
+            let said = if output.stdout.is_empty() {
+                output.stderr
+            } else {
+                output.stdout
+            };
+            Some(
+                String::from_utf8_lossy(&said)
+                    .lines()
+                    .next()?
+                    .trim()
+                    .to_owned(),
+            )
+        };
+        let own = ask(self.terminal.name, self.terminal.version).unwrap_or_default();
+        let inside = self.inside.and_then(|inside| {
+            ask(
+                inside.name(),
+                if inside == Multiplexer::Tmux {
+                    "-V"
+                } else {
+                    "-v"
+                },
+            )
+        });
+        inside.map_or(own.clone(), |inside| format!("{own}, {inside}"))
+    }
+}
+
+impl Window {
+    /// Waits for the shell in the window to name its device and kind.
+    fn wait_for(&mut self, place: &std::path::Path) -> Result<String, String> {
+        let started = Instant::now();
+        loop {
+            match std::fs::read_to_string(place) {
+                Ok(said) => {
+                    // The place is free for the next window.
+                    let _ = std::fs::remove_file(place);
+                    return Ok(said);
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(error.to_string());
+                }
+                Err(_) => {}
+            }
+            if let Ok(Some(status)) = self.process.try_wait() {
+                return Err(format!("it ended at once, with {status}"));
+            }
+            if started.elapsed() > Duration::from_secs(20) {
+                return Err("it ran no shell within 20 s".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        if let Some((inside, session)) = &self.session {
+            inside.quit(session);
+        }
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// What a server that was asked to end may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An X server that draws into memory, for machines without a display.
+struct PrivateDisplay {
+    name: String,
+    server: Child,
+}
+
+impl PrivateDisplay {
+    fn open() -> Result<Self, String> {
+        let program = find_program("Xvfb").ok_or(
+            "there is no display ($DISPLAY is not set) and no Xvfb; install xvfb, or run it in a desktop session",
+        )?;
+        let mut server = Command::new(program)
+            .args([
+                "-displayfd",
+                "1",
+                "-screen",
+                "0",
+                "4000x2400x24",
+                "-nolisten",
+                "tcp",
+            ])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("Xvfb: {error}"))?;
+        let mut number = String::new();
+        // It writes the number of the display when it is ready.
+        let read = server
+            .stdout
+            .take()
+            .map(|stdout| BufReader::new(stdout).read_line(&mut number));
+        let private = Self {
+            name: format!(":{}", number.trim()),
+            server,
+        };
+        match read {
+            Some(Ok(_)) if !number.trim().is_empty() => Ok(private),
+            _ => Err("Xvfb did not start".to_owned()),
+        }
+    }
+}
+
+impl Drop for PrivateDisplay {
+    fn drop(&mut self) {
+        // Asked to end, it takes its socket and its lock from /tmp. It may have ended already.
+        let _ = kill_process(Pid::from_child(&self.server), Signal::TERM);
+        let asked = Instant::now();
+        while matches!(self.server.try_wait(), Ok(None)) && asked.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}

@@ -1,0 +1,171 @@
+//! Where rungs write: what the user may ask for, and the places made from it.
+
+pub(crate) mod emulator;
+pub(crate) mod reader;
+pub(crate) mod venue;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::user::names::closest;
+use crate::user::quantity;
+use emulator::Emulator;
+
+/// How long `pty:stalled` reads nothing, from the first byte on.
+pub(crate) const STALL: Duration = Duration::from_secs(1);
+
+/// A destination as the user names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Destination {
+    Null,
+    /// A pipe with a reader that touches every byte, of the kernel's capacity or another.
+    Pipe {
+        capacity: Option<u64>,
+    },
+    /// A file on a disk.
+    File,
+    /// A file in memory.
+    Tmpfs,
+    /// A pseudo-terminal that nobody draws.
+    Pty(Pace),
+    /// This terminal.
+    Tty,
+    /// A terminal emulator, opened for the purpose, perhaps with a multiplexer inside.
+    Emulator(Emulator),
+}
+
+/// How fast a reader reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    AtOnce,
+    /// Bytes a second.
+    PerSecond(u64),
+    /// Not at all for [`STALL`], then at once.
+    Stalled,
+}
+
+impl Destination {
+    /// The destination without its particulars.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Pipe { .. } => "pipe",
+            Self::File => "file",
+            Self::Tmpfs => "tmpfs",
+            Self::Pty(_) => "pty",
+            Self::Tty => "tty",
+            Self::Emulator(_) => "terminal",
+        }
+    }
+
+    /// Whether it is a terminal, whose line discipline writes `\r\n` for `\n`.
+    pub(crate) fn is_terminal(&self) -> bool {
+        matches!(self, Self::Pty(_) | Self::Tty | Self::Emulator(_))
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pipe {
+                capacity: Some(capacity),
+            } => {
+                write!(f, "pipe:{}", quantity::binary_bytes(*capacity))
+            }
+            Self::Pty(Pace::PerSecond(rate)) => write!(f, "pty:{}/s", quantity::bytes(*rate)),
+            Self::Pty(Pace::Stalled) => f.write_str("pty:stalled"),
+            Self::Emulator(emulator) => emulator.fmt(f),
+            _ => f.write_str(self.kind()),
+        }
+    }
+}
+
+impl FromStr for Destination {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, detail) = text
+            .split_once(':')
+            .map_or((text, None), |(name, detail)| (name, Some(detail)));
+        let plain = |destination: Self| match detail {
+            None => Ok(destination),
+            Some(detail) => Err(format!("{name} takes nothing after it, not {detail:?}")),
+        };
+        match name {
+            "null" => plain(Self::Null),
+            "file" => plain(Self::File),
+            "tmpfs" => plain(Self::Tmpfs),
+            "tty" => plain(Self::Tty),
+            "pipe" => {
+                let capacity = detail.map(quantity::parse_bytes).transpose()?;
+                Ok(Self::Pipe { capacity })
+            }
+            "pty" => match detail {
+                None => Ok(Self::Pty(Pace::AtOnce)),
+                Some("stalled") => Ok(Self::Pty(Pace::Stalled)),
+                Some(speed) => {
+                    let rate = quantity::parse_bytes(speed.strip_suffix("/s").unwrap_or(speed))?;
+                    if rate == 0 {
+                        return Err("a speed of 0 is spelt pty:stalled".to_owned());
+                    }
+                    Ok(Self::Pty(Pace::PerSecond(rate)))
+                }
+            },
+            _ => Emulator::from_str(text)
+                .map(Self::Emulator)
+                .map_err(|unknown| {
+                    let names = ["null", "pipe", "file", "tmpfs", "tty", "pty", "pty:stalled"];
+                    match closest(name, names.into_iter().chain(emulator::names())) {
+                        Some(near) => format!("{unknown}; did you mean {near}?"),
+                        None => unknown,
+                    }
+                }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_destination_reads_back_as_it_is_shown() {
+        for text in [
+            "null",
+            "pipe",
+            "pipe:512KiB",
+            "pipe:1MiB",
+            "file",
+            "tmpfs",
+            "tty",
+            "pty",
+            "pty:1MB/s",
+            "pty:1500B/s",
+            "pty:stalled",
+            "xterm",
+            "xterm/tmux",
+            "alacritty",
+        ] {
+            assert_eq!(Destination::from_str(text).unwrap().to_string(), text);
+        }
+        assert_eq!(
+            Destination::from_str("pty:1MB"),
+            Ok(Destination::Pty(Pace::PerSecond(1_000_000)))
+        );
+    }
+
+    #[test]
+    fn a_misspelt_destination_gets_its_near_match() {
+        let error = |text| Destination::from_str(text).unwrap_err();
+        assert!(
+            error("pip").contains("did you mean pipe?"),
+            "{}",
+            error("pip")
+        );
+        assert!(error("alacrity").contains("did you mean alacritty?"));
+        assert!(error("null:1").contains("takes nothing"));
+        assert!(error("pty:0").contains("pty:stalled"));
+        assert!(error("pty:fast").contains("fast"));
+    }
+}

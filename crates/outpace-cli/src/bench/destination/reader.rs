@@ -1,0 +1,161 @@
+//! The other end of a pipe or of a pseudo-terminal.
+
+use std::hint::black_box;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, read};
+
+use super::{Pace, STALL};
+use crate::bench::runner::check::Check;
+use crate::platform::clock::now_ns;
+
+/// What a reader does besides touching every byte.
+#[derive(Default)]
+pub(crate) struct Wanted {
+    /// Compare the bytes.
+    pub(crate) check: Option<Check>,
+    /// Keep when each piece arrived.
+    pub(crate) arrivals: bool,
+    /// Keep the bytes themselves.
+    pub(crate) keep: bool,
+    /// Answer what a program asks first, as terminals do.
+    pub(crate) answers: bool,
+    /// From then on it reads at once, and until then it stalls, if it does.
+    pub(crate) release: Option<Arc<Release>>,
+}
+
+/// The moment from which on a reader reads at once.
+#[derive(Debug, Default)]
+pub(crate) struct Release(AtomicBool);
+
+impl Release {
+    /// It has come.
+    pub(crate) fn now(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Sleeps until then, but not for longer than so long; returns whether it has come.
+    fn sleep(&self, time: Duration) -> bool {
+        const STEP: Duration = Duration::from_millis(2);
+        let until = Instant::now() + time;
+        while !self.0.load(Ordering::Acquire) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            sleep(left.min(STEP));
+        }
+        true
+    }
+}
+
+/// What arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    pub(crate) bytes: u64,
+    /// How many reads it took, and how many of them ended within a line.
+    pub(crate) reads: u64,
+    pub(crate) torn: u64,
+    /// When the last byte arrived, by the monotonic clock; `None` when none did, or unseen.
+    pub(crate) last_at: Option<u64>,
+    /// Whether the bytes were the expected ones, if that was wanted.
+    pub(crate) verified: Option<Result<(), String>>,
+    /// When each piece arrived and how many bytes there were by then.
+    pub(crate) arrivals: Vec<(u64, u64)>,
+    /// The bytes, if they were wanted.
+    pub(crate) kept: Vec<u8>,
+}
+
+/// What programs ask when they begin ends with a question that every terminal answers (DA1)...
+const QUESTION: &[u8] = b"\x1b[c";
+/// ...by what it is; before that, this one says that the alternate screen is on and that it knows synchronized
+/// output.
+const ANSWER: &[u8] = b"\x1b[?1049;1$y\x1b[?2026;2$y\x1b[?62;22c";
+/// A program that has written so much without a question has none.
+const PREAMBLE: u64 = 1 << 10;
+
+/// As much as a pipe of the usual capacity holds.
+const CHUNK: usize = 64 << 10;
+
+/// Reads to the end at a pace.
+pub(crate) fn read_to_end(from: &OwnedFd, mut pace: Pace, wanted: Wanted) -> io::Result<Received> {
+    let mut received = Received::default();
+    let mut check = wanted.check;
+    let mut buffer = vec![0; CHUNK];
+    let mut limit = CHUNK;
+    let mut started = Instant::now();
+    match pace {
+        Pace::AtOnce => {}
+        Pace::PerSecond(rate) => {
+            // Two hundred small meals a second.
+            limit = usize::try_from(rate / 200).unwrap_or(CHUNK).clamp(1, CHUNK);
+        }
+        Pace::Stalled => {
+            let mut readable = [PollFd::new(from, PollFlags::IN)];
+            while poll(&mut readable, None) == Err(Errno::INTR) {}
+            match &wanted.release {
+                Some(release) => drop(release.sleep(Duration::from_secs(3_600))),
+                None => sleep(STALL),
+            }
+        }
+    }
+    let mut touched = 0_u64;
+    loop {
+        let length = match read(from, &mut buffer[..limit]) {
+            Ok(length) => length,
+            Err(Errno::INTR) => continue,
+            // How a pseudo-terminal says that its last writer is gone.
+            Err(Errno::IO) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        if length == 0 {
+            break;
+        }
+        if received.bytes == 0 {
+            started = Instant::now();
+        }
+        let arrived = &buffer[..length];
+        received.bytes += length as u64;
+        received.reads += 1;
+        received.torn += u64::from(!arrived.ends_with(b"\n"));
+        if wanted.answers && received.bytes < PREAMBLE && arrived.ends_with(QUESTION) {
+            // A program that does not wait for it is none the worse.
+            let _ = rustix::io::write(from, ANSWER);
+        }
+        match &mut check {
+            Some(check) => check.feed(arrived),
+            None => touched += arrived.iter().map(|&byte| u64::from(byte)).sum::<u64>(),
+        }
+        if wanted.arrivals {
+            received.arrivals.push((now_ns(), received.bytes));
+        }
+        if wanted.keep {
+            received.kept.extend_from_slice(arrived);
+        }
+        if let Pace::PerSecond(rate) = pace {
+            let due = Duration::from_secs_f64(received.bytes as f64 / rate as f64);
+            let left = due.saturating_sub(started.elapsed());
+            match &wanted.release {
+                Some(release) if release.sleep(left) => {
+                    (pace, limit) = (Pace::AtOnce, CHUNK);
+                }
+                Some(_) => {}
+                None => sleep(left),
+            }
+        }
+    }
+    black_box(touched);
+    // The end follows the last byte at once, but a clock reading a chunk would slow the reader.
+    received.last_at = (received.bytes > 0).then(now_ns);
+    if let Some(&(at, _)) = received.arrivals.last() {
+        received.last_at = Some(at);
+    }
+    received.verified = check.map(|check| check.finish().map(drop));
+    Ok(received)
+}

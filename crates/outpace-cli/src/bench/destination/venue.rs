@@ -1,0 +1,416 @@
+//! A destination made ready: what stays open from run to run, and one sink for each run.
+
+use std::fs::{self, File};
+use std::io::{self, Seek};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::termios::{
+    LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+};
+use tempfile::{TempDir, TempPath};
+
+use super::emulator::Window;
+use super::reader::{Received, Wanted, read_to_end};
+use super::{Destination, Pace};
+use crate::bench::runner::rows::Terminal;
+use crate::platform::clock::now_ns;
+use crate::platform::pty;
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) columns: u16,
+    pub(crate) rows: u16,
+}
+
+impl std::str::FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split_once('x')
+            .and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)))
+            .filter(|&(columns, rows): &(u16, u16)| columns > 0 && rows > 0)
+            .map(|(columns, rows)| Self { columns, rows })
+            .ok_or_else(|| "a size is columns and rows, such as 80x24".to_owned())
+    }
+}
+
+/// A directory of this process's own, under a name that nobody can foresee; it and its files end with it.
+pub(crate) fn scratch() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("outpace-").tempdir()
+}
+
+/// A destination, open for any number of runs.
+pub(crate) struct Venue {
+    place: Place,
+    size: Size,
+    /// What is known of the terminal, if it is one.
+    pub(crate) terminal: Option<Terminal>,
+}
+
+enum Place {
+    Null,
+    Pipe(Option<u64>),
+    File(TempPath),
+    Pty(Pace),
+    Device(Box<Device>),
+}
+
+impl Venue {
+    /// Makes a destination ready, or says why it cannot be had on this machine.
+    pub(crate) fn open(to: &Destination, size: Size, scratch: &TempDir) -> Result<Self, String> {
+        let said = |error: io::Error| error.to_string();
+        let place = match to {
+            Destination::Null => Place::Null,
+            Destination::Pipe { capacity } => Place::Pipe(*capacity),
+            Destination::File => {
+                let file = temporary_file(disks(), false);
+                Place::File(file.ok_or("no directory on a disk: set TMPDIR to one")?)
+            }
+            Destination::Tmpfs => {
+                let file = temporary_file(memories(), true);
+                Place::File(file.ok_or(
+                    "no file system in memory that we may write to: mount a tmpfs at /dev/shm",
+                )?)
+            }
+            Destination::Pty(pace) => Place::Pty(*pace),
+            Destination::Tty => {
+                let device = Device::this_terminal()
+                    .map_err(|error| format!("this terminal cannot be opened: {error}"))?;
+                Place::Device(Box::new(device))
+            }
+            Destination::Emulator(emulator) => {
+                let window = emulator.open(size, scratch)?;
+                Place::Device(Box::new(Device::window(window).map_err(said)?))
+            }
+        };
+        let terminal = match &place {
+            Place::Pty(_) => Some(Terminal {
+                name: "pty".to_owned(),
+                version: None,
+                columns: size.columns,
+                rows: size.rows,
+            }),
+            Place::Device(device) => Some(device.describe(&to.to_string()).map_err(said)?),
+            _ => None,
+        };
+        Ok(Self {
+            place,
+            size,
+            terminal,
+        })
+    }
+
+    /// The destination whose bytes prove what a rung writes here: nothing can be read back from
+    /// the null device or from a window.
+    pub(crate) fn proof(to: &Destination) -> Destination {
+        match to {
+            Destination::Null => Destination::Pipe { capacity: None },
+            Destination::Tty | Destination::Emulator(_) => Destination::Pty(Pace::AtOnce),
+            other => other.clone(),
+        }
+    }
+
+    /// The `TERM` of a program in this terminal; `None` where that is the bench's own.
+    pub(crate) fn term(&self) -> Option<&str> {
+        match &self.place {
+            Place::Pty(_) => Some("xterm-256color"),
+            Place::Device(device) => device.window.as_ref().map(|window| window.term.as_str()),
+            _ => None,
+        }
+    }
+
+    /// A sink for one run.
+    pub(crate) fn sink(&self, wanted: Wanted) -> io::Result<Sink<'_>> {
+        let (stdout, end) = match &self.place {
+            Place::Null => (
+                File::options().write(true).open("/dev/null")?.into(),
+                End::Unseen,
+            ),
+            Place::Pipe(capacity) => {
+                let (reader, writer) = io::pipe()?;
+                let (reader, writer) = (OwnedFd::from(reader), OwnedFd::from(writer));
+                if let Some(capacity) = capacity {
+                    set_pipe_capacity(&writer, *capacity)?;
+                }
+                (writer, End::read(reader, Pace::AtOnce, wanted)?)
+            }
+            Place::File(file) => {
+                // As a shell's `>` opens it: for writing only, and empty.
+                let writer = File::create(file)?;
+                (writer.into(), End::File(file, wanted))
+            }
+            Place::Pty(pace) => {
+                let (terminal, program) = open_pty(self.size)?;
+                (program, End::read(terminal, *pace, wanted)?)
+            }
+            Place::Device(device) => (open_terminal(&device.path)?.into(), End::Device(device)),
+        };
+        Ok(Sink { stdout, end })
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn set_pipe_capacity(pipe: &OwnedFd, capacity: u64) -> io::Result<()> {
+    rustix::pipe::fcntl_setpipe_size(pipe, usize::try_from(capacity).unwrap_or(usize::MAX))
+        .map(drop)
+        .map_err(|error| io::Error::other(format!("a pipe of {capacity} bytes: {error}")))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_pipe_capacity(_: &OwnedFd, _: u64) -> io::Result<()> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "only Linux lets a pipe's capacity be chosen",
+    ))
+}
+
+/// A new pseudo-terminal of a size: the end that a terminal emulator would hold, and the other,
+/// with the line discipline that terminals have by default.
+fn open_pty(size: Size) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (terminal, program) = pty::open()?;
+    let size = Winsize {
+        ws_row: size.rows,
+        ws_col: size.columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&program, size)?;
+    Ok((terminal, program))
+}
+
+/// Where one run writes.
+pub(crate) struct Sink<'a> {
+    stdout: OwnedFd,
+    end: End<'a>,
+}
+
+impl<'a> Sink<'a> {
+    /// Another writing end, for somebody else who writes to the same place.
+    pub(crate) fn writer(&self) -> io::Result<File> {
+        Ok(self.stdout.try_clone()?.into())
+    }
+
+    /// The writing end for the child, and what is left to wait for when it has ended.
+    pub(crate) fn split(self) -> (Stdio, End<'a>) {
+        (self.stdout.into(), self.end)
+    }
+}
+
+/// The other end of a sink.
+pub(crate) enum End<'a> {
+    Unseen,
+    Reader(JoinHandle<io::Result<Received>>),
+    File(&'a Path, Wanted),
+    Device(&'a Device),
+}
+
+impl End<'_> {
+    fn read(from: OwnedFd, pace: Pace, wanted: Wanted) -> io::Result<Self> {
+        let reader = std::thread::Builder::new();
+        Ok(Self::Reader(
+            reader.spawn(move || read_to_end(&from, pace, wanted))?,
+        ))
+    }
+
+    /// Waits for the last byte, once every writer is gone, and says what arrived.
+    pub(crate) fn finish(self) -> io::Result<Received> {
+        match self {
+            Self::Unseen => Ok(Received::default()),
+            Self::Reader(reader) => reader
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the reader panicked"))),
+            Self::File(file, wanted) => received(file, wanted),
+            Self::Device(device) => {
+                let last_at = device.answered(Duration::from_secs(30))?;
+                Ok(Received {
+                    last_at,
+                    ..Received::default()
+                })
+            }
+        }
+    }
+}
+
+/// A file of a venue's own, which is removed with it, in the first of the directories on a disk, or in memory, that
+/// takes one.
+fn temporary_file(directories: [PathBuf; 3], in_memory: bool) -> Option<TempPath> {
+    let file = |directory: PathBuf| {
+        tempfile::Builder::new()
+            .prefix("outpace-")
+            .suffix(".out")
+            .tempfile_in(directory)
+    };
+    directories
+        .into_iter()
+        .filter(|directory| is_in_memory(directory) == Some(in_memory))
+        .find_map(|directory| Some(file(directory).ok()?.into_temp_path()))
+}
+
+/// What arrived in a file.
+fn received(path: &Path, wanted: Wanted) -> io::Result<Received> {
+    let mut file = File::open(path)?;
+    if wanted.check.is_some() || wanted.keep {
+        return read_to_end(
+            &file.into(),
+            Pace::AtOnce,
+            Wanted {
+                arrivals: false,
+                ..wanted
+            },
+        );
+    }
+    let bytes = file.seek(io::SeekFrom::End(0))?;
+    Ok(Received {
+        bytes,
+        ..Received::default()
+    })
+}
+
+/// Whether the file system at a path is in memory; `None` when there is nothing, or nobody tells.
+fn is_in_memory(path: &Path) -> Option<bool> {
+    let mounts = fs::read_to_string("/proc/mounts").ok()?;
+    let path = path.canonicalize().ok()?;
+    mounts
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split(' ').skip(1);
+            Some((fields.next()?, fields.next()?))
+        })
+        .filter(|(mounted, _)| path.starts_with(mounted))
+        .max_by_key(|(mounted, _)| mounted.len())
+        .map(|(_, kind)| kind == "tmpfs" || kind == "ramfs")
+}
+
+fn disks() -> [PathBuf; 3] {
+    [std::env::temp_dir(), "/var/tmp".into(), ".".into()]
+}
+
+fn memories() -> [PathBuf; 3] {
+    ["/dev/shm".into(), std::env::temp_dir(), "/run".into()]
+}
+
+/// A terminal that somebody draws, held open; its modes are restored when it is dropped.
+pub(crate) struct Device {
+    path: PathBuf,
+    file: File,
+    modes: Termios,
+    /// Whether it answers questions; one that is silent is not waited for after every run.
+    answers: bool,
+    window: Option<Window>,
+}
+
+/// Another page that leaves what was on the screen alone, and back.
+const ALTERNATE_SCREEN: &str = "\x1b[?1049h\x1b[H";
+const MAIN_SCREEN: &str = "\x1b[?1049l";
+
+impl Device {
+    /// The terminal this program runs in, on its alternate screen.
+    fn this_terminal() -> io::Result<Self> {
+        let device = Self::at(PathBuf::from("/dev/tty"), None)?;
+        io::Write::write_all(&mut &device.file, ALTERNATE_SCREEN.as_bytes())?;
+        Ok(device)
+    }
+
+    fn window(window: Window) -> io::Result<Self> {
+        Self::at(window.device.clone(), Some(window))
+    }
+
+    fn at(path: PathBuf, window: Option<Window>) -> io::Result<Self> {
+        let file = open_terminal(&path)?;
+        let modes = tcgetattr(&file)?;
+        // The terminal's answers are read as they come and not shown; its output modes and Ctrl-C
+        // stay as they are.
+        let mut quiet = modes.clone();
+        quiet
+            .local_modes
+            .remove(LocalModes::ICANON | LocalModes::ECHO);
+        tcsetattr(&file, OptionalActions::Now, &quiet)?;
+        let mut device = Self {
+            path,
+            file,
+            modes,
+            answers: true,
+            window,
+        };
+        device.answers = device.answered(Duration::from_secs(2))?.is_some();
+        Ok(device)
+    }
+
+    fn describe(&self, name: &str) -> io::Result<Terminal> {
+        let size = tcgetwinsize(&self.file)?;
+        let (name, version) = match &self.window {
+            Some(window) => (name.to_owned(), Some(window.version.clone())),
+            None => {
+                let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+                let program = set("TERM_PROGRAM").or_else(|| set("TERM"));
+                (
+                    program.unwrap_or_else(|| name.to_owned()),
+                    set("TERM_PROGRAM_VERSION"),
+                )
+            }
+        };
+        Ok(Terminal {
+            name,
+            version,
+            columns: size.ws_col,
+            rows: size.ws_row,
+        })
+    }
+
+    /// Asks where the cursor is (`DSR`, ECMA-48) and gives the time of the answer: a terminal
+    /// answers when it has worked through everything before the question. `None` when it is silent.
+    fn answered(&self, limit: Duration) -> io::Result<Option<u64>> {
+        if !self.answers {
+            return Ok(None);
+        }
+        io::Write::write_all(&mut &self.file, b"\x1b[6n")?;
+        let started = Instant::now();
+        let mut answer = [0; 64];
+        while let Some(left) = limit.checked_sub(started.elapsed()) {
+            let timeout = Timespec::try_from(left).unwrap_or_default();
+            let mut readable = [PollFd::new(&self.file, PollFlags::IN)];
+            match poll(&mut readable, Some(&timeout)) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let length = io::Read::read(&mut &self.file, &mut answer)?;
+            if length == 0 {
+                break;
+            }
+            if answer[..length].contains(&b'R') {
+                return Ok(Some(now_ns()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Opened without becoming our controlling terminal.
+fn open_terminal(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOCTTY.bits().cast_signed();
+    File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(path)
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // Best effort: a terminal that is gone needs no restoring.
+        if self.window.is_none() {
+            let _ = io::Write::write_all(&mut &self.file, MAIN_SCREEN.as_bytes());
+        }
+        let _ = tcsetattr(&self.file, OptionalActions::Drain, &self.modes);
+    }
+}

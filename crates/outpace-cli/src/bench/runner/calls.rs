@@ -1,0 +1,128 @@
+//! How long each of a rung's calls takes, with what of it the scheduler took.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use super::clock::{Report, Span};
+use super::histogram::Histogram;
+use super::rows::Latency;
+use crate::platform::clock::{delay_in, now_ns};
+
+/// The times of the calls of one thread.
+pub(crate) struct Calls {
+    times: Histogram,
+    /// The longest less the time the thread was ready to run and had no processor. It need not be the
+    /// same call as the longest.
+    longest_less_delay: u64,
+    /// The longest time between two readings of the clock in [`Calls::watch`], less delay.
+    machine: Option<u64>,
+    /// `/proc/thread-self/schedstat`, where the kernel keeps it (proc(5)).
+    schedstat: Option<File>,
+}
+
+impl Calls {
+    pub(crate) fn new() -> Self {
+        Self {
+            times: Histogram::new(),
+            longest_less_delay: 0,
+            machine: None,
+            schedstat: File::open("/proc/thread-self/schedstat").ok(),
+        }
+    }
+
+    /// Clocks one call. Returns how long it took in nanoseconds, too.
+    pub(crate) fn clock<T>(&mut self, call: impl FnOnce() -> T) -> (T, u64) {
+        let delay_before = self.delay_ns();
+        let begun = now_ns();
+        let value = call();
+        let took = now_ns().saturating_sub(begun);
+        self.times.record(took);
+        // Reading it costs a system call, and a shorter one cannot be the longest.
+        if took > self.longest_less_delay {
+            let delay = self.delay_ns().saturating_sub(delay_before);
+            let less = took.saturating_sub(delay);
+            self.longest_less_delay = self.longest_less_delay.max(less);
+        }
+        (value, took)
+    }
+
+    /// For so long does nothing but read the clock. What passes between two readings is the machine's: a host
+    /// takes a virtual processor away without telling, and a call may meet that as well.
+    pub(crate) fn watch(&mut self, time_ns: u64) {
+        let delay_before = self.delay_ns();
+        let begun = now_ns();
+        let (mut last, mut longest) = (begun, 0);
+        while last.saturating_sub(begun) < time_ns {
+            let now = now_ns();
+            longest = longest.max(now.saturating_sub(last));
+            last = now;
+        }
+        let delay = self.delay_ns().saturating_sub(delay_before);
+        let less = longest.saturating_sub(delay);
+        self.machine = self.machine.max(Some(less));
+    }
+
+    /// Time this thread has waited for a processor so far.
+    fn delay_ns(&self) -> u64 {
+        let mut text = [0; 64];
+        let read = self
+            .schedstat
+            .as_ref()
+            .map(|file| file.read_at(&mut text, 0));
+        let Some(Ok(length)) = read else { return 0 };
+        let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
+        delay_in(text).unwrap_or(0)
+    }
+
+    pub(crate) fn note(&self, span: &mut Span) {
+        span.note("call_median_ns", self.times.quantile(0.5));
+        span.note("call_p99_ns", self.times.quantile(0.99));
+        span.note("call_max_ns", self.times.max());
+        if self.schedstat.is_some() {
+            span.note("call_max_less_delay_ns", self.longest_less_delay);
+            if let Some(machine) = self.machine {
+                span.note("machine_max_ns", machine);
+            }
+        }
+    }
+}
+
+/// What [`Calls::note`] noted, if it did.
+pub(crate) fn noted(report: &Report) -> Option<Latency> {
+    let notes = &report.notes;
+    Some(Latency {
+        median: *notes.get("call_median_ns")?,
+        p99: *notes.get("call_p99_ns")?,
+        max: *notes.get("call_max_ns")?,
+        max_less_delay: notes.get("call_max_less_delay_ns").copied(),
+        machine_max: notes.get("machine_max_ns").copied(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_is_counted_and_the_longest_is_kept() {
+        let mut calls = Calls::new();
+        for _ in 0..10 {
+            calls.clock(|| ());
+        }
+        calls.clock(|| std::thread::sleep(std::time::Duration::from_millis(2)));
+        assert_eq!(calls.times.count(), 11);
+        assert!(calls.times.max() >= 2_000_000);
+        assert!(calls.longest_less_delay <= calls.times.max());
+    }
+
+    #[test]
+    fn the_clock_is_watched_for_as_long_as_asked() {
+        let mut calls = Calls::new();
+        assert_eq!(calls.machine, None);
+        let begun = now_ns();
+        calls.watch(100_000);
+        let took = now_ns() - begun;
+        assert!(took >= 100_000);
+        assert!(calls.machine <= Some(took));
+    }
+}

@@ -1,0 +1,201 @@
+//! One run of one contestant: a child process that writes to a sink and reports its times.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::clock::{self, Report};
+use crate::bench::destination::reader::Received;
+use crate::bench::destination::venue::Sink;
+use crate::fps::canvas::Stream;
+use crate::platform::clock::{children_ns, now_ns};
+use crate::platform::interrupts;
+
+/// What one run gave.
+pub(crate) struct Sample {
+    pub(crate) report: Report,
+    pub(crate) received: Received,
+}
+
+impl Sample {
+    /// From the first message to the arrival of the last byte, where somebody saw it arrive.
+    pub(crate) fn delivered_ns(&self) -> Option<u64> {
+        Some(
+            self.received
+                .last_at?
+                .saturating_sub(self.report.started_ns),
+        )
+    }
+}
+
+/// Why a run gave nothing.
+#[derive(Debug)]
+pub(crate) enum Stopped {
+    Interrupted,
+    Failed(String),
+}
+
+impl Stopped {
+    /// What a run gave, if anything; a failure is noted.
+    pub(super) fn note<T>(result: Result<T, Self>, failed: &mut Option<String>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(Self::Interrupted) => None,
+            Err(Self::Failed(reason)) => {
+                *failed = Some(reason);
+                None
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Longer than any run should take: a rung that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// Runs a command into a sink; it reports to the file `report`.
+pub(crate) fn run(
+    command: &mut Command,
+    stream: Stream,
+    sink: Sink<'_>,
+    report: &Path,
+) -> Result<Sample, Stopped> {
+    match fs::remove_file(report) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    command.env(clock::REPORT, report);
+    let (received, _) = to_the_end_at(command, stream, sink)?;
+    let text = fs::read_to_string(report)
+        .map_err(|_| Stopped::Failed("it ended without a report".to_owned()))?;
+    let report = Report::parse(&text).map_err(Stopped::Failed)?;
+    Ok(Sample { report, received })
+}
+
+/// Runs a command into a sink and clocks the whole process from outside.
+pub(crate) fn run_clocked_outside(
+    command: &mut Command,
+    sink: Sink<'_>,
+) -> Result<Sample, Stopped> {
+    command.env_remove(clock::REPORT);
+    let cpu_before = children_ns();
+    let started_ns = now_ns();
+    let (received, ended_ns) = to_the_end_at(command, Stream::Stdout, sink)?;
+    let wall_ns = ended_ns.saturating_sub(started_ns);
+    let (user_ns, system_ns) = children_ns();
+    let cpu_ns = (user_ns + system_ns).saturating_sub(cpu_before.0 + cpu_before.1);
+    let report = Report {
+        started_ns,
+        caller_ns: wall_ns,
+        wall_ns,
+        cpu_ns,
+        ..Report::default()
+    };
+    Ok(Sample { report, received })
+}
+
+/// What a user wishes of one of his programs is no wish of ours.
+pub(super) fn ignore_wishes(command: &mut Command) {
+    for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
+        command.env_remove(name);
+    }
+}
+
+/// Runs it with one of its streams led into the sink; also gives the time at which it had ended.
+fn to_the_end_at(
+    command: &mut Command,
+    stream: Stream,
+    sink: Sink<'_>,
+) -> Result<(Received, u64), Stopped> {
+    let (measured, end) = sink.split();
+    match stream {
+        Stream::Stdout => command.stdout(measured).stderr(Stdio::piped()),
+        Stream::Stderr => command.stderr(measured).stdout(Stdio::piped()),
+    };
+    ignore_wishes(command);
+    let mut child = command.spawn()?;
+    // The command holds our copies of the writing end, which the reader waits for, and of a
+    // listening socket, which nobody serves when the child has ended.
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let said = wait(&mut child);
+    if said.is_err() {
+        // It may have ended meanwhile.
+        let _ = child.kill();
+    }
+    let status = child.wait()?;
+    let ended_ns = now_ns();
+    let received = end.finish();
+    let said = said?;
+    // Ctrl-C goes to the child too, and it may have ended before we were told.
+    if status.signal() == Some(libc::SIGINT) {
+        interrupts::note();
+    }
+    if interrupts::came() {
+        return Err(Stopped::Interrupted);
+    }
+    if !status.success() {
+        let last = said.lines().rfind(|line| !line.trim().is_empty());
+        return Err(Stopped::Failed(
+            last.map_or_else(|| status.to_string(), cause),
+        ));
+    }
+    Ok((received?, ended_ns))
+}
+
+/// The cause in a line that a child ended with: of our own errors without program and object.
+fn cause(line: &str) -> String {
+    let own = line
+        .strip_prefix("outpace: ")
+        .and_then(|rest| rest.split_once(": "));
+    own.map_or(line, |(_, cause)| cause).to_owned()
+}
+
+/// Waits until the child has closed the stream that is not measured, which it does when it ends, and
+/// gives what it said there. Waiting for the descriptor rather than the process lets an interruption end it.
+fn wait(child: &mut Child) -> Result<String, Stopped> {
+    let stderr = child.stderr.take().map(OwnedFd::from);
+    let Some(other) = stderr.or_else(|| child.stdout.take().map(OwnedFd::from)) else {
+        return Ok(String::new());
+    };
+    let started = Instant::now();
+    let mut said = Vec::new();
+    let mut buffer = [0; 4096];
+    let tick = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
+    loop {
+        if interrupts::came() {
+            return Err(Stopped::Interrupted);
+        }
+        if started.elapsed() > LIMIT {
+            return Err(Stopped::Failed(format!(
+                "it did not end within {} s",
+                LIMIT.as_secs()
+            )));
+        }
+        match poll(&mut [PollFd::new(&other, PollFlags::IN)], Some(&tick)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        match rustix::io::read(&other, &mut buffer).map_err(io::Error::from)? {
+            0 => return Ok(String::from_utf8_lossy(&said).into_owned()),
+            length => said.extend_from_slice(&buffer[..length]),
+        }
+    }
+}

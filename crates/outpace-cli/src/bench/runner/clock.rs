@@ -1,0 +1,354 @@
+//! The clocks and counters of a rung, read by the rung's own process around its work.
+//!
+//! The same protocol serves every language: the environment variable [`REPORT`] names a file, and
+//! the rung writes one `name value` a line into it when its work is over, never into the measured
+//! stream. Rungs in other languages do the same (`bench/rung.h` for C and C++).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::platform::clock::now_ns;
+
+/// The environment variable that names the file a rung reports to.
+pub(crate) const REPORT: &str = "OUTPACE_RUNG_REPORT";
+
+/// Processor time of this process so far.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+        + u64::try_from(time.tv_nsec).unwrap_or(0)
+}
+
+/// One reading of everything a rung measures about itself.
+#[derive(Clone, Copy)]
+struct Reading {
+    monotonic_ns: u64,
+    cpu_ns: u64,
+    written: Option<Written>,
+    delay_ns: Option<u64>,
+}
+
+/// What a process has written so far, as the kernel counts it: all threads, all descriptors.
+#[derive(Clone, Copy)]
+struct Written {
+    calls: u64,
+    bytes: u64,
+}
+
+impl Reading {
+    /// Read so that the clocks are the last thing before the work.
+    fn before() -> Self {
+        let written = written();
+        let delay_ns = thread_delay_ns();
+        let cpu_ns = cpu_ns();
+        Self {
+            written,
+            delay_ns,
+            cpu_ns,
+            monotonic_ns: now_ns(),
+        }
+    }
+
+    /// Read so that the clocks are the first thing after the work.
+    fn after() -> Self {
+        let monotonic_ns = now_ns();
+        let cpu_ns = cpu_ns();
+        Self {
+            monotonic_ns,
+            cpu_ns,
+            written: written(),
+            delay_ns: thread_delay_ns(),
+        }
+    }
+}
+
+/// Which threads did the work.
+#[derive(Clone, Copy)]
+enum Threads {
+    ThisOne,
+    /// One that was begun for it, while this one waited; and how long it waited for a processor.
+    AnotherOne(u64),
+    Several,
+}
+
+/// The work of one rung: how much of it there is, and when its parts happened.
+pub(crate) struct Span {
+    /// How many messages to write.
+    pub(crate) messages: u64,
+    /// How long to wait between the steps of a rung that has them.
+    pub(crate) pause: std::time::Duration,
+    begun: Option<Reading>,
+    ended: Option<Reading>,
+    called_at: Option<u64>,
+    threads: Threads,
+    steps: Vec<(&'static str, u64)>,
+    notes: Vec<(&'static str, u64)>,
+}
+
+impl Span {
+    pub(crate) fn new(messages: u64, pause: std::time::Duration) -> Self {
+        Self {
+            messages,
+            pause,
+            begun: None,
+            ended: None,
+            called_at: None,
+            threads: Threads::ThisOne,
+            steps: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Called by a rung that has to prepare something first: what it has done until here does not count.
+    pub(crate) fn begin(&mut self) {
+        self.begun = Some(Reading::before());
+    }
+
+    /// Called by a rung that has to clean up afterwards: what it does from here on does not count.
+    pub(crate) fn end(&mut self) {
+        self.ended = Some(Reading::after());
+    }
+
+    /// Called by a rung when it has written its last message and only the final flush is left:
+    /// the time until here is the program's own.
+    #[inline]
+    pub(crate) fn done_calling(&mut self) {
+        self.called_at = Some(now_ns());
+    }
+
+    /// Called by a rung whose work was done by threads of its own, with the [`thread_delay_ns`] of each at its
+    /// end. Several of them wait for each other's processors, too, so that nobody can tell what other programs
+    /// took from them: then the run has no delay.
+    pub(crate) fn worked_in(&mut self, delays_ns: &[Option<u64>]) {
+        self.threads = match delays_ns {
+            &[Some(delay)] => Threads::AnotherOne(delay),
+            _ => Threads::Several,
+        };
+    }
+
+    /// Called by a rung before each of its steps.
+    pub(crate) fn step(&mut self, name: &'static str) {
+        self.steps.push((name, now_ns()));
+    }
+
+    /// Called by a rung for what it alone can count.
+    pub(crate) fn note(&mut self, name: &'static str, value: u64) {
+        self.notes.push((name, value));
+    }
+
+    /// Does a rung's work and gives the report of it.
+    pub(crate) fn clocked(
+        mut self,
+        work: impl FnOnce(&mut Self) -> io::Result<()>,
+    ) -> io::Result<String> {
+        let started = Reading::before();
+        work(&mut self)?;
+        let after = self.ended.unwrap_or_else(Reading::after);
+        let before = self.begun.unwrap_or(started);
+
+        let mut report = String::new();
+        let mut line = |name: &str, value: u64| {
+            let _ = writeln!(report, "{name} {value}");
+        };
+        line("started_ns", before.monotonic_ns);
+        let called_at = self.called_at.unwrap_or(after.monotonic_ns);
+        // On a virtual machine that was moved or paused, times that the kernel keeps for each processor
+        // have been seen to go back.
+        let since = u64::saturating_sub;
+        line("caller_ns", since(called_at, before.monotonic_ns));
+        line("wall_ns", since(after.monotonic_ns, before.monotonic_ns));
+        line("cpu_ns", since(after.cpu_ns, before.cpu_ns));
+        if let (Some(before), Some(after)) = (before.written, after.written) {
+            line("writes", since(after.calls, before.calls));
+            line("written", since(after.bytes, before.bytes));
+        }
+        let others = match self.threads {
+            Threads::ThisOne => Some(0),
+            Threads::AnotherOne(delay) => Some(delay),
+            Threads::Several => None,
+        };
+        if let (Some(before), Some(after), Some(others)) = (before.delay_ns, after.delay_ns, others)
+        {
+            line("delay_ns", since(after, before) + others);
+        }
+        for (name, at) in self.steps {
+            let _ = writeln!(report, "step {at} {name}");
+        }
+        for (name, value) in self.notes {
+            let _ = writeln!(report, "note {value} {name}");
+        }
+        Ok(report)
+    }
+}
+
+/// What a rung reported about one run of its work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// When the work began, by the monotonic clock.
+    pub(crate) started_ns: u64,
+    /// Until the last message was written, without the final flush.
+    pub(crate) caller_ns: u64,
+    /// To the end of the final flush.
+    pub(crate) wall_ns: u64,
+    /// Processor time of the whole process over the same span.
+    pub(crate) cpu_ns: u64,
+    /// System calls that write, over the same span.
+    pub(crate) writes: Option<u64>,
+    /// The bytes that they wrote.
+    pub(crate) written: Option<u64>,
+    /// How long the thread that did the work was ready to run and had no processor, if it was one thread.
+    pub(crate) delay_ns: Option<u64>,
+    /// Each step and when it began, by the monotonic clock.
+    pub(crate) steps: Vec<(String, u64)>,
+    /// What the rung alone can count, by name.
+    pub(crate) notes: BTreeMap<String, u64>,
+}
+
+impl Report {
+    /// Reads what a rung wrote; the error names the line that makes no sense or is missing.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut report = Self::default();
+        let mut has_wall = false;
+        for line in text.lines() {
+            let unreadable = || format!("its report has an unreadable line: {line:?}");
+            let (name, value) = line.split_once(' ').ok_or_else(unreadable)?;
+            if let "step" | "note" = name {
+                let (value, what) = value.split_once(' ').ok_or_else(unreadable)?;
+                let (what, value) = (what.to_owned(), value.parse().map_err(|_| unreadable())?);
+                if name == "step" {
+                    report.steps.push((what, value));
+                } else {
+                    report.notes.insert(what, value);
+                }
+                continue;
+            }
+            let value = value.trim().parse::<u64>().map_err(|_| unreadable())?;
+            match name {
+                "started_ns" => report.started_ns = value,
+                "caller_ns" => report.caller_ns = value,
+                "wall_ns" => {
+                    report.wall_ns = value;
+                    has_wall = true;
+                }
+                "cpu_ns" => report.cpu_ns = value,
+                "writes" => report.writes = Some(value),
+                "written" => report.written = Some(value),
+                "delay_ns" => report.delay_ns = Some(value),
+                _ => return Err(unreadable()),
+            }
+        }
+        if has_wall {
+            Ok(report)
+        } else {
+            Err("it reported no time".to_owned())
+        }
+    }
+}
+
+/// `None` where the kernel does not count (proc(5), /proc/pid/io).
+fn written() -> Option<Written> {
+    let io = std::fs::read_to_string("/proc/self/io").ok()?;
+    let count = |name: &str| {
+        let mut lines = io.lines();
+        lines
+            .find_map(|line| line.strip_prefix(name))?
+            .parse::<u64>()
+            .ok()
+    };
+    Some(Written {
+        calls: count("syscw: ")?,
+        bytes: count("wchar: ")?,
+    })
+}
+
+/// Time the calling thread has spent ready to run but waiting for a processor.
+pub(crate) fn thread_delay_ns() -> Option<u64> {
+    crate::platform::clock::delay_ns("thread-self")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_reports_what_the_parent_reads_back() {
+        let text = Span::new(3, std::time::Duration::ZERO)
+            .clocked(|span| {
+                span.step("a partial line");
+                span.note("requests", 7);
+                span.done_calling();
+                Ok(())
+            })
+            .unwrap();
+        let report = Report::parse(&text).unwrap();
+        assert!(report.caller_ns <= report.wall_ns);
+        assert_eq!(report.steps.len(), 1);
+        assert_eq!(report.steps[0].0, "a partial line");
+        assert_eq!(report.notes["requests"], 7);
+    }
+
+    #[test]
+    fn preparing_and_cleaning_up_do_not_count() {
+        let text = Span::new(1, std::time::Duration::ZERO)
+            .clocked(|span| {
+                span.note("begun", now_ns());
+                span.begin();
+                span.end();
+                let ended = now_ns();
+                span.note("ended", ended);
+                while now_ns() == ended {}
+                Ok(())
+            })
+            .unwrap();
+        let report = Report::parse(&text).unwrap();
+        assert!(report.started_ns >= report.notes["begun"]);
+        assert!(report.started_ns + report.wall_ns <= report.notes["ended"]);
+    }
+
+    #[test]
+    fn the_delay_is_that_of_the_thread_that_did_the_work_and_of_several_unknown() {
+        let delay = |delays: &[Option<u64>]| {
+            let text = Span::new(1, std::time::Duration::ZERO)
+                .clocked(|span| {
+                    span.worked_in(delays);
+                    Ok(())
+                })
+                .unwrap();
+            Report::parse(&text).unwrap().delay_ns
+        };
+        if thread_delay_ns().is_some() {
+            assert!(delay(&[Some(1 << 40)]).is_some_and(|delay| delay >= 1 << 40));
+        }
+        assert_eq!(delay(&[Some(5), Some(7)]), None);
+        assert_eq!(delay(&[None]), None);
+    }
+
+    #[test]
+    fn a_report_without_a_time_is_an_error() {
+        assert!(Report::parse("").unwrap_err().contains("no time"));
+        assert!(
+            Report::parse("wall_ns soon")
+                .unwrap_err()
+                .contains("wall_ns soon")
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn write_calls_are_counted_exactly() {
+        let Some(before) = written() else { return };
+        let null = std::fs::File::options()
+            .write(true)
+            .open("/dev/null")
+            .unwrap();
+        for _ in 0..7 {
+            io::Write::write_all(&mut &null, b"x").unwrap();
+        }
+        // Other tests of this process may write meanwhile, so at least.
+        let after = written().unwrap();
+        assert!(after.calls >= before.calls + 7 && after.bytes >= before.bytes + 7);
+    }
+}

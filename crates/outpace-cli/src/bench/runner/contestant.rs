@@ -1,0 +1,202 @@
+//! A rung made ready to run: of a rung in C or C++ one for each compiler.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::check::Generator;
+use super::toolchain::{Source, Toolchain, toolchains};
+use crate::bench::catalogue::{Experiment, Reads, Rung, Work};
+
+/// One competitor in a series of runs.
+pub(crate) struct Contestant {
+    pub(crate) rung: &'static Rung,
+    /// The rung's name, with the compiler's after a dot when there is more than one.
+    pub(crate) name: String,
+    launch: Launch,
+}
+
+enum Launch {
+    /// This program as `outpace rung EXPERIMENT/RUNG`.
+    Here { experiment: &'static str },
+    Source {
+        toolchain: Toolchain,
+        source: &'static Source,
+    },
+    /// It cannot run here, for this reason.
+    Not(String),
+}
+
+impl Contestant {
+    /// The contestants that some of an experiment's rungs have, compiled; those that cannot run say
+    /// why.
+    pub(crate) fn all(
+        experiment: &'static Experiment,
+        wanted: impl Fn(&Rung) -> bool,
+    ) -> Vec<Self> {
+        let rungs = experiment.rungs.iter().filter(|rung| wanted(rung));
+        let mut contestants: Vec<Self> =
+            rungs.flat_map(|rung| Self::of(experiment, rung)).collect();
+        // Compilers are slow and independent: as many at once as there are processors.
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let queue = Mutex::new(contestants.iter_mut());
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    loop {
+                        let next = queue.lock().ok().and_then(|mut queue| queue.next());
+                        let Some(contestant) = next else { break };
+                        contestant.prepare();
+                    }
+                });
+            }
+        });
+        contestants
+    }
+
+    /// The contestants a rung has: one, or one for each toolchain.
+    fn of(experiment: &'static Experiment, rung: &'static Rung) -> Vec<Self> {
+        let one = |launch| Self {
+            rung,
+            name: rung.name.to_owned(),
+            launch,
+        };
+        match rung.work {
+            Work::Here(_) => vec![one(Launch::Here {
+                experiment: experiment.name,
+            })],
+            Work::Source(source) => match toolchains(source.language) {
+                Err(reason) => vec![one(Launch::Not(reason))],
+                Ok(found) => {
+                    let several = found.len() > 1;
+                    found
+                        .into_iter()
+                        .map(|toolchain| Self {
+                            rung,
+                            name: if several {
+                                format!("{}.{}", rung.name, toolchain.name)
+                            } else {
+                                rung.name.to_owned()
+                            },
+                            launch: Launch::Source { toolchain, source },
+                        })
+                        .collect()
+                }
+            },
+        }
+    }
+
+    /// One contestant of a rung, ready to run: the one of that name, or the first for the rung's
+    /// own name. The error says what there is instead.
+    pub(crate) fn named(
+        experiment: &'static Experiment,
+        rung: &'static Rung,
+        name: &str,
+    ) -> Result<Self, String> {
+        let contestants = Self::of(experiment, rung);
+        let names: Vec<&str> = contestants
+            .iter()
+            .map(|contestant| contestant.name.as_str())
+            .collect();
+        let index = match names.iter().position(|&other| other == name) {
+            Some(index) => index,
+            None if name == rung.name => 0,
+            None => return Err(format!("there is only {}", names.join(", "))),
+        };
+        let mut contestant = contestants.into_iter().nth(index).expect("found above");
+        contestant.prepare();
+        Ok(contestant)
+    }
+
+    fn prepare(&mut self) {
+        if let Launch::Source { toolchain, source } = &self.launch
+            && let Err(reason) = toolchain.command(source)
+        {
+            self.launch = Launch::Not(reason);
+        }
+    }
+
+    /// Why it cannot run here.
+    pub(crate) fn obstacle(&self) -> Option<&str> {
+        match &self.launch {
+            Launch::Not(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// The command that writes so many messages to its stdout.
+    pub(crate) fn command(&self, messages: u64, pause: Duration) -> Result<Command, String> {
+        let mut command = match &self.launch {
+            Launch::Here { experiment } => {
+                let mut command = Command::new(this_program()?);
+                command
+                    .arg("rung")
+                    .arg(format!("{experiment}/{}", self.rung.name));
+                command.arg("--messages").arg(messages.to_string());
+                if !pause.is_zero() {
+                    command.arg("--pause").arg(pause.as_millis().to_string());
+                }
+                command
+            }
+            Launch::Source { toolchain, source } => {
+                let mut command = toolchain.command(source)?;
+                command.arg(messages.to_string());
+                command
+            }
+            Launch::Not(reason) => return Err(reason.clone()),
+        };
+        match self.rung.reads {
+            Some(reads) => command
+                .stdin(input(reads, messages).map_err(|error| format!("its input: {error}"))?),
+            None => command.stdin(Stdio::null()),
+        };
+        Ok(command)
+    }
+}
+
+/// What so many messages need, from a file or through a pipe.
+fn input(reads: Reads, messages: u64) -> io::Result<Stdio> {
+    /// The last file, and what it was made of: a series reads the same again and again.
+    static LAST: Mutex<Option<(Generator, u64, File)>> = Mutex::new(None);
+    let mut last = LAST
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !matches!(&*last, Some((text, count, _)) if *count == messages && std::ptr::fn_addr_eq(*text, reads.text))
+    {
+        let mut file = tempfile::tempfile()?;
+        let mut bytes = Vec::new();
+        for index in 0..messages {
+            (reads.text)(index, &mut bytes);
+            if bytes.len() > 1 << 20 || index + 1 == messages {
+                file.write_all(&bytes)?;
+                bytes.clear();
+            }
+        }
+        *last = Some((reads.text, messages, file));
+    }
+    let (_, _, file) = last.as_ref().expect("made above");
+    // A description of its own, with an offset of its own.
+    let mut file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    if !reads.pipe {
+        return Ok(file.into());
+    }
+    let (reader, mut writer) = io::pipe()?;
+    // It ends when all is written, or when the reader is gone.
+    std::thread::spawn(move || {
+        let mut portion = vec![0; 64 << 10];
+        while let Ok(length @ 1..) = file.read(&mut portion) {
+            if writer.write_all(&portion[..length]).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(reader.into())
+}
+
+fn this_program() -> Result<PathBuf, String> {
+    std::env::current_exe().map_err(|error| format!("outpace cannot find itself: {error}"))
+}

@@ -1,0 +1,513 @@
+//! Rungs in other languages: which compilers and interpreters there are, and how a source file
+//! becomes a program. Compiled rungs are kept in the user's cache until the source, the compiler,
+//! its flags or the processor change.
+
+use crate::bench::destination::venue::scratch;
+use rustix::fs::Access;
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock};
+
+/// A rung's source, embedded in this program.
+pub(crate) struct Source {
+    pub(crate) language: Language,
+    /// The file's name, such as `turbo.c`.
+    pub(crate) file: &'static str,
+    pub(crate) text: &'static str,
+}
+
+impl Source {
+    /// Whether it is to be linked with outpace's C interface.
+    fn needs_library(&self) -> bool {
+        self.text.contains("#include \"outpace.h")
+    }
+}
+
+/// What sources include beside [`HEADER`].
+const OTHER_FILES: &[(&str, &str)] = &[
+    ("outpace.h", include_str!("../../../include/outpace.h")),
+    ("outpace.hpp", include_str!("../../../include/outpace.hpp")),
+    (
+        "reader.cpp",
+        include_str!("../../../bench/input/reader.cpp"),
+    ),
+];
+
+/// The library behind `outpace.h`: what `OUTPACE_C_LIBRARY` names, or what was built beside this program.
+fn library() -> Result<PathBuf, String> {
+    let named = std::env::var_os("OUTPACE_C_LIBRARY").map(PathBuf::from);
+    let beside = || {
+        Some(
+            std::env::current_exe()
+                .ok()?
+                .with_file_name("liboutpace_c.a"),
+        )
+    };
+    named
+        .or_else(beside)
+        .filter(|library| library.is_file())
+        .ok_or_else(|| {
+            "liboutpace_c.a is not beside this program: cargo build --release -p outpace-c"
+                .to_owned()
+        })
+}
+
+/// A language rungs are written in. To add one: a variant, and an entry in [`Language::tools`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Language {
+    C,
+    Cpp,
+    Go,
+    Java,
+    JavaScript,
+    Python,
+    Rust,
+    Zig,
+}
+
+/// One way to run a language: what to look for, and what to do with it.
+struct Tool {
+    /// The name rungs get after a dot when a language has several tools.
+    name: &'static str,
+    /// Programs to look for, the first found is taken. A name ending in `-` takes a version.
+    programs: &'static [&'static str],
+    /// Arguments that are part of the program itself, such as `-m ziglang`.
+    leading: &'static [&'static str],
+    version: &'static str,
+    /// What makes a launcher name the program it would start, such as a version manager's.
+    real: &'static [&'static str],
+    build: Build,
+}
+
+/// How a source becomes something that runs.
+#[derive(Clone, Copy)]
+enum Build {
+    /// `program FLAGS… -o OUTPUT SOURCE` makes a program.
+    Compile(&'static [&'static str]),
+    /// As `Compile`, where the output is named by this prefix, in one word.
+    CompileTo(&'static [&'static str], &'static str),
+    /// `javac -d DIRECTORY SOURCE`, then `java -cp DIRECTORY Rung`.
+    Classes,
+    /// The program reads the source.
+    Interpret,
+}
+
+/// The best each compiler can do, and POSIX and GNU names visible.
+const C_FLAGS: &[&str] = &["-O3", "-march=native", "-std=gnu11"];
+const CPP_FLAGS: &[&str] = &["-O3", "-march=native", "-std=gnu++17"];
+
+impl Language {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::C => "C",
+            Self::Cpp => "C++",
+            Self::Go => "Go",
+            Self::Java => "Java",
+            Self::JavaScript => "JavaScript",
+            Self::Python => "Python",
+            Self::Rust => "Rust",
+            Self::Zig => "Zig",
+        }
+    }
+
+    const fn tools(self) -> &'static [Tool] {
+        match self {
+            Self::C => {
+                const {
+                    &[
+                        Tool::new("gcc", &["gcc"], Build::Compile(C_FLAGS)),
+                        Tool::new("clang", &["clang", "clang-"], Build::Compile(C_FLAGS)),
+                    ]
+                }
+            }
+            Self::Cpp => {
+                const {
+                    &[
+                        Tool::new("gcc", &["g++"], Build::Compile(CPP_FLAGS)),
+                        Tool::new("clang", &["clang++", "clang++-"], Build::Compile(CPP_FLAGS)),
+                    ]
+                }
+            }
+            Self::Go => {
+                const {
+                    &[Tool {
+                        version: "version",
+                        ..Tool::new("go", &["go"], Build::Compile(&["build"]))
+                    }]
+                }
+            }
+            Self::Java => const { &[Tool::new("java", &["javac"], Build::Classes)] },
+            Self::JavaScript => const { &[Tool::new("node", &["node"], Build::Interpret)] },
+            Self::Python => {
+                const {
+                    &[Tool {
+                        real: &["-c", "import sys; print(sys.executable)"],
+                        ..Tool::new("python", &["python3"], Build::Interpret)
+                    }]
+                }
+            }
+            Self::Rust => {
+                const {
+                    &[Tool::new(
+                        "rustc",
+                        &["rustc"],
+                        Build::Compile(&["-O", "-C", "target-cpu=native", "--edition", "2021"]),
+                    )]
+                }
+            }
+            Self::Zig => {
+                const {
+                    &[
+                        Tool {
+                            version: "version",
+                            ..Tool::new("zig", &["zig"], ZIG)
+                        },
+                        Tool {
+                            leading: &["-m", "ziglang"],
+                            version: "version",
+                            ..Tool::new("zig", &["python3"], ZIG)
+                        },
+                    ]
+                }
+            }
+        }
+    }
+}
+
+const ZIG: Build = Build::CompileTo(&["build-exe", "-O", "ReleaseFast", "-lc"], "-femit-bin=");
+
+impl Tool {
+    const fn new(name: &'static str, programs: &'static [&'static str], build: Build) -> Self {
+        Self {
+            name,
+            programs,
+            leading: &[],
+            version: "--version",
+            real: &[],
+            build,
+        }
+    }
+}
+
+/// A tool that is present on this machine.
+#[derive(Clone)]
+pub(crate) struct Toolchain {
+    /// The short name, such as `gcc`.
+    pub(crate) name: &'static str,
+    program: PathBuf,
+    leading: &'static [&'static str],
+    build: Build,
+    /// The first line of what it says of itself.
+    pub(crate) version: String,
+}
+
+/// The toolchains found for a language: one for each tool, or the reason there is none.
+pub(crate) fn toolchains(language: Language) -> Result<Vec<Toolchain>, String> {
+    static FOUND: Mutex<BTreeMap<Language, Vec<Toolchain>>> = Mutex::new(BTreeMap::new());
+    let mut found = FOUND
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let toolchains = found.entry(language).or_insert_with(|| {
+        let mut present: Vec<Toolchain> = Vec::new();
+        for tool in language.tools() {
+            if present.iter().all(|toolchain| toolchain.name != tool.name) {
+                present.extend(tool.find());
+            }
+        }
+        present
+    });
+    if toolchains.is_empty() {
+        let programs: Vec<String> = language.tools().iter().map(Tool::called).collect();
+        return Err(format!(
+            "no {} here (looked for {})",
+            language.name(),
+            programs.join(", ")
+        ));
+    }
+    Ok(toolchains.clone())
+}
+
+/// Every toolchain that is present, as `name: version`.
+pub(crate) fn all() -> BTreeMap<String, String> {
+    use Language::{C, Cpp, Go, Java, JavaScript, Python, Rust, Zig};
+    [C, Cpp, Go, Java, JavaScript, Python, Rust, Zig]
+        .into_iter()
+        .flat_map(|language| toolchains(language).unwrap_or_default())
+        .map(|toolchain| (toolchain.name.to_owned(), toolchain.version))
+        .collect()
+}
+
+impl Tool {
+    /// What was looked for.
+    fn called(&self) -> String {
+        [&self.programs[..1], self.leading].concat().join(" ")
+    }
+
+    fn find(&self) -> Option<Toolchain> {
+        self.programs.iter().find_map(|name| {
+            let launcher = find_program(name)?;
+            let real = (!self.real.is_empty())
+                .then(|| said(&launcher, self.real))
+                .flatten();
+            let program = real.map_or(launcher, PathBuf::from);
+            let asked: Vec<&str> = self.leading.iter().copied().chain([self.version]).collect();
+            Some(Toolchain {
+                name: self.name,
+                version: said(&program, &asked)?,
+                program,
+                leading: self.leading,
+                build: self.build,
+            })
+        })
+    }
+}
+
+/// The first line of what a program prints, if it ends well.
+fn said(program: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output
+        .status
+        .success()
+        .then(|| text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// Looks for a program in `PATH`. A name that ends in `-` finds the highest version: `clang-`
+/// finds `clang-19` rather than `clang-9`.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let executable = |path: &Path| {
+        fs::metadata(path)
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    if !name.ends_with('-') {
+        return std::env::split_paths(&path)
+            .map(|directory| directory.join(name))
+            .find(|path| executable(path));
+    }
+    let version = |path: &Path| -> Option<u32> {
+        path.file_name()?.to_str()?.strip_prefix(name)?.parse().ok()
+    };
+    std::env::split_paths(&path)
+        .filter_map(|directory| fs::read_dir(directory).ok())
+        .flatten()
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| version(path).is_some() && executable(path))
+        .max_by_key(|path| version(path))
+}
+
+/// What a compiled rung is called in its directory.
+const BUILT: &str = "rung";
+/// What every C and C++ rung includes.
+const HEADER: (&str, &str) = ("rung.h", include_str!("../../../bench/rung.h"));
+
+impl Toolchain {
+    /// The command that runs a source, compiled first where that is needed and not done yet. The
+    /// error is what the compiler said.
+    pub(crate) fn command(&self, source: &Source) -> Result<Command, String> {
+        let directory = self.directory(source)?;
+        if !directory.exists() {
+            self.prepare(source, &directory)?;
+        }
+        let file = directory.join(source.file);
+        Ok(match self.build {
+            Build::Compile(_) | Build::CompileTo(..) => Command::new(directory.join(BUILT)),
+            Build::Classes => {
+                let mut command = Command::new(self.program.with_file_name("java"));
+                command.arg("-cp").arg(&directory).arg("Rung");
+                command
+            }
+            Build::Interpret => {
+                let mut command = Command::new(&self.program);
+                command.args(self.leading).arg(file);
+                command
+            }
+        })
+    }
+
+    /// Builds in a directory of this process's own and moves it into place complete, so that
+    /// another outpace never sees half of it.
+    fn prepare(&self, source: &Source, directory: &Path) -> Result<(), String> {
+        let mut draft = directory.as_os_str().to_owned();
+        draft.push(format!(".{}", std::process::id()));
+        let draft = PathBuf::from(draft);
+        let written = fs::create_dir_all(&draft)
+            .and_then(|()| fs::write(draft.join(source.file), source.text))
+            .and_then(|()| fs::write(draft.join(HEADER.0), HEADER.1))
+            .and_then(|()| {
+                let mut others = OTHER_FILES.iter();
+                others.try_for_each(|(name, text)| fs::write(draft.join(name), text))
+            })
+            .map_err(|error| format!("{}: {error}", draft.display()));
+        let result = written
+            .and_then(|()| self.build(&draft, source))
+            .and_then(|()| {
+                match fs::rename(&draft, directory) {
+                    // Another process was faster: its result is the same.
+                    Err(_) if directory.exists() => Ok(()),
+                    moved => moved.map_err(|error| format!("{}: {error}", directory.display())),
+                }
+            });
+        // Gone already when it was moved into place.
+        let _ = fs::remove_dir_all(&draft);
+        result
+    }
+
+    fn build(&self, directory: &Path, source: &Source) -> Result<(), String> {
+        let file = source.file;
+        let mut compiler = Command::new(&self.program);
+        compiler
+            .args(self.leading)
+            .current_dir(directory)
+            .stdin(Stdio::null());
+        match self.build {
+            Build::Compile(flags) => {
+                compiler.args(flags).args(["-o", BUILT, file]);
+                if source.needs_library() {
+                    compiler.arg(library()?).args(["-lpthread", "-ldl", "-lm"]);
+                }
+                &mut compiler
+            }
+            Build::CompileTo(flags, prefix) => compiler
+                .args(flags)
+                .arg(format!("{prefix}{BUILT}"))
+                .arg(file),
+            Build::Classes => compiler.args(["-d", ".", file]),
+            Build::Interpret => return Ok(()),
+        };
+        let output = compiler
+            .output()
+            .map_err(|error| format!("{}: {error}", self.name))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first = said
+            .lines()
+            .find(|line| line.contains("error"))
+            .or(said.lines().next());
+        Err(format!(
+            "{} could not compile it: {}",
+            self.name,
+            first.unwrap_or("no reason given")
+        ))
+    }
+
+    /// The place in the user's cache for this source, this compiler and this processor.
+    fn directory(&self, source: &Source) -> Result<PathBuf, String> {
+        let mut hasher = DefaultHasher::new();
+        let library = source.needs_library().then(|| {
+            let status = library()
+                .and_then(|library| fs::metadata(library).map_err(|error| error.to_string()));
+            status
+                .map(|status| (status.len(), status.mtime(), status.mtime_nsec()))
+                .ok()
+        });
+        (
+            source.text,
+            HEADER.1,
+            OTHER_FILES,
+            library,
+            &self.program,
+            &self.version,
+            cpu_model(),
+        )
+            .hash(&mut hasher);
+        match self.build {
+            Build::Compile(flags) | Build::CompileTo(flags, _) => flags.hash(&mut hasher),
+            Build::Classes | Build::Interpret => {}
+        }
+        let key = format!("{}-{}-{:016x}", source.file, self.name, hasher.finish());
+        Ok(cache()?.join("rungs").join(key))
+    }
+}
+
+/// Where programs are kept that were built here: `$XDG_CACHE_HOME/outpace`, by default `~/.cache/outpace`. Without a
+/// home that can be used, a directory of this user's own among the temporary files.
+///
+/// What lies there is run. So a directory that another user owns or can write to is never taken.
+fn cache() -> Result<&'static Path, String> {
+    static CACHE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let cache = CACHE.get_or_init(|| {
+        let temporary = format!("outpace-{}", rustix::process::geteuid().as_raw());
+        absolute("XDG_CACHE_HOME")
+            .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+            .map(|base| base.join("outpace"))
+            .into_iter()
+            .chain([std::env::temp_dir().join(temporary)])
+            .find(|directory| is_private(directory).unwrap_or(false))
+            .map_or_else(
+                || {
+                    let made = scratch().map(tempfile::TempDir::keep);
+                    made.map_err(|error| format!("no directory for built rungs: {error}"))
+                },
+                Ok,
+            )
+    });
+    cache.as_deref().map_err(Clone::clone)
+}
+
+/// Creates a directory, if it is not there, and tells whether only this user can change what is in it.
+fn is_private(directory: &Path) -> io::Result<bool> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)?;
+    // Not through a symbolic link, which might be another user's.
+    let found = fs::symlink_metadata(directory)?;
+    let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+    // A file system that was mounted read-only says so here.
+    let is_writable = rustix::fs::access(directory, Access::WRITE_OK).is_ok();
+    Ok(is_ours && found.mode() & 0o022 == 0 && is_writable)
+}
+
+/// The processor's name as the kernel gives it; `-march=native` depends on it.
+pub(crate) fn cpu_model() -> &'static str {
+    static MODEL: OnceLock<String> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        info.lines()
+            .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+            .map_or_else(
+                || std::env::consts::ARCH.to_owned(),
+                |(_, model)| model.trim().to_owned(),
+            )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_others_can_change_is_not_private() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (ours, theirs) = (scratch.path().join("a/b"), scratch.path().join("open"));
+        assert!(is_private(&ours).unwrap());
+        assert!(is_private(&ours).unwrap(), "it is there already");
+        fs::create_dir(&theirs).unwrap();
+        fs::set_permissions(&theirs, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(!is_private(&theirs).unwrap());
+        let link = scratch.path().join("link");
+        std::os::unix::fs::symlink(&ours, &link).unwrap();
+        assert!(!is_private(&link).unwrap_or(false));
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&ours, Some(65534), None).unwrap();
+            assert!(!is_private(&ours).unwrap());
+        }
+    }
+}

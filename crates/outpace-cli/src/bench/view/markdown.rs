@@ -1,0 +1,80 @@
+//! A report in Markdown.
+
+use super::block::Block;
+use super::table::Table;
+
+/// The whole report.
+pub(crate) fn document(blocks: &[Block]) -> String {
+    blocks.iter().map(block).collect()
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Origin(text) => format!("{}\n\n", escaped(text)),
+        Block::Heading { title, published } => {
+            format!("## {}\n\n{}\n\n", escaped(title), escaped(published))
+        }
+        Block::Table(of) => table(of),
+        Block::Warning(text) => format!("> warning: {}\n\n", escaped(text)),
+        Block::Verdict(text) if text.is_empty() => String::new(),
+        Block::Verdict(text) => format!("{}\n\n", escaped(text)),
+    }
+}
+
+/// A table with its title and its notes.
+fn table(table: &Table) -> String {
+    let mut text = format!("### {}\n\n", escaped(&table.title));
+    if !table.lines.is_empty() {
+        let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        text += &row(table
+            .headings
+            .iter()
+            .map(|heading| escaped(&heading.text))
+            .collect());
+        let rules =
+            (0..table.headings.len()).map(|column| if column == 0 { "---" } else { "---:" });
+        text += &row(rules.map(str::to_owned).collect());
+        for line in &table.lines {
+            text += &row(line.cells.iter().map(|cell| escaped(cell)).collect());
+        }
+        text.push('\n');
+    }
+    for note in &table.notes {
+        text += &format!("- {}\n", escaped(&note.text));
+    }
+    if !table.notes.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace('*', "\\*")
+        .replace('<', "&lt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::catalogue::find;
+    use crate::bench::runner::figures::rows_of;
+
+    #[test]
+    fn a_table_has_as_many_columns_in_every_row() {
+        let rows = rows_of(
+            "lines",
+            &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
+        );
+        let table = crate::bench::view::table::table(find("lines").unwrap(), "pipe", &rows);
+        let text = document(&[Block::Table(table)]);
+        let bars: Vec<usize> = text
+            .lines()
+            .filter(|line| line.starts_with('|'))
+            .map(|line| line.matches('|').count())
+            .collect();
+        assert_eq!(bars.len(), 4, "{text}");
+        assert!(bars.iter().all(|&count| count == bars[0]), "{text}");
+    }
+}

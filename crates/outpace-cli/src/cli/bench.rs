@@ -1,0 +1,526 @@
+//! `outpace bench`.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::bench::catalogue::{self, ALL, Experiment, Method, Origin, Rung, calls};
+use crate::bench::destination::venue::Size;
+use crate::bench::destination::{self, Destination};
+use crate::bench::runner::contestant::Contestant;
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::machine::{Machine, disturbance};
+use crate::bench::runner::pace::Pace;
+use crate::bench::runner::requests;
+use crate::bench::runner::rows::Results;
+use crate::bench::runner::series::{self, Plan};
+use crate::bench::view::block::Block;
+use crate::bench::view::html;
+use crate::bench::view::markdown;
+use crate::bench::view::table;
+use crate::platform::interrupts;
+use crate::user::action::Action;
+use crate::user::failure::{Failure, Outcome, require_proc};
+use crate::user::output::{print, write};
+use crate::user::progress::Progress;
+use crate::user::screen::Screen;
+
+/// More would take days.
+const MOST_MESSAGES: u64 = 1_000_000_000_000;
+
+/// Measure what output costs, by published experiments and outpace's own
+#[derive(Args)]
+pub(crate) struct Bench {
+    /// Which experiments, or which of their rungs [default: all]; --list shows them
+    #[arg(value_name = "EXPERIMENT[/RUNG]")]
+    experiments: Vec<String>,
+    /// Where to write, comma-separated [default: the experiment's own]: null, pipe, pipe:512KiB,
+    /// file, tmpfs, pty (reads at once), pty:1MB/s, pty:stalled (reads nothing for a second),
+    /// tty (this terminal), xterm, alacritty, kitty, foot, wezterm, konsole, urxvt, st,
+    /// xterm/tmux, xterm/screen
+    #[arg(long, value_name = "DEST", value_delimiter = ',')]
+    to: Vec<Destination>,
+    /// How many runs of each rung
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    runs: Option<u16>,
+    /// How many runs before those that count
+    #[arg(long, value_name = "N")]
+    warmup: Option<u16>,
+    /// How many messages a run [default: what fits the time]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_MESSAGES))]
+    messages: Option<u64>,
+    /// How many connections a server is under load from, a row each [default: 8,1; --quick: 8]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1000))]
+    connections: Vec<u16>,
+    /// Columns and rows of the terminals that are opened [default: 80x24, for pictures 200x60]
+    #[arg(long, value_name = "COLUMNSxROWS")]
+    size: Option<Size>,
+    /// A minute for everything, less exact
+    #[arg(long)]
+    quick: bool,
+    /// A second between the steps of `when`, for watching
+    #[arg(long)]
+    slow: bool,
+    /// Show the experiments with their rungs and run nothing
+    #[arg(long)]
+    list: bool,
+    /// Print commands that compare the rungs with hyperfine and run nothing
+    #[arg(long)]
+    hyperfine: bool,
+    /// Of `calls`, write a profile of each rung for the Firefox Profiler (profiler.firefox.com) to this
+    /// directory: stdout.json and stderr.json
+    #[arg(long, value_name = "DIR")]
+    profile: Option<PathBuf>,
+    /// Write the figures to a file, each row as soon as it is there
+    #[arg(long, value_name = "FILE")]
+    export_json: Option<PathBuf>,
+    /// Write the tables and verdicts to a file
+    #[arg(long, value_name = "FILE")]
+    export_markdown: Option<PathBuf>,
+    /// Write the same as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    export_html: Option<PathBuf>,
+}
+
+impl Action for Bench {
+    const NAME: &'static str = "bench";
+
+    fn run(self) -> Outcome {
+        let chosen = self.chosen()?;
+        if self.list {
+            print(&list(&chosen))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.hyperfine {
+            print(&hyperfine(&chosen, self.messages))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        require_proc()?;
+        if let Some(directory) = &self.profile {
+            if !chosen
+                .iter()
+                .any(|choice| choice.experiment.method == Method::Timed)
+            {
+                return Err(
+                    Failure::usage("--profile", "no experiment that can be recorded")
+                        .remedy("record the experiment `calls`"),
+                );
+            }
+            std::fs::create_dir_all(directory).map_err(|error| {
+                Failure::usage(directory.display(), error).remedy("name a directory")
+            })?;
+        }
+        for path in [&self.export_json, &self.export_markdown, &self.export_html]
+            .into_iter()
+            .flatten()
+        {
+            writable(path)?;
+        }
+        interrupts::watch();
+        let mut session = Session {
+            results: Results {
+                command: command(),
+                machine: Machine::this(),
+                rows: Vec::new(),
+            },
+            blocks: Vec::new(),
+            screen: Screen::of_stdout(),
+            bench: &self,
+        };
+        session.run(&chosen)
+    }
+}
+
+impl Bench {
+    /// What the user asked for, each experiment once.
+    fn chosen(&self) -> Result<Vec<Choice>, Failure> {
+        if self.experiments.is_empty() {
+            return Ok(ALL
+                .iter()
+                .map(|experiment| Choice::all_of(experiment))
+                .collect());
+        }
+        let mut chosen: Vec<Choice> = Vec::new();
+        for name in &self.experiments {
+            let choice = if name.contains('/') {
+                let (experiment, rung) = catalogue::find_rung(name)?;
+                Choice {
+                    experiment,
+                    rungs: vec![rung.name],
+                }
+            } else {
+                Choice::all_of(catalogue::find(name)?)
+            };
+            match chosen
+                .iter_mut()
+                .find(|other| other.experiment.name == choice.experiment.name)
+            {
+                Some(other) => other.rungs.extend(choice.rungs),
+                None => chosen.push(choice),
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// How much to measure of one experiment at one destination, in about so much time.
+    fn plan(&self, choice: &Choice, method: Method, budget: Duration) -> Plan {
+        let connections = match (&self.connections[..], self.quick) {
+            ([], true) => requests::CONNECTIONS[..1].to_vec(),
+            ([], false) => requests::CONNECTIONS.to_vec(),
+            (given, _) => given.to_vec(),
+        };
+        let servers = choice.rungs.len() * connections.len();
+        let default_runs = match method {
+            Method::Arrival => 3,
+            Method::Requests => requests::runs_within(budget, servers, self.quick),
+            Method::Timed if self.quick => 2,
+            Method::Timed => 3,
+            Method::Frames if self.quick => 3,
+            _ if self.quick => 5,
+            _ => 10,
+        };
+        let pause = match (self.slow, self.quick) {
+            (true, _) => 1_000,
+            (false, true) => 12,
+            (false, false) => 100,
+        };
+        let default_warmup = match method {
+            // Verifying warms up.
+            Method::Arrival | Method::Requests | Method::Timed | Method::Frames => 0,
+            Method::Work | Method::Process => usize::from(!self.quick),
+        };
+        let (columns, rows) = match method {
+            Method::Frames if !self.quick => (200, 60),
+            _ => (80, 24),
+        };
+        Plan {
+            runs: self.runs.map_or(default_runs, usize::from),
+            warmup: self.warmup.map_or(default_warmup, usize::from),
+            budget,
+            messages: self.messages,
+            connections,
+            pause: Duration::from_millis(pause),
+            time: if self.quick {
+                Duration::from_millis(400)
+            } else {
+                calls::PUBLISHED_TIME
+            },
+            size: self.size.unwrap_or(Size { columns, rows }),
+            brief: self.quick,
+        }
+    }
+
+    /// The time for everything, and the longest that one series needs.
+    fn pace(&self, chosen: &[Choice]) -> Pace {
+        let weight = chosen
+            .iter()
+            .map(|choice| {
+                let series = self.destinations(choice.experiment).len() as u32;
+                series * weight(choice.experiment.method)
+            })
+            .sum();
+        let (total, longest) = if self.quick {
+            (Duration::from_secs(45), Duration::from_millis(1_200))
+        } else {
+            (Duration::from_secs(18 * 60), Duration::from_secs(50))
+        };
+        Pace::new(total, weight, longest)
+    }
+
+    fn destinations(&self, experiment: &Experiment) -> Vec<Destination> {
+        if !self.to.is_empty() {
+            return self.to.clone();
+        }
+        let read = |name: &&str| {
+            name.parse()
+                .expect("an experiment's destinations are valid")
+        };
+        let all = experiment.to.iter().map(read);
+        // A real terminal takes longer to open than all the rest; and to wait for one that does not read
+        // takes a second for each rung.
+        let stalled = Destination::Pty(destination::Pace::Stalled);
+        let slow = |to: &Destination| {
+            to.kind() == "terminal" || (experiment.method == Method::Frames && *to == stalled)
+        };
+        all.filter(|to| !self.quick || !slow(to)).collect()
+    }
+}
+
+/// How much longer a series measured so takes than most do.
+fn weight(method: Method) -> u32 {
+    match method {
+        Method::Requests | Method::Frames => 3,
+        Method::Work | Method::Process | Method::Arrival | Method::Timed => 1,
+    }
+}
+
+/// An experiment with those of its rungs that are wanted.
+struct Choice {
+    experiment: &'static Experiment,
+    rungs: Vec<&'static str>,
+}
+
+impl Choice {
+    fn all_of(experiment: &'static Experiment) -> Self {
+        Self {
+            experiment,
+            rungs: experiment.rungs.iter().map(|rung| rung.name).collect(),
+        }
+    }
+
+    /// Whether any of the chosen rungs is compared with this one.
+    fn is_baseline(&self, rung: &Rung) -> bool {
+        self.rungs()
+            .any(|chosen| self.experiment.baseline_of(chosen) == rung.name)
+    }
+
+    fn rungs(&self) -> impl Iterator<Item = &'static Rung> {
+        self.experiment
+            .rungs
+            .iter()
+            .filter(|rung| self.rungs.contains(&rung.name))
+    }
+}
+
+/// A bench while it runs.
+struct Session<'a> {
+    bench: &'a Bench,
+    results: Results,
+    /// All that was said so far.
+    blocks: Vec<Block>,
+    screen: Screen,
+}
+
+impl Session<'_> {
+    fn run(&mut self, chosen: &[Choice]) -> Outcome {
+        self.say(Block::Origin(self.results.origin()))?;
+        if let Some(warning) = disturbance(Duration::from_millis(300)) {
+            self.say(Block::Warning(warning))?;
+        }
+        let progress = Progress::new();
+        let mut pace = self.bench.pace(chosen);
+        for choice in chosen {
+            self.experiment(choice, &mut pace, &progress)?;
+            if interrupts::came() {
+                break;
+            }
+        }
+        progress.erase();
+        self.save()?;
+        if interrupts::came() {
+            let text = "outpace: interrupted: these are the figures of what had been run\n";
+            let _ = std::io::stderr().write_all(text.as_bytes());
+            return Ok(ExitCode::from(130));
+        }
+        let failed = self
+            .results
+            .rows
+            .iter()
+            .filter(|row| row.failed.is_some())
+            .count();
+        Ok(if failed == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    }
+
+    fn experiment(
+        &mut self,
+        choice: &Choice,
+        pace: &mut Pace,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        let experiment = choice.experiment;
+        progress.show(&format!("{}: compiling", experiment.name), 0.0);
+        // What the others are compared with is always there.
+        let contestants = Contestant::all(experiment, |rung| {
+            choice.rungs.contains(&rung.name) || choice.is_baseline(rung)
+        });
+        let (pictures, others): (Vec<_>, Vec<_>) = contestants
+            .into_iter()
+            .partition(|contestant| contestant.rung.draws.is_some());
+        progress.erase();
+        self.say(Block::Heading {
+            title: format!("{}: {}", experiment.name, experiment.question),
+            published: experiment.published.to_owned(),
+        })?;
+        let first = self.results.rows.len();
+        for to in self.bench.destinations(experiment) {
+            if interrupts::came() {
+                break;
+            }
+            for contestants in [&others, &pictures] {
+                let Some(first) = contestants.first() else {
+                    continue;
+                };
+                let method = experiment.method_of(first.rung);
+                let beside_the_point = method != experiment.method && !to.is_terminal();
+                if beside_the_point && self.bench.to.is_empty() {
+                    continue;
+                }
+                let plan = self.bench.plan(choice, method, pace.share(weight(method)));
+                self.series(experiment, contestants, &to, &plan, progress)?;
+            }
+        }
+        let verdict =
+            (experiment.verdict)(&Figures::new(experiment.name, &self.results.rows[first..]));
+        self.say(Block::Verdict(verdict))
+    }
+
+    /// Contestants at one destination.
+    fn series(
+        &mut self,
+        experiment: &'static Experiment,
+        contestants: &[Contestant],
+        to: &Destination,
+        plan: &Plan,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        let name = format!("{} to {to}", experiment.name);
+        if *to != Destination::Tty {
+            progress.show(&name, 0.0);
+        }
+        let outcome = series::run(experiment, contestants, to, plan, &mut |text, done| {
+            // This terminal is busy being measured.
+            if *to != Destination::Tty {
+                progress.show(&format!("{name}: {text}"), done);
+            }
+        });
+        progress.erase();
+        if outcome.rows.is_empty() {
+            return Ok(());
+        }
+        self.say(Block::Table(table::table(
+            experiment,
+            &to.to_string(),
+            &outcome.rows,
+        )))?;
+        for warning in outcome.warnings {
+            self.say(Block::Warning(warning))?;
+        }
+        self.results.rows.extend(outcome.rows);
+        self.save()?;
+        if let (Some(directory), Method::Timed) = (&self.bench.profile, experiment.method) {
+            self.profile(directory, experiment, contestants, to, plan, progress)?;
+        }
+        Ok(())
+    }
+
+    /// Records each of an experiment's rungs once more.
+    fn profile(
+        &mut self,
+        directory: &Path,
+        experiment: &Experiment,
+        contestants: &[Contestant],
+        to: &Destination,
+        plan: &Plan,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
+        for contestant in contestants {
+            if interrupts::came() {
+                break;
+            }
+            let name = format!("{} to {to}: recording {}", experiment.name, contestant.name);
+            progress.show(&name, 0.0);
+            let file = directory.join(format!("{}.json", contestant.name));
+            let recorded = series::profile(contestant, to, plan);
+            progress.erase();
+            match recorded {
+                Ok(profile) => write(&file, &profile)?,
+                Err(reason) => self.say(Block::Warning(format!("{name}: {reason}")))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// To the screen, and kept for the exports.
+    fn say(&mut self, block: Block) -> Result<(), Failure> {
+        print(&block.to_screen(self.screen))?;
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    fn save(&self) -> Result<(), Failure> {
+        if let Some(path) = &self.bench.export_json {
+            self.results.write(path)?;
+        }
+        if let Some(path) = &self.bench.export_markdown {
+            write(path, &markdown::document(&self.blocks))?;
+        }
+        if let Some(path) = &self.bench.export_html {
+            write(path, &html::document(&self.blocks))?;
+        }
+        Ok(())
+    }
+}
+
+/// The command as it was typed, but for its path.
+fn command() -> String {
+    let words = std::env::args().skip(1);
+    ["outpace".to_owned()]
+        .into_iter()
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Finds out before the measuring rather than after it.
+fn writable(path: &Path) -> Result<(), Failure> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map(drop)
+        .map_err(|error| {
+            Failure::usage(path.display(), error).remedy("name a file that can be written")
+        })
+}
+
+fn list(chosen: &[Choice]) -> String {
+    let mut text = String::new();
+    for choice in chosen {
+        let experiment = choice.experiment;
+        text += &format!("{}  {}\n", experiment.name, experiment.question);
+        let names = choice.rungs().map(|rung| rung.name.len());
+        let width = names.max().unwrap_or(0) + experiment.name.len() + 1;
+        for rung in choice.rungs() {
+            let origin = match rung.origin {
+                Origin::Published(Some(seconds)) => format!("published, {seconds} s"),
+                Origin::Published(None) => "published".to_owned(),
+                Origin::Outpace => "outpace".to_owned(),
+                Origin::Added => "for comparison".to_owned(),
+            };
+            let name = format!("{}/{}", experiment.name, rung.name);
+            text += &format!("  {name:width$}  {} ({origin})\n", rung.about);
+        }
+    }
+    text
+}
+
+fn hyperfine(chosen: &[Choice], messages: Option<u64>) -> String {
+    let mut text = String::new();
+    for choice in chosen
+        .iter()
+        .filter(|choice| choice.experiment.method == Method::Work)
+    {
+        let experiment = choice.experiment;
+        let messages = messages.unwrap_or(experiment.messages);
+        let rungs: Vec<&str> = choice
+            .rungs()
+            .filter(|rung| rung.fails.is_none() && rung.draws.is_none())
+            .map(|rung| rung.name)
+            .collect();
+        text += &format!(
+            "hyperfine --shell=none --output=pipe --parameter-list rung {} \\\n  \
+             'outpace rung {}/{{rung}} --messages {messages}'\n",
+            rungs.join(","),
+            experiment.name,
+        );
+    }
+    text
+}

@@ -1,0 +1,282 @@
+//! Bare `outpace`: what a line of output costs on this machine, on one screen of 80x24.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::bench::catalogue;
+use crate::bench::destination::venue::Size;
+use crate::bench::destination::{Destination, Pace};
+use crate::bench::runner::contestant::Contestant;
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::machine::Machine;
+use crate::bench::runner::rows::Row;
+use crate::bench::runner::series::{self, Plan};
+use crate::platform::interrupts;
+use crate::user::failure::{Outcome, require_proc};
+use crate::user::output::print;
+use crate::user::progress::Progress;
+use crate::user::quantity::{duration, times};
+use crate::user::screen::Screen;
+
+const EXPERIMENT: &str = "lines";
+
+/// The rungs a newcomer knows or may want, and what they are called.
+const COLUMNS: [(&str, &str); 3] = [
+    ("println", "println!"),
+    ("bufwriter", "BufWriter"),
+    ("outpace", "outpace"),
+];
+
+/// Where, how it is called, and how long to measure there.
+const PLACES: [(Destination, &str, Duration); 4] = [
+    (
+        Destination::Null,
+        "the null device",
+        Duration::from_millis(1_000),
+    ),
+    (
+        Destination::Pipe { capacity: None },
+        "a pipe",
+        Duration::from_millis(2_000),
+    ),
+    (
+        Destination::Pty(Pace::AtOnce),
+        "a terminal that reads at once",
+        Duration::from_millis(3_000),
+    ),
+    (
+        Destination::Tty,
+        "this terminal",
+        Duration::from_millis(3_000),
+    ),
+];
+
+const NEXT: [(&str, &str); 3] = [
+    (
+        "outpace trace -- COMMAND",
+        "is it slowed by its output, and why?",
+    ),
+    (
+        "outpace bench lines --to xterm,tty",
+        "the same in real terminals, with details",
+    ),
+    ("outpace bench --quick", "every experiment, in a minute"),
+];
+
+const LABEL: usize = 31;
+const CELL: usize = 12;
+
+/// Measures and prints, a line as soon as it is known.
+pub(crate) fn look() -> Outcome {
+    require_proc()?;
+    interrupts::watch();
+    let experiment = catalogue::find(EXPERIMENT)?;
+    let contestants = Contestant::all(experiment, |rung| {
+        COLUMNS.iter().any(|&(name, _)| name == rung.name)
+    });
+    let screen = Screen::of_stdout();
+    let machine = screen.paragraph(&Machine::at_a_glance().summary(), 0);
+    let title = screen.strong("What a line of output costs the program that writes it");
+    let names = COLUMNS.map(|(_, name)| format!("{name:>CELL$}")).concat();
+    print(&format!(
+        "{title}\n{}\n{:LABEL$}{names}\n",
+        screen.faint(&machine),
+        ""
+    ))?;
+
+    let mut rows: Vec<Row> = Vec::new();
+    let progress = Progress::new();
+    for (to, label, budget) in &PLACES {
+        if *to == Destination::Tty && !std::io::stdout().is_terminal() {
+            continue;
+        }
+        let plan = Plan {
+            budget: *budget,
+            ..plan()
+        };
+        let outcome = series::run(experiment, &contestants, to, &plan, &mut |text, done| {
+            if *to != Destination::Tty {
+                progress.show(&format!("{label}: {text}"), done);
+            }
+        });
+        progress.erase();
+        if interrupts::came() {
+            print("\ninterrupted\n")?;
+            return Ok(ExitCode::from(130));
+        }
+        print(&line(label, &to.to_string(), &outcome.rows, screen))?;
+        rows.extend(outcome.rows);
+    }
+    print(&ending(&rows, screen))?;
+    let failed = rows.iter().any(|row| row.failed.is_some());
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn plan() -> Plan {
+    Plan {
+        runs: 10,
+        warmup: 0,
+        budget: Duration::ZERO,
+        messages: None,
+        connections: Vec::new(),
+        pause: Duration::ZERO,
+        time: Duration::ZERO,
+        size: Size {
+            columns: 80,
+            rows: 24,
+        },
+        brief: true,
+    }
+}
+
+/// One destination's line of the table.
+fn line(label: &str, to: &str, rows: &[Row], screen: Screen) -> String {
+    let figures = Figures::new(EXPERIMENT, rows);
+    let cells = COLUMNS.map(|(rung, _)| {
+        let cell = figures
+            .wall(rung, to)
+            .map_or_else(|| "-".to_owned(), duration);
+        let cell = format!("{cell:>CELL$}");
+        if rung == "outpace" {
+            screen.ours(&cell)
+        } else {
+            cell
+        }
+    });
+    let troubles = rows
+        .iter()
+        .filter_map(|row| row.failed.as_ref().or(row.skipped.as_ref()));
+    let trouble = troubles
+        .take(1)
+        .map(|why| screen.paragraph(why, 2))
+        .collect::<String>();
+    format!(
+        "{label:LABEL$}{}\n{}",
+        cells.concat(),
+        screen.wrong(&trouble)
+    )
+}
+
+/// What the figures mean, and what to try next.
+fn ending(rows: &[Row], screen: Screen) -> String {
+    let mut text = format!("\n{}\n", screen.paragraph(&verdict(rows), 0));
+    for (command, about) in NEXT {
+        text += &format!("  {}{}\n", screen.strong(&format!("{command:36}")), about);
+    }
+    text
+}
+
+/// Whether output costs this machine's programs anything worth saving.
+fn verdict(rows: &[Row]) -> String {
+    let figures = Figures::new(EXPERIMENT, rows);
+    let terminal = if figures.row("println", "tty").is_some() {
+        "tty"
+    } else {
+        "pty"
+    };
+    let mut sentences = Vec::new();
+    for (to, called) in [("pipe", "into a pipe"), (terminal, "to a terminal")] {
+        let Some(println) = figures.wall("println", to) else {
+            continue;
+        };
+        let best = COLUMNS
+            .iter()
+            .filter_map(|&(rung, name)| Some((figures.wall(rung, to)?, name)))
+            .min_by(|(one, _), (other, _)| one.total_cmp(other));
+        let Some((best, name)) = best else { continue };
+        sentences.push(if println > best * 1.25 {
+            format!(
+                "A line of println! {called} costs {} what it costs with {name}.",
+                times(println / best).replace('x', " times")
+            )
+        } else {
+            format!(
+                "{}, println! is as cheap as the best of them.",
+                capitalised(called)
+            )
+        });
+    }
+    if let Some(ratio) = figures.ratio("outpace", "bufwriter", terminal) {
+        sentences.push(match ratio {
+            ratio if ratio < 0.9 => "There outpace beats even a BufWriter.".to_owned(),
+            ratio if ratio <= 1.1 => {
+                "outpace is as fast there as a BufWriter, and unlike it shows \
+                                      every line within milliseconds."
+                    .to_owned()
+            }
+            ratio => format!(
+                "outpace takes {} of a BufWriter there, which shows nothing before it is full.",
+                times(ratio)
+            ),
+        });
+    }
+    sentences.join(" ")
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::runner::figures::rows_of;
+
+    fn say(println: u64, bufwriter: u64, outpace: u64) -> String {
+        verdict(&rows_of(
+            EXPERIMENT,
+            &[
+                ("println", "pty", println),
+                ("bufwriter", "pty", bufwriter),
+                ("outpace", "pty", outpace),
+            ],
+        ))
+    }
+
+    #[test]
+    fn reversed_figures_give_the_opposite_verdict() {
+        let usual = say(1566, 366, 300);
+        assert!(
+            usual.contains("costs 5.22 times what it costs with outpace"),
+            "{usual}"
+        );
+        assert!(usual.contains("outpace beats even a BufWriter"), "{usual}");
+        let reversed = say(300, 366, 1566);
+        assert!(
+            reversed.contains("println! is as cheap as the best"),
+            "{reversed}"
+        );
+        assert!(
+            reversed.contains("outpace takes 4.28x of a BufWriter"),
+            "{reversed}"
+        );
+    }
+
+    #[test]
+    fn the_whole_screen_fits_80_columns_and_24_lines() {
+        let screen = Screen {
+            columns: 80,
+            colour: false,
+        };
+        let figures: Vec<(&str, &str, u64)> = ["null", "pipe", "pty", "tty"]
+            .into_iter()
+            .flat_map(|to| COLUMNS.map(|(rung, _)| (rung, to, 12_345)))
+            .collect();
+        let rows = rows_of(EXPERIMENT, &figures);
+        let mut text = "title\nmachine\nsecond line of it\n\nnames\n".to_owned();
+        for (to, label, _) in &PLACES {
+            text += &line(label, &to.to_string(), &rows, screen);
+        }
+        text += &ending(&rows, screen);
+        assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
+        assert!(text.lines().count() <= 22, "{text}");
+    }
+}

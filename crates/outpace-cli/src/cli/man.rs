@@ -1,0 +1,64 @@
+//! `outpace man`.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use clap_mangen::Man as Page;
+
+use super::command_line;
+use crate::user::action::Action;
+use crate::user::failure::{Failure, Outcome};
+use crate::user::output::print;
+
+/// Print the manual page, such as: outpace man | man -l -
+#[derive(Args)]
+pub(crate) struct Man {}
+
+impl Action for Man {
+    const NAME: &'static str = "man";
+
+    fn run(self) -> Outcome {
+        let page = page().map_err(|error| Failure::failed("manual", error))?;
+        print(&String::from_utf8_lossy(&page))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The program's page with one section for each subcommand: all of it in one place.
+fn page() -> io::Result<Vec<u8>> {
+    let mut program = command_line().disable_help_subcommand(true);
+    program.build();
+    let mut page = Vec::new();
+    Page::new(program.clone().disable_help_subcommand(true)).render(&mut page)?;
+    for subcommand in program.get_subcommands() {
+        let full_name = format!("outpace {}", subcommand.get_name());
+        writeln!(page, ".SH {}", full_name.to_uppercase())?;
+        let mut section = Vec::new();
+        let pages = Page::new(subcommand.clone().bin_name(full_name));
+        pages.render_synopsis_section(&mut section)?;
+        pages.render_description_section(&mut section)?;
+        pages.render_options_section(&mut section)?;
+        // Below the subcommand's own heading, and without roff's preamble a second time.
+        for line in String::from_utf8_lossy(&section).lines() {
+            match line.strip_prefix(".SH ") {
+                Some(heading) => writeln!(page, ".SS {heading}")?,
+                None if line.starts_with(".ie ") || line.starts_with(".el ") => {}
+                None => writeln!(page, "{line}")?,
+            }
+        }
+    }
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_manual_has_a_section_for_every_subcommand() {
+        let page = String::from_utf8(super::page().unwrap()).unwrap();
+        for subcommand in super::command_line().get_subcommands() {
+            let heading = format!(".SH OUTPACE {}", subcommand.get_name().to_uppercase());
+            assert!(page.contains(&heading), "no {heading} in the manual");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The subcommands. To add one: a module with a type that implements [`Action`], and a line in
+//! [`ALL`]. Help, completions and the manual follow.
+
+mod bench;
+mod completions;
+mod contest;
+mod look;
+mod man;
+mod report;
+mod rung;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, Command};
+
+use crate::user::action::Action;
+use crate::user::failure::{Failure, Outcome};
+use crate::user::output::not_printed;
+
+/// Every subcommand, in the order `--help` shows them.
+const ALL: &[Subcommand] = &[
+    Subcommand::of::<bench::Bench>(),
+    Subcommand::of::<report::Report>(),
+    Subcommand::of::<rung::Rung>(),
+    Subcommand::of::<crate::fps::Fps>(),
+    Subcommand::of::<crate::run::Run>(),
+    Subcommand::of::<crate::trace::Trace>(),
+    Subcommand::of::<contest::Contest>(),
+    Subcommand::of::<completions::Completions>(),
+    Subcommand::of::<man::Man>(),
+];
+
+struct Subcommand {
+    name: &'static str,
+    define: fn(Command) -> Command,
+    run: fn(&ArgMatches) -> Outcome,
+}
+
+impl Subcommand {
+    const fn of<A: Action>() -> Self {
+        Self {
+            name: A::NAME,
+            define: A::augment_args,
+            run: |matches| match A::from_arg_matches(matches) {
+                Ok(action) => action.run(),
+                Err(error) => Err(usage(error, A::NAME)),
+            },
+        }
+    }
+}
+
+/// The whole command line, for parsing, completions and the manual.
+pub(crate) fn command_line() -> Command {
+    let subcommands = ALL
+        .iter()
+        .map(|subcommand| (subcommand.define)(Command::new(subcommand.name)));
+    Command::new("outpace")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        .max_term_width(100)
+        .infer_long_args(true)
+        .before_help("Without a command: a quick look at what a line of output costs here.")
+        .subcommands(subcommands)
+}
+
+/// Parses the arguments and does what they ask.
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(outcome) = rung::directly(&arguments) {
+        return outcome;
+    }
+    let typed = arguments.get(1).and_then(|word| word.to_str());
+    let subcommand = ALL
+        .iter()
+        .map(|known| known.name)
+        .find(|&name| typed == Some(name));
+    let matches = command_line()
+        .try_get_matches_from(&arguments)
+        .map_err(|error| usage(error, subcommand.unwrap_or("")))?;
+    let Some((name, matches)) = matches.subcommand() else {
+        return look::look();
+    };
+    let chosen = ALL.iter().find(|subcommand| subcommand.name == name);
+    (chosen.expect("clap knows only the subcommands in ALL").run)(matches)
+}
+
+/// A bad command line in the form of every other error. Help and the version, which clap also
+/// calls errors, are printed here and end the program.
+fn usage(error: clap::Error, subcommand: &str) -> Failure {
+    if !error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return match error.print().and_then(|()| io::stdout().flush()) {
+            Ok(()) => std::process::exit(0),
+            Err(error) => not_printed(error),
+        };
+    }
+    let text = |kind| match error.get(kind)? {
+        ContextValue::String(text) if !text.is_empty() => Some(text.clone()),
+        ContextValue::Strings(texts) if !texts.is_empty() => Some(texts.join(", ")),
+        ContextValue::StyledStrs(texts) if !texts.is_empty() => Some(texts[0].to_string()),
+        _ => None,
+    };
+    // `--runs <N>` and the value are told apart: the object is what the user typed.
+    let argument = text(ContextKind::InvalidArg).or_else(|| text(ContextKind::InvalidSubcommand));
+    let value = text(ContextKind::InvalidValue);
+    let rendered = error.to_string();
+    let first_line = rendered.lines().next().unwrap_or_default();
+    let (object, cause) = match (error.kind(), argument, value) {
+        (ErrorKind::MissingRequiredArgument, Some(argument), _) => (argument, "is missing"),
+        (ErrorKind::ValueValidation | ErrorKind::InvalidValue, Some(argument), Some(value)) => {
+            let option = argument.split(" <").next().unwrap_or(&argument);
+            let object = if option.starts_with('-') {
+                format!("{option} {value}")
+            } else {
+                value
+            };
+            let cause = first_line
+                .split_once(&format!("'{argument}'"))
+                .map_or("", |(_, rest)| rest);
+            (
+                object,
+                cause
+                    .strip_prefix(": ")
+                    .unwrap_or("not one of the possible values"),
+            )
+        }
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument), None) => {
+            let option = argument.split(" <").next().unwrap_or(&argument);
+            (option.to_owned(), "needs a value")
+        }
+        (_, argument, _) => {
+            let object = argument.unwrap_or_else(|| "command line".to_owned());
+            (object, first_line.trim_start_matches("error: "))
+        }
+    };
+    if error.kind() == ErrorKind::InvalidSubcommand && is_program(&object) {
+        let remedy =
+            format!("to run it: outpace run {object}; to look at it: outpace trace {object}");
+        return Failure::usage(object, "a program, not a command of outpace").remedy(remedy);
+    }
+    let near = [
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedValue,
+    ];
+    let remedy = match (
+        near.into_iter().find_map(text),
+        text(ContextKind::ValidValue),
+    ) {
+        (Some(near), _) => format!("did you mean {near}?"),
+        (None, Some(values)) => format!("one of: {values}"),
+        (None, None) if subcommand.is_empty() => "see: outpace --help".to_owned(),
+        (None, None) => format!("see: outpace {subcommand} --help"),
+    };
+    Failure::usage(object, cause).remedy(remedy)
+}
+
+/// Whether a shell would find a program by this name.
+fn is_program(name: &str) -> bool {
+    if name.contains('/') {
+        return Path::new(name).is_file();
+    }
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_misspelt_subcommand_gets_its_near_match() {
+        let arguments = ["outpace", "completion"].map(Into::into);
+        let failure = super::run(arguments).expect_err("there is no such subcommand");
+        assert!(
+            failure.to_string().contains("did you mean completions?"),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn a_bad_value_is_named_with_its_option_and_what_is_wrong_with_it() {
+        let said = |arguments: &[&str]| {
+            let arguments = arguments.iter().map(Into::into);
+            super::run(arguments).expect_err("it is bad").to_string()
+        };
+        assert_eq!(
+            said(&["outpace", "bench", "--size", "80"]),
+            "outpace: --size 80: a size is columns and rows, such as 80x24\n  \
+             see: outpace bench --help"
+        );
+        assert_eq!(
+            said(&["outpace", "report"]),
+            "outpace: <FILE>...: is missing\n  see: outpace report --help"
+        );
+        assert_eq!(
+            said(&["outpace", "bench", "--export-json", ""]),
+            "outpace: --export-json: needs a value\n  see: outpace bench --help"
+        );
+        assert_eq!(
+            said(&["outpace", "/bin/sh", "-c"]),
+            "outpace: /bin/sh: a program, not a command of outpace\n  \
+             to run it: outpace run /bin/sh; to look at it: outpace trace /bin/sh"
+        );
+        let shell = said(&["outpace", "completions", "foo"]);
+        assert!(
+            shell.starts_with("outpace: foo: not one of the possible values"),
+            "{shell}"
+        );
+        assert!(shell.contains("one of: bash, "), "{shell}");
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::command_line().debug_assert();
+    }
+}

@@ -1,0 +1,109 @@
+//! `outpace report`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::bench::catalogue;
+use crate::bench::runner::figures::Figures;
+use crate::bench::runner::rows::Results;
+use crate::bench::view::block::Block;
+use crate::bench::view::comparison::{self, Named, Yardstick};
+use crate::bench::view::html;
+use crate::bench::view::table;
+use crate::user::action::Action;
+use crate::user::failure::Outcome;
+use crate::user::output::{print, write};
+use crate::user::screen::Screen;
+
+/// Show the results of a bench again, or compare those of several
+#[derive(Args)]
+pub(crate) struct Report {
+    /// Files that `outpace bench --export-json` wrote; the others are compared with the first
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Write the same as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    export_html: Option<PathBuf>,
+}
+
+impl Action for Report {
+    const NAME: &'static str = "report";
+
+    fn run(self) -> Outcome {
+        let files = self
+            .files
+            .iter()
+            .map(|path| Ok(Named::new(path, Results::read(path)?)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let blocks = match &files[..] {
+            [only] => again(only),
+            _ => compared(&files),
+        };
+        let screen = Screen::of_stdout();
+        print(
+            &blocks
+                .iter()
+                .map(|block| block.to_screen(screen))
+                .collect::<String>(),
+        )?;
+        if let Some(path) = &self.export_html {
+            write(path, &html::document(&blocks))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What the bench said.
+fn again(file: &Named) -> Vec<Block> {
+    let rows = &file.results.rows;
+    let mut blocks = vec![Block::Origin(file.results.origin())];
+    let mut places: Vec<(&str, &str)> = Vec::new();
+    for row in rows {
+        if !places.contains(&(&row.experiment, &row.to)) {
+            places.push((&row.experiment, &row.to));
+        }
+    }
+    for (index, &(name, to)) in places.iter().enumerate() {
+        let Ok(experiment) = catalogue::find(name) else {
+            let reason = format!("{name} to {to}: an experiment of another version of outpace");
+            blocks.push(Block::Warning(reason));
+            continue;
+        };
+        let first = index == 0 || places[index - 1].0 != name;
+        if first {
+            blocks.push(Block::Heading {
+                title: format!("{name}: {}", experiment.question),
+                published: experiment.published.to_owned(),
+            });
+        }
+        blocks.push(Block::Table(table::table(experiment, to, rows)));
+        let last = places.get(index + 1).is_none_or(|(next, _)| *next != name);
+        if last {
+            blocks.push(Block::Verdict((experiment.verdict)(&Figures::new(
+                name, rows,
+            ))));
+        }
+    }
+    blocks
+}
+
+fn compared(files: &[Named]) -> Vec<Block> {
+    let origin = |file: &Named| Block::Origin(format!("{}: {}", file.name, file.results.origin()));
+    let mut blocks: Vec<Block> = files.iter().map(origin).collect();
+    let yardstick = Yardstick::of(files);
+    if yardstick == Yardstick::Ratios {
+        blocks.push(Block::Verdict(
+            "The machines differ: compared are the ratios to the baseline of the same run."
+                .to_owned(),
+        ));
+    }
+    blocks.extend(
+        comparison::tables(files, yardstick)
+            .into_iter()
+            .map(Block::Table),
+    );
+    blocks.push(Block::Verdict(comparison::verdict(files, yardstick)));
+    blocks
+}

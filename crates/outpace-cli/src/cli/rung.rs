@@ -1,0 +1,100 @@
+//! `outpace rung EXPERIMENT/RUNG`: writes only that rung's bytes.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::bench::catalogue::{self, Method, Work, calls};
+use crate::bench::runner::clock::{REPORT, Span};
+use crate::bench::runner::contestant::Contestant;
+use crate::platform::signals;
+use crate::user::action::Action;
+use crate::user::failure::{Failure, Outcome};
+
+/// Write one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
+#[derive(Args)]
+pub(crate) struct Rung {
+    /// Which, such as ladder/turbo-c, or ladder/turbo-c.clang for one compiler's
+    #[arg(value_name = "EXPERIMENT/RUNG")]
+    rung: String,
+    /// How many messages [default: the experiment's published number]
+    #[arg(long, value_name = "N")]
+    messages: Option<u64>,
+    /// How long to wait between the steps of `when` or between pictures, or to draw in `calls`, in
+    /// milliseconds [default: 1000, between pictures 0, of `calls` 5000]
+    #[arg(long, value_name = "MS")]
+    pause: Option<u64>,
+}
+
+impl Action for Rung {
+    const NAME: &'static str = "rung";
+
+    fn run(self) -> Outcome {
+        let (experiment, rung) = catalogue::find_rung(&self.rung)?;
+        let messages = self.messages.unwrap_or(experiment.messages);
+        let pause = match (self.pause, experiment.method_of(rung)) {
+            (Some(milliseconds), _) => Duration::from_millis(milliseconds),
+            (None, Method::Timed) => calls::PUBLISHED_TIME,
+            (None, Method::Frames) => Duration::ZERO,
+            (None, _) => Duration::from_secs(1),
+        };
+        match rung.work {
+            Work::Here(work) => here(&self.rung, Span::new(messages, pause), work),
+            Work::Source(_) => {
+                let name = self.rung.split_once('/').map_or("", |(_, name)| name);
+                let error = match Contestant::named(experiment, rung, name)
+                    .and_then(|contestant| contestant.command(messages, pause))
+                {
+                    Ok(mut command) => command.exec().to_string(),
+                    Err(reason) => reason,
+                };
+                Err(Failure::failed(&self.rung, error))
+            }
+        }
+    }
+}
+
+/// Does what a bench asks of its children without the argument parser, so that a rung's process
+/// is no heavier than a small program's. `None` when it is for the parser to decide.
+pub(crate) fn directly(arguments: &[OsString]) -> Option<Outcome> {
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .skip(1)
+        .map_while(|word| word.to_str())
+        .collect();
+    let ["rung", name, "--messages", messages, rest @ ..] = &arguments[..] else {
+        return None;
+    };
+    let pause = match rest {
+        [] => Duration::ZERO,
+        ["--pause", milliseconds] => Duration::from_millis(milliseconds.parse().ok()?),
+        _ => return None,
+    };
+    let messages = messages.parse().ok()?;
+    let (experiment, rung) = name.split_once('/')?;
+    let Work::Here(work) = catalogue::find(experiment).ok()?.rung(rung)?.work else {
+        return None;
+    };
+    Some(here(name, Span::new(messages, pause), work))
+}
+
+fn here(name: &str, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcome {
+    let failed = |error: io::Error| Failure::failed(name, error);
+    match std::env::var_os(REPORT) {
+        Some(path) => {
+            let report = span.clocked(work).map_err(failed)?;
+            std::fs::write(path, report).map_err(failed)?;
+        }
+        None => {
+            // Without a reader it ends as other programs do.
+            signals::set_default(libc::SIGPIPE);
+            let mut span = span;
+            work(&mut span).map_err(failed)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

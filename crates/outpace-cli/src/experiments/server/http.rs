@@ -1,1 +1,0 @@
-../../../../outpace/examples/http_server/http.rs

@@ -1,0 +1,122 @@
+//! What went wrong, in the one form every error of the program has.
+
+use super::inert::inert;
+use crate::platform;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What a subcommand ends with: its exit status, or the reason it could not do its work.
+pub(crate) type Outcome = Result<ExitCode, Failure>;
+
+/// An error, shown as `outpace: <object>: <cause>` with one remedy on the line below.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    status: u8,
+    object: String,
+    cause: String,
+    remedy: Option<String>,
+}
+
+impl Failure {
+    /// The user asked for something that does not exist or makes no sense (status 2).
+    pub(crate) fn usage(object: impl fmt::Display, cause: impl fmt::Display) -> Self {
+        Self::new(2, object, cause)
+    }
+
+    /// The program ran and something failed (status 1).
+    pub(crate) fn failed(object: impl fmt::Display, cause: impl fmt::Display) -> Self {
+        Self::new(1, object, cause)
+    }
+
+    /// A user's command did not start: the status is what shells give, 127 when it is not there and else 126.
+    pub(crate) fn cannot_start(command: &OsStr, error: &io::Error) -> Self {
+        let (status, remedy) = match error.kind() {
+            io::ErrorKind::NotFound => (127, "check the name, or give the program's path"),
+            io::ErrorKind::PermissionDenied if Path::new(command).is_dir() => {
+                (126, "that is a directory: name a program in it")
+            }
+            io::ErrorKind::PermissionDenied => (126, "make it executable"),
+            _ => (126, "run the command by itself to see whether it starts"),
+        };
+        Self::new(status, command.display(), error).remedy(remedy)
+    }
+
+    fn new(status: u8, object: impl fmt::Display, cause: impl fmt::Display) -> Self {
+        Self {
+            status,
+            object: inert(&object.to_string()).into_owned(),
+            // Of a compiler's, for one, each line stays one.
+            cause: cause
+                .to_string()
+                .lines()
+                .map(inert)
+                .collect::<Vec<_>>()
+                .join("\n"),
+            remedy: None,
+        }
+    }
+
+    /// Adds the one thing the user can do about it.
+    #[must_use]
+    pub(crate) fn remedy(mut self, remedy: impl fmt::Display) -> Self {
+        self.remedy = Some(remedy.to_string());
+        self
+    }
+
+    /// Writes the error to stderr, which may be a raw terminal: there a newline does not return to the first column.
+    pub(crate) fn report_on_terminal(&self) {
+        let text = format!("{self}\n").replace('\n', "\r\n");
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Writes the error to stderr and gives the status to exit with.
+    pub(crate) fn report(&self) -> ExitCode {
+        // A closed stderr leaves nobody to tell; the status still says that it failed.
+        let _ = writeln!(std::io::stderr(), "{self}");
+        ExitCode::from(self.status)
+    }
+}
+
+/// Says so where `/proc` is missing: what needs it would find nothing, or wait for it.
+pub(crate) fn require_proc() -> Result<(), Failure> {
+    if platform::has_proc() {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        "/proc",
+        "not mounted here, and only it tells what a process does",
+    )
+    .remedy("mount it (mount -t proc proc /proc), or work where it is"))
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let object = Some(self.object.as_str()).filter(|object| !object.is_empty());
+        write!(f, "outpace: {}: {}", object.unwrap_or("''"), self.cause)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "\n  {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_object_the_cause_and_the_remedy() {
+        let failure = Failure::failed("pty", "out of terminals").remedy("close some and try again");
+        assert_eq!(
+            failure.to_string(),
+            "outpace: pty: out of terminals\n  close some and try again"
+        );
+        assert_eq!(
+            Failure::usage("", "no such rung").to_string(),
+            "outpace: '': no such rung"
+        );
+    }
+}

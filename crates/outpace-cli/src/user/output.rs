@@ -1,0 +1,30 @@
+//! Results on stdout and in files.
+
+use super::failure::Failure;
+use crate::platform::ending::Ending;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Prints a text to stdout, at once. When its reader is gone, the program ends as one that knows
+/// nothing of it would: by SIGPIPE, silently.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = outpace::stdout();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(not_printed)
+}
+
+/// Stdout took no more.
+pub(crate) fn not_printed(error: io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        // It does not return for a signal whose default is to end the program.
+        let _ = Ending::Killed(libc::SIGPIPE).repeat();
+    }
+    Failure::failed("stdout", error)
+}
+
+/// Writes a file that the user asked for.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| Failure::failed(path.display(), error))
+}

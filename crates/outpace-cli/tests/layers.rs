@@ -1,0 +1,201 @@
+//! Folders are layers: a module imports from its own folder and from those below it. CONTRIBUTING draws the same.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folders of a crate.
+struct Layers {
+    name: &'static str,
+    /// From the bottom up.
+    folders: &'static [&'static str],
+    /// Within a folder no two modules import each other, directly or around a corner.
+    straight: bool,
+}
+
+const CRATES: [Layers; 2] = [
+    Layers {
+        name: "outpace-ratatui",
+        folders: &["model", "sys", "render", "present", "terminal"],
+        straight: true,
+    },
+    Layers {
+        name: "outpace-cli",
+        folders: &["platform", "user", "fps", "run", "trace", "bench", "cli"],
+        straight: false,
+    },
+];
+
+/// The source without comments and unit tests.
+fn source(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
+    let code = text[..end]
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    code.fold(String::new(), |code, line| code + line + "\n")
+}
+
+/// The names that follow a prefix in the text: `b` for `a::` in `a::b::c`, also in `use a::{b, c}`.
+fn names_after(text: &str, prefix: &str) -> Vec<String> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let first = |text: &str| {
+        text.trim_start()
+            .chars()
+            .take_while(|&c| is_name(c))
+            .collect()
+    };
+    let mut names = Vec::new();
+    for (at, _) in text.match_indices(prefix) {
+        let rest = &text[at + prefix.len()..];
+        match rest.strip_prefix('{') {
+            Some(list) => names.extend(list[..list.find('}').unwrap()].split(',').map(first)),
+            None => names.push(first(rest)),
+        }
+    }
+    names
+}
+
+/// A source file of a crate, other than its root.
+struct Module {
+    /// The index of its folder.
+    layer: usize,
+    /// Its path below the folder, without `.rs`; empty for the folder's own file.
+    path: PathBuf,
+    text: String,
+}
+
+impl Layers {
+    fn directory(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("..")
+            .join(self.name)
+            .join("src")
+    }
+
+    fn layer(&self, name: &str) -> Option<usize> {
+        self.folders.iter().position(|folder| *folder == name)
+    }
+
+    fn modules(&self) -> Vec<Module> {
+        let mut modules = Vec::new();
+        for (layer, folder) in self.folders.iter().enumerate() {
+            let mut left = vec![self.directory().join(folder)];
+            let own = self.directory().join(format!("{folder}.rs"));
+            if own.exists() {
+                let path = PathBuf::new();
+                let text = source(&own);
+                modules.push(Module { layer, path, text });
+            }
+            while let Some(directory) = left.pop() {
+                for entry in fs::read_dir(&directory).unwrap() {
+                    let path = entry.unwrap().path();
+                    if path.is_dir() {
+                        left.push(path);
+                    } else if path.extension().is_some_and(|ending| ending == "rs") {
+                        let below = path.strip_prefix(self.directory().join(folder)).unwrap();
+                        let below = below.with_extension("");
+                        let is_own = below == Path::new("mod");
+                        modules.push(Module {
+                            layer,
+                            path: if is_own { PathBuf::new() } else { below },
+                            text: source(&path),
+                        });
+                    }
+                }
+            }
+        }
+        assert!(
+            modules.len() > 20,
+            "{}: the sources are elsewhere",
+            self.name
+        );
+        modules
+    }
+}
+
+#[test]
+fn imports_point_down() {
+    for layers in CRATES {
+        for Module { layer, path, text } in layers.modules() {
+            for name in names_after(&text, "crate::") {
+                let here = layers.folders[layer];
+                let module = path.display();
+                let target = layers.layer(&name).unwrap_or_else(|| {
+                    panic!("{}: {here}/{module}: no layer `{name}`", layers.name)
+                });
+                assert!(
+                    target <= layer,
+                    "{}: {here}/{module} imports from {name}, a layer above",
+                    layers.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_module_is_in_a_layer() {
+    for layers in CRATES {
+        let root = ["lib.rs", "main.rs"].map(|file| layers.directory().join(file));
+        let root = root.iter().find(|file| file.exists()).unwrap();
+        for line in source(root).lines() {
+            let line = line.trim_start_matches("pub ").trim_end_matches(';');
+            if let Some(module) = line.strip_prefix("mod ") {
+                // What stands beside the layers is for the benches and tests of other crates.
+                assert!(
+                    layers.layer(module).is_some() || module == "workloads",
+                    "{}: {module} is in no layer",
+                    layers.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn modules_of_a_folder_form_no_cycle() {
+    for layers in CRATES.iter().filter(|layers| layers.straight) {
+        let modules = layers.modules();
+        for (at, folder) in layers.folders.iter().enumerate() {
+            let here = modules
+                .iter()
+                .filter(|module| module.layer == at && module.path.components().count() == 1);
+            let mut imports: BTreeMap<&str, Vec<String>> = here
+                .map(|module| {
+                    let name = module.path.to_str().unwrap();
+                    (name, names_after(&module.text, "super::"))
+                })
+                .collect();
+            let known: Vec<&str> = imports.keys().copied().collect();
+            for targets in imports.values_mut() {
+                targets.retain(|target| known.contains(&target.as_str()));
+            }
+            // What imports nothing that is left goes, until nothing is left.
+            while !imports.is_empty() {
+                let left: Vec<&str> = imports.keys().copied().collect();
+                imports
+                    .retain(|_, targets| targets.iter().any(|name| left.contains(&name.as_str())));
+                assert!(
+                    imports.len() < left.len(),
+                    "{}/{folder}: a cycle among {left:?}",
+                    layers.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn contributing_draws_the_same_layers() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
+    let text = fs::read_to_string(path).unwrap();
+    for layers in CRATES {
+        let drawn: Vec<&str> = layers.folders.iter().rev().copied().collect();
+        let picture = drawn.join(" → ");
+        assert!(
+            text.contains(&picture),
+            "CONTRIBUTING does not say {picture}"
+        );
+    }
+}
