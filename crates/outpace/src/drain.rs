@@ -133,6 +133,15 @@ impl State {
         Err(failure.error)
     }
 
+    /// Whether a thread or a task waits for a drain to make progress.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        if self.tasks_wait {
+            return true;
+        }
+        self.waiters > 0
+    }
+
     /// A drain has made progress, or ended.
     pub(crate) fn tell_progress(&mut self) {
         if self.waiters > 0 {

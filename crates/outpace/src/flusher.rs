@@ -221,17 +221,19 @@ impl Line {
         }
     }
 
-    /// Whether the author could not finish the line because other processes have the processors: on a busy machine a
-    /// thread may stand still between two messages for many times the delay.
+    /// Whether the author could not finish the line because other processes have the processors, or because it waits for
+    /// the stream's state: on a busy machine a thread may stand still between two messages for many times the delay.
     #[cold]
-    fn author_lacks_processor(&self) -> bool {
-        let Some((task, before)) = self.author else {
+    fn is_kept_from_its_end(&self, state_is_wanted: bool) -> bool {
+        if self.since.elapsed() >= Self::LONGEST_WAIT {
             return false;
+        }
+        let Some((task, before)) = self.author else {
+            return state_is_wanted;
         };
         let too_little = |now: Duration| now.saturating_sub(before) < Self::ENOUGH_TIME;
-        self.since.elapsed() < Self::LONGEST_WAIT
-            && sys::processor_time(task).is_some_and(too_little)
-            && sys::is_runnable(task)
+        sys::processor_time(task).is_some_and(too_little)
+            && (state_is_wanted || sys::is_runnable(task))
     }
 }
 
@@ -264,14 +266,17 @@ fn run(engine: &Engine) {
             state = engine.drain_lines(state);
             let known = unfinished.take();
             if state.drained < all {
-                // It is asked for, or there is a thread that waits for room.
-                let mut goes = hurried && state.drained == before || !state.mode.has_helper();
+                // A caller waits for it, or for the room that it takes.
+                let is_asked_for = hurried && state.is_waited_for() && state.drained == before;
+                let mut goes = is_asked_for || !state.mode.has_helper();
                 match known.filter(|line| line.start == state.drained) {
                     _ if goes => {}
                     None => unfinished = Some(Line::seen(engine, &state)),
                     Some(line) => {
+                        // A thread that wants to print is about to end it, perhaps.
+                        let wanted = engine.state.is_contended();
                         drop(state);
-                        goes = !line.author_lacks_processor();
+                        goes = !line.is_kept_from_its_end(wanted);
                         unfinished = (!goes).then_some(line);
                         state = engine.lock_state();
                     }

@@ -60,6 +60,12 @@ impl RawMutex {
         }
     }
 
+    /// Whether a thread may be waiting for it.
+    #[cfg(not(loom))]
+    pub(crate) fn is_contended(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == CONTENDED
+    }
+
     #[cfg(not(loom))]
     pub(crate) fn reset_after_fork(&self, locked: bool) {
         self.0

@@ -51,6 +51,12 @@ impl<T> Mutex<T> {
         self.raw.unlock();
     }
 
+    /// Whether a thread may be waiting for it, as far as that can be told.
+    #[cfg(not(loom))]
+    pub(crate) fn is_contended(&self) -> bool {
+        self.raw.is_contended()
+    }
+
     /// In the child of a fork, where nobody has it locked.
     #[cfg(all(feature = "tokio", unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self) {
@@ -137,6 +143,11 @@ mod imp {
 
         pub(crate) fn unlock(&self) {
             drop(self.take());
+        }
+
+        #[cfg(not(loom))]
+        pub(crate) fn is_contended(&self) -> bool {
+            false
         }
 
         #[cfg(all(unix, not(any(loom, outpace_portable))))]
