@@ -12,7 +12,7 @@ use crate::user::quantity::times;
 pub(crate) const CONTEST: Experiment = Experiment {
     name: "contest",
     question: "How fast is a solution that does nothing but read and print?",
-    published: "Nobody compares std, crates, C and C++ under one roof. Rivals: std; proconio 0.6; scanf and printf; cin and cout; mapped \
+    published: "Nobody compares std, crates, C and C++ under one roof. Rivals: std; proconio 0.5; scanf and printf; cin and cout; mapped \
                 input with a table for output, after yosupo's and Nyaan's libraries for library-checker.",
     published_to: &[],
     unit: "pair",

@@ -14,7 +14,7 @@ pub(crate) const INPUT: Experiment = Experiment {
     name: "input",
     question: "How fast can a program read numbers, words and lines?",
     published: "10^6 integers on a training site's judge: C++ cin with endl 5.8 s, Java's Scanner 16.7, Python 18.9. Rivals: std; \
-                proconio 0.6 (crates.io); scanf, cin, fread, fgets, getline, strtod, from_chars (glibc, libstdc++); mapped and \
+                proconio 0.5 (crates.io); scanf, cin, fread, fgets, getline, strtod, from_chars (glibc, libstdc++); mapped and \
                 eight digits at a time, after yosupo's and Nyaan's libraries for library-checker.",
     published_to: &[],
     unit: "value",
