@@ -37,6 +37,8 @@
 /// - An error about an argument adds a note that names a function of outpace's where std's names one of `core::fmt`.
 /// - Of an argument that is no expression (`1 2`) the compiler may say more than one thing.
 /// - Clippy's lints about formatting, which know std's macros by name, say nothing.
+/// - Of a message whose `Display` fails, panics or ends the process nothing is printed; std prints what came before.
+/// - Beside `#[macro_use] extern crate outpace`, a `use std::*` makes the names ambiguous.
 /// - `write!` evaluates its arguments before it borrows a destination that is a variable or a field.
 ///
 /// Under the caller's `cfg(test)` it prints by std's macro, whose output libtest captures. A test that looks at

@@ -17,6 +17,9 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! Standard output and error are queues of their own, with a thread each: what a task writes to one may appear before what it
+//! wrote to the other, unless it awaits a flush of both in between. Give a program that needs them in order one of the two.
+//!
 //! Any descriptor:
 //!
 //! ```
@@ -76,7 +79,8 @@ use std::task::{Context, Poll, Waker};
 /// | dropped | nothing happens: what was written is written |
 /// | exit, or a runtime that ends | nothing is lost: the stream drains as it does for all writers |
 ///
-/// It is also pending while another thread holds the stream's guard. Errors are the stream's, as for
+/// It is also pending once in 128 writes, so that timeouts and other tasks have their turn, and while another thread holds
+/// the stream's guard. Errors are the stream's, as for
 /// [`Write`](std::io::Write).
 pub struct AsyncWriter<S> {
     stream: S,
@@ -84,6 +88,8 @@ pub struct AsyncWriter<S> {
     flushes: Option<u64>,
     /// How often in a row the guard was another thread's.
     refused: u32,
+    /// How often it has written since it last gave other tasks a turn.
+    in_a_row: u32,
 }
 
 /// The process's standard output for tasks: see [`AsyncWriter::new`].
@@ -110,6 +116,7 @@ impl<S: AsyncStream> AsyncWriter<S> {
             stream,
             flushes: None,
             refused: 0,
+            in_a_row: 0,
         }
     }
 
@@ -130,6 +137,7 @@ impl<S: Clone> Clone for AsyncWriter<S> {
             stream: self.stream.clone(),
             flushes: None,
             refused: 0,
+            in_a_row: 0,
         }
     }
 }
@@ -195,6 +203,12 @@ impl<S: AsyncStream> AsyncWrite for AsyncWriter<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = &mut *self;
+        if this.in_a_row >= TURN {
+            this.in_a_row = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        this.in_a_row += 1;
         let engine = this.stream.engine();
         match engine.write_in_task(bytes, context.waker()) {
             Attempt::Written(length) => {
@@ -257,6 +271,10 @@ impl<S: AsyncStream> AsyncWrite for AsyncWriter<S> {
         self.poll_flush(context)
     }
 }
+
+/// So often a writer takes what it is given before the other tasks have their turn, as with tokio's own budget: else
+/// a task that only writes would keep its worker for as long as there is room, and no timeout would end it.
+const TURN: u32 = 128;
 
 /// So often a task that finds the guard taken is polled again before a thread waits for it.
 const PATIENCE: u32 = 4;

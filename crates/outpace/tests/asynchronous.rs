@@ -63,6 +63,35 @@ fn numbered(length: usize) -> Vec<u8> {
 }
 
 #[test]
+fn a_task_that_only_writes_lets_others_have_their_turn() {
+    let (reader, writer) = pipe().unwrap();
+    let buffering = Buffering::Background {
+        capacity: 1 << 20,
+        overflow: Overflow::DropNewest,
+    };
+    // Never full for its writers, so that nothing else makes a task wait.
+    let stream = Arc::new(Stream::new(writer, buffering).unwrap());
+    let reading = read_all(reader);
+    current_thread().block_on(async {
+        let done = AtomicBool::new(false);
+        let mut out = AsyncWriter::new(stream.clone());
+        let write = async {
+            for _ in 0..1_000_000 {
+                if done.load(Ordering::Relaxed) {
+                    return true;
+                }
+                out.write_all(b"0123456789\n").await.unwrap();
+            }
+            false
+        };
+        let other = async { done.store(true, Ordering::Relaxed) };
+        let (had_its_turn, ()) = tokio::join!(biased; write, other);
+        assert!(had_its_turn, "the writer kept the thread");
+    });
+    arrived(stream, reading);
+}
+
+#[test]
 fn a_full_queue_makes_a_task_wait_and_no_thread() {
     current_thread().block_on(async {
         let (stream, reader) = piped(Buffering::background(64 << 10));
