@@ -17,54 +17,26 @@ fn run(arguments: &[&str]) -> Output {
 
 #[test]
 fn everything_after_the_command_is_its_own() {
-    for arguments in [
-        &[
-            "sh",
-            "-c",
-            "printf '[%s]' \"$@\"",
-            "sh",
-            "--port",
-            "1",
-            "--",
-            "-x",
-            "--pipe",
-        ][..],
-        &[
-            "--",
-            "sh",
-            "-c",
-            "printf '[%s]' \"$@\"",
-            "sh",
-            "--port",
-            "1",
-            "--",
-            "-x",
-            "--pipe",
-        ],
-        &[
-            "--overflow",
-            "block",
-            "sh",
-            "-c",
-            "printf '[%s]' \"$@\"",
-            "sh",
-            "--port",
-            "1",
-            "--",
-            "-x",
-            "--pipe",
-        ],
-    ] {
-        let output = run(arguments);
+    const COMMAND: [&str; 9] = [
+        "sh",
+        "-c",
+        "printf '[%s]' \"$@\"",
+        "sh",
+        "--port",
+        "1",
+        "--",
+        "-x",
+        "--pipe",
+    ];
+    for options in [&[][..], &["--"], &["--overflow", "block"]] {
+        let arguments = [options, &COMMAND].concat();
+        let output = run(&arguments);
         assert_eq!(
             text(&output.stdout),
             "[--port][1][--][-x][--pipe]",
             "{output:?}"
         );
-        let traced = outpace("trace")
-            .args(&arguments[arguments.len() - 9..])
-            .output()
-            .unwrap();
+        let traced = outpace("trace").args(COMMAND).output().unwrap();
         assert_eq!(
             text(&traced.stdout),
             "[--port][1][--][-x][--pipe]",

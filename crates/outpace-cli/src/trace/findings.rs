@@ -118,7 +118,7 @@ impl Stream {
         let is_unknown = matches!(self.buffering, Buffering::Unknown | Buffering::TooFew)
             && !matches!(self.descriptors, Descriptors::Any);
         self.buffering.is_fine_grained()
-            || (is_unknown && self.calls > 0 && self.mean_size() < SMALLEST_BLOCK)
+            || (is_unknown && self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS)
     }
 
     /// Whether the reader takes what is written as fast as a reader can that does nothing else.
@@ -134,7 +134,7 @@ impl Stream {
 }
 
 /// Shorter writes, on average, are messages rather than blocks.
-const SMALLEST_BLOCK: u64 = 1024;
+const LEAST_MEAN_OF_BLOCKS: u64 = 1024;
 
 /// A reader that makes writes this much slower than the idle one of the calibration is slow.
 const KEEPS_UP: f64 = 2.0;

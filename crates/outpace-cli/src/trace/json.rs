@@ -9,7 +9,7 @@
 //!   "wall_ns": …, "overhead_ns": …,     the second is the part of the first that tracing took
 //!   "delayed_ns": …,                    and this the part that it waited for a processor
 //!   "user_ns": …, "system_ns": …,
-//!   "verdict": { "limit": "none" | "calls" | "reader",
+//!   "verdict": { "limit": "none" | "calls" | "reader" | "unknown",    the last where ptrace distorted the times
 //!                "share": 0.87,         of now_ns, in writes to streams
 //!                "now_ns": …, "with_blocks_ns": …, "with_fast_reader_ns": …,
 //!                "text": ["…"], "remedies": ["…"] },
