@@ -29,8 +29,8 @@ pub(crate) enum Patience {
     /// begun is given the time that one takes which does not wait for the reader either: what was to be
     /// first would else come second only because both set out at the same moment.
     None,
-    /// The same, for a caller who writes to the same file next: if that is a terminal that stands still at this very
-    /// moment, it is waited for anyway, so that lines stay whole.
+    /// The same, for a caller who writes to the same file next while this stream is in the background: if that file is a
+    /// terminal that stands still at this very moment, it is waited for anyway, so that lines stay whole.
     SameFile,
     /// Until nothing has moved for so long.
     Stalled(Duration),

@@ -13,9 +13,8 @@
 //! # Before you switch
 //!
 //! With the macros imported, a program prints the same bytes as before, but not at the same moment: in a burst a
-//! message is written up to 4 ms after the call. Where only outpace prints, that shows nowhere, as long as the reader keeps
-//! up: standard error does not wait for a reader that lags behind, and may then come before what standard output still
-//! has. Where others write to the same terminal, pipe or file, it shows:
+//! message is written up to 4 ms after the call. Where only outpace prints, that shows nowhere. Where others write to
+//! the same terminal, pipe or file, it shows:
 //!
 //! | the program | without care | what to do |
 //! |---|---|---|
@@ -24,7 +23,6 @@
 //! | writes to `std::io::stdout()`, too | a macro's message comes after what std has buffered, and the first 12, or one after a pause, before what std writes next: in order. In a burst std's overtakes | [`stdout()`] in its place, or [`share()`] |
 //! | prints by C's stdio, too | its lines overtake | [`share()`], and `fflush` after them |
 //! | starts children that print | theirs comes first | [`flush_first`](CommandExt::flush_first), or [`share()`] |
-//! | prints to both streams, which one slow reader reads | standard error comes first | [`share()`], or `Line` |
 //! | redirects or closes descriptor 1 (`dup2`, `gag`) | what is pending goes to the new place, or nowhere | [`flush`](Stdout::flush) before and [`redetect`](Stdout::redetect) after, or [`share()`] |
 //! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | lines come out without carriage return: even `TCSADRAIN` waits only for what the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them | [`capture`](capture()) |
@@ -97,8 +95,9 @@
 //!
 //! # What else prints
 //!
-//! Standard error first drains what standard output has pending when both are the same file, so that they
-//! appear in program order. Output that bypasses outpace does not wait for it: before you print through
+//! Standard error first drains what standard output has pending when both are the same terminal, pipe or file, so that
+//! they appear in program order. It waits for the reader to take it, because its own message needs that reader, too; only
+//! for standard output in the `Background` it does not wait. Output that bypasses outpace does not wait for it: before you print through
 //! std's handles or C's stdio, enter raw mode, or start a child that inherits the descriptor, call
 //! [`flush`](Stdout::flush). For children there is [`flush_first`](CommandExt::flush_first), and
 //! [`Stdio::from(outpace::stdout())`](std::process::Stdio) flushes, too. [`share()`] does all of it, at each

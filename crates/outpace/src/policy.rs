@@ -168,7 +168,8 @@ impl Engine {
     }
 
     /// On the same terminal, pipe or file, what was printed to stdout comes before what is now printed
-    /// to stderr. Never waits for the reader.
+    /// to stderr. Waits for the reader, whom the message to stderr needs anyway, unless stdout is in the background:
+    /// its callers never wait.
     pub(crate) extern "C" fn stdout_first<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
         if self.role != Role::Stderr {
             return state;
@@ -187,7 +188,11 @@ impl Engine {
         let all = stdout.accepted(&theirs);
         let identity = theirs.destination.and_then(|(_, identity)| identity);
         if identity.is_some() && identity == mine {
-            drop(stdout.drain(theirs, all, Patience::SameFile));
+            let patience = match theirs.mode {
+                Mode::Background => Patience::SameFile,
+                _ => Patience::Forever,
+            };
+            drop(stdout.drain(theirs, all, patience));
         } else {
             drop(theirs);
         }

@@ -1,8 +1,12 @@
 //! Who comes first, where several write to the same place.
 
-use crate::support::{Program, To, assert_same, fill_the_pipe, list};
+use crate::support::{
+    Program, Reader, To, assert_same, events, fill_the_pipe, list, pipe, wait_until,
+};
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::process::Command;
+use std::time::Duration;
 
 list! {
     portable: [
@@ -14,13 +18,14 @@ list! {
     native: [
         stderr_elsewhere_leaves_stdout_alone,
         stderr_does_not_wait_for_a_stuck_stdout,
+        on_one_slow_pipe_stdout_comes_before_stderr,
         a_flush_keeps_the_order_with_c,
         a_flush_before_raw_mode_keeps_the_ends_of_lines,
         raw_handles_write_at_once,
         line_buffering_keeps_the_order_with_children,
     ],
     programs: [
-        alternate, alternate_and_redetect, alternate_with_std, alternate_with_children, alternate_with_c, stuck, raw,
+        alternate, alternate_and_redetect, alternate_with_std, alternate_with_children, alternate_with_c, stuck, crowded, raw,
         lines_and_children, stdout_then_stderr, enter_raw_mode,
     ],
 }
@@ -93,6 +98,43 @@ fn stderr_does_not_wait_for_a_stuck_stdout() {
         running.stderr.wait_for("98\n99\n");
         reader.resume();
         reader.all();
+    }
+}
+
+/// More than a pipe of one page takes, then a message for which there would be room.
+#[allow(unsafe_code)]
+fn crowded() {
+    // SAFETY: only numbers are handed over.
+    let size = unsafe { libc::fcntl(1, libc::F_SETPIPE_SZ, sys_page()) };
+    assert_eq!(size, sys_page());
+    for i in 0..30 {
+        writeln!(outpace::stdout(), "{i:>600}").unwrap();
+    }
+    writeln!(outpace::stderr(), "reported").unwrap();
+}
+
+#[allow(unsafe_code)]
+fn sys_page() -> libc::c_int {
+    // SAFETY: only asks.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as libc::c_int }
+}
+
+fn on_one_slow_pipe_stdout_comes_before_stderr() {
+    let mut expected: String = (0..30).map(|i| format!("{i:>600}\n")).collect();
+    expected += "reported\n";
+    for buffering in ["unbuffered", "line", "block", "prompt", "prompt:60s"] {
+        let (read, write) = pipe(0);
+        let reader = Reader::paused(read.try_clone().expect("another descriptor"));
+        let program = Program::new(crowded).buffering(buffering);
+        let running = program.stderr_to_stdout().start_on(write, reader.clone());
+        wait_until("it prints", || events(read.as_raw_fd(), libc::POLLIN) != 0);
+        // Not only for the few milliseconds for which stderr waits for a drain in any case.
+        for _ in 0..5 {
+            std::thread::sleep(Duration::from_millis(5));
+            running.wait_until_asleep();
+        }
+        reader.resume();
+        assert_same(&reader.all(), expected.as_bytes());
     }
 }
 
