@@ -26,7 +26,8 @@
 //! | redirects or closes descriptor 1 (`dup2`, `gag`) | what is pending goes to the new place, or nowhere | [`flush`](Stdout::flush) before and [`redetect`](Stdout::redetect) after, or [`share()`] |
 //! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | lines come out without carriage return: even `TCSADRAIN` waits only for what the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them | [`capture`](capture()) |
-//! | is ended by `_exit` or SIGKILL | the last 4 ms are lost | see [`endings`]; [`init()`] for signals and panics |
+//! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | what is pending is lost: the last 4 ms, or in a file a block of at most 64 KiB | [`init()`] |
+//! | is ended by `_exit`, `abort` or SIGKILL | the same | [`flush`](Stdout::flush) before `_exit`, [`fatal_faults`](init::fatal_faults) for `abort`; see [`endings`] |
 //!
 //! [`share()`] is the answer that needs no thought: what a statement has printed is with the kernel when the statement
 //! ends. It costs what std's `println!` costs, but for guards, which stay as fast as they are.
