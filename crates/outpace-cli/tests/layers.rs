@@ -13,7 +13,12 @@ struct Layers {
     straight: bool,
 }
 
-const CRATES: [Layers; 2] = [
+const CRATES: [Layers; 3] = [
+    Layers {
+        name: "outpace",
+        folders: &["sys", "sync", "text", "stream", "api", "input"],
+        straight: false,
+    },
     Layers {
         name: "outpace-ratatui",
         folders: &["model", "sys", "render", "present", "terminal"],
@@ -25,6 +30,9 @@ const CRATES: [Layers; 2] = [
         straight: false,
     },
 ];
+
+/// On their way from `text` to `api`.
+const MOVES: [&str; 2] = ["literal", "message"];
 
 /// The source without comments and unit tests.
 fn source(path: &Path) -> String {
@@ -47,6 +55,10 @@ fn names_after(text: &str, prefix: &str) -> Vec<String> {
     };
     let mut names = Vec::new();
     for (at, _) in text.match_indices(prefix) {
+        // `$crate` is the caller's way to this crate.
+        if text[..at].ends_with('$') {
+            continue;
+        }
         let rest = &text[at + prefix.len()..];
         match rest.strip_prefix('{') {
             Some(list) => names.extend(list[..list.find('}').unwrap()].split(',').map(first)),
@@ -118,6 +130,10 @@ impl Layers {
 fn imports_point_down() {
     for layers in CRATES {
         for Module { layer, path, text } in layers.modules() {
+            // The macros' way to the streams is still beside what makes their text.
+            if layers.folders[layer] == "text" && MOVES.iter().any(|name| path == Path::new(name)) {
+                continue;
+            }
             for name in names_after(&text, "crate::") {
                 let here = layers.folders[layer];
                 let module = path.display();
@@ -140,8 +156,9 @@ fn every_module_is_in_a_layer() {
         let root = ["lib.rs", "main.rs"].map(|file| layers.directory().join(file));
         let root = root.iter().find(|file| file.exists()).unwrap();
         for line in source(root).lines() {
-            let line = line.trim_start_matches("pub ").trim_end_matches(';');
-            if let Some(module) = line.strip_prefix("mod ") {
+            let line = line.trim_start_matches("pub ");
+            let module = line.strip_prefix("mod ");
+            if let Some(module) = module.and_then(|module| module.strip_suffix(';')) {
                 // What stands beside the layers is for the benches and tests of other crates.
                 assert!(
                     layers.layer(module).is_some() || module == "workloads",

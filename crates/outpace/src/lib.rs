@@ -196,77 +196,39 @@
 // Under the model checker only the modules that tests/loom.rs takes in are compiled.
 #![cfg(not(loom))]
 
-mod append;
-mod background;
-mod barrier;
-mod buffer;
-mod buffering;
-mod capture;
-mod command;
-mod dbg;
-mod drain;
-pub mod endings {
-    #![doc = "What arrives, however the process ends."]
-    #![doc = ""]
-    #![doc = include_str!("../docs/endings.md")]
-}
-mod engine;
-mod exit;
-mod flow;
-mod flusher;
-#[doc(hidden)]
-pub mod foreign;
-#[cfg(all(target_os = "linux", not(outpace_portable)))]
-mod futex;
-mod guard;
-mod in_test;
-pub mod init;
+mod api;
 pub mod input;
-mod interop;
-mod lines;
-mod lock;
-mod locked;
-mod macros;
-mod message;
-mod mutex;
-mod policy;
-pub mod raw;
-mod registry;
-mod relief;
-pub mod sandboxes {
-    #![doc = "What a filter of system calls has to allow."]
-    #![doc = ""]
-    #![doc = include_str!("../docs/sandboxes.md")]
-}
-mod settings;
-mod share;
-mod spill;
 mod stream;
 mod sync;
 mod sys;
 pub mod text;
-#[cfg(feature = "tokio")]
-pub mod tokio;
-#[cfg(feature = "tracing")]
-pub mod tracing;
-mod typed;
-mod unflushed;
 
-pub use background::{Gap, GapMarker};
-pub use buffering::{Buffering, Overflow, ParseBufferingError};
-pub use capture::{Captured, capture};
-pub use command::CommandExt;
-pub use guard::Guard;
-pub use init::init;
-pub use message::{Message, Reserved};
-pub use share::share;
-pub use stream::{BrokenPipe, Stats, Stderr, Stdout, Stream, stderr, stdout};
-pub use unflushed::Unflushed;
+pub use api::capture::{Captured, capture};
+pub use api::command::CommandExt;
+pub use api::endings;
+#[doc(hidden)]
+pub use api::foreign;
+pub use api::guard::Guard;
+pub use api::handles::{BrokenPipe, Stats, Stderr, Stdout, Stream, stderr, stdout};
+pub use api::init::{self, init};
+pub use api::message::{Message, Reserved};
+pub use api::raw;
+pub use api::sandboxes;
+pub use api::share::share;
+#[cfg(feature = "tokio")]
+pub use api::tokio;
+#[cfg(feature = "tracing")]
+pub use api::tracing;
+pub use api::unflushed::Unflushed;
+pub use stream::buffering::{Buffering, Overflow, ParseBufferingError};
+pub use stream::gap::{Gap, GapMarker};
 
 /// What the macros' expansions call. Not for use by anyone else: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::in_test::{eprint_in_test, eprintln_in_test, print_in_test, println_in_test};
+    pub use crate::api::capture::{
+        eprint_in_test, eprintln_in_test, print_in_test, println_in_test,
+    };
     pub use crate::text::dispatch::{
         binary_as, debug, debug_as, display, display_as, display_in, elsewhere, formatted,
         if_binary_as, if_debug, if_debug_as, if_display, if_display_as, if_lower_exp_as,

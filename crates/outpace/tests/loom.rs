@@ -6,79 +6,20 @@
 //! ```
 //!
 //! The modules under test are the library's own files; what they take from `crate::` stands here. A model
-//! proves something only if it fails when the protocol is broken, so those that rest on the asymmetric fence
-//! have a twin that leaves one side of it out and is expected to panic.
+//! proves something only if it fails when the protocol is broken: each fault that a step can have (`unless!` in the
+//! sources, by its name) is tried by a test at the end.
 //!
-//! Tried by hand besides, each of which fails a model: `take_bias` that does not look at `depth`, or whose load
-//! of it is relaxed; `leave` whose store to `depth` is relaxed; one slot for all owners; `enter` that does not
-//! retreat; a try that gives the bias back and enters; `close_and_look` that looks first; `end_burst` that looks before the
-//! fence; `make_seen` that says so before it has fenced; `publish` that looks
-//! at the limit first; of the futex's mutex: `unlock` that wakes nobody, or is relaxed, `lock_contended` that swaps in
-//! `LOCKED`; of its condition: a wait that looks at the number after it has unlocked, telling that leaves the number alone.
 //! In the lock's own models a waiter looks again until it sees what it waits for.
 
 #![cfg(loom)]
 
 // The files are the library's; not all of each is needed here.
+#[allow(dead_code)]
+#[path = "../src/stream/cursor.rs"]
+mod cursor;
 #[allow(dead_code, unused_imports)]
-#[path = "../src/flow.rs"]
-mod flow;
-#[path = "../src/futex.rs"]
-mod futex;
-#[allow(dead_code)]
-#[path = "../src/lock.rs"]
-mod lock;
-#[allow(dead_code)]
-#[path = "../src/mutex.rs"]
-mod mutex;
-#[allow(unused_imports)]
-#[path = "../src/sync.rs"]
+#[path = "../src/sync/mod.rs"]
 mod sync;
-
-#[path = "../src/barrier.rs"]
-mod fences;
-
-/// The asymmetric fence, either side of which a model can take away.
-mod barrier {
-    use super::fences;
-    use std::cell::Cell;
-
-    thread_local! {
-        // The checker runs all threads of a model on one thread of the system, the test's own.
-        static WITHOUT_LIGHT: Cell<bool> = const { Cell::new(false) };
-        static WITHOUT_HEAVY: Cell<bool> = const { Cell::new(false) };
-        static REFUSED: Cell<bool> = const { Cell::new(false) };
-    }
-
-    pub(crate) fn take_away_light() {
-        WITHOUT_LIGHT.set(true);
-    }
-
-    pub(crate) fn take_away_heavy() {
-        WITHOUT_HEAVY.set(true);
-    }
-
-    pub(crate) fn light() {
-        if !WITHOUT_LIGHT.get() {
-            fences::light();
-        }
-    }
-
-    pub(crate) fn heavy() {
-        if !WITHOUT_HEAVY.get() {
-            fences::heavy();
-        }
-    }
-
-    /// The system refuses the fence from now on. What takes its place, a wait, is one to the models.
-    pub(crate) fn refuse(refused: bool) {
-        REFUSED.set(refused);
-    }
-
-    pub(crate) fn ready() -> bool {
-        fences::ready() && !REFUSED.get()
-    }
-}
 
 mod sys {
     use loom::sync::atomic::{AtomicU32, Ordering};
@@ -125,11 +66,15 @@ mod sys {
     }
 }
 
-use flow::Flow;
-use lock::{Entrance, Entry, Lock, ThreadId};
+use cursor::Flow;
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Mutex};
 use loom::thread;
+use std::process::Command;
+use sync::futex::{Condition, RawMutex};
+use sync::lock::{Entrance, Entry, Lock};
+use sync::thread::ThreadId;
+use sync::{fault, unless};
 
 const OWNER: ThreadId = 1;
 const OTHER: ThreadId = 2;
@@ -283,20 +228,6 @@ fn a_biased_lock_excludes_and_is_handed_over() {
 }
 
 #[test]
-#[should_panic]
-fn without_the_owners_fence_it_does_not() {
-    barrier::take_away_light();
-    model(3, one_takes_the_lock_from_its_owner);
-}
-
-#[test]
-#[should_panic]
-fn without_the_takers_fence_it_does_not() {
-    barrier::take_away_heavy();
-    model(3, one_takes_the_lock_from_its_owner);
-}
-
-#[test]
 fn an_owner_inside_twice_is_waited_for() {
     model(3, || {
         let guarded = Arc::new(Guarded::owned());
@@ -327,24 +258,26 @@ fn two_who_want_the_owners_lock_get_it_one_after_the_other() {
     });
 }
 
+fn the_bias_moves() {
+    let guarded = Arc::new(Guarded::owned());
+    let other = thread::spawn({
+        let guarded = guarded.clone();
+        move || {
+            // Earns the bias with the third, enters by it with the fourth.
+            for _ in 0..4 {
+                guarded.enter(OTHER);
+            }
+        }
+    });
+    guarded.enter(OWNER);
+    guarded.enter(OWNER);
+    other.join().unwrap();
+    assert_eq!(guarded.entries(), 3 + 6);
+}
+
 #[test]
 fn the_bias_moves_to_who_enters_in_a_row_while_the_last_owner_retreats() {
-    model(2, || {
-        let guarded = Arc::new(Guarded::owned());
-        let other = thread::spawn({
-            let guarded = guarded.clone();
-            move || {
-                // Earns the bias with the third, enters by it with the fourth.
-                for _ in 0..4 {
-                    guarded.enter(OTHER);
-                }
-            }
-        });
-        guarded.enter(OWNER);
-        guarded.enter(OWNER);
-        other.join().unwrap();
-        assert_eq!(guarded.entries(), 3 + 6);
-    });
+    model(2, the_bias_moves);
 }
 
 fn one_takes_the_lock_from_who_enters_by_his_slot() {
@@ -363,13 +296,6 @@ fn one_takes_the_lock_from_who_enters_by_his_slot() {
 
 #[test]
 fn who_enters_by_his_slot_is_excluded_once_the_bias_is_taken() {
-    model(3, one_takes_the_lock_from_who_enters_by_his_slot);
-}
-
-#[test]
-#[should_panic]
-fn without_his_fence_he_is_not() {
-    barrier::take_away_light();
     model(3, one_takes_the_lock_from_who_enters_by_his_slot);
 }
 
@@ -420,20 +346,6 @@ fn one_comes_during_a_draft() {
 
 #[test]
 fn who_comes_during_a_draft_goes_in_beside_it() {
-    model(3, one_comes_during_a_draft);
-}
-
-#[test]
-#[should_panic]
-fn without_the_drafts_fence_it_is_not_seen() {
-    barrier::take_away_light();
-    model(3, one_comes_during_a_draft);
-}
-
-#[test]
-#[should_panic]
-fn without_the_takers_fence_a_draft_is_not_seen() {
-    barrier::take_away_heavy();
     model(3, one_comes_during_a_draft);
 }
 
@@ -538,38 +450,42 @@ fn a_try_during_a_draft_goes_in_beside_it_or_gives_the_bias_back() {
     });
 }
 
+fn one_tries() {
+    let guarded = Arc::new(Guarded::owned());
+    let other = thread::spawn({
+        let guarded = guarded.clone();
+        move || u32::from(guarded.try_enter(OTHER))
+    });
+    guarded.enter(OWNER);
+    guarded.enter(OWNER);
+    let tried = other.join().unwrap();
+    assert_eq!(guarded.entries(), 3 + 2 + tried);
+}
+
 #[test]
 fn who_only_tries_gives_the_bias_back() {
-    model(3, || {
-        let guarded = Arc::new(Guarded::owned());
-        let other = thread::spawn({
-            let guarded = guarded.clone();
-            move || u32::from(guarded.try_enter(OTHER))
-        });
-        guarded.enter(OWNER);
-        guarded.enter(OWNER);
-        let tried = other.join().unwrap();
-        assert_eq!(guarded.entries(), 3 + 2 + tried);
+    model(3, one_tries);
+}
+
+fn a_try_and_a_wait() {
+    let guarded = Arc::new(Guarded::owned());
+    let tries = thread::spawn({
+        let guarded = guarded.clone();
+        move || u32::from(guarded.try_enter(OTHER))
     });
+    let waits = thread::spawn({
+        let guarded = guarded.clone();
+        move || guarded.enter(THIRD)
+    });
+    guarded.enter_twice(OWNER);
+    let tried = tries.join().unwrap();
+    waits.join().unwrap();
+    assert_eq!(guarded.entries(), 3 + 3 + 1 + tried);
 }
 
 #[test]
 fn a_try_and_a_wait_for_the_same_lock_do_not_disturb_each_other() {
-    model(2, || {
-        let guarded = Arc::new(Guarded::owned());
-        let tries = thread::spawn({
-            let guarded = guarded.clone();
-            move || u32::from(guarded.try_enter(OTHER))
-        });
-        let waits = thread::spawn({
-            let guarded = guarded.clone();
-            move || guarded.enter(THIRD)
-        });
-        guarded.enter_twice(OWNER);
-        let tried = tries.join().unwrap();
-        waits.join().unwrap();
-        assert_eq!(guarded.entries(), 3 + 3 + 1 + tried);
-    });
+    model(2, a_try_and_a_wait);
 }
 
 #[test]
@@ -587,13 +503,13 @@ fn a_try_succeeds_when_nobody_is_inside() {
 #[test]
 fn a_fence_that_is_refused_while_the_bias_moves_leaves_an_ordinary_lock() {
     model(3, || {
-        barrier::refuse(false);
+        fault::set("");
         let guarded = Arc::new(Guarded::owned());
         let other = thread::spawn({
             let guarded = guarded.clone();
             move || {
                 guarded.enter(OTHER);
-                barrier::refuse(true);
+                fault::set("the system refuses the fence");
                 // Would earn the bias, if it has not got it already.
                 guarded.enter(OTHER);
                 guarded.enter(OTHER);
@@ -607,7 +523,7 @@ fn a_fence_that_is_refused_while_the_bias_moves_leaves_an_ordinary_lock() {
             guarded.enter(me);
         }
         assert!(matches!(guarded.lock.enter_by_bias(OWNER), Entrance::None));
-        barrier::refuse(false);
+        fault::set("");
         assert_eq!(guarded.entries(), 3 + 10);
     });
 }
@@ -675,9 +591,14 @@ impl Stream {
         state.active = false;
         let closed = self.flow.close_for_all();
         drop(state);
+        let before = unless!(
+            "a helper looks before the fence",
+            usize::MAX,
+            offset(&self.flow)
+        );
         self.flow.make_seen(closed);
         let mut state = self.state.lock().unwrap();
-        if !state.active && offset(&self.flow) > state.drained {
+        if !state.active && offset(&self.flow).min(before) > state.drained {
             state.active = true;
         }
     }
@@ -728,20 +649,6 @@ fn a_helper_goes_idle_while_a_message_comes() {
 
 #[test]
 fn no_message_is_left_behind_when_the_helper_goes_idle() {
-    model(4, a_helper_goes_idle_while_a_message_comes);
-}
-
-#[test]
-#[should_panic = "a message was left behind"]
-fn without_the_authors_fence_one_is() {
-    barrier::take_away_light();
-    model(4, a_helper_goes_idle_while_a_message_comes);
-}
-
-#[test]
-#[should_panic = "a message was left behind"]
-fn without_the_helpers_fence_one_is() {
-    barrier::take_away_heavy();
     model(4, a_helper_goes_idle_while_a_message_comes);
 }
 
@@ -798,45 +705,47 @@ fn a_switch_a_helper_that_goes_idle_and_an_author_agree() {
 
 /// A fence is left out where the limit has not been raised since the last one: whoever closes second may rely on the
 /// first one's, but only once that is completed.
+fn two_close() {
+    let stream = Arc::new(Stream::in_a_burst());
+    let helper = thread::spawn({
+        let stream = stream.clone();
+        move || stream.end_burst()
+    });
+    let exit = thread::spawn({
+        let stream = stream.clone();
+        move || {
+            let state = stream.state.lock().unwrap();
+            stream.flow.close_at_once();
+            let known = offset(&stream.flow);
+            drop(state);
+            known
+        }
+    });
+    let asked = stream.message(OWNER);
+    helper.join().unwrap();
+    assert!(
+        asked || exit.join().unwrap() == 10,
+        "a message was left behind"
+    );
+}
+
 #[test]
 fn who_closes_second_knows_of_every_message_whose_author_does_not_ask() {
-    model(3, || {
-        let stream = Arc::new(Stream::in_a_burst());
-        let helper = thread::spawn({
-            let stream = stream.clone();
-            move || stream.end_burst()
-        });
-        let exit = thread::spawn({
-            let stream = stream.clone();
-            move || {
-                let state = stream.state.lock().unwrap();
-                stream.flow.close_at_once();
-                let known = offset(&stream.flow);
-                drop(state);
-                known
-            }
-        });
-        let asked = stream.message(OWNER);
-        helper.join().unwrap();
-        assert!(
-            asked || exit.join().unwrap() == 10,
-            "a message was left behind"
-        );
-    });
+    model(3, two_close);
 }
 
 /// What the state of a stream is locked by, and waited with.
 struct Waited {
-    mutex: futex::RawMutex,
-    condition: futex::Condition,
+    mutex: RawMutex,
+    condition: Condition,
     value: UnsafeCell<u32>,
 }
 
 impl Waited {
     fn new() -> Self {
         Waited {
-            mutex: futex::RawMutex::new(),
-            condition: futex::Condition::new(),
+            mutex: RawMutex::new(),
+            condition: Condition::new(),
             value: UnsafeCell::new(0),
         }
     }
@@ -869,21 +778,23 @@ impl Waited {
     }
 }
 
+fn three_lock() {
+    let waited = Arc::new(Waited::new());
+    let others = [(); 2].map(|()| {
+        let waited = waited.clone();
+        thread::spawn(move || waited.locked(1))
+    });
+    waited.locked(1);
+    waited.locked(1);
+    for other in others {
+        other.join().unwrap();
+    }
+    assert_eq!(waited.locked(0), 4);
+}
+
 #[test]
 fn the_mutex_excludes_and_nobody_is_left_asleep() {
-    model(3, || {
-        let waited = Arc::new(Waited::new());
-        let others = [(); 2].map(|()| {
-            let waited = waited.clone();
-            thread::spawn(move || waited.locked(1))
-        });
-        waited.locked(1);
-        waited.locked(1);
-        for other in others {
-            other.join().unwrap();
-        }
-        assert_eq!(waited.locked(0), 4);
-    });
+    model(3, three_lock);
 }
 
 #[test]
@@ -912,21 +823,23 @@ fn who_fails_to_lock_at_once_disturbs_nobody() {
     });
 }
 
+fn one_waits() {
+    let waited = Arc::new(Waited::new());
+    let waits = thread::spawn({
+        let waited = waited.clone();
+        move || waited.wait_for(2)
+    });
+    for _ in 0..2 {
+        waited.locked(1);
+        // Put off, as all telling is.
+        waited.condition.tell_one();
+    }
+    waits.join().unwrap();
+}
+
 #[test]
 fn who_waits_is_woken_although_it_is_told_when_the_mutex_is_open_again() {
-    model(4, || {
-        let waited = Arc::new(Waited::new());
-        let waits = thread::spawn({
-            let waited = waited.clone();
-            move || waited.wait_for(2)
-        });
-        for _ in 0..2 {
-            waited.locked(1);
-            // Put off, as all telling is.
-            waited.condition.tell_one();
-        }
-        waits.join().unwrap();
-    });
+    model(4, one_waits);
 }
 
 #[test]
@@ -943,4 +856,55 @@ fn all_who_wait_are_woken() {
             other.join().unwrap();
         }
     });
+}
+
+/// Set where a test is to have its fault, and fail: in a process of its own, which a deadlock ends.
+const IS_FAULTY: &str = "OUTPACE_MODEL_IS_FAULTY";
+
+/// Runs a model with a fault, which it has to notice.
+fn is_noticed(test: &str, fault: &'static str, preemptions: usize, run: fn()) {
+    if std::env::var_os(IS_FAULTY).is_some() {
+        fault::set(fault);
+        return model(preemptions, run);
+    }
+    let this = std::env::current_exe().unwrap();
+    let mut faulty = Command::new(this);
+    let output = faulty.args([test, "--exact"]).env(IS_FAULTY, "").output();
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("running 1 test"), "{said}");
+    assert!(!output.status.success(), "no model notices: {fault}");
+}
+
+/// A model each that notices a fault of the protocol.
+macro_rules! noticed {
+    ($($test:ident $fault:literal $preemptions:literal $model:ident;)*) => {$(
+        #[test]
+        fn $test() {
+            is_noticed(stringify!($test), $fault, $preemptions, $model);
+        }
+    )*};
+}
+noticed! {
+    an_owner_needs_its_fence "no light fence" 3 one_takes_the_lock_from_its_owner;
+    a_taker_needs_its_fence "no heavy fence" 3 one_takes_the_lock_from_its_owner;
+    an_owner_by_its_slot_needs_its_fence "no light fence" 3 one_takes_the_lock_from_who_enters_by_his_slot;
+    a_draft_needs_its_fence "no light fence" 3 one_comes_during_a_draft;
+    who_comes_during_a_draft_needs_its_fence "no heavy fence" 3 one_comes_during_a_draft;
+    an_author_needs_its_fence "no light fence" 4 a_helper_goes_idle_while_a_message_comes;
+    a_helper_needs_its_fence "no heavy fence" 4 a_helper_goes_idle_while_a_message_comes;
+    a_taker_has_to_look "the taker does not look" 3 one_takes_the_lock_from_its_owner;
+    a_taker_looks_by_acquire "the taker's look is relaxed" 3 one_takes_the_lock_from_its_owner;
+    an_owner_leaves_by_release "an owner leaves relaxed" 3 one_takes_the_lock_from_its_owner;
+    an_owner_has_to_retreat "an owner does not retreat" 3 one_takes_the_lock_from_its_owner;
+    each_owner_needs_a_slot "one slot for all" 2 the_bias_moves;
+    a_try_that_gives_back_does_not_enter "a try gives the bias back and enters" 3 one_tries;
+    a_helper_looks_after_the_fence "a helper looks before the fence" 4 a_helper_goes_idle_while_a_message_comes;
+    seen_is_said_after_the_fence "seen is said too early" 3 two_close;
+    an_author_publishes_before_it_looks "an author looks at the limit first" 4 a_helper_goes_idle_while_a_message_comes;
+    unlocking_wakes "unlocking wakes nobody" 3 three_lock;
+    unlocking_releases "unlocking is relaxed" 3 three_lock;
+    a_waiter_leaves_word_of_others "a waiter locks as if alone" 3 three_lock;
+    a_waiter_looks_before_it_unlocks "a waiter looks too late" 4 one_waits;
+    telling_changes_the_number "telling leaves the number alone" 4 one_waits;
 }

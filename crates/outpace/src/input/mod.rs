@@ -61,7 +61,7 @@ pub use error::{Error, ErrorKind};
 pub use source::{Buffered, Bytes, Mapped, OpenFile, Source, Stdin, Waiting};
 pub use value::{FromInput, OneBased};
 
-use crate::raw;
+use crate::api::raw;
 use crate::sys;
 use digits::{count_newlines, find_newline, find_space, is_space};
 use std::fmt;

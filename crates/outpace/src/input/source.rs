@@ -1,10 +1,10 @@
 //! Where an input's bytes come from, and where they are while they are looked at.
 
 use super::digits::CHUNK;
-use crate::buffering::Buffering;
-use crate::drain::Patience;
-use crate::raw;
-use crate::stream::STDOUT;
+use crate::api::raw;
+use crate::stream::buffering::Buffering;
+use crate::stream::drain::Patience;
+use crate::stream::engine::STDOUT;
 use crate::sys;
 use std::fmt;
 use std::fs::File;

@@ -4,7 +4,8 @@
 
 use super::fields::{Argument, Swift, TEXT, Together, Whole};
 use super::message::{ask_after_print, print_to_stderr, print_to_stdout};
-use crate::guard::{Outcome, by_bias, enter_stdout_to_print};
+use crate::stream::engine::STDOUT;
+use crate::stream::hot::{Outcome, by_bias, enter_stdout_to_print};
 
 /// A message that is one text.
 #[derive(Clone, Copy)]
@@ -66,7 +67,7 @@ const SHORT: usize = 32;
 #[inline]
 pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
     debug_assert!(length <= SHORT);
-    let engine = crate::stdout().engine();
+    let engine = &STDOUT;
     // SAFETY: there is the room.
     let put = |space: *mut u8| unsafe {
         space.cast::<[u8; SHORT]>().write(*text);

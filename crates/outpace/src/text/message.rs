@@ -8,18 +8,21 @@ use super::dispatch;
 use super::fields::{Argument, Field, Message, Short, Swift, Value, Whole, Words};
 use super::literal::Literal;
 use super::scratch::{Memory, Scratch, formatting_failed};
-use crate::append::Answer;
-use crate::buffering::MAX_CAPACITY;
-use crate::capture;
-use crate::engine::Engine;
-use crate::guard::{
-    Guard, Outcome, append_text, ask_and_leave, by_bias, enter, enter_stdout_to_print,
-    enter_to_print, format_draft, format_in_place, get_unstuck, in_place, learn_slot,
-    place_by_bias, printing_thread, publish_by_bias,
+use crate::api::capture;
+use crate::api::guard::Guard;
+use crate::api::handles::{Stderr, Stdout, Stream};
+use crate::api::share::{std_first, std_next};
+use crate::stream::buffering::MAX_CAPACITY;
+use crate::stream::cursor::Answer;
+use crate::stream::engine::Engine;
+use crate::stream::engine::{STDERR, STDOUT};
+use crate::stream::hot::{
+    Outcome, append_text, ask_and_leave, by_bias, enter, enter_stdout_to_print, enter_to_print,
+    format_draft, format_in_place, get_unstuck, in_place, learn_slot, place_by_bias,
+    printing_thread, publish_by_bias,
 };
-use crate::lock::{Entrance, Entry, Lock, known_thread_id, thread_id};
-use crate::share::{std_first, std_next};
-use crate::stream::{Stderr, Stdout, Stream};
+use crate::sync::lock::{Entrance, Entry, Lock};
+use crate::sync::thread::{known_thread_id, thread_id};
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -278,26 +281,26 @@ fn append_fields(message: Message<'_>, scratch: &mut Scratch<'_>) {
 /// `print!`
 #[inline(never)]
 pub fn print(texts: &'static [u8], fields: &[Argument<'_>]) {
-    print_message(crate::stdout().engine(), Message { texts, fields });
+    print_message(&STDOUT, Message { texts, fields });
 }
 
 /// `eprint!`
 #[inline(never)]
 pub fn eprint(texts: &'static [u8], fields: &[Argument<'_>]) {
-    print_message(crate::stderr().engine(), Message { texts, fields });
+    print_message(&STDERR, Message { texts, fields });
 }
 
 /// `print!` of a message that is known to be foreign
 #[inline(never)]
 fn print_formatted(texts: &'static [u8], fields: &[Argument<'_>]) {
-    print_foreign(crate::stdout().engine(), Message { texts, fields });
+    print_foreign(&STDOUT, Message { texts, fields });
 }
 
 /// Prints to standard output what can mostly be put without calling a function. `Some`: it has to be printed that
 /// way, by a call with the message in registers, where it is until then.
 #[inline(always)]
 fn print_whole(message: impl Swift) -> Option<Way> {
-    let engine = crate::stdout().engine();
+    let engine = &STDOUT;
     match send(engine, message, enter_stdout_to_print) {
         Outcome::Sent => None,
         Outcome::Asks => {
@@ -441,7 +444,7 @@ pub(super) fn print_to_stdout(message: Message<'_>, is_stuck: bool) {
 
 /// `eprint!` of such.
 pub(super) fn print_to_stderr(message: Message<'_>) {
-    print_message(crate::stderr().engine(), message);
+    print_message(&STDERR, message);
 }
 
 /// How a message gets to standard output that did not by the shortest way.
@@ -454,7 +457,7 @@ enum Way {
 
 #[inline(never)]
 fn print_by(way: Way, message: Message<'_>) {
-    let engine = crate::stdout().engine();
+    let engine = &STDOUT;
     if let Way::StuckInStdout = way {
         get_unstuck(engine);
     }

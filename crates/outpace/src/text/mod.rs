@@ -3,6 +3,7 @@
 //! Every encoder here writes straight to where the text shall stand: it is given a destination with
 //! room for the longest text of its value, and returns how many bytes it used.
 
+pub(crate) mod copy;
 mod cursor;
 pub(crate) mod dispatch;
 pub(crate) mod fields;
@@ -18,9 +19,10 @@ pub(crate) mod scratch;
 mod shortest;
 pub(crate) mod spec;
 mod table;
+mod typed;
 mod ways;
 mod word;
 
-pub use crate::typed::Float;
 pub use integer::Integer;
 pub use piece::{Piece, Pieces};
+pub use typed::Float;

@@ -2,13 +2,13 @@
 
 #![allow(unsafe_code)]
 
+use super::copy;
 use super::dispatch;
 use super::fields::Argument;
 use super::float::{self, Float, Layout};
 use super::integer::{Integer, sealed as integer};
 use super::known::Place;
 use super::spec::Braces;
-use crate::buffer;
 use std::fmt;
 
 pub(super) mod sealed {
@@ -238,7 +238,7 @@ impl Piece for &str {
     #[inline(always)]
     unsafe fn put(&self, dst: *mut u8) -> usize {
         // SAFETY: the room is the length.
-        unsafe { buffer::copy(self.as_bytes(), dst) };
+        unsafe { copy::copy(self.as_bytes(), dst) };
         self.len()
     }
 }

@@ -3,8 +3,8 @@
 
 #![allow(unsafe_code)]
 
+use super::copy;
 use super::piece::Piece;
-use crate::buffer;
 use std::cell::Cell;
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -234,12 +234,12 @@ pub(super) fn formatting_failed() -> ! {
 impl fmt::Write for Scratch<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // What needs no call has no registers to save.
-        if text.len() > self.room().min(buffer::SHORT) {
+        if text.len() > self.room().min(copy::SHORT) {
             return self.append_long(text.as_bytes());
         }
         // SAFETY: it is short, and there is room for it.
         unsafe {
-            buffer::copy_short(text.as_bytes(), self.next);
+            copy::copy_short(text.as_bytes(), self.next);
             self.advance(text.len());
         }
         Ok(())

@@ -1,0 +1,175 @@
+//! What a piece of code prints, as text: for tests.
+//!
+//! What the macros call where they are compiled for a test, under the caller's `cfg(test)`, is here, too: std's macros, whose
+//! output libtest shows if the test fails, unless [`capture`] catches the message.
+
+use crate::stream::engine::Role;
+use crate::stream::hot;
+use crate::text::scratch::Scratch;
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What [`capture`] has caught.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Captured<T> {
+    /// What the code returned.
+    pub value: T,
+    /// What it printed to standard output.
+    pub stdout: String,
+    /// What it printed to standard error.
+    pub stderr: String,
+}
+
+/// Threads that capture.
+static CAPTURING: AtomicUsize = AtomicUsize::new(0);
+
+/// What catches a message if the thread captures: a pointer, so that only a program that captures has it.
+static CATCH: OnceLock<fn(Role, &str) -> bool> = OnceLock::new();
+
+thread_local! {
+    /// What has been caught, if this thread captures.
+    static CAUGHT: RefCell<Option<Caught>> = const { RefCell::new(None) };
+}
+
+#[derive(Default)]
+struct Caught {
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs code and catches what this thread prints meanwhile by outpace's [`print!`](crate::print),
+/// [`println!`](crate::println), [`eprint!`](crate::eprint) and [`eprintln!`](crate::eprintln).
+///
+/// For tests of code that prints: unit tests, integration tests, and tests of what dependencies print. Output
+/// that does not come from these macros (std's macros, handles, guards, other threads) is not caught.
+///
+/// If the code panics, what it printed until then is printed through std, so that a failed test shows it.
+///
+/// ```
+/// fn greet(name: &str) {
+///     outpace::println!("Hello, {name}");
+/// }
+///
+/// // In a test, of the crate or of `tests/`:
+/// let caught = outpace::capture(|| greet("world"));
+/// assert_eq!(caught.stdout, "Hello, world\n");
+/// assert_eq!(caught.stderr, "");
+/// ```
+pub fn capture<T>(run: impl FnOnce() -> T) -> Captured<T> {
+    let capture = Capture::begin();
+    let value = run();
+    let Caught { stdout, stderr } = capture.end();
+    Captured {
+        value,
+        stdout,
+        stderr,
+    }
+}
+
+/// Captures until it is ended or dropped.
+struct Capture {
+    /// What the capture around this one has caught.
+    outer: Option<Caught>,
+}
+
+impl Capture {
+    fn begin() -> Capture {
+        CATCH.get_or_init(|| catch);
+        CAPTURING.fetch_add(1, Ordering::Relaxed);
+        hot::forget_thread();
+        Capture {
+            outer: CAUGHT.replace(Some(Caught::default())),
+        }
+    }
+
+    fn end(mut self) -> Caught {
+        CAUGHT.replace(self.outer.take()).unwrap_or_default()
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        CAPTURING.fetch_sub(1, Ordering::Relaxed);
+        if std::thread::panicking()
+            && let Some(caught) = CAUGHT.replace(self.outer.take())
+        {
+            std::print!("{}", caught.stdout);
+            std::eprint!("{}", caught.stderr);
+        }
+    }
+}
+
+/// Catches a message, if this thread captures.
+#[inline]
+pub(crate) fn catches(role: Role, text: &Scratch<'_>) -> bool {
+    if CAPTURING.load(Ordering::Relaxed) > 0
+        && let Some(catch) = CATCH.get()
+        && catch(role, text.as_str())
+    {
+        return true;
+    }
+    hot::learn_thread();
+    false
+}
+
+/// Catches a message of a macro that is compiled for a test, if this thread captures.
+fn catches_in_test(role: Role, message: fmt::Arguments<'_>, newline: bool) -> bool {
+    let captures = || CAUGHT.try_with(|caught| caught.borrow().is_some());
+    if CAPTURING.load(Ordering::Relaxed) == 0 || !captures().unwrap_or(false) {
+        return false;
+    }
+    // Before it is caught: what is formatted may print, too.
+    let mut text = message.to_string();
+    if newline {
+        text.push('\n');
+    }
+    catch(role, &text)
+}
+
+fn catch(role: Role, text: &str) -> bool {
+    let caught = CAUGHT.try_with(|caught| {
+        let mut caught = caught.borrow_mut();
+        let Some(caught) = caught.as_mut() else {
+            return false;
+        };
+        let stream = match role {
+            Role::Stderr => &mut caught.stderr,
+            _ => &mut caught.stdout,
+        };
+        stream.push_str(text);
+        true
+    });
+    // A thread that is ending captures nothing.
+    caught.unwrap_or(false)
+}
+
+/// `print!`
+pub fn print_in_test(message: fmt::Arguments<'_>) {
+    if !catches_in_test(Role::Stdout, message, false) {
+        std::print!("{message}");
+    }
+}
+
+/// `println!`
+pub fn println_in_test(message: fmt::Arguments<'_>) {
+    if !catches_in_test(Role::Stdout, message, true) {
+        std::println!("{message}");
+    }
+}
+
+/// `eprint!`
+pub fn eprint_in_test(message: fmt::Arguments<'_>) {
+    if !catches_in_test(Role::Stderr, message, false) {
+        std::eprint!("{message}");
+    }
+}
+
+/// `eprintln!`
+pub fn eprintln_in_test(message: fmt::Arguments<'_>) {
+    if !catches_in_test(Role::Stderr, message, true) {
+        std::eprintln!("{message}");
+    }
+}

@@ -1,0 +1,252 @@
+//! What the C interface is made of: a guard whose cursor another language moves.
+//!
+//! `include/outpace.h` has the same structure as [`Appender`], and inline functions that do what `Message` and
+//! `Flow::publish` do: append at `at`, and, when a message is complete, count it, store where it ends, and look whether
+//! they have to ask. What does not fit, and what has to be asked, comes here.
+#![allow(unsafe_code)]
+
+use super::guard::Guard;
+use super::handles::Stream;
+use crate::stream::buffering::MAX_CAPACITY;
+use crate::stream::cursor::Flow;
+use crate::stream::engine::{Engine, STDERR, STDOUT};
+use crate::sync::lock::Entry;
+use std::alloc::{Layout, handle_alloc_error, realloc};
+use std::mem::ManuallyDrop;
+use std::ptr;
+
+/// A guard, and where its holder appends. It stays where it was made: it may point to itself.
+#[repr(C)]
+pub struct Appender {
+    /// Where the next byte of the message goes.
+    at: *mut u8,
+    /// There is room up to here.
+    end: *mut u8,
+    /// Where the message begins.
+    start: *mut u8,
+    /// The stream's words, or `idle`, about which there is always something to ask.
+    flow: *const Flow,
+    idle: Idle,
+    /// Memory of its own for messages that do not fit, or for which there is no place in the stream.
+    own: *mut u8,
+    own_room: usize,
+    guard: Storage,
+}
+
+/// Room for a guard, of a size that does not change with it.
+#[repr(C, align(8))]
+union Storage {
+    guard: ManuallyDrop<Guard<'static>>,
+    words: [u64; GUARD_WORDS],
+}
+
+/// The first words of a [`Flow`], with a limit that is always null.
+#[repr(C)]
+struct Idle {
+    published: *mut u8,
+    limit: *mut u8,
+    messages: u64,
+}
+
+const GUARD_WORDS: usize = 8;
+
+const _: () = {
+    assert!(size_of::<Guard<'static>>() <= 8 * GUARD_WORDS);
+    assert!(align_of::<Guard<'static>>() <= align_of::<u64>());
+    assert!(size_of::<Idle>() <= size_of::<Flow>());
+};
+
+/// The least that a message of its own has room for.
+const OWN: usize = 1 << 10;
+
+impl Appender {
+    /// # Safety
+    ///
+    /// It has been entered, and not left.
+    unsafe fn guard(&mut self) -> &mut Guard<'static> {
+        // SAFETY: `enter` put it there.
+        unsafe { &mut self.guard.guard }
+    }
+
+    /// Goes on where the guard says.
+    ///
+    /// # Safety
+    ///
+    /// As `guard`; there is no message in the making.
+    unsafe fn refresh(this: *mut Self) {
+        // SAFETY: the same is demanded; the fields that are read have been written.
+        unsafe {
+            let guard = &*(&raw const (*this).guard).cast::<Guard<'static>>();
+            let (next, end) = (guard.cursor.next, guard.cursor.end);
+            // An inner guard has no room; and who has none must not publish.
+            let in_place = guard.entry == Entry::Outermost && next.addr() < end.addr();
+            (&raw mut (*this).at).write(next);
+            (&raw mut (*this).start).write(next);
+            (&raw mut (*this).end).write(if in_place { end } else { next });
+            (&raw mut (*this).flow).write(if in_place {
+                &raw const guard.engine.flow
+            } else {
+                (&raw const (*this).idle).cast()
+            });
+        }
+    }
+
+    /// Whether the message is in memory of its own.
+    fn is_apart(&self) -> bool {
+        !self.own.is_null() && self.start == self.own
+    }
+}
+
+/// Locks a stream, and begins an empty message.
+///
+/// # Safety
+///
+/// `this` is valid for writes, and stays where it is until it has been [left](leave), by the same thread. The engine
+/// lives as long.
+unsafe fn enter(engine: &Engine, this: *mut Appender) {
+    // SAFETY: the caller's promise.
+    let engine: &'static Engine = unsafe { &*ptr::from_ref(engine) };
+    let guard = Guard::new(engine);
+    // SAFETY: the caller's promise; there is room for the guard, as asserted above. What is not written here is
+    // written before it is read: the other fields by `refresh`, and what `idle` has by nobody who reads it.
+    unsafe {
+        let idle = Idle {
+            published: ptr::null_mut(),
+            limit: ptr::null_mut(),
+            messages: 0,
+        };
+        (&raw mut (*this).idle).write(idle);
+        (&raw mut (*this).own).write(ptr::null_mut());
+        (&raw mut (*this).own_room).write(0);
+        (&raw mut (*this).guard)
+            .cast::<Guard<'static>>()
+            .write(guard);
+        Appender::refresh(this);
+    }
+}
+
+/// Locks standard output.
+///
+/// # Safety
+///
+/// `this` is valid for writes, and stays where it is until it has been [left](leave), by the same thread.
+pub unsafe fn enter_stdout(this: *mut Appender) {
+    // SAFETY: the same is demanded; the engine lives for ever.
+    unsafe { enter(&STDOUT, this) }
+}
+
+/// Locks standard error.
+///
+/// # Safety
+///
+/// As [`enter_stdout`].
+pub unsafe fn enter_stderr(this: *mut Appender) {
+    // SAFETY: the same is demanded; the engine lives for ever.
+    unsafe { enter(&STDERR, this) }
+}
+
+/// Locks another stream.
+///
+/// # Safety
+///
+/// As [`enter_stdout`], and the stream lives until then.
+pub unsafe fn enter_stream<F>(stream: &Stream<F>, this: *mut Appender) {
+    // SAFETY: the same is demanded.
+    unsafe { enter(stream.engine(), this) }
+}
+
+/// Makes room for `bytes` more bytes of the message.
+///
+/// # Safety
+///
+/// `this` has been entered, and not left; the bytes from its `start` to its `at` have been written.
+pub unsafe fn room(this: &mut Appender, bytes: usize) {
+    let filled = this.at.addr() - this.start.addr();
+    if filled == 0 && !this.is_apart() && bytes <= MAX_CAPACITY {
+        // SAFETY: entered, and the message is empty.
+        unsafe {
+            let guard = this.guard();
+            if guard.entry == Entry::Outermost {
+                let answer = guard.engine.make_room(bytes);
+                guard.accept(answer);
+                Appender::refresh(this);
+                if this.end.addr() - this.at.addr() >= bytes {
+                    return;
+                }
+            }
+        }
+    }
+    let wanted = filled.saturating_add(bytes);
+    let apart = this.is_apart();
+    if wanted > this.own_room {
+        let size = wanted.max(OWN).max(this.own_room.saturating_mul(2));
+        let layout = Layout::array::<u8>(size);
+        let memory = match &layout {
+            // SAFETY: not of size 0; `own` is null or was made so, with this size.
+            Ok(layout) => unsafe {
+                if this.own.is_null() {
+                    std::alloc::alloc(*layout)
+                } else {
+                    let old = Layout::array::<u8>(this.own_room).expect("it was made so");
+                    realloc(this.own, old, size)
+                }
+            },
+            Err(_) => ptr::null_mut(),
+        };
+        if memory.is_null() {
+            handle_alloc_error(layout.unwrap_or(Layout::new::<u8>()));
+        }
+        (this.own, this.own_room) = (memory, size);
+    }
+    if !apart {
+        // SAFETY: both are valid for so many bytes, and apart from each other.
+        unsafe { ptr::copy_nonoverlapping(this.start, this.own, filled) };
+    }
+    this.start = this.own;
+    this.at = this.own.wrapping_add(filled);
+    this.end = this.own.wrapping_add(this.own_room);
+    this.flow = (&raw const this.idle).cast();
+}
+
+/// What is to be done about a message that has been published, or that is in memory of its own.
+///
+/// # Safety
+///
+/// As [`room`].
+pub unsafe fn ask(this: &mut Appender) {
+    let (start, at) = (this.start, this.at);
+    let apart = this.is_apart();
+    let in_place = !apart && !ptr::eq(this.flow, (&raw const this.idle).cast());
+    // SAFETY: entered; the bytes have been written.
+    unsafe {
+        let guard = this.guard();
+        if guard.entry == Entry::Outermost {
+            // The other side has moved it.
+            guard.cursor.next = guard.engine.flow.published();
+        }
+        if apart {
+            let message = std::slice::from_raw_parts(start, at.addr() - start.addr());
+            guard.append(message);
+        } else if in_place {
+            let answer = guard.engine.after_message();
+            guard.accept(answer);
+        }
+        Appender::refresh(this);
+    }
+}
+
+/// Unlocks the stream.
+///
+/// # Safety
+///
+/// `this` has been entered, by this thread, and not left. There is no message in the making.
+pub unsafe fn leave(this: &mut Appender) {
+    if !this.own.is_null() {
+        let layout = Layout::array::<u8>(this.own_room).expect("it was made so");
+        // SAFETY: made so.
+        unsafe { std::alloc::dealloc(this.own, layout) };
+    }
+    // SAFETY: entered; read once.
+    let guard = unsafe { ManuallyDrop::take(&mut this.guard.guard) };
+    guard.leave();
+}

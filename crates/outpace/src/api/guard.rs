@@ -1,0 +1,273 @@
+//! What keeps other threads' messages out of a stream, and appends this thread's.
+#![allow(unsafe_code)]
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
+
+use super::message::{Message, Reserved};
+use crate::stream::buffering::MAX_CAPACITY;
+use crate::stream::cursor::{Answer, Cursor};
+use crate::stream::engine::Engine;
+use crate::stream::hot::append_formatted;
+use crate::sync::lock::{Entry, Lock};
+use crate::sync::thread::{ThreadId, thread_id};
+use crate::text::{Float, Integer, copy};
+use std::fmt;
+use std::io::{self, Write};
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+
+/// A stream that is locked by this thread: see [`Stdout::lock`](crate::Stdout::lock).
+///
+/// Besides [`io::Write`] it has typed calls. A chain of them is one message, which becomes part of the
+/// stream at the end of the statement. They cannot fail where they are made: what goes wrong is reported
+/// by the next [`flush`](Write::flush), or at exit; and if standard output's reader has gone, the process
+/// ends quietly.
+///
+/// ```
+/// let mut out = outpace::stdout().lock();
+/// for i in 0..1000 {
+///     out.str("Hello, ").int(i).char('\n');
+/// }
+/// ```
+pub struct Guard<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) cursor: Cursor,
+    pub(crate) entry: Entry,
+    inside: Inside<'a>,
+}
+
+/// Leaves when dropped, on the thread that entered. Apart from the cursor, which can then stay in
+/// registers however the drop is compiled.
+struct Inside<'a> {
+    lock: &'a Lock,
+    me: ThreadId,
+    not_send: PhantomData<*const ()>,
+}
+
+impl Drop for Inside<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        leave(self.lock, self.me);
+    }
+}
+
+/// A call, so that it is inlined into the caller's cleanup, too, and no cleanup needs the guard.
+#[inline(never)]
+extern "C" fn leave(lock: &Lock, me: ThreadId) {
+    lock.leave(me);
+}
+
+impl<'a> Guard<'a> {
+    #[inline(always)]
+    pub(crate) fn new(engine: &'a Engine) -> Self {
+        let me = thread_id();
+        let entry = engine.lock.enter(me);
+        let cursor = match entry {
+            Entry::Outermost => engine.cursor(),
+            Entry::Nested => Cursor::NOWHERE,
+        };
+        let inside = Inside {
+            lock: &engine.lock,
+            me,
+            not_send: PhantomData,
+        };
+        Guard {
+            engine,
+            cursor,
+            entry,
+            inside,
+        }
+    }
+
+    /// Runs `message` inside the lock, all of it inlined: what one message through a handle costs.
+    /// `message` does not unwind.
+    #[inline(always)]
+    pub(crate) fn within<T>(engine: &Engine, message: impl FnOnce(&mut Guard<'_>) -> T) -> T {
+        let mut guard = ManuallyDrop::new(Guard::new(engine));
+        let result = message(&mut guard);
+        ManuallyDrop::into_inner(guard).leave();
+        result
+    }
+
+    /// Leaves, all of it inlined.
+    #[inline(always)]
+    pub(crate) fn leave(self) {
+        let guard = ManuallyDrop::new(self);
+        guard.inside.lock.leave(guard.inside.me);
+    }
+
+    /// Begins a message with text. The chain's calls add to it, and the end of the statement makes it
+    /// part of the stream.
+    #[inline(always)]
+    pub fn str(&mut self, text: &str) -> Message<'_, 'a> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Begins a message with bytes.
+    #[inline(always)]
+    pub fn bytes(&mut self, bytes: &[u8]) -> Message<'_, 'a> {
+        let mut message = self.message();
+        message.bytes(bytes);
+        message
+    }
+
+    /// Begins a message with a character, as UTF-8.
+    #[inline(always)]
+    pub fn char(&mut self, c: char) -> Message<'_, 'a> {
+        let mut message = self.message();
+        message.char(c);
+        message
+    }
+
+    /// Begins a message with an integer in decimal.
+    #[inline(always)]
+    pub fn int<I: Integer>(&mut self, n: I) -> Message<'_, 'a> {
+        let mut message = self.message();
+        message.int(n);
+        message
+    }
+
+    /// Begins a message with a floating-point number, as `{}` does.
+    ///
+    /// ```
+    /// let mut out = outpace::stdout().lock();
+    /// out.float(0.1 + 0.2).str(" is not ").float(0.3_f32).char('\n');
+    /// ```
+    #[inline(always)]
+    pub fn float<F: Float>(&mut self, x: F) -> Message<'_, 'a> {
+        let mut message = self.message();
+        message.float(x);
+        message
+    }
+
+    /// Begins an empty message.
+    #[inline(always)]
+    pub(crate) fn message(&mut self) -> Message<'_, 'a> {
+        Message::begin(self)
+    }
+
+    /// Begins a message with room for `bytes` bytes, which appears only if it is
+    /// [committed](Reserved::commit).
+    ///
+    /// ```
+    /// let mut out = outpace::stdout().lock();
+    /// let mut message = out.reserve(64);
+    /// message.str("x = ").int(-17).char('\n');
+    /// message.commit();
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is more than 1 GiB.
+    #[inline]
+    pub fn reserve(&mut self, bytes: usize) -> Reserved<'_, 'a> {
+        let mut message = self.message();
+        message.reserve(bytes);
+        Reserved::new(message)
+    }
+
+    /// Goes on where the answer says; returns whether the stream has not failed.
+    #[inline(always)]
+    pub(crate) fn accept(&mut self, answer: Answer) -> bool {
+        self.cursor = if answer.next.is_null() {
+            Cursor::NOWHERE
+        } else {
+            Cursor {
+                next: answer.next,
+                end: answer.next.wrapping_add(answer.room as usize),
+            }
+        };
+        !answer.failed
+    }
+
+    /// Appends a message; returns whether the stream has not failed.
+    #[inline(always)]
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> bool {
+        if !self.cursor.admits(bytes.len()) {
+            return self.append_cold(bytes);
+        }
+        // SAFETY: the bytes fit behind the cursor, where nobody else writes while the guard is held.
+        unsafe { copy::copy(bytes, self.cursor.next) };
+        self.publish(self.cursor.next.wrapping_add(bytes.len()))
+    }
+
+    #[inline(always)]
+    fn append_cold(&mut self, bytes: &[u8]) -> bool {
+        let answer = match self.entry {
+            Entry::Outermost => self.engine.append_cold(bytes),
+            Entry::Nested => self.engine.append_nested(bytes),
+        };
+        self.accept(answer)
+    }
+
+    /// Publishes what was just put behind the cursor, up to `end`; returns whether the stream has not failed.
+    #[inline(always)]
+    pub(crate) fn publish(&mut self, end: *mut u8) -> bool {
+        self.cursor.next = end;
+        if self.engine.flow.publish(end) {
+            return true;
+        }
+        let answer = self.engine.after_message();
+        self.accept(answer)
+    }
+}
+
+impl Write for Guard<'_> {
+    #[inline(always)]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    #[inline(always)]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.append(bytes) {
+            Ok(())
+        } else {
+            Err(self.engine.error().into())
+        }
+    }
+
+    /// All of the parts as one message. Only the first ones, if they are more than 1 GiB together.
+    fn write_vectored(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        if let [part] = parts {
+            return self.write(part);
+        }
+        let mut whole = Vec::new();
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            if whole.len() + part.len() > MAX_CAPACITY {
+                if whole.is_empty() {
+                    return self.write(part);
+                }
+                break;
+            }
+            whole.extend_from_slice(part);
+        }
+        self.write(&whole)
+    }
+
+    #[inline(always)]
+    fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> io::Result<()> {
+        if let Some(text) = arguments.as_str() {
+            return self.write_all(text.as_bytes());
+        }
+        let answer = append_formatted(self.engine, self.entry, arguments);
+        if self.accept(answer) {
+            Ok(())
+        } else {
+            Err(self.engine.error().into())
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.engine.flush()
+    }
+}
+
+impl fmt::Debug for Guard<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("stream", &self.engine.role.name())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,399 @@
+//! What the user holds: handles to streams, and guards.
+
+use super::guard::Guard;
+use crate::stream::buffering::Buffering;
+use crate::stream::engine::{Counts, Engine, OnBrokenPipe, STDERR, STDOUT};
+use crate::stream::gap::GapMarker;
+use crate::stream::policy::assert_valid;
+use crate::sys::Output;
+use crate::text::message::send_formatted;
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A handle to the process's standard output. Copies are the same stream; see [`stdout()`].
+#[derive(Clone, Copy)]
+pub struct Stdout(());
+
+/// A handle to the process's standard error. Copies are the same stream; see [`stderr()`].
+#[derive(Clone, Copy)]
+pub struct Stderr(());
+
+/// The process's standard output.
+///
+/// By default it is buffered by [`Buffering::Prompt`] on a terminal, pipe or socket and by
+/// [`Buffering::Block`] on a regular file. Costs nothing to call.
+///
+/// ```
+/// use std::io::Write;
+///
+/// let mut out = outpace::stdout();
+/// for i in 0..1000 {
+///     writeln!(out, "line {i}")?;
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[inline]
+pub const fn stdout() -> Stdout {
+    Stdout(())
+}
+
+/// The process's standard error: unbuffered by default, one system call a message.
+///
+/// ```
+/// use std::io::Write;
+///
+/// writeln!(outpace::stderr(), "one write(2), however many {} there are", "arguments")?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[inline]
+pub const fn stderr() -> Stderr {
+    Stderr(())
+}
+
+/// Any descriptor as a stream.
+///
+/// Dropping it drains it; [`close`](Stream::close) does that and reports errors. Streams that still
+/// exist at exit are drained then.
+///
+/// ```
+/// use outpace::{Buffering, Stream};
+/// use std::io::Write;
+///
+/// # let path = std::env::temp_dir().join(format!("outpace-doc-{}", std::process::id()));
+/// let mut log = Stream::new(std::fs::File::create(&path)?, Buffering::prompt())?;
+/// log.write_all(b"started\n")?;
+/// log.close()?;
+/// assert_eq!(std::fs::read(&path)?, b"started\n");
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Stream<F> {
+    engine: Arc<Engine>,
+    /// Keeps the descriptor open. Taken by `close`.
+    file: Option<F>,
+}
+
+/// What happens when a stream's reader has gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BrokenPipe {
+    /// The process ends quietly, as SIGPIPE would end it, at the next `print!` or at exit: the default
+    /// of standard output. `write!` and `write_all` report the error, and the caller decides.
+    End,
+    /// It is an error like any other.
+    Error,
+    /// What cannot be delivered is forgotten: the default of standard error.
+    Ignore,
+}
+
+/// Counters of a stream since it began.
+///
+/// What is accepted is written, queued, dropped, or (after an error) given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Messages that callers have written.
+    pub messages_accepted: u64,
+    /// Bytes that callers have written.
+    pub bytes_accepted: u64,
+    /// Bytes that the kernel has accepted (or that were given up after an error), gap markers not
+    /// counted.
+    pub bytes_written: u64,
+    /// Bytes that wait to be handed to the kernel, in memory and in the spill file.
+    pub bytes_queued: u64,
+    /// Messages that [`Overflow::DropNewest`](crate::Overflow) and `DropOldest` have dropped.
+    pub messages_dropped: u64,
+    /// Bytes of these messages.
+    pub bytes_dropped: u64,
+    /// Bytes that went through the spill file.
+    pub bytes_spilled: u64,
+    /// System calls that wrote.
+    pub write_calls: u64,
+    /// The longest that a caller waited for room in a background queue.
+    pub longest_wait: Duration,
+}
+
+macro_rules! handle {
+    ([$($generics:tt)*] $handle:ty) => {
+        impl<$($generics)*> $handle {
+            /// Returns once the kernel has accepted every byte written before the call.
+            ///
+            /// # Errors
+            ///
+            /// The error that made the stream fail, if it has.
+            pub fn flush(&self) -> io::Result<()> {
+                self.engine().flush()
+            }
+
+            /// The same, but gives up at `deadline`, with what is left still queued.
+            ///
+            /// # Errors
+            ///
+            /// [`TimedOut`](io::ErrorKind::TimedOut), or the error that made the stream fail.
+            pub fn flush_until(&self, deadline: Instant) -> io::Result<()> {
+                self.engine().flush_until(deadline)
+            }
+
+            /// Chooses the text that takes the place of dropped messages.
+            pub fn gap_marker(&self, marker: GapMarker) {
+                self.engine().set_gap_marker(marker);
+            }
+
+            /// Chooses how long the drain at exit waits for a reader that stands still, where messages
+            /// may be dropped (else it waits for as long as the reader lives); and whatever the buffering, how long
+            /// a `fork` waits for such a reader, and does so once. By default 5 s.
+            pub fn exit_timeout(&self, timeout: Duration) {
+                self.engine().lock_state().exit_timeout = timeout;
+            }
+
+            /// Chooses the buffering, before all other sources of it. Takes effect at the next message
+            /// boundary, after the bytes before it; never waits for another thread's guard.
+            ///
+            /// # Panics
+            ///
+            /// If a capacity is more than 1 GiB, that of `Background` is 0, or a delay is 0.
+            pub fn set_buffering(&self, buffering: Buffering) {
+                self.engine().set_buffering(buffering, true);
+            }
+
+            /// Chooses the buffering that holds where neither [`set_buffering`](Self::set_buffering)
+            /// nor the environment says otherwise.
+            ///
+            /// # Panics
+            ///
+            /// As `set_buffering`.
+            pub fn set_default_buffering(&self, buffering: Buffering) {
+                self.engine().set_buffering(buffering, false);
+            }
+
+            /// The buffering in force.
+            pub fn buffering(&self) -> Buffering {
+                self.engine().buffering()
+            }
+
+            /// Asks again what the descriptor is connected to: for after a `dup2` onto it.
+            pub fn redetect(&self) {
+                self.engine().redetect();
+            }
+
+            /// Counters of this stream.
+            pub fn stats(&self) -> Stats {
+                stats(self.engine())
+            }
+
+            /// Forgets the error that made the stream fail. What was given up stays lost; what comes
+            /// next is written again.
+            pub fn clear_error(&self) {
+                self.engine().clear_error();
+            }
+
+            /// Chooses what happens when the reader has gone.
+            pub fn broken_pipe(&self, choice: BrokenPipe) {
+                self.engine().set_on_broken_pipe(match choice {
+                    BrokenPipe::End => OnBrokenPipe::End,
+                    BrokenPipe::Error => OnBrokenPipe::Error,
+                    BrokenPipe::Ignore => OnBrokenPipe::Ignore,
+                });
+            }
+        }
+
+        impl<$($generics)*> Write for &$handle {
+            #[inline]
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                Guard::within(self.engine(), |guard| guard.write(bytes))
+            }
+
+            fn write_vectored(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+                self.lock().write_vectored(parts)
+            }
+
+            #[inline]
+            fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+                Guard::within(self.engine(), |guard| guard.write_all(bytes))
+            }
+
+            #[inline]
+            fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> io::Result<()> {
+                if let Some(text) = arguments.as_str() {
+                    return self.write_all(text.as_bytes());
+                }
+                let engine = self.engine();
+                if send_formatted(engine, arguments) {
+                    Ok(())
+                } else {
+                    Err(engine.error().into())
+                }
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                self.engine().flush()
+            }
+        }
+
+        impl<$($generics)*> Write for $handle {
+            #[inline]
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                (&*self).write(bytes)
+            }
+
+            fn write_vectored(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+                (&*self).write_vectored(parts)
+            }
+
+            #[inline]
+            fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+                (&*self).write_all(bytes)
+            }
+
+            fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> io::Result<()> {
+                (&*self).write_fmt(arguments)
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                self.engine().flush()
+            }
+        }
+
+        impl<$($generics)*> fmt::Debug for $handle {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let engine = self.engine();
+                f.debug_struct(engine.role.name()).field("buffering", &engine.buffering()).finish()
+            }
+        }
+    };
+}
+
+macro_rules! standard {
+    ($handle:ident, $engine:ident, $std:path) => {
+        handle!([] $handle);
+
+        impl $handle {
+            #[inline(always)]
+            pub(crate) fn engine(&self) -> &'static Engine {
+                &$engine
+            }
+
+            /// Keeps other threads' messages out until the guard is dropped. Reentrant; drains go on.
+            ///
+            /// A guard that is held for long is fine for this thread's messages, which appear as promptly
+            /// as ever; other threads wait.
+            #[inline(always)]
+            pub fn lock(&self) -> Guard<'static> {
+                Guard::new(self.engine())
+            }
+
+            /// Whether this is a terminal.
+            pub fn is_terminal(&self) -> bool {
+                $std().is_terminal()
+            }
+        }
+    };
+}
+
+standard!(Stdout, STDOUT, io::stdout);
+standard!(Stderr, STDERR, io::stderr);
+handle!([F] Stream<F>);
+
+fn stats(engine: &Engine) -> Stats {
+    let state = engine.lock_state();
+    let Counts {
+        dropped,
+        spilled,
+        writes,
+        longest_wait,
+        ..
+    } = state.counts;
+    let taken = engine.accepted(&state);
+    let (written, queued) = (state.drained, taken - state.drained);
+    Stats {
+        messages_accepted: engine.messages(&state) + state.counts.refused,
+        bytes_accepted: written + queued + dropped.bytes,
+        bytes_written: written,
+        bytes_queued: queued,
+        messages_dropped: dropped.messages,
+        bytes_dropped: dropped.bytes,
+        bytes_spilled: spilled,
+        write_calls: writes,
+        longest_wait,
+    }
+}
+
+#[cfg(unix)]
+use std::os::fd::AsFd as AsHandle;
+#[cfg(windows)]
+use std::os::windows::io::AsHandle;
+
+impl<F: AsHandle + 'static> Stream<F> {
+    /// Wraps a file, socket, pipe end or other descriptor, owned or borrowed for `'static`: a stream that
+    /// is leaked still writes at exit, and must not find somebody else's file under its number then.
+    ///
+    /// ```compile_fail,E0597
+    /// # use outpace::{Buffering, Stream};
+    /// let file = std::fs::File::create("log")?;
+    /// let leaked = std::mem::ManuallyDrop::new(Stream::new(&file, Buffering::block())?);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the portable path has to duplicate the handle: that this failed.
+    ///
+    /// # Panics
+    ///
+    /// If a capacity is more than 1 GiB, that of `Background` is 0, or a delay is 0.
+    pub fn new(file: F, buffering: Buffering) -> io::Result<Self> {
+        assert_valid(&buffering);
+        #[cfg(unix)]
+        let output = Output::new(file.as_fd())?;
+        #[cfg(windows)]
+        let output = Output::new(file.as_handle())?;
+        Ok(Stream {
+            engine: Engine::shared(output, buffering),
+            file: Some(file),
+        })
+    }
+}
+
+impl<F> Stream<F> {
+    #[inline(always)]
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Keeps other threads' messages out until the guard is dropped. Reentrant; drains go on.
+    ///
+    /// A guard that is held for long is fine for this thread's messages, which appear as promptly
+    /// as ever; other threads wait.
+    #[inline(always)]
+    pub fn lock(&self) -> Guard<'_> {
+        Guard::new(self.engine())
+    }
+
+    /// The file that was wrapped.
+    pub fn get_ref(&self) -> &F {
+        self.file
+            .as_ref()
+            .expect("taken by `close` alone, which consumes the stream")
+    }
+
+    /// Drains the stream and gives the file back.
+    ///
+    /// # Errors
+    ///
+    /// The error that made the stream fail, if it has. The file is then closed.
+    pub fn close(mut self) -> io::Result<F> {
+        self.engine.close()?;
+        Ok(self.file.take().expect("only taken here"))
+    }
+}
+
+impl<F> Drop for Stream<F> {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            // Who wants to know calls `close`.
+            let _ = self.engine.close();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What std's handles offer besides [`Write`](std::io::Write): descriptors, `is_terminal`, a place as a child's
+//! stream.
+
+use super::guard::Guard;
+use super::handles::{Stderr, Stdout, Stream};
+use crate::sys::Output;
+use std::io::IsTerminal;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::process::Stdio;
+
+#[cfg(unix)]
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+#[cfg(windows)]
+use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, RawHandle};
+
+#[cfg(unix)]
+use AsFd as AsHandleOrFd;
+#[cfg(windows)]
+use AsHandle as AsHandleOrFd;
+
+/// `AsFd` or `AsHandle`, and the raw form of the same.
+macro_rules! descriptor {
+    ([$($generics:tt)*] $handle:ty, |$this:ident| $borrowed:expr) => {
+        #[cfg(unix)]
+        impl<$($generics)*> AsFd for $handle {
+            fn as_fd(&self) -> BorrowedFd<'_> {
+                let $this = self;
+                $borrowed
+            }
+        }
+
+        #[cfg(unix)]
+        impl<$($generics)*> AsRawFd for $handle {
+            fn as_raw_fd(&self) -> RawFd {
+                self.as_fd().as_raw_fd()
+            }
+        }
+
+        #[cfg(windows)]
+        impl<$($generics)*> AsHandle for $handle {
+            fn as_handle(&self) -> BorrowedHandle<'_> {
+                let $this = self;
+                $borrowed
+            }
+        }
+
+        #[cfg(windows)]
+        impl<$($generics)*> AsRawHandle for $handle {
+            fn as_raw_handle(&self) -> RawHandle {
+                self.as_handle().as_raw_handle()
+            }
+        }
+    };
+}
+
+fn borrow(output: &Output) -> impl IsTerminal + '_ {
+    #[cfg(unix)]
+    return output.as_fd();
+    #[cfg(windows)]
+    return output.as_handle();
+}
+
+#[cfg(unix)]
+descriptor! { [] Stdout, |this| this.engine().output.as_fd() }
+#[cfg(unix)]
+descriptor! { [] Stderr, |this| this.engine().output.as_fd() }
+#[cfg(unix)]
+descriptor! { [] Guard<'_>, |this| this.engine.output.as_fd() }
+#[cfg(unix)]
+descriptor! { [F: AsFd] Stream<F>, |this| this.get_ref().as_fd() }
+#[cfg(windows)]
+descriptor! { [] Stdout, |this| this.engine().output.as_handle() }
+#[cfg(windows)]
+descriptor! { [] Stderr, |this| this.engine().output.as_handle() }
+#[cfg(windows)]
+descriptor! { [] Guard<'_>, |this| this.engine.output.as_handle() }
+#[cfg(windows)]
+descriptor! { [F: AsHandle] Stream<F>, |this| this.get_ref().as_handle() }
+
+impl Guard<'_> {
+    /// Whether the stream is a terminal, as the system says now.
+    ///
+    /// ```
+    /// let mut out = outpace::stdout().lock();
+    /// let bold = if out.is_terminal() { "\x1b[1m" } else { "" };
+    /// out.str(bold).str("done\n");
+    /// ```
+    pub fn is_terminal(&self) -> bool {
+        borrow(&self.engine.output).is_terminal()
+    }
+}
+
+impl<F: AsHandleOrFd> Stream<F> {
+    /// Whether the stream is a terminal, as the system says now.
+    ///
+    /// ```
+    /// use outpace::{Buffering, Stream};
+    ///
+    /// # let path = std::env::temp_dir().join(format!("outpace-terminal-{}", std::process::id()));
+    /// let log = Stream::new(std::fs::File::create(&path)?, Buffering::block())?;
+    /// assert!(!log.is_terminal());
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn is_terminal(&self) -> bool {
+        #[cfg(unix)]
+        return self.get_ref().as_fd().is_terminal();
+        #[cfg(windows)]
+        return self.get_ref().as_handle().is_terminal();
+    }
+}
+
+macro_rules! stdio {
+    ($handle:ident, $std:path) => {
+        /// As std's handle: the child's stream goes where this one goes. What has been printed here so far comes
+        /// first, as by `flush`; an error of that is left to the next call.
+        ///
+        /// ```
+        /// # #[cfg(unix)] {
+        /// use std::process::Command;
+        ///
+        /// // What the child says on standard output goes to our standard error.
+        /// Command::new("echo").arg("a remark").stdout(outpace::stderr()).status()?;
+        /// # }
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
+        impl From<$handle> for Stdio {
+            fn from(handle: $handle) -> Stdio {
+                // An error stays with the stream, whose next call returns it.
+                let _ = handle.flush();
+                Stdio::from($std())
+            }
+        }
+    };
+}
+stdio!(Stdout, std::io::stdout);
+stdio!(Stderr, std::io::stderr);
+
+// A stream is as consistent after a panic as before: what is published is whole messages, and locks are let go of.
+impl RefUnwindSafe for crate::stream::engine::Engine {}
+impl UnwindSafe for Guard<'_> {}
+impl RefUnwindSafe for Guard<'_> {}

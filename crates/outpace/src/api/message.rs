@@ -1,0 +1,371 @@
+//! Messages that are built in place, in the stream's own buffer.
+#![allow(unsafe_code)]
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
+
+use super::guard::Guard;
+use crate::stream::buffering::MAX_CAPACITY;
+use crate::stream::cursor::Answer;
+use crate::stream::engine::Engine;
+use crate::sync::lock::Entry;
+use crate::text::float::ORDINARY_LEN;
+use crate::text::{Float, Integer, copy};
+use std::fmt;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::{Deref, DerefMut};
+use std::slice;
+
+/// A message that is being built in place: what [`Guard::str`] and its siblings return.
+///
+/// Dropping it makes it part of the stream, all at once.
+pub struct Message<'g, 'a> {
+    guard: &'g mut Guard<'a>,
+    start: *mut u8,
+    filled: usize,
+    /// The size of the memory at `start`, if it is the message's own; 0 if it is the stream's tail.
+    own_room: usize,
+}
+
+/// Every message begins with so much room, so that the checks of a short one are done at compile
+/// time.
+const HEADROOM: usize = 64;
+
+impl<'g, 'a> Message<'g, 'a> {
+    #[inline(always)]
+    pub(crate) fn begin(guard: &'g mut Guard<'a>) -> Self {
+        if !guard.cursor.admits(HEADROOM) {
+            // In any case: a switch of policy may have taken the tail away from under the cursor.
+            guard.accept(headroom(guard.engine, guard.entry));
+            // The budget of a queue may end before the memory does.
+            if !guard.cursor.admits(HEADROOM) {
+                let Own { start, room } = own_memory(HEADROOM);
+                return Message {
+                    guard,
+                    start,
+                    filled: 0,
+                    own_room: room,
+                };
+            }
+        }
+        let start = guard.cursor.next;
+        Message {
+            guard,
+            start,
+            filled: 0,
+            own_room: 0,
+        }
+    }
+
+    /// Where the next `bytes` bytes go, after making room for them.
+    #[inline(always)]
+    pub(crate) fn space(&mut self, bytes: usize) -> *mut u8 {
+        if self.filled + bytes > HEADROOM && bytes > self.room() - self.filled {
+            let own = outgrow(self.start, self.filled, self.own_room, bytes);
+            (self.start, self.own_room) = (own.start, own.room);
+        }
+        // SAFETY: within the room.
+        unsafe { self.start.add(self.filled) }
+    }
+
+    #[inline(always)]
+    fn room(&self) -> usize {
+        match self.own_room {
+            0 => self.guard.cursor.room(),
+            own => own,
+        }
+    }
+
+    /// Counts the next `bytes` bytes, which have been written, as part of the message.
+    #[inline(always)]
+    pub(crate) fn filled(&mut self, bytes: usize) {
+        self.filled += bytes;
+        debug_assert!(self.filled <= self.room());
+    }
+
+    /// Adds text.
+    #[inline(always)]
+    pub fn str(&mut self, text: &str) -> &mut Self {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Adds bytes.
+    #[inline(always)]
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        // SAFETY: `space` makes room for what each copies.
+        unsafe {
+            if bytes.len() <= 8 {
+                copy::copy_word(bytes, self.space(8));
+            } else {
+                copy::copy(bytes, self.space(bytes.len()));
+            }
+        }
+        self.filled(bytes.len());
+        self
+    }
+
+    /// Adds a character, as UTF-8.
+    #[inline(always)]
+    pub fn char(&mut self, c: char) -> &mut Self {
+        if c.is_ascii() {
+            let space = self.space(1);
+            // SAFETY: `space` made room for it.
+            unsafe { space.write(c as u8) };
+            self.filled(1);
+            return self;
+        }
+        let mut utf8 = [0; 4];
+        self.bytes(c.encode_utf8(&mut utf8).as_bytes())
+    }
+
+    /// Adds an integer in decimal.
+    #[inline(always)]
+    pub fn int<I: Integer>(&mut self, n: I) -> &mut Self {
+        let space = self.space(I::MAX_LEN);
+        // SAFETY: `space` made room for the longest text, which is not longer than that.
+        let length = unsafe { n.write_to(space) };
+        debug_assert!(length <= I::MAX_LEN);
+        // SAFETY: as `write_to` promises; it lets the compiler fold later checks.
+        unsafe { std::hint::assert_unchecked(length <= I::MAX_LEN) };
+        self.filled(length);
+        self
+    }
+
+    /// Adds a floating-point number, as `{}` does: the shortest digits that read back as the same number, never an
+    /// exponent.
+    #[inline(always)]
+    pub fn float<F: Float>(&mut self, x: F) -> &mut Self {
+        let length = if x.is_ordinary() {
+            let space = self.space(ORDINARY_LEN);
+            // SAFETY: `space` made room; the number is ordinary.
+            unsafe { x.put_ordinary(space) }
+        } else {
+            let space = self.space(x.room());
+            // SAFETY: `space` made as much room as the number needs.
+            unsafe { x.put_any(space) }
+        };
+        self.filled(length);
+        self
+    }
+
+    /// Makes room for so many more bytes at once.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is more than 1 GiB.
+    #[inline]
+    pub fn reserve(&mut self, bytes: usize) -> &mut Self {
+        assert!(bytes <= MAX_CAPACITY, "room for {bytes} bytes in place");
+        self.space(bytes);
+        self
+    }
+
+    /// The room that is left, for an encoder of one's own; tell [`advance`](Message::advance) how much of
+    /// it was filled.
+    pub fn spare_mut(&mut self) -> &mut [MaybeUninit<u8>] {
+        // SAFETY: the bytes from there to the end of the room belong to this message alone.
+        unsafe {
+            slice::from_raw_parts_mut(
+                self.start.add(self.filled).cast(),
+                self.room() - self.filled,
+            )
+        }
+    }
+
+    /// Counts the next `bytes` bytes as part of the message.
+    ///
+    /// # Panics
+    ///
+    /// If there is no room for so many.
+    ///
+    /// # Safety
+    ///
+    /// They have been written, through [`spare_mut`](Message::spare_mut).
+    pub unsafe fn advance(&mut self, bytes: usize) {
+        assert!(
+            bytes <= self.room() - self.filled,
+            "a message outgrew what was reserved for it"
+        );
+        self.filled(bytes);
+    }
+
+    /// How many bytes the message has so far.
+    pub fn len(&self) -> usize {
+        self.filled
+    }
+
+    /// Whether the message has no bytes yet.
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// Ends the message without making it part of the stream.
+    fn discard(&mut self) {
+        if self.own_room > 0 {
+            free_own_memory(self.start, self.own_room);
+        }
+    }
+}
+
+impl Drop for Message<'_, '_> {
+    // Small, because the compiler decides whether drops are inlined.
+    #[inline(always)]
+    fn drop(&mut self) {
+        let guard = &mut *self.guard;
+        if self.own_room == 0 {
+            guard.cursor.next = guard.cursor.next.wrapping_add(self.filled);
+            if !guard.engine.flow.publish(guard.cursor.next) {
+                guard.accept(after_typed(guard.engine));
+            }
+        } else {
+            guard.accept(append_own_memory(
+                guard.engine,
+                guard.entry,
+                self.start,
+                self.filled,
+                self.own_room,
+            ));
+        }
+    }
+}
+
+impl fmt::Debug for Message<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("len", &self.filled)
+            .finish_non_exhaustive()
+    }
+}
+
+// A message that does not fit into the tail is built in memory of its own, and appended when it is
+// finished. These take and return parts by value, so that a message in the common case stays in
+// registers.
+
+//
+// Those that are called while there is a message are `extern "C"`, which here means that they do not
+// unwind: else the compiler keeps every message in memory, for the sake of a drop that never comes.
+
+/// Room in the tail for the beginning of a message.
+#[cold]
+#[inline(never)]
+extern "C" fn headroom(engine: &Engine, entry: Entry) -> Answer {
+    match entry {
+        Entry::Outermost => engine.make_room(HEADROOM),
+        Entry::Nested => Answer::NO_ROOM,
+    }
+}
+
+/// Memory that a message has to itself.
+#[repr(C)]
+struct Own {
+    start: *mut u8,
+    room: usize,
+}
+
+/// Memory for at least `bytes` bytes.
+#[cold]
+#[inline(never)]
+extern "C" fn own_memory(bytes: usize) -> Own {
+    let mut memory = ManuallyDrop::new(Vec::<u8>::with_capacity(bytes.max(4 * HEADROOM)));
+    Own {
+        start: memory.as_mut_ptr(),
+        room: memory.capacity(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn free_own_memory(start: *mut u8, room: usize) {
+    // SAFETY: the parts of a `Vec` that `own_memory` took apart.
+    drop(unsafe { Vec::from_raw_parts(start, 0, room) });
+}
+
+/// Moves a message to larger memory of its own.
+#[cold]
+#[inline(never)]
+extern "C" fn outgrow(start: *mut u8, filled: usize, own_room: usize, bytes: usize) -> Own {
+    let larger = own_memory((filled + bytes).max(2 * filled));
+    // SAFETY: `filled` bytes have been written at `start`, and the new memory is larger.
+    unsafe { larger.start.copy_from_nonoverlapping(start, filled) };
+    if own_room > 0 {
+        free_own_memory(start, own_room);
+    }
+    larger
+}
+
+/// Appends a message that was built there, and frees the memory.
+#[cold]
+#[inline(never)]
+extern "C" fn append_own_memory(
+    engine: &Engine,
+    entry: Entry,
+    start: *mut u8,
+    filled: usize,
+    room: usize,
+) -> Answer {
+    // SAFETY: `filled` bytes have been written there.
+    let message = unsafe { slice::from_raw_parts(start, filled) };
+    let answer = match entry {
+        Entry::Outermost => engine.append_cold(message),
+        Entry::Nested => engine.append_nested(message),
+    };
+    free_own_memory(start, room);
+    if answer.failed {
+        engine.end_if_reader_gone();
+    }
+    answer
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn after_typed(engine: &Engine) -> Answer {
+    let answer = engine.after_message();
+    if answer.failed {
+        engine.end_if_reader_gone();
+    }
+    answer
+}
+
+/// A [`Message`] that becomes part of the stream only by [`commit`](Reserved::commit): see
+/// [`Guard::reserve`]. Dropping it discards it.
+#[derive(Debug)]
+pub struct Reserved<'g, 'a> {
+    message: ManuallyDrop<Message<'g, 'a>>,
+}
+
+impl<'g, 'a> Reserved<'g, 'a> {
+    pub(crate) fn new(message: Message<'g, 'a>) -> Self {
+        Reserved {
+            message: ManuallyDrop::new(message),
+        }
+    }
+
+    /// Makes the message part of the stream.
+    #[inline(always)]
+    pub fn commit(self) {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: dropped here, and not again by the forgotten `this`.
+        unsafe { ManuallyDrop::drop(&mut this.message) };
+    }
+}
+
+impl<'g, 'a> Deref for Reserved<'g, 'a> {
+    type Target = Message<'g, 'a>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Self::Target {
+        &self.message
+    }
+}
+
+impl DerefMut for Reserved<'_, '_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.message
+    }
+}
+
+impl Drop for Reserved<'_, '_> {
+    fn drop(&mut self) {
+        self.message.discard();
+    }
+}

@@ -1,0 +1,29 @@
+//! What a program holds and calls: handles, guards, messages, macros, and what it may opt into.
+
+pub(crate) mod capture;
+pub(crate) mod command;
+pub mod endings {
+    #![doc = "What arrives, however the process ends."]
+    #![doc = ""]
+    #![doc = include_str!("../../docs/endings.md")]
+}
+#[doc(hidden)]
+pub mod foreign;
+pub(crate) mod guard;
+pub(crate) mod handles;
+pub mod init;
+mod interop;
+mod macros;
+pub(crate) mod message;
+pub mod raw;
+pub mod sandboxes {
+    #![doc = "What a filter of system calls has to allow."]
+    #![doc = ""]
+    #![doc = include_str!("../../docs/sandboxes.md")]
+}
+pub(crate) mod share;
+#[cfg(feature = "tokio")]
+pub mod tokio;
+#[cfg(feature = "tracing")]
+pub mod tracing;
+pub(crate) mod unflushed;

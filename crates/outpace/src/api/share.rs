@@ -1,0 +1,130 @@
+//! Order among all that prints, for programs that print in more ways than one.
+//!
+//! What std has buffered cannot be asked for without its lock, and what it writes cannot be seen. So a program that
+//! wants the order pays for it with each statement: before a thread enters one of the streams it flushes std's
+//! handle, and after it has left it has drained what is pending. Both happen outside the stream's lock, because a
+//! thread may print here while it has std's.
+
+use crate::stream::drain::Patience;
+use crate::stream::engine::{Engine, Mode, Role, STDERR, STDOUT};
+use crate::stream::policy::EARLY_MESSAGES;
+use crate::stream::registry::standard_streams;
+use crate::sync::lock::Around;
+use crate::sync::thread::{thread_id, work};
+use std::io::{self, Write};
+
+/// Keeps what is printed here in order with everything else that writes to the same place: std's handles and macros,
+/// wherever they are called, C's stdio as far as it flushes, child processes, progress bars, `tcsetattr`.
+///
+/// From now on, what a statement has printed is with the kernel when the statement ends: a macro's message when the
+/// macro returns, messages of a guard when the guard is dropped. What std's handle of standard output has buffered
+/// comes before. That holds for standard output and error, with every [`Buffering`](crate::Buffering) but
+/// `Background`, whose callers do not wait for the reader.
+///
+/// ```
+/// outpace::share(); // first in `main`
+///
+/// outpace::print!("This is ");
+/// std::println!("one line.");
+/// ```
+///
+/// # Cost
+///
+/// About what std's `println!` costs: a system call a statement, and 1,020 instructions for `Hello, {i}`, where std takes
+/// 890. A fragment of a line costs as much as a line, and lines of other processes may come between. To print much, hold
+/// a guard: its messages cost what they cost otherwise (58 instructions).
+///
+/// ```
+/// outpace::share();
+///
+/// let mut out = outpace::stdout().lock();
+/// for i in 0..100_000 {
+///     out.str("line ").int(i).char('\n');
+/// }
+/// drop(out); // written by now, all of it
+/// println!("and then std's");
+/// ```
+///
+/// While a guard is held, what others print may come before what the guard still has buffered: `Prompt` writes that
+/// within 4 ms, `Block` when it is full.
+///
+/// A program without this has the order among its own two streams, if they are the same file or terminal, and with
+/// whatever follows a [`flush`](crate::Stdout::flush). See [Before you switch](crate#before-you-switch).
+///
+/// It is best called first in `main`. Called later it waits for guards that other threads hold. There is no way back.
+pub fn share() {
+    for engine in standard_streams() {
+        engine.lock_state().sharing.begin();
+    }
+    let me = thread_id();
+    let (before, after) = (flush_std, || after_leaving(&STDOUT));
+    let stdout = &STDOUT.lock;
+    stdout.surround(me, Around { before, after });
+    let (before, after) = (nothing, || after_leaving(&STDERR));
+    let stderr = &STDERR.lock;
+    stderr.surround(me, Around { before, after });
+    // What is pending now would else wait for the next message.
+    for engine in standard_streams() {
+        after_leaving(engine);
+    }
+}
+
+fn nothing() {}
+
+/// What std's handle could not write it tells its own caller.
+fn flush_std() {
+    let _ = io::stdout().flush();
+}
+
+/// Puts what std's handle of standard output has buffered before a message of a macro, as far as that costs nothing that
+/// counts: outside of bursts, where the message takes a system call anyway. So a program keeps its order that writes to
+/// `std::io::stdout()` and ends the line by a macro that was std's once.
+///
+/// Not in the background, where no caller waits for the reader, nor while the thread holds the guard, because a thread
+/// that has std's lock may wait for it.
+pub(crate) fn std_first(engine: &Engine) {
+    let in_burst = !engine.flow.limit().is_null();
+    let is_inside = || engine.lock.is_inside(thread_id()) || work::is_under_way();
+    // With `share` each entry does it.
+    let is_done = || engine.lock.is_surrounded();
+    if engine.role != Role::Stdout || in_burst || is_done() || is_inside() {
+        return;
+    }
+    if engine.lock_state().mode != Mode::Background {
+        flush_std();
+    }
+}
+
+/// After a message of a macro: the first ones are written at once into a file, too, as far as they are whole lines, where
+/// nobody has asked for [`Block`](crate::Buffering::Block). So a heading that was printed by a macro comes before what is
+/// then written to `std::io::stdout()`.
+pub(crate) fn std_next(engine: &Engine) {
+    // In the tail alone, which is a cheap question, and then all of them.
+    let late = engine.flow.messages() > EARLY_MESSAGES;
+    if engine.role != Role::Stdout || late || work::is_under_way() {
+        return;
+    }
+    let state = engine.lock_state();
+    let early = engine.messages(&state) <= EARLY_MESSAGES;
+    if early && state.mode == Mode::Block && state.is_by_default() {
+        drop(engine.drain_lines(state));
+    }
+}
+
+/// Drains what the guard has left behind. What goes wrong is told to the next caller.
+fn after_leaving(engine: &Engine) {
+    if work::is_under_way() {
+        return;
+    }
+    let mut state = engine.lock_state();
+    let messages = engine.messages(&state);
+    state.sharing.guard_is_left(messages);
+    if state.mode == Mode::Background || state.failure.is_some() {
+        return;
+    }
+    let all = engine.accepted(&state);
+    if state.drained < all {
+        state = engine.stdout_first(state);
+        drop(engine.drain(state, all, Patience::Forever));
+    }
+}

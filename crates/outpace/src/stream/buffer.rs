@@ -1,0 +1,151 @@
+//! A piece of memory that one thread appends to while others read what is published of it.
+//!
+//! It hands out raw pointers, because the two sides must not hold references to overlapping memory.
+//! Who may touch which bytes: those at and after the published offset belong to the guard's holder,
+//! those before it are read-only until all of them have been drained.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::mem::ManuallyDrop;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+pub(crate) struct Buffer {
+    start: *mut u8,
+    capacity: usize,
+    /// What is freed when the last alias is gone.
+    memory: ManuallyDrop<Option<Arc<Memory>>>,
+}
+
+impl Drop for Buffer {
+    #[inline]
+    fn drop(&mut self) {
+        /// A call that does not unwind, for the sake of those who drop buffers.
+        #[inline(never)]
+        extern "C" fn let_go(memory: &mut ManuallyDrop<Option<Arc<Memory>>>) {
+            // SAFETY: by the drop alone.
+            unsafe { ManuallyDrop::drop(memory) };
+        }
+        if self.memory.is_some() {
+            let_go(&mut self.memory);
+        }
+    }
+}
+
+// SAFETY: access to the bytes is by raw pointers, whose users state their case.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    /// No memory and no capacity.
+    pub(crate) const EMPTY: Buffer = Buffer {
+        start: ptr::dangling_mut(),
+        capacity: 0,
+        memory: ManuallyDrop::new(None),
+    };
+
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        if capacity == 0 {
+            return Self::EMPTY;
+        }
+        let memory = Memory::with_capacity(capacity);
+        Buffer {
+            start: memory.start.as_ptr(),
+            capacity,
+            memory: ManuallyDrop::new(Some(Arc::new(memory))),
+        }
+    }
+
+    /// The same memory, to read what is published of it.
+    pub(crate) fn alias(&self) -> Self {
+        Buffer {
+            start: self.start,
+            capacity: self.capacity,
+            memory: self.memory.clone(),
+        }
+    }
+
+    /// Whether nobody else reads from the memory: then it can be filled anew.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.memory
+            .as_ref()
+            .is_some_and(|memory| Arc::strong_count(memory) == 1)
+    }
+
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The bytes from `from` to `to`.
+    ///
+    /// # Safety
+    ///
+    /// They have been published, and the result is not used after they have been counted as drained.
+    pub(crate) unsafe fn published<'a>(&self, from: usize, to: usize) -> &'a [u8] {
+        debug_assert!(from <= to && to <= self.capacity);
+        // SAFETY: in bounds; initialised and unchanging by the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.start().add(from), to - from) }
+    }
+
+    /// Moves the bytes from `from` to `to`, which are still to be drained, to the beginning.
+    ///
+    /// # Safety
+    ///
+    /// They have been published; the caller holds the guard, and nobody else reads from the memory.
+    pub(crate) unsafe fn move_to_start(&self, from: usize, to: usize) {
+        debug_assert!(from <= to && to <= self.capacity);
+        // SAFETY: in bounds; nobody else touches the bytes, by the caller's promise.
+        unsafe { self.start().copy_from(self.start().add(from), to - from) };
+    }
+
+    /// Copies `bytes` to `at`: where a message takes the long way, which [`copy`](crate::text::copy::copy) would make longer for all.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the guard, `at` is not below the published offset, and the bytes fit.
+    pub(crate) unsafe fn put(&self, at: usize, bytes: &[u8]) {
+        debug_assert!(at + bytes.len() <= self.capacity);
+        // SAFETY: in bounds, and nobody else touches unpublished bytes.
+        unsafe {
+            let to = self.start().add(at);
+            to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+    }
+}
+
+struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: nobody accesses the bytes through this.
+unsafe impl Send for Memory {}
+// SAFETY: the same.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn with_capacity(capacity: usize) -> Self {
+        // A page, so that the kernel's copy starts aligned; a cache line for the small ones.
+        let align = if capacity >= 4096 { 4096 } else { 64 };
+        let Ok(layout) = Layout::from_size_align(capacity, align) else {
+            panic!("a capacity is at most 1 GiB");
+        };
+        assert!(capacity > 0);
+        // SAFETY: the layout's size is not 0.
+        let start = unsafe { alloc(layout) };
+        match NonNull::new(start) {
+            Some(start) => Memory { start, layout },
+            None => handle_alloc_error(layout),
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}

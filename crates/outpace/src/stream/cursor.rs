@@ -1,0 +1,207 @@
+//! The words through which the thread that appends and the threads that drain meet.
+//!
+//! `published` says how far the tail buffer holds finished messages; the guard's holder moves it with
+//! one release store a message. `limit` says how far it may append without asking; null means that it
+//! has to ask about every message, before it and after it. Asking is the cold path, where the
+//! stream's state is locked and anything can be decided: a drain, a switch of policy, a helper thread
+//! to be woken.
+//!
+//! The protocol of a message: append it, store `published`, fence lightly, load `limit`, and ask if it has
+//! been lowered. Whoever lowers `limit` fences heavily and then loads `published`. So either the message
+//! is seen by the one who lowered the limit, or its author sees the lowered limit: a helper thread can go
+//! to sleep without a message being left behind, and a message pays a store and a load for it.
+//!
+//! The heavy fence is left out where the limit was never raised since the last one.
+
+use crate::sync::barrier;
+use crate::sync::{AtomicPtr, AtomicU64, Ordering, const_fn, unless};
+use std::ptr;
+
+/// Both places are in the tail buffer.
+#[repr(C)]
+pub(crate) struct Flow {
+    published: AtomicPtr<u8>,
+    limit: AtomicPtr<u8>,
+    /// Messages in the tail buffer.
+    messages: AtomicU64,
+    /// How often the limit was raised. Changed with the stream's state locked.
+    opened: AtomicU64,
+    /// What `opened` was when the limit was lowered for which a fence was completed last.
+    seen: AtomicU64,
+}
+
+/// That the limit has been lowered: see [`Flow::close_for_all`].
+#[must_use]
+pub(crate) struct Closed {
+    opened: u64,
+}
+
+impl Flow {
+    const_fn! {
+        /// In a tail buffer without memory.
+        pub(crate) fn new() -> Self {
+            Flow {
+                published: AtomicPtr::new(ptr::dangling_mut()),
+                limit: AtomicPtr::new(ptr::null_mut()),
+                messages: AtomicU64::new(0),
+                opened: AtomicU64::new(0),
+                seen: AtomicU64::new(0),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn published(&self) -> *mut u8 {
+        self.published.load(Ordering::Acquire)
+    }
+
+    /// Messages published in the tail buffer.
+    pub(crate) fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
+    }
+
+    /// How far the guard's holder may append without asking.
+    #[inline(always)]
+    pub(crate) fn limit(&self) -> *mut u8 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Publishes a message that ends at `end`; returns whether its author need not ask.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn publish(&self, end: *mut u8) -> bool {
+        self.count_message();
+        #[cfg(loom)]
+        let before = self.limit();
+        self.publish_piece(end);
+        barrier::light();
+        let limit = unless!("an author looks at the limit first", self.limit(), before);
+        // It was not exceeded; so it is as it was, or null.
+        !limit.is_null()
+    }
+
+    /// A message more. Only the guard's holder counts.
+    #[inline(always)]
+    pub(crate) fn count_message(&self) {
+        // One instruction.
+        let messages = self.messages.load(Ordering::Relaxed) + 1;
+        self.messages.store(messages, Ordering::Relaxed);
+    }
+
+    /// Publishes what ends at `end`, without looking at the limit, for callers that hold the stream's state.
+    #[inline(always)]
+    pub(crate) fn publish_piece(&self, end: *mut u8) {
+        self.published.store(end, Ordering::Release);
+    }
+
+    /// Begins the tail buffer anew, in the memory at `start`. Called by the guard's holder, with the stream's
+    /// state locked.
+    pub(crate) fn begin(&self, start: *mut u8) {
+        self.messages.store(0, Ordering::Relaxed);
+        self.publish_piece(start);
+    }
+
+    /// Lets the guard's holder append up to `limit` without asking. Called by the guard's holder, with
+    /// the stream's state locked.
+    pub(crate) fn open(&self, limit: *mut u8) {
+        let opened = self.opened.load(Ordering::Relaxed) + 1;
+        self.opened.store(opened, Ordering::Relaxed);
+        self.limit.store(limit, Ordering::Relaxed);
+    }
+
+    /// Makes the guard's holder ask from its next message on.
+    pub(crate) fn close(&self) {
+        self.limit.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// Makes the guard's holder ask from the message on that it is appending now. Called with the stream's state
+    /// locked.
+    pub(crate) fn close_at_once(&self) {
+        let closed = self.close_for_all();
+        self.make_seen(closed);
+    }
+
+    /// The first half of [`close_at_once`](Self::close_at_once). Called with the stream's state locked.
+    pub(crate) fn close_for_all(&self) -> Closed {
+        self.close();
+        Closed {
+            opened: self.opened.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The second half, which may be done with the state unlocked: once this returns, what was published by
+    /// authors who did not see it can be looked at, and all others ask.
+    pub(crate) fn make_seen(&self, Closed { opened }: Closed) {
+        // Else it was closed all the time since then, and for most streams always: there is no fence before the
+        // first burst.
+        if self.seen.load(Ordering::Acquire) != opened {
+            unless!(
+                "seen is said too early",
+                (),
+                self.seen.store(opened, Ordering::Release)
+            );
+            barrier::heavy();
+            self.seen.store(opened, Ordering::Release);
+        }
+    }
+
+    /// In the child of a fork, where the only thread has closed it.
+    #[cfg(all(unix, not(any(loom, outpace_portable))))]
+    pub(crate) fn reset_after_fork(&self) {
+        self.close();
+        let opened = self.opened.load(Ordering::Relaxed);
+        self.seen.store(opened, Ordering::Relaxed);
+    }
+}
+
+/// Where the guard's holder appends: it may keep this in registers between messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor {
+    /// Where the next message begins.
+    pub(crate) next: *mut u8,
+    /// Up to where it may append without asking.
+    pub(crate) end: *mut u8,
+}
+
+/// The answer to a guard's holder who asked: where it appends next. It fits into two registers, so that a
+/// cursor never has to have an address.
+#[repr(C)]
+pub(crate) struct Answer {
+    /// Null if there is no room in the tail.
+    pub(crate) next: *mut u8,
+    /// How many bytes it may append there without asking.
+    pub(crate) room: u32,
+    /// The stream has failed; [`Engine::error`] says why.
+    pub(crate) failed: bool,
+}
+
+impl Answer {
+    /// For a guard inside another one.
+    pub(crate) const NO_ROOM: Answer = Answer {
+        next: ptr::null_mut(),
+        room: 0,
+        failed: false,
+    };
+}
+
+impl Cursor {
+    /// The cursor of a guard inside another one: it has to ask about everything, even about nothing,
+    /// because publishing is the outer one's.
+    pub(crate) const NOWHERE: Cursor = Cursor {
+        next: ptr::dangling_mut(),
+        end: ptr::null_mut(),
+    };
+
+    /// Whether `bytes` bytes fit.
+    #[inline(always)]
+    pub(crate) fn admits(&self, bytes: usize) -> bool {
+        // Neither an address nor a length has all 64 bits.
+        self.next.addr() as u64 + bytes as u64 <= self.end.addr() as u64
+    }
+
+    /// How many bytes fit.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> usize {
+        self.end.addr() - self.next.addr()
+    }
+}

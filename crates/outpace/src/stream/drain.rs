@@ -1,0 +1,715 @@
+//! Handing bytes to the kernel: all of them, in order, once, whatever `write(2)` answers.
+//!
+//! | answer | what happens |
+//! |---|---|
+//! | fewer bytes than offered, `EINTR` | goes on from there |
+//! | `EAGAIN` (somebody made the descriptor non-blocking) | polls, and goes on from there |
+//! | `EPIPE` | as the stream's [`OnBrokenPipe`] says |
+//! | `EBADF` on a standard stream | as if written: there is no such stream |
+//! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
+#![allow(unsafe_code)]
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
+
+use super::append::Finish;
+use super::engine::{Engine, Mode, OnBrokenPipe, Role, State};
+use super::lines::{self, LONGEST, Unfinished};
+use super::state_guard::Locked;
+use crate::sync::thread::{thread_id, work};
+use crate::sys::{self, Destination, Moment};
+use std::time::Duration;
+
+/// How long a drain may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Patience {
+    /// Until everything has been written.
+    Forever,
+    /// Not for the reader: what cannot be written without waiting stays (as far as `poll(2)` knows; to be sure
+    /// takes too long to be done for each message). A drain that another thread has
+    /// begun is given the time that one takes which does not wait for the reader either: what was to be
+    /// first would else come second only because both set out at the same moment.
+    None,
+    /// The same, for a caller who writes to the same file next while this stream is in the background: if that file is a
+    /// terminal that stands still at this very moment, it is waited for anyway, so that lines stay whole.
+    SameFile,
+    /// Until nothing has moved for so long.
+    Stalled(Duration),
+}
+
+/// What a drain does next.
+enum Next<'b> {
+    /// Writes these bytes.
+    Write(&'b [u8]),
+    /// Writes a line that is spread over several segments.
+    Join,
+    /// Fetches what follows the unfinished line in memory.
+    FromFile,
+    /// There is nothing that it is to write.
+    Nothing,
+}
+
+/// A line that has been put together from several segments.
+#[derive(Clone, Copy)]
+struct Joined {
+    length: usize,
+    /// How many of the bytes are the stream's, and not of the message that is passed by.
+    queued: usize,
+    /// The closed segments before this one have bytes in it.
+    segments: usize,
+    /// What follows is in a file.
+    file: bool,
+}
+
+/// Whether the first `length` bytes end a line.
+fn ends_line(bytes: &[u8], length: usize) -> bool {
+    bytes.get(length.wrapping_sub(1)) == Some(&b'\n')
+}
+
+impl Patience {
+    /// When it is over, if nothing moves from now on; `least` is how long it lasts in any case.
+    extern "C" fn end(self, least: Duration) -> Moment {
+        match self {
+            Patience::Forever => Moment::NEVER,
+            Patience::None | Patience::SameFile => Moment::now() + least,
+            Patience::Stalled(limit) => Moment::now() + limit,
+        }
+    }
+
+    /// Whether it is not for the reader.
+    pub(crate) fn is_short(self) -> bool {
+        matches!(self, Patience::None | Patience::SameFile)
+    }
+
+    /// Whether another thread's drain, which has come to `drained`, has been waited for long enough. `seen` is how
+    /// far it had come before, and until when it had to come further.
+    #[inline(never)]
+    fn is_over(self, seen: &mut Option<(u64, Moment)>, drained: u64) -> bool {
+        let end = match *seen {
+            Some((before, end)) if drained == before || self.is_short() => end,
+            _ => self.end(DRAIN_IN_PROGRESS),
+        };
+        *seen = Some((drained, end));
+        end.has_come()
+    }
+}
+
+/// How long a drain takes that does not wait for the reader.
+const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
+
+/// Why a stream has failed.
+pub(crate) struct Failure {
+    pub(crate) error: sys::Error,
+    on_broken_pipe: OnBrokenPipe,
+    /// Whether a caller has been given the error.
+    pub(crate) told: bool,
+}
+
+impl Failure {
+    /// Whether the reader has gone and the process is to end because of it.
+    pub(crate) fn ends_process(&self) -> bool {
+        self.error.is_broken_pipe() && self.on_broken_pipe == OnBrokenPipe::End
+    }
+}
+
+impl State {
+    /// Gives up what is in memory, but for the tail.
+    #[inline(never)]
+    pub(crate) extern "C" fn forget_closed(&mut self) {
+        while self.closed.pop_front().is_some() {}
+    }
+
+    /// Counts bytes that were written without having been in the queue.
+    fn pass_by(&mut self, bytes: usize) {
+        self.drained += bytes as u64;
+        self.tail_start += bytes as u64;
+    }
+
+    /// The failure, for a caller who now knows of it.
+    pub(crate) fn tell_failure(&mut self) -> Result<(), sys::Error> {
+        let Some(failure) = self.failure.as_mut() else {
+            return Ok(());
+        };
+        failure.told = true;
+        Err(failure.error)
+    }
+
+    /// Whether a thread or a task waits for a drain to make progress.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        if self.tasks_wait {
+            return true;
+        }
+        self.waiters > 0
+    }
+
+    /// A drain has made progress, or ended.
+    pub(crate) fn tell_progress(&mut self) {
+        if self.waiters > 0 {
+            self.put_off.tell_progress();
+        }
+        #[cfg(feature = "tokio")]
+        if std::mem::take(&mut self.tasks_wait) {
+            self.put_off.wake_tasks();
+        }
+    }
+
+    /// Memory cannot be given back in a signal handler.
+    #[cfg(all(unix, not(outpace_portable)))]
+    extern "C" fn leak(&mut self, buffer: crate::stream::buffer::Buffer) {
+        std::mem::forget(buffer);
+    }
+
+    /// Counts `bytes` at the front of the queue as drained, and hands over the memory that is then free.
+    #[inline(never)]
+    extern "C" fn advance(&mut self, mut bytes: usize, finish: Finish) {
+        while let Some(front) = self.closed.front_mut() {
+            let here = bytes.min(front.end - front.drained);
+            front.drained += here;
+            if !front.marker {
+                self.drained += here as u64;
+            }
+            bytes -= here;
+            self.pop_drained_with(finish);
+            if bytes == 0 {
+                return;
+            }
+        }
+        self.drained += bytes as u64;
+        self.tail.drained += bytes;
+    }
+}
+
+impl Engine {
+    /// Drains up to the stream offset `until`, or until somebody else has. On return the state is locked
+    /// again; whether the drain got there is told by `drained` and `failure`.
+    pub(crate) extern "C" fn drain<'a>(
+        &'a self,
+        state: Locked<'a>,
+        until: u64,
+        patience: Patience,
+    ) -> Locked<'a> {
+        self.drain_up_to(state, until, Unfinished::Goes, patience)
+    }
+
+    /// Drains all lines that are pending. An unfinished one at their end may stay, and begins at `drained` then.
+    pub(crate) extern "C" fn drain_lines<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        let all = self.accepted(&state);
+        self.drain_up_to(state, all, Unfinished::Waits, Patience::Forever)
+    }
+
+    extern "C" fn drain_up_to<'a>(
+        &'a self,
+        state: Locked<'a>,
+        mut until: u64,
+        unfinished: Unfinished,
+        patience: Patience,
+    ) -> Locked<'a> {
+        let Ok(mut state) = self.begin_drain(state, until, patience) else {
+            return self.lock_state();
+        };
+        loop {
+            state = self.mark_gap(state);
+            // Dropped messages are not waited for.
+            until = until.min(self.accepted(&state));
+            let done = state.drained >= until && !state.has_gap();
+            if done || state.failure.is_some() || state.closed_for_good {
+                break;
+            }
+            if state.closed_is_followed_by_file() {
+                state = self.back_from_file(state);
+                continue;
+            }
+            let mut front = match self.next_write(&state, until, unfinished, patience, &[]) {
+                Next::Write(front) => front,
+                Next::Join => {
+                    let more;
+                    (state, more) =
+                        self.write_joined(state, until, unfinished, patience, &mut &[][..]);
+                    if !more {
+                        break;
+                    }
+                    continue;
+                }
+                Next::FromFile => {
+                    state = self.back_from_file(state);
+                    continue;
+                }
+                Next::Nothing => break,
+            };
+            if matches!(patience, Patience::None) {
+                let is_terminal = matches!(state.destination, Some((Destination::Terminal, _)));
+                front = sys::polled(front, is_terminal);
+            }
+            let Some((next, result)) = self.write_some(state, front, patience) else {
+                state = self.lock_state();
+                break;
+            };
+            state = next;
+            match result {
+                Ok(written) => {
+                    state.at_line_start = ends_line(front, written);
+                    state.advance(written, State::keep_spare);
+                }
+                Err(error) => self.fail(&mut state, error),
+            }
+            state.tell_progress();
+        }
+        self.end_drain(state)
+    }
+
+    /// Drains everything that has been accepted by now.
+    pub(crate) fn drain_all(&self, patience: Patience) {
+        if work::is_under_way() {
+            return;
+        }
+        let state = self.lock_state();
+        let all = self.accepted(&state);
+        drop(self.drain(state, all, patience));
+    }
+
+    /// Drains from a signal handler: only when nobody is in the middle of anything, for which it waits
+    /// no longer than for the reader. Takes and frees no memory.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(crate) fn drain_in_handler(&self, limit: Duration) {
+        let mut moved = Moment::now();
+        let mut drained = 0;
+        let mut state = loop {
+            match self.try_lock_state_in_handler() {
+                Some(state) if state.drainer == 0 => break state,
+                // The handler interrupted it: how much it has written is not known.
+                Some(state) if state.drainer == thread_id() => return,
+                Some(state) if state.drained != drained => {
+                    (drained, moved) = (state.drained, Moment::now());
+                }
+                _ => {}
+            }
+            if moved.elapsed() >= limit {
+                return;
+            }
+            sys::pause();
+        };
+        let all = self.accepted(&state);
+        let mut until = Moment::now() + limit;
+        while state.drained < all && state.failure.is_none() && !state.closed_for_good {
+            // A marker takes memory, and so does the way back from a file.
+            state.forget_gap();
+            if state.closed_is_followed_by_file() {
+                return;
+            }
+            let goes = Unfinished::Goes;
+            let front = match self.next_write(&state, all, goes, Patience::None, &[]) {
+                Next::Write(front) => front,
+                // The stack of a handler may be small.
+                _ => self.front(&state, all),
+            };
+            if until.has_come() || !self.output.wait_writable(until) {
+                return;
+            }
+            match self.output.write_now(front) {
+                Ok(written) => {
+                    state.advance(written, State::leak);
+                    state.tell_progress();
+                    until = Moment::now() + limit;
+                }
+                Err(error) if error.is_interruption() || error.would_block() => sys::pause(),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Drains everything and then writes `bytes`, which are not copied, as the next message. What is returned of
+    /// them is an unfinished line at their end that is to wait. Called by the guard's holder.
+    pub(crate) extern "C" fn write_through<'a, 'b>(
+        &'a self,
+        state: Locked<'a>,
+        bytes: &'b [u8],
+    ) -> (Locked<'a>, &'b [u8]) {
+        let Ok(mut state) = self.begin_drain(state, u64::MAX, Patience::Forever) else {
+            return (self.lock_state(), &[]);
+        };
+        let unfinished = match state.mode {
+            Mode::Unbuffered => Unfinished::Goes,
+            _ => Unfinished::Waits,
+        };
+        let mut rest = bytes;
+        loop {
+            state = self.mark_gap(state);
+            if state.closed_is_followed_by_file() && state.failure.is_none() {
+                state = self.back_from_file(state);
+                continue;
+            }
+            let all = self.accepted(&state);
+            let done = state.drained == all && rest.is_empty() && !state.has_gap();
+            if state.failure.is_some() || done {
+                break;
+            }
+            let queued = state.drained < all || state.has_gap();
+            let next = self.next_write(&state, all, unfinished, Patience::Forever, rest);
+            let bytes = match next {
+                Next::Write(bytes) => bytes,
+                Next::Join => {
+                    let more;
+                    (state, more) =
+                        self.write_joined(state, all, unfinished, Patience::Forever, &mut rest);
+                    if !more {
+                        break;
+                    }
+                    continue;
+                }
+                Next::FromFile => {
+                    state = self.back_from_file(state);
+                    continue;
+                }
+                Next::Nothing => break,
+            };
+            let Some((next, result)) = self.write_some(state, bytes, Patience::Forever) else {
+                // Never: it has no end.
+                return (self.lock_state(), &[]);
+            };
+            state = next;
+            match result {
+                Ok(written) => {
+                    state.at_line_start = ends_line(bytes, written);
+                    if queued {
+                        // Lets go of the memory.
+                        state.advance(written, State::keep_spare);
+                    } else {
+                        rest = rest.get(written..).unwrap_or_default();
+                        state.pass_by(written);
+                    }
+                }
+                Err(error) => self.fail(&mut state, error),
+            }
+            state.tell_progress();
+        }
+        state.counts.messages += 1;
+        let rest = if state.failure.is_some() { &[] } else { rest };
+        (self.end_drain(state), rest)
+    }
+
+    /// What the next write of a drain takes that is to come to the stream offset `until`; `behind` follows
+    /// everything that is pending. The rule is in [`lines`].
+    #[inline(never)]
+    fn next_write<'b>(
+        &self,
+        state: &State,
+        until: u64,
+        unfinished: Unfinished,
+        patience: Patience,
+        behind: &'b [u8],
+    ) -> Next<'b> {
+        let is_marker = state.closed.front().is_some_and(|front| front.marker);
+        let front: &'b [u8] = self.front(state, until);
+        if is_marker {
+            return Next::Write(front);
+        }
+        let limit = state.write_limit(patience);
+        let goes = unfinished == Unfinished::Goes || !state.at_line_start;
+        if front.is_empty() && state.closed.is_empty() {
+            // Only the message that is passed by is left.
+            return match lines::cut(behind, limit) {
+                _ if goes && behind.len() <= limit => Next::Write(behind),
+                Some(length) => Next::Write(&behind[..length]),
+                None if goes || behind.len() > state.capacity => Next::Write(behind),
+                None => Next::Nothing,
+            };
+        }
+        let reached = state.drained + front.len() as u64 >= until;
+        if goes && reached && front.len() <= limit && behind.is_empty() {
+            return Next::Write(front);
+        }
+        if let Some(length) = lines::cut(front, limit) {
+            return Next::Write(&front[..length]);
+        }
+        // An unfinished line, at the end of the first segment.
+        let is_tail = state.closed.is_empty();
+        let tail_pends = self.offset(state) > state.tail.drained;
+        match state.closed.get(1) {
+            _ if goes && reached && behind.is_empty() => Next::Write(front),
+            Some(next) if next.gap.is_some() => Next::Write(front),
+            Some(_) => Next::Join,
+            None if state.spill.is_active() => Next::FromFile,
+            None if !is_tail && tail_pends || !behind.is_empty() => Next::Join,
+            None => Next::Nothing,
+        }
+    }
+
+    /// Writes a line that is spread over several segments, or begins there and ends in `behind`, from whose beginning
+    /// it takes that; returns false if it is to wait, or if patience ran out.
+    #[inline(never)]
+    fn write_joined<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        until: u64,
+        unfinished: Unfinished,
+        patience: Patience,
+        behind: &mut &[u8],
+    ) -> (Locked<'a>, bool) {
+        let mut line = [0; LONGEST];
+        let limit = state.write_limit(patience).min(LONGEST);
+        let joined = self.join(&state, until, unfinished, behind, &mut line[..limit]);
+        let Joined {
+            length,
+            queued,
+            segments,
+            file,
+        } = joined;
+        if length == 0 && file {
+            return (self.back_from_file(state), true);
+        }
+        if length == 0 {
+            return (state, false);
+        }
+        state.joined = segments;
+        let Some((mut state, result)) = self.write_some(state, &line[..length], patience) else {
+            let mut state = self.lock_state();
+            state.joined = 0;
+            return (state, false);
+        };
+        state.joined = 0;
+        match result {
+            Ok(written) => {
+                state.at_line_start = ends_line(&line, written);
+                let of_queue = written.min(queued);
+                let direct = written - of_queue;
+                // Lets go of the memory.
+                state.advance(of_queue, State::keep_spare);
+                state.pass_by(direct);
+                *behind = behind.get(direct..).unwrap_or_default();
+            }
+            Err(error) => self.fail(&mut state, error),
+        }
+        state.tell_progress();
+        (state, true)
+    }
+
+    /// Copies the front of the queue, and `behind`, which follows it, into `line`, up to the end of the last line that
+    /// has one there.
+    fn join(
+        &self,
+        state: &State,
+        until: u64,
+        unfinished: Unfinished,
+        behind: &[u8],
+        line: &mut [u8],
+    ) -> Joined {
+        let mut length = 0;
+        let mut segments = 0;
+        let mut take = |bytes: &[u8]| {
+            let free = &mut line[length..];
+            let taken = bytes.len().min(free.len());
+            free[..taken].copy_from_slice(&bytes[..taken]);
+            length += taken;
+            taken == bytes.len()
+        };
+        // Whether a gap, or bytes in a file, follow what has been taken.
+        let (mut gap, mut file) = (false, false);
+        let mut more = true;
+        for segment in &state.closed {
+            gap = segment.gap.is_some() || segment.marker;
+            if gap {
+                break;
+            }
+            segments += 1;
+            more = take(segment.pending_bytes());
+            if !more {
+                break;
+            }
+        }
+        if more && !gap {
+            file = state.spill.is_active();
+            if !file {
+                // SAFETY: published; only the drainer frees or lets go of what is not drained.
+                let tail = unsafe {
+                    state
+                        .tail
+                        .buffer
+                        .published(state.tail.drained, self.offset(state))
+                };
+                segments += 1;
+                more = take(tail);
+            }
+        }
+        let queued = length;
+        if more && !gap && !file {
+            let free = &mut line[length..];
+            let taken = behind.len().min(free.len());
+            free[..taken].copy_from_slice(&behind[..taken]);
+            length += taken;
+        }
+        let goes = unfinished == Unfinished::Goes || !state.at_line_start;
+        let length = match lines::last_end(&line[..length]) {
+            Some(end) => end,
+            // It is too long, or nothing can follow it, or it need not wait.
+            None if length == line.len() || gap => length,
+            None if goes && state.drained + queued as u64 >= until => length,
+            None => 0,
+        };
+        Joined {
+            length,
+            queued: queued.min(length),
+            segments,
+            file,
+        }
+    }
+
+    /// Becomes the one that drains. Gives up, unlocked, when there is nothing left to do, or no patience.
+    extern "C" fn begin_drain<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        until: u64,
+        patience: Patience,
+    ) -> Result<Locked<'a>, ()> {
+        let me = thread_id();
+        let limit = match patience {
+            Patience::Forever => None,
+            Patience::None | Patience::SameFile => Some(DRAIN_IN_PROGRESS),
+            Patience::Stalled(limit) => Some(limit),
+        };
+        let mut seen = None;
+        while state.drainer != 0 {
+            let done = state.drained >= until && !state.has_gap();
+            if done || state.drainer == me || patience.is_over(&mut seen, state.drained) {
+                return Err(());
+            }
+            state = self.wait(state, limit);
+        }
+        if state.failure.is_some() {
+            self.give_up(&mut state);
+        }
+        let done = state.drained >= until && !state.has_gap();
+        if done || state.failure.is_some() || state.closed_for_good {
+            return Err(());
+        }
+        state.drainer = me;
+        Ok(state)
+    }
+
+    fn end_drain<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        state.drainer = 0;
+        state.tell_progress();
+        state
+    }
+
+    /// Waits until somebody's drain has made progress or ended.
+    #[inline(never)]
+    pub(crate) extern "C" fn wait<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        limit: Option<Duration>,
+    ) -> Locked<'a> {
+        state.waiters += 1;
+        let mut state = state.wait_for(&self.progress, limit);
+        state.waiters = state.waiters.saturating_sub(1);
+        state
+    }
+
+    /// The oldest published bytes that lie in one piece, up to the stream offset `until`, or to the end of the line
+    /// there, if it has been finished.
+    ///
+    /// They stay where they are, and unchanged, until the caller, who is the one that drains, counts
+    /// them as drained.
+    #[inline(never)]
+    fn front<'b>(&self, state: &State, until: u64) -> &'b [u8] {
+        let (segment, end) = match state.closed.front() {
+            Some(marker) if marker.marker => return marker.pending_bytes(),
+            Some(segment) => (segment, segment.end),
+            None => (&state.tail, self.offset(state)),
+        };
+        // SAFETY: published; only the drainer frees or lets go of what is not drained.
+        let pending = unsafe { segment.buffer.published(segment.drained, end) };
+        let wanted = usize::try_from(until - state.drained).unwrap_or(usize::MAX);
+        let Some((wanted, rest)) = pending.split_at_checked(wanted) else {
+            return pending;
+        };
+        if wanted.is_empty() || ends_line(wanted, wanted.len()) {
+            return wanted;
+        }
+        let rest = rest.get(..LONGEST).unwrap_or(rest);
+        &pending[..wanted.len() + lines::first_end(rest).unwrap_or(0)]
+    }
+
+    /// Writes some of `bytes` without the state, and locks it again. Nothing if patience ran out before
+    /// anything could be written.
+    extern "C" fn write_some<'a>(
+        &'a self,
+        state: Locked<'a>,
+        bytes: &[u8],
+        patience: Patience,
+    ) -> Option<(Locked<'a>, Result<usize, sys::Error>)> {
+        let is_waited_for = !state.never_waits();
+        drop(state);
+        let result = self.write_once(bytes, patience)?;
+        let mut state = if is_waited_for {
+            self.lock_state()
+        } else {
+            self.lock_state_politely()
+        };
+        state.counts.writes += 1;
+        Some((state, result))
+    }
+
+    fn write_once(&self, bytes: &[u8], patience: Patience) -> Option<Result<usize, sys::Error>> {
+        let until = patience.end(Duration::ZERO);
+        let mut polls = !matches!(patience, Patience::Forever);
+        loop {
+            if polls && !self.output.wait_writable(until) {
+                return None;
+            }
+            let result = if matches!(patience, Patience::Stalled(_)) {
+                self.output.write_now(bytes)
+            } else {
+                self.output.write(bytes)
+            };
+            match result {
+                Ok(0) => return Some(Err(sys::Error::WROTE_NOTHING)),
+                Ok(written) => return Some(Ok(written)),
+                Err(error) if error.is_interruption() => {}
+                Err(error) if error.would_block() => {
+                    // Another writer may have come first.
+                    if until.has_come() {
+                        return None;
+                    }
+                    polls = true;
+                }
+                Err(error) if self.swallows(error) => {
+                    return Some(Ok(bytes.len()));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// Whether what cannot be written is to be taken as written.
+    fn swallows(&self, error: sys::Error) -> bool {
+        if error.is_broken_pipe() {
+            return self.lock_state().on_broken_pipe == OnBrokenPipe::Ignore;
+        }
+        self.role != Role::Other && error.is_closed_descriptor()
+    }
+
+    /// Nothing is written after an error; what is pending is given up.
+    pub(crate) fn fail(&self, state: &mut State, error: sys::Error) {
+        state.last_error = error;
+        state.failure = Some(Failure {
+            error,
+            on_broken_pipe: state.on_broken_pipe,
+            told: false,
+        });
+        self.flow.close();
+        self.give_up(state);
+    }
+
+    /// Forgets what is pending on a stream that has failed.
+    #[inline(never)]
+    pub(crate) extern "C" fn give_up(&self, state: &mut State) {
+        // Nobody is writing from the memory: a failed stream has no drain but the one that failed.
+        debug_assert!(state.failure.is_some());
+        state.forget_closed();
+        if let Some(relief) = state.relief {
+            relief.clear(state);
+        }
+        state.tail.drained = self.offset(state);
+        state.drained = self.accepted(state);
+    }
+}

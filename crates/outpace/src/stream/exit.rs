@@ -1,0 +1,192 @@
+//! What happens to pending bytes at the edges of a process's life: at exit, around `fork`, and when
+//! nobody reads any more.
+#![allow(unsafe_code)]
+
+use super::drain::Patience;
+use super::engine::{Engine, Role};
+use super::registry::for_each_stream;
+use super::settings::{LAST_WORDS, report, report_bytes};
+use crate::sys;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The state is never locked for so long. If it is, then by the thread that exits: in a signal handler, which
+/// has interrupted it. Waiting for ourselves would be waiting for ever.
+const OWN_LOCK: Duration = Duration::from_secs(1);
+
+/// Arranges for the exit drain, once, at the first use of a stream.
+#[inline]
+pub(crate) fn install() {
+    static INSTALLED: AtomicBool = AtomicBool::new(false);
+
+    #[cold]
+    #[inline(never)]
+    fn install_now() {
+        // First, so that who finds it installed can rely on it. Twice, if two threads are here at once: the second
+        // drain finds nothing.
+        sys::at_exit(at_exit);
+        INSTALLED.store(true, Ordering::Release);
+    }
+
+    if !INSTALLED.load(Ordering::Acquire) {
+        install_now();
+    }
+}
+
+/// Drains every stream for as long as its reader lives; whatever comes later is written at once.
+fn at_exit(status: Option<i32>) {
+    let mut broken = false;
+    let mut failed = false;
+    for_each_stream(&mut |engine| match engine.end() {
+        End::Well => {}
+        End::Broken => broken = true,
+        End::Failed => failed = true,
+    });
+    if broken {
+        sys::end_by_sigpipe();
+    }
+    if failed && status.unwrap_or(0) == 0 {
+        sys::exit_with(1);
+    }
+}
+
+/// What the exit drain of a stream has come to, as far as the process is concerned.
+enum End {
+    Well,
+    /// The reader has gone, and the process is to end because of it.
+    Broken,
+    Failed,
+}
+
+impl Engine {
+    fn end(&self) -> End {
+        // Published bytes need no guard, so a guard that is held or leaked is not waited for.
+        let Some(mut state) = self.lock_state_within(OWN_LOCK) else {
+            // Takes no memory, for what it has interrupted may have been just about to.
+            let message: &[u8] = match self.role {
+                Role::Stdout => {
+                    b"outpace: stdout: not drained: exit was called in the middle of its work\n"
+                }
+                Role::Stderr => {
+                    b"outpace: stderr: not drained: exit was called in the middle of its work\n"
+                }
+                Role::Other => {
+                    b"outpace: stream: not drained: exit was called in the middle of its work\n"
+                }
+            };
+            report_bytes(message);
+            return End::Failed;
+        };
+        // Where messages may be dropped anyway, a reader that stands still does not hold up the end.
+        let patience = if state.drops() {
+            Patience::Stalled(state.exit_timeout)
+        } else {
+            Patience::Forever
+        };
+        for last in [false, true] {
+            if last {
+                state.exiting = true;
+                self.flow.close_at_once();
+            }
+            let all = self.accepted(&state);
+            state = self.drain(state, all, patience);
+        }
+        let lost = self.accepted(&state) - state.drained;
+        if let (true, Some(relief)) = (lost > 0 && state.drops(), state.relief) {
+            relief.report_lost(self, &mut state, lost);
+        }
+        let Some(failure) = state.failure.as_mut().filter(|failure| !failure.told) else {
+            return End::Well;
+        };
+        failure.told = true;
+        if failure.ends_process() {
+            return End::Broken;
+        }
+        if self.role == Role::Other && failure.error.is_broken_pipe() {
+            return End::Well;
+        }
+        let error = failure.error;
+        drop(state);
+        report(format_args!("{}: {error}", self.role.name()));
+        End::Failed
+    }
+}
+
+/// Ends the process as SIGPIPE would, after what other streams have pending.
+pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
+    for_each_stream(&mut |engine| {
+        if !std::ptr::eq(engine, broken) {
+            engine.drain_all(Patience::Stalled(LAST_WORDS));
+        }
+    });
+    sys::end_by_sigpipe()
+}
+
+/// The forking thread has the state of every stream locked across the fork, so that the child finds everything in
+/// order.
+#[cfg(all(unix, not(outpace_portable)))]
+mod fork {
+    use crate::stream::drain::Patience;
+    use crate::stream::engine::{Engine, Mode};
+    use crate::stream::registry::{for_each_stream, hold_each, let_go_of_each};
+    use crate::sys;
+
+    /// Called before `main`, because a thread may use a stream for the first time while another one forks: for
+    /// that fork it would be too late.
+    #[used]
+    #[cfg_attr(
+        target_vendor = "apple",
+        unsafe(link_section = "__DATA,__mod_init_func")
+    )]
+    #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+    static AT_START: extern "C" fn() = at_start;
+
+    extern "C" fn at_start() {
+        sys::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+    }
+
+    extern "C" fn before_fork() {
+        for_each_stream(&mut Engine::drain_before_fork);
+        hold_each(&mut |engine| std::mem::forget(engine.lock_state()));
+    }
+
+    impl Engine {
+        /// Writes what was printed before a fork. It precedes then what the child prints; and the parent, whose it is,
+        /// may `_exit`, as `daemon(3)` has it do.
+        fn drain_before_fork(&self) {
+            let state = self.lock_state();
+            let all = self.accepted(&state);
+            // A reader on which a fork has given up is not waited for again before it has read something: a program
+            // may fork often.
+            let given_up = state.given_up_at == Some(state.drained);
+            if given_up && state.drainer != 0 {
+                return;
+            }
+            let mut state = self.drain(state, all, Patience::None);
+            // Of an unbuffered stream nothing is pending but what is being printed, by another thread.
+            let is_unbuffered = state.mode == Mode::Unbuffered || state.exiting;
+            let done = state.drained >= all || state.failure.is_some();
+            if done || given_up || is_unbuffered {
+                return;
+            }
+            let patience = Patience::Stalled(state.exit_timeout);
+            state = self.drain(state, all, patience);
+            state.given_up_at = (state.drained < all).then_some(state.drained);
+        }
+    }
+
+    extern "C" fn after_fork_in_parent() {
+        // SAFETY: locked before the fork, by this thread.
+        let_go_of_each(&mut |engine| drop(unsafe { engine.locked_state() }));
+    }
+
+    extern "C" fn after_fork_in_child() {
+        #[cfg(target_os = "linux")]
+        crate::sync::barrier::forget_after_fork();
+        let_go_of_each(&mut |engine| {
+            // SAFETY: locked before the fork, by this thread.
+            let mut state = unsafe { engine.locked_state() };
+            engine.reset_after_fork(&mut state);
+        });
+    }
+}

@@ -1,0 +1,316 @@
+//! The hot path: a message is put where it belongs, and published, with plain stores.
+#![allow(unsafe_code)]
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
+
+use super::cursor::{Answer, Cursor};
+use super::engine::{Engine, STDOUT};
+use crate::sync::lock::{ByBias, Entrance, Entry, Lock};
+use crate::sync::thread::{ThreadId, known_thread_id, thread_id};
+use crate::text::copy;
+use crate::text::scratch::{Memory, Scratch};
+use std::cell::Cell;
+use std::fmt;
+
+/// One message of a guard's holder who does not keep a cursor: puts at most `room` bytes where they belong
+/// in the stream, if there is room.
+///
+/// # Safety
+///
+/// The guard is held, by an entry of this kind. `put` writes at most `room` bytes where it is told to, and
+/// returns their end.
+#[inline(always)]
+pub(crate) unsafe fn in_place(
+    engine: &Engine,
+    entry: Entry,
+    room: usize,
+    put: impl FnOnce(*mut u8) -> *mut u8,
+) -> Option<Answer> {
+    if entry == Entry::Nested {
+        return None;
+    }
+    Some(published(engine, put(engine.place(room)?)))
+}
+
+/// Where less is left, what is formatted most likely does not fit.
+const FORMATTED: usize = 64;
+
+/// One message without a guard that is formatted by foreign code: as a [draft](Lock::draft) in the stream's own buffer, if the
+/// thread, which is `me`, has the bias, and there is room. Elsewhere if not: that is then [`Outcome::Nothing`], and
+/// `otherwise` is given the text.
+///
+/// Nobody waits for a draft: a `Display` may wait for a thread that prints.
+#[inline(always)]
+pub(crate) fn format_draft(
+    engine: &Engine,
+    me: ThreadId,
+    format: impl FnOnce(&mut Scratch<'_>),
+    otherwise: impl FnOnce(&Scratch<'_>),
+) -> Outcome {
+    let draft = engine.lock.draft(me);
+    let cursor = match draft {
+        Some(_) => engine.cursor(),
+        None => Cursor::NOWHERE,
+    };
+    let draft = draft.filter(|_| cursor.admits(FORMATTED));
+    let mut memory = Memory::new();
+    let mut scratch = if draft.is_some() {
+        // SAFETY: the room behind the cursor, which is the draft's.
+        unsafe { memory.scratch_between(cursor.next, cursor.end) }
+    } else {
+        memory.scratch()
+    };
+    format(&mut scratch);
+    if let Some(draft) = draft
+        && let Some(end) = scratch.end_at(cursor.next)
+    {
+        match draft.enter() {
+            Ok(inside) => {
+                debug_assert_eq!(engine.flow.published(), cursor.next);
+                if engine.flow.publish(end) {
+                    inside.leave();
+                    return Outcome::Sent;
+                }
+                return Outcome::Asks;
+            }
+            Err(draft) => {
+                scratch.move_away();
+                drop(draft);
+            }
+        }
+    }
+    otherwise(&scratch);
+    Outcome::Nothing
+}
+
+/// One message of a guard's holder that is formatted by foreign code: in the stream's own buffer, as far as there
+/// is room, behind what is published.
+///
+/// What is not published yet nobody sees: drains take what is before it, and a message of this thread that comes
+/// meanwhile (the code that formats may print) is [queued](Engine::append_nested) without touching the tail. So there
+/// is nothing to take back if the code panics, exits or forks: the next message is put over it. Until the guard is
+/// left, or asks by [`Engine::after_message`], the tail stays where it is; a policy that is chosen meanwhile
+/// takes effect then.
+#[inline(always)]
+pub(crate) fn format_in_place(
+    engine: &Engine,
+    entry: Entry,
+    format: impl FnOnce(&mut Scratch<'_>),
+) -> Answer {
+    let cursor = match entry {
+        Entry::Outermost => engine.cursor(),
+        Entry::Nested => Cursor::NOWHERE,
+    };
+    let mut memory = Memory::new();
+    let mut scratch = if cursor.admits(FORMATTED) {
+        // SAFETY: the room behind the cursor, where nobody else writes while the guard is held.
+        unsafe { memory.scratch_between(cursor.next, cursor.end) }
+    } else {
+        memory.scratch()
+    };
+    format(&mut scratch);
+    match scratch.end_at(cursor.next) {
+        Some(end) => {
+            debug_assert_eq!(engine.flow.published(), cursor.next);
+            if engine.flow.publish(end) {
+                // The limit is as it was, or null.
+                return Answer {
+                    next: end,
+                    room: (cursor.end.addr() - end.addr()) as u32,
+                    failed: false,
+                };
+            }
+            engine.after_message()
+        }
+        None => append_text(engine, entry, scratch.as_bytes()),
+    }
+}
+
+/// Formats a message of a guard's holder.
+#[inline(never)]
+pub(crate) extern "C-unwind" fn append_formatted(
+    engine: &Engine,
+    entry: Entry,
+    arguments: fmt::Arguments<'_>,
+) -> Answer {
+    format_in_place(engine, entry, |scratch| scratch.append_formatted(arguments))
+}
+
+/// Appends a message of a guard's holder that has been put together.
+#[inline(never)]
+pub(crate) extern "C-unwind" fn append_text(engine: &Engine, entry: Entry, text: &[u8]) -> Answer {
+    // SAFETY: it is asked for the room that the text needs.
+    let put = |space| unsafe {
+        copy::copy(text, space);
+        space.add(text.len())
+    };
+    // SAFETY: as above; the guard is held.
+    unsafe { in_place(engine, entry, text.len(), put) }.unwrap_or_else(|| match entry {
+        Entry::Outermost => engine.append_cold(text),
+        Entry::Nested => engine.append_nested(text),
+    })
+}
+
+/// Publishes a message that ends at `end`, for a guard's holder who does not keep a cursor.
+#[inline(always)]
+fn published(engine: &Engine, end: *mut u8) -> Answer {
+    if engine.flow.publish(end) {
+        engine.unasked()
+    } else {
+        engine.after_message()
+    }
+}
+
+thread_local! {
+    /// The thread, once it is known that nothing catches what it prints; or 0.
+    static PRINTING: Cell<ThreadId> = const { Cell::new(0) };
+
+    /// Where the thread's slot in standard output's lock is, once that is known, and that nothing catches what it
+    /// prints; or 0.
+    static SLOT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The thread, if what it prints may go straight into the stream; or 0, if it has to be asked whether something
+/// [catches](crate::capture::catches) it.
+#[inline(always)]
+pub(crate) fn printing_thread() -> ThreadId {
+    PRINTING.get()
+}
+
+/// The same for standard output alone, and faster: the thread's slot there.
+#[inline(always)]
+pub(crate) fn printing_slot() -> usize {
+    SLOT.get()
+}
+
+/// Nothing catches what the thread prints.
+#[inline]
+pub(crate) fn learn_thread() {
+    PRINTING.set(thread_id());
+}
+
+/// Finds out what [`printing_slot`] is to be, as long as that is not known.
+pub(crate) fn learn_slot() {
+    let me = printing_thread();
+    if me != 0 && printing_slot() == 0 {
+        SLOT.set(STDOUT.lock.slot_of(me));
+    }
+}
+
+/// From now on something catches what the thread prints.
+pub(crate) fn forget_thread() {
+    PRINTING.set(0);
+    SLOT.set(0);
+}
+
+/// After a fork no thread has a slot.
+#[cfg(all(unix, not(outpace_portable)))]
+pub(crate) fn forget_slot() {
+    SLOT.set(0);
+}
+
+/// Enters, if it can by plain stores, for a message that something may catch: a macro's.
+#[inline(always)]
+pub(crate) fn enter_to_print(lock: &Lock) -> Entrance<'_> {
+    lock.enter_by_bias(printing_thread())
+}
+
+/// The same on standard output, and faster.
+#[inline(always)]
+pub(crate) fn enter_stdout_to_print(lock: &Lock) -> Entrance<'_> {
+    lock.enter_by_slot(printing_slot())
+}
+
+/// Enters, if it can by plain stores, for a message of a handle.
+#[inline(always)]
+pub(crate) fn enter(lock: &Lock) -> Entrance<'_> {
+    lock.enter_by_bias(known_thread_id())
+}
+
+/// What has become of a message [by the bias](by_bias).
+pub(crate) enum Outcome {
+    /// Nothing has happened: it has to go the long way.
+    Nothing,
+    /// It has to go the long way, after [`get_unstuck`]. Not left here, because who calls functions only as the last
+    /// thing he does has no registers to save, which takes longer than the message.
+    Stuck,
+    Sent,
+    /// It is in the stream, and its author has to ask, by [`ask_and_leave`].
+    Asks,
+}
+
+/// One message without a guard, all of it inlined: puts at most `room` bytes where they belong in the
+/// stream, if the thread has just entered and there is room.
+///
+/// # Safety
+///
+/// `put` writes at most `room` bytes where it is told to, returns their end, and does not unwind.
+#[inline(always)]
+pub(crate) unsafe fn by_bias(
+    engine: &Engine,
+    entrance: Entrance<'_>,
+    room: usize,
+    put: impl FnOnce(*mut u8) -> *mut u8,
+) -> Outcome {
+    match place_by_bias(engine, entrance, room) {
+        Ok((inside, place)) => publish_by_bias(engine, inside, put(place)),
+        Err(outcome) => outcome,
+    }
+}
+
+/// The first half of [`by_bias`]: where the message goes. For those that have no closure, which may not be inlined.
+#[inline(always)]
+pub(crate) fn place_by_bias<'a>(
+    engine: &Engine,
+    entrance: Entrance<'a>,
+    room: usize,
+) -> Result<(ByBias<'a>, *mut u8), Outcome> {
+    match entrance {
+        Entrance::Entered(inside) => match engine.place(room) {
+            Some(place) => Ok((inside, place)),
+            None => Err(Outcome::Stuck),
+        },
+        Entrance::Lost => Err(Outcome::Stuck),
+        Entrance::None => Err(Outcome::Nothing),
+    }
+}
+
+/// The second half of [`by_bias`]: the message, which ends at `end`, becomes part of the stream.
+#[inline(always)]
+pub(crate) fn publish_by_bias(engine: &Engine, inside: ByBias<'_>, end: *mut u8) -> Outcome {
+    if !engine.flow.publish(end) {
+        return Outcome::Asks;
+    }
+    inside.leave();
+    Outcome::Sent
+}
+
+impl Outcome {
+    /// Leaves the lock in which a message is stuck.
+    #[inline(always)]
+    pub(crate) fn unstuck(self, engine: &Engine) -> Self {
+        match self {
+            Outcome::Stuck => {
+                get_unstuck(engine);
+                Outcome::Nothing
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// After [`Outcome::Stuck`].
+#[cold]
+#[inline(never)]
+pub(crate) fn get_unstuck(engine: &Engine) {
+    engine.lock.withdraw(thread_id());
+}
+
+/// After [`Outcome::Asks`]; returns whether the stream has not failed.
+#[cold]
+#[inline(never)]
+pub(crate) fn ask_and_leave(engine: &Engine) -> bool {
+    let failed = engine.after_message().failed;
+    engine.lock.leave(thread_id());
+    !failed
+}

@@ -1,0 +1,355 @@
+//! Deciding: which policy is in force, and what it does about the messages that were just published.
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
+
+use super::buffering::{Buffering, MAX_CAPACITY, capacity_for};
+use super::drain::Patience;
+use super::engine::{Engine, Mode, Role, STDOUT, State};
+use super::overflow::RELIEF;
+use super::settings;
+use super::state_guard::Locked;
+use crate::sync::barrier;
+use crate::sync::lock::Entry;
+use crate::sync::thread::thread_id;
+use crate::sys::{Destination, Moment};
+use std::time::Duration;
+
+/// So many messages of a stream are written at once by their callers before anything is buffered or
+/// a helper is started: a small program pays for neither.
+pub(crate) const EARLY_MESSAGES: u64 = 12;
+
+/// A longer delay counts as this, so that a deadline always exists.
+const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The default of standard error.
+static UNBUFFERED: Buffering = Buffering::Unbuffered;
+
+/// What a stream knows of [`share`](crate::share()).
+pub(crate) struct Sharing {
+    /// Whether whatever is pending is drained when a guard is dropped.
+    active: bool,
+    /// How many messages there were then.
+    messages: u64,
+}
+
+impl Sharing {
+    pub(crate) const OFF: Sharing = Sharing {
+        active: false,
+        messages: 0,
+    };
+
+    pub(crate) fn begin(&mut self) {
+        self.active = true;
+    }
+
+    /// A guard has been left behind so many messages.
+    pub(crate) fn guard_is_left(&mut self, messages: u64) {
+        self.messages = messages;
+    }
+
+    /// Whether the message that makes it so many is the first of its guard. A message without a guard always is; no
+    /// helper need be woken for it.
+    pub(crate) fn is_first(&self, messages: u64) -> bool {
+        self.active && messages == self.messages + 1
+    }
+}
+
+impl State {
+    /// Whether nobody has chosen the buffering in force.
+    pub(crate) fn is_by_default(&self) -> bool {
+        let environment = self.environment.as_ref().is_some_and(Option::is_some);
+        self.chosen.is_none() && self.preferred.is_none() && !environment
+    }
+}
+
+impl Engine {
+    /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.
+    pub(crate) extern "C" fn settle<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        if !state.stale {
+            return state;
+        }
+        state = self.know_settings(state);
+        state.stale = false;
+        let by_destination = capacity_for(state.known_destination());
+        let sized = |capacity| match capacity {
+            Buffering::BY_DESTINATION => by_destination,
+            capacity => capacity,
+        };
+        let (mode, capacity) = match *self.buffering_in_force(&state) {
+            Buffering::Unbuffered => (Mode::Unbuffered, by_destination),
+            Buffering::Line => (Mode::Line, by_destination),
+            Buffering::Block { capacity } => (Mode::Block, sized(capacity)),
+            Buffering::Prompt {
+                capacity,
+                max_delay,
+            } => {
+                let max_delay = max_delay.min(LONGEST_DELAY);
+                (Mode::Prompt { max_delay }, sized(capacity))
+            }
+            Buffering::Background { capacity, .. } => (Mode::Background, capacity),
+        };
+        (state.mode, state.capacity) = (mode, capacity);
+        if let (Mode::Background, Some(relief)) = (mode, state.relief) {
+            relief.adopt(self, &mut state);
+        }
+        let all = self.accepted(&state);
+        if state.helper.active {
+            // What it promised it keeps, and about the rest it decides by the new policy.
+            state.helper.promised = all;
+            state.hurry_helper();
+        }
+        if state.drained < all && state.failure.is_none() {
+            match state.mode {
+                Mode::Block => {}
+                Mode::Unbuffered => state = self.drain(state, all, Patience::Forever),
+                Mode::Line => state = self.drain_lines(state),
+                Mode::Prompt { .. } | Mode::Background => state = self.begin_burst(state),
+            }
+        }
+        let unfinished = state.drained < all && state.mode != Mode::Background;
+        if !(unfinished && self.carry_over(&mut state, 0)) {
+            self.begin_tail(&mut state, 0);
+        }
+        state
+    }
+
+    /// Asks where the bytes go, unless that is known. With the state unlocked: a file server may take its time.
+    #[inline(never)]
+    pub(crate) extern "C" fn know_destination<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        while state.destination.is_none() {
+            let redetections = state.redetections;
+            drop(state);
+            let found = self.output.destination();
+            state = self.lock_state();
+            // Else it may be what was there before.
+            if state.redetections == redetections {
+                state.destination = Some(found);
+            }
+        }
+        state
+    }
+
+    /// Finds out what the buffering follows from, unless that is known: with the state unlocked, for all of it is
+    /// outside.
+    extern "C" fn know_settings<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        let mut state = self.know_destination(state);
+        if state.chosen.is_none() && state.environment.is_none() {
+            drop(state);
+            let environment = settings::from_environment(self.role);
+            state = self.know_destination(self.lock_state());
+            state.environment = Some(environment);
+        }
+        state
+    }
+
+    /// Called once the [settings are known](Self::know_settings).
+    pub(crate) fn buffering_in_force<'s>(&self, state: &'s State) -> &'s Buffering {
+        if let Some(chosen) = &state.chosen {
+            return chosen;
+        }
+        let default = || match self.role {
+            Role::Stderr => &UNBUFFERED,
+            _ => Buffering::for_destination(state.known_destination()),
+        };
+        let environment = state.environment.as_ref().and_then(Option::as_ref);
+        let asked_for = environment.or(state.preferred.as_ref());
+        asked_for.unwrap_or_else(default)
+    }
+
+    pub(crate) fn buffering(&self) -> Buffering {
+        let state = self.know_settings(self.lock_state());
+        let by_destination = capacity_for(state.known_destination());
+        let mut buffering = self.buffering_in_force(&state).clone();
+        if let Buffering::Block { capacity } | Buffering::Prompt { capacity, .. } = &mut buffering
+            && *capacity == Buffering::BY_DESTINATION
+        {
+            *capacity = by_destination;
+        }
+        buffering
+    }
+
+    /// Decides what happens to the messages that were just published. Called by the guard's holder.
+    pub(crate) extern "C" fn dispatch<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        let all = self.accepted(&state);
+        if state.failure.is_some() {
+            // Its author is told that it failed, so it must not appear after `clear_error`.
+            self.give_up(&mut state);
+            return state;
+        }
+        if state.drained >= all && !state.has_gap() {
+            return state;
+        }
+        if state.mode != Mode::Background {
+            state = self.stdout_first(state);
+        }
+        if state.exiting {
+            return self.drain(state, all, Patience::Forever);
+        }
+        match state.mode {
+            Mode::Unbuffered => self.drain(state, all, Patience::Forever),
+            Mode::Line => match self.last_new_newline(&mut state) {
+                Some(newline) => self.drain(state, newline + 1, Patience::Forever),
+                None => state,
+            },
+            Mode::Block => state,
+            Mode::Prompt { max_delay } => self.prompt(state, max_delay),
+            Mode::Background if state.helper.active => state,
+            Mode::Background => self.begin_burst(state),
+        }
+    }
+
+    /// On the same terminal, pipe or file, what was printed to stdout comes before what is now printed
+    /// to stderr. Waits for the reader, whom the message to stderr needs anyway, unless stdout is in the background:
+    /// its callers never wait.
+    pub(crate) extern "C" fn stdout_first<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+        if self.role != Role::Stderr {
+            return state;
+        }
+        // Known since its first message, mostly.
+        let state = self.know_destination(state);
+        let mine = state.destination.and_then(|(_, identity)| identity);
+        drop(state);
+        let stdout = &STDOUT;
+        let theirs = stdout.lock_state();
+        if stdout.accepted(&theirs) == theirs.drained {
+            drop(theirs);
+            return self.lock_state();
+        }
+        let theirs = stdout.know_destination(theirs);
+        let all = stdout.accepted(&theirs);
+        let identity = theirs.destination.and_then(|(_, identity)| identity);
+        if identity.is_some() && identity == mine {
+            let patience = match theirs.mode {
+                Mode::Background => Patience::SameFile,
+                _ => Patience::Forever,
+            };
+            drop(stdout.drain(theirs, all, patience));
+        } else {
+            drop(theirs);
+        }
+        self.lock_state()
+    }
+
+    /// An isolated message is written at once; one soon after another begins a burst, and so does an unfinished line,
+    /// but on a terminal or socket.
+    fn prompt<'a>(&'a self, mut state: Locked<'a>, max_delay: Duration) -> Locked<'a> {
+        if state.helper.active {
+            return state;
+        }
+        let all = self.accepted(&state);
+        let messages = self.messages(&state);
+        if state.drainer == 0 && state.sharing.is_first(messages) {
+            return self.drain(state, all, Patience::Forever);
+        }
+        if state.drainer == 0 {
+            let now = (messages >= EARLY_MESSAGES).then(Moment::now);
+            let isolated = match (now, state.last) {
+                (Some(now), Some(last)) => now.since(last) >= max_delay,
+                _ => true,
+            };
+            if isolated || messages == EARLY_MESSAGES {
+                state.last = now;
+                if let Some((Destination::Terminal | Destination::Socket, _)) = state.destination {
+                    // It may be a question, or the end of an answer.
+                    return self.drain(state, all, Patience::Forever);
+                }
+                state = self.drain_lines(state);
+                if state.drained >= all || state.failure.is_some() {
+                    return state;
+                }
+            }
+        }
+        self.begin_burst(state)
+    }
+
+    /// Has the helper keep the promise for what is pending. Without a helper, drains at once.
+    fn begin_burst<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        if self.wake_helper(&mut state) {
+            return state;
+        }
+        let all = self.accepted(&state);
+        self.drain(state, all, Patience::Forever)
+    }
+
+    /// Lets the guard's holder append without asking, where the policy has nothing to decide about a
+    /// message that fits.
+    pub(crate) fn reopen(&self, state: &State) {
+        let asks = state.stale || state.exiting || state.failure.is_some();
+        let free = match state.mode {
+            Mode::Unbuffered | Mode::Line => false,
+            Mode::Block => self.messages(state) >= EARLY_MESSAGES,
+            Mode::Prompt { .. } | Mode::Background => state.helper.active,
+        };
+        if free && !asks && barrier::prepare() {
+            self.open(state);
+        } else {
+            self.flow.close();
+        }
+    }
+
+    /// Chooses the buffering, or the default where nobody else chose, and puts it into force at the
+    /// next message boundary: now, if no thread is in a message.
+    pub(crate) fn set_buffering(&self, buffering: Buffering, chosen: bool) {
+        assert_valid(&buffering);
+        let mut state = self.lock_state();
+        state.relief = Some(RELIEF);
+        *(if chosen {
+            &mut state.chosen
+        } else {
+            &mut state.preferred
+        }) = Some(buffering);
+        self.resettle(state);
+    }
+
+    /// Asks again what the descriptor is connected to.
+    pub(crate) fn redetect(&self) {
+        let mut state = self.lock_state();
+        state.destination = None;
+        state.redetections = state.redetections.wrapping_add(1);
+        self.resettle(state);
+    }
+
+    fn resettle<'a>(&'a self, mut state: Locked<'a>) {
+        state.stale = true;
+        self.flow.close_at_once();
+        drop(state);
+        let me = thread_id();
+        match self.lock.try_enter(me) {
+            Some(Entry::Outermost) => {
+                let state = self.settle(self.lock_state());
+                self.reopen(&state);
+                drop(state);
+                self.lock.leave(me);
+            }
+            // At the next message, then: its author has to ask.
+            Some(Entry::Nested) => self.lock.leave(me),
+            None => {}
+        }
+        // A guard may be held for long without a message; what is published need not wait for it.
+        let mut state = self.lock_state();
+        if state.stale && state.mode == Mode::Block {
+            let all = self.accepted(&state);
+            state = self.drain(state, all, Patience::None);
+        }
+        drop(state);
+    }
+}
+
+/// A wrong capacity is a mistake in the program, and is told where it is made.
+pub(crate) fn assert_valid(buffering: &Buffering) {
+    let (capacity, zero_allowed) = match buffering {
+        Buffering::Unbuffered | Buffering::Line => return,
+        Buffering::Block { capacity } | Buffering::Prompt { capacity, .. } => (*capacity, true),
+        Buffering::Background { capacity, .. } => (*capacity, false),
+    };
+    assert!(
+        (zero_allowed || capacity > 0) && capacity <= MAX_CAPACITY,
+        "a capacity of {capacity} bytes; it must be 1 byte to 1 GiB"
+    );
+    if let Buffering::Prompt { max_delay, .. } = buffering {
+        assert!(
+            !max_delay.is_zero(),
+            "a max_delay of 0; use Buffering::Unbuffered for that"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! The streams of the process, for what concerns all of them.
+//!
+//! The standard ones are always there. What there is to do about others is reached by pointers to functions,
+//! which [`register`] sets: a program that makes no stream of its own has none of that code.
+#![allow(unsafe_code)]
+#![cfg_attr(
+    any(not(unix), outpace_portable),
+    expect(dead_code, reason = "there is no fork")
+)]
+
+use super::engine::{Engine, STDERR, STDOUT};
+use crate::sync::mutex::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+/// Streams other than the standard ones.
+struct Registry {
+    streams: Vec<Weak<Engine>>,
+    /// All of them, while a thread forks.
+    held: Vec<Arc<Engine>>,
+}
+
+impl Registry {
+    fn living(&self) -> Vec<Arc<Engine>> {
+        self.streams.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    streams: Vec::new(),
+    held: Vec::new(),
+});
+
+/// Calls back with each stream.
+type Visit = fn(&mut dyn FnMut(&Engine));
+
+/// What there is to do about the streams of the registry.
+struct Others {
+    visit: Visit,
+    hold: Visit,
+    let_go: Visit,
+}
+
+/// Something once a stream has been registered.
+static OTHERS: OnceLock<Others> = OnceLock::new();
+
+/// Adds a stream to the streams of the process.
+pub(crate) fn register(engine: &Arc<Engine>) {
+    OTHERS.get_or_init(|| Others {
+        visit,
+        hold,
+        let_go,
+    });
+    REGISTRY.lock();
+    // SAFETY: locked.
+    let streams = unsafe { &mut (*REGISTRY.value()).streams };
+    if streams.len() == streams.capacity() {
+        streams.retain(|stream| stream.strong_count() > 0);
+    }
+    streams.push(Arc::downgrade(engine));
+    REGISTRY.unlock();
+}
+
+fn visit(each: &mut dyn FnMut(&Engine)) {
+    REGISTRY.lock();
+    // SAFETY: locked.
+    let streams = unsafe { (*REGISTRY.value()).living() };
+    REGISTRY.unlock();
+    streams.iter().for_each(|engine| each(engine));
+}
+
+fn hold(each: &mut dyn FnMut(&Engine)) {
+    REGISTRY.lock();
+    // SAFETY: locked, until `let_go`.
+    let registry = unsafe { &mut *REGISTRY.value() };
+    registry.held = registry.living();
+    registry.held.iter().for_each(|engine| each(engine));
+}
+
+fn let_go(each: &mut dyn FnMut(&Engine)) {
+    // SAFETY: locked since `hold`.
+    let held = unsafe { std::mem::take(&mut (*REGISTRY.value()).held) };
+    held.iter().for_each(|engine| each(engine));
+    REGISTRY.unlock();
+}
+
+/// In lock order.
+pub(crate) fn standard_streams() -> [&'static Engine; 2] {
+    [&STDOUT, &STDERR]
+}
+
+/// Calls back with each stream of the process.
+pub(crate) fn for_each_stream(each: &mut dyn FnMut(&Engine)) {
+    standard_streams().into_iter().for_each(&mut *each);
+    if let Some(others) = OTHERS.get() {
+        (others.visit)(each);
+    }
+}
+
+/// Whether the other streams are held, too. Changed with the standard ones locked.
+static OTHERS_HELD: AtomicBool = AtomicBool::new(false);
+
+/// Calls back with each stream of the process, to have it locked. There come and go none until
+/// [`let_go_of_each`].
+pub(crate) fn hold_each(lock: &mut dyn FnMut(&Engine)) {
+    standard_streams().into_iter().for_each(&mut *lock);
+    let others = OTHERS.get();
+    OTHERS_HELD.store(others.is_some(), Ordering::Relaxed);
+    if let Some(others) = others {
+        (others.hold)(lock);
+    }
+}
+
+/// Calls back with each of the same streams, to have it unlocked.
+pub(crate) fn let_go_of_each(unlock: &mut dyn FnMut(&Engine)) {
+    if OTHERS_HELD.load(Ordering::Relaxed)
+        && let Some(others) = OTHERS.get()
+    {
+        (others.let_go)(unlock);
+    }
+    standard_streams().into_iter().for_each(unlock);
+}

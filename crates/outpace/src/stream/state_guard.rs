@@ -1,0 +1,337 @@
+//! A stream's state, locked for a moment.
+//!
+//! Who has it locked may be preempted, and a thread of the program may be waiting for it. So what takes
+//! longer than deciding is put off until the lock is open again: waking somebody, which is a system call that
+//! may hand the processor over to who was woken, and giving memory back, which may be another.
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
+#![allow(unsafe_code)]
+
+use super::buffer::Buffer;
+use super::drain::Patience;
+use super::engine::{Engine, State};
+use super::registry::standard_streams;
+use super::settings::report;
+use crate::sync::mutex::Condition;
+use crate::sync::thread::work;
+use crate::sys::{self, Moment};
+use std::marker::PhantomData;
+use std::mem;
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+/// What is to be done when the lock is open.
+pub(crate) struct PutOff {
+    /// Somebody waits for progress, and there is some.
+    progress: bool,
+    /// The helper is to look at the stream.
+    helper: bool,
+    /// So is the thread that spills.
+    spiller: bool,
+    /// Tasks wait for progress, and there is some. Their wakers are foreign code.
+    #[cfg(feature = "tokio")]
+    tasks: bool,
+    garbage: Vec<Buffer>,
+    /// What the user is to be told: standard error may be stuck.
+    reports: Vec<String>,
+}
+
+impl PutOff {
+    pub(crate) const NOTHING: PutOff = PutOff {
+        progress: false,
+        helper: false,
+        spiller: false,
+        #[cfg(feature = "tokio")]
+        tasks: false,
+        garbage: Vec::new(),
+        reports: Vec::new(),
+    };
+
+    pub(crate) fn tell_progress(&mut self) {
+        self.progress = true;
+    }
+
+    pub(crate) fn wake_helper(&mut self) {
+        self.helper = true;
+    }
+
+    pub(crate) fn wake_spiller(&mut self) {
+        self.spiller = true;
+    }
+
+    #[cfg(feature = "tokio")]
+    pub(crate) fn wake_tasks(&mut self) {
+        self.tasks = true;
+    }
+
+    pub(crate) fn free(&mut self, buffer: Buffer) {
+        if buffer.capacity() > 0 {
+            self.garbage.push(buffer);
+        }
+    }
+
+    /// The same with several.
+    pub(crate) fn free_all(&mut self, buffers: &mut Vec<Buffer>) {
+        self.garbage.append(buffers);
+    }
+
+    pub(crate) fn report(&mut self, message: String) {
+        self.reports.push(message);
+    }
+
+    /// What of it is waking somebody.
+    fn take_wakes(&mut self) -> PutOff {
+        PutOff {
+            progress: mem::take(&mut self.progress),
+            helper: mem::take(&mut self.helper),
+            spiller: mem::take(&mut self.spiller),
+            ..PutOff::NOTHING
+        }
+    }
+
+    #[inline]
+    fn is_nothing(&self) -> bool {
+        let nobody = !(self.progress || self.helper || self.spiller || self.wakes_tasks());
+        nobody && self.garbage.is_empty() && self.reports.is_empty()
+    }
+
+    #[inline(always)]
+    fn wakes_tasks(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        return self.tasks;
+        #[cfg(not(feature = "tokio"))]
+        false
+    }
+
+    /// With the lock open.
+    #[cold]
+    extern "C" fn make_up(self, engine: &Engine) {
+        self.notify(engine);
+        #[cfg(feature = "tokio")]
+        if self.tasks {
+            engine.tasks.tell_progress();
+        }
+        for message in &self.reports {
+            report(format_args!("{message}"));
+        }
+    }
+
+    fn notify(&self, engine: &Engine) {
+        if self.progress {
+            engine.progress.tell_all();
+        }
+        if self.helper {
+            engine.wake.tell_one();
+        }
+        if self.spiller {
+            engine.spilled.tell_one();
+        }
+    }
+}
+
+/// The right to the state of the stream, which this thread has locked.
+pub(crate) struct Locked<'a> {
+    engine: &'a Engine,
+    not_send: PhantomData<*mut State>,
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    #[inline(always)]
+    fn deref(&self) -> &State {
+        // SAFETY: locked by this thread, which has one of these.
+        unsafe { &*self.engine.state.value() }
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut State {
+        // SAFETY: the same.
+        unsafe { &mut *self.engine.state.value() }
+    }
+}
+
+impl Drop for Locked<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.unlock();
+    }
+}
+
+/// The same in a signal handler, which must not free memory, nor print: when it opens the lock it only wakes whoever is
+/// to be woken. Whoever opens it next sees to the rest.
+#[cfg(all(unix, not(outpace_portable)))]
+pub(crate) struct LockedInHandler<'a>(mem::ManuallyDrop<Locked<'a>>);
+
+#[cfg(all(unix, not(outpace_portable)))]
+impl Deref for LockedInHandler<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+#[cfg(all(unix, not(outpace_portable)))]
+impl DerefMut for LockedInHandler<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.0
+    }
+}
+
+#[cfg(all(unix, not(outpace_portable)))]
+impl Drop for LockedInHandler<'_> {
+    fn drop(&mut self) {
+        let wakes = self.put_off.take_wakes();
+        let engine = self.0.engine;
+        engine.state.unlock();
+        work::end();
+        wakes.notify(engine);
+    }
+}
+
+impl<'a> Locked<'a> {
+    #[inline(never)]
+    extern "C" fn unlock(&mut self) {
+        if self.put_off.is_nothing() {
+            self.engine.state.unlock();
+            work::end();
+        } else {
+            let put_off = mem::replace(&mut self.put_off, PutOff::NOTHING);
+            self.engine.state.unlock();
+            work::end();
+            put_off.make_up(self.engine);
+        }
+        if work::take_owed() {
+            pay();
+        }
+    }
+
+    /// Does what was put off, for which it opens the lock.
+    pub(crate) fn catch_up(self) -> Self {
+        if self.put_off.is_nothing() {
+            return self;
+        }
+        let engine = self.engine;
+        drop(self);
+        engine.lock_state()
+    }
+
+    /// Waits for the condition, or for so long; may return for no reason.
+    #[inline(never)]
+    pub(crate) extern "C" fn wait_for(
+        mut self,
+        condition: &Condition,
+        limit: Option<Duration>,
+    ) -> Self {
+        if self.put_off.wakes_tasks() {
+            return self.catch_up();
+        }
+        // The rest can wait for longer.
+        self.put_off.take_wakes().notify(self.engine);
+        work::end();
+        self.engine.state.wait(condition, limit);
+        work::begin();
+        self
+    }
+}
+
+/// Has what an allocator has printed in the middle of a stream's work looked after.
+#[cold]
+fn pay() {
+    for engine in standard_streams() {
+        engine.drain_all(Patience::None);
+    }
+}
+
+impl Engine {
+    /// The state, for a moment.
+    #[inline(never)]
+    pub(crate) extern "C" fn lock_state(&self) -> Locked<'_> {
+        self.state.lock();
+        work::begin();
+        // SAFETY: just locked.
+        unsafe { self.locked_state() }
+    }
+
+    /// The same, for a thread for which nobody is to wait, after a system call that may have used up its share of
+    /// the processor: it gives way first. It then has the lock at the beginning of a share, not at the end of one,
+    /// where it would be preempted with the lock in its hands.
+    pub(crate) fn lock_state_politely(&self) -> Locked<'_> {
+        std::thread::yield_now();
+        self.lock_state()
+    }
+
+    /// The state, if nobody has it locked.
+    pub(crate) fn try_lock_state(&self) -> Option<Locked<'_>> {
+        if !self.state.try_lock() {
+            return None;
+        }
+        work::begin();
+        // SAFETY: just locked.
+        Some(unsafe { self.locked_state() })
+    }
+
+    /// The same, in a signal handler.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(crate) fn try_lock_state_in_handler(&self) -> Option<LockedInHandler<'_>> {
+        let state = self.try_lock_state()?;
+        Some(LockedInHandler(mem::ManuallyDrop::new(state)))
+    }
+
+    /// The state, if it can be had in that time.
+    pub(crate) fn lock_state_within(&self, limit: Duration) -> Option<Locked<'_>> {
+        let begun = Moment::now();
+        loop {
+            let state = self.try_lock_state();
+            if state.is_some() || begun.elapsed() > limit {
+                return state;
+            }
+            sys::pause();
+        }
+    }
+
+    /// The state, for a thread that has it locked.
+    ///
+    /// # Safety
+    ///
+    /// It has, and has nothing else that stands for that.
+    pub(crate) unsafe fn locked_state(&self) -> Locked<'_> {
+        Locked {
+            engine: self,
+            not_send: PhantomData,
+        }
+    }
+}
+
+#[cfg(all(test, unix, not(outpace_portable)))]
+mod tests {
+    use super::*;
+    use crate::stream::engine::Role;
+    use crate::sys::Output;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_signal_handler_frees_no_memory() {
+        let null = std::fs::File::options()
+            .write(true)
+            .open("/dev/null")
+            .unwrap();
+        let output = Output::new(null.as_fd()).unwrap();
+        let engine = Engine::new(Role::Other, output, None);
+        let buffer = Buffer::with_capacity(4096);
+        let freed = buffer.alias();
+        let mut state = engine.lock_state();
+        state.put_off.free(buffer);
+        // As it is left while somebody waits, for what can wait for longer.
+        mem::forget(state);
+        engine.state.unlock();
+        work::end();
+        engine.drain_in_handler(Duration::from_secs(60));
+        assert!(!freed.is_alone());
+        drop(engine.lock_state());
+        assert!(freed.is_alone());
+    }
+}

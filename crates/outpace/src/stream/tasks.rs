@@ -1,0 +1,279 @@
+//! Tasks that wait for a stream: what the feature `tokio` adds to it.
+#![allow(unsafe_code)]
+
+use super::cursor::Answer;
+use super::drain::Patience;
+use super::engine::{Engine, Mode, State};
+use super::hot::in_place;
+use crate::sync::lock::{Entrance, Entry};
+use crate::sync::mutex::Mutex;
+use crate::sync::thread::{thread_id, work};
+use crate::sys;
+use crate::text::copy;
+use std::io;
+use std::mem;
+use std::task::{Poll, Waker};
+
+/// What has become of a task's message.
+pub(crate) enum Attempt {
+    Written(usize),
+    /// There is no room, and the task is woken when there may be.
+    Full,
+    /// Another thread has the guard.
+    Refused,
+    Failed,
+}
+
+/// The tasks that wait for something of a stream. With a lock of their own, because wakers are foreign code, for which
+/// the state must not be locked.
+pub(crate) struct Tasks(Mutex<Waiting>);
+
+struct Waiting {
+    /// For room in the queue, or for the end of a flush.
+    progress: Vec<Waker>,
+    /// For the guard.
+    guard: Vec<Waker>,
+    /// A thread waits for the guard in their place.
+    guard_is_awaited: bool,
+    /// A thread drains in their place.
+    is_flushing: bool,
+}
+
+impl Waiting {
+    const NOBODY: Waiting = Waiting {
+        progress: Vec::new(),
+        guard: Vec::new(),
+        guard_is_awaited: false,
+        is_flushing: false,
+    };
+}
+
+impl Tasks {
+    pub(crate) const fn new() -> Self {
+        Tasks(Mutex::new(Waiting::NOBODY))
+    }
+
+    fn with<T>(&self, use_them: impl FnOnce(&mut Waiting) -> T) -> T {
+        // An allocator that prints waits for nobody meanwhile.
+        work::begin();
+        self.0.lock();
+        // SAFETY: locked.
+        let result = use_them(unsafe { &mut *self.0.value() });
+        self.0.unlock();
+        work::end();
+        result
+    }
+
+    /// Wakes those that wait for progress.
+    pub(crate) fn tell_progress(&self) {
+        let tasks = self.with(|waiting| mem::take(&mut waiting.progress));
+        tasks.into_iter().for_each(Waker::wake);
+    }
+
+    /// In the child of a fork they are the parent's. What a waker does when it is dropped is its own affair, and one may
+    /// have been half-way in the list: they are leaked.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(crate) fn reset_after_fork(&self) {
+        self.0.reset_after_fork();
+        // SAFETY: there is no other thread.
+        unsafe { self.0.value().write(Waiting::NOBODY) };
+    }
+}
+
+/// A waker for the list, unless it is there.
+fn add(tasks: &mut Vec<Waker>, waker: Waker) -> Option<Waker> {
+    if tasks.iter().any(|task| task.will_wake(&waker)) {
+        // Dropped when the list is unlocked.
+        return Some(waker);
+    }
+    tasks.push(waker);
+    None
+}
+
+impl Engine {
+    /// Appends a message if that needs no waiting.
+    pub(crate) fn write_in_task(&self, bytes: &[u8], waker: &Waker) -> Attempt {
+        let me = thread_id();
+        let entrance = self.lock.enter_by_bias(me);
+        let entry = match entrance {
+            Entrance::Entered(_) => Some(Entry::Outermost),
+            Entrance::Lost => {
+                self.lock.withdraw(me);
+                self.lock.try_enter(me)
+            }
+            Entrance::None => self.lock.try_enter(me),
+        };
+        let Some(entry) = entry else {
+            return Attempt::Refused;
+        };
+        let attempt = self.append_in_task(entry, bytes, waker);
+        self.lock.leave(me);
+        attempt
+    }
+
+    /// The same for the guard's holder.
+    fn append_in_task(&self, entry: Entry, bytes: &[u8], waker: &Waker) -> Attempt {
+        // SAFETY: it is asked for as much room as the bytes need.
+        let put = |space: *mut u8| unsafe {
+            copy::copy(bytes, space);
+            space.add(bytes.len())
+        };
+        // SAFETY: as above; the guard is held by an entry of this kind.
+        if let Some(answer) = unsafe { in_place(self, entry, bytes.len(), put) } {
+            return Self::attempt(answer, bytes.len());
+        }
+        let Some(now) = self.room_in_task(entry, bytes.len(), waker) else {
+            return Attempt::Full;
+        };
+        let answer = match entry {
+            Entry::Outermost => self.append_cold(&bytes[..now]),
+            Entry::Nested => self.append_nested(&bytes[..now]),
+        };
+        Self::attempt(answer, now)
+    }
+
+    fn attempt(answer: Answer, length: usize) -> Attempt {
+        if answer.failed {
+            Attempt::Failed
+        } else {
+            Attempt::Written(length)
+        }
+    }
+
+    /// How many of so many bytes can be appended without waiting. Nothing, if there is to be waited, for which the task
+    /// is then woken. Called by the guard's holder.
+    fn room_in_task(&self, entry: Entry, bytes: usize, waker: &Waker) -> Option<usize> {
+        let mut registered = false;
+        loop {
+            let mut state = self.lock_state();
+            if entry == Entry::Outermost {
+                state = self.settle(state);
+            }
+            let waits = state.mode == Mode::Background && !state.drops() && state.failure.is_none();
+            if !waits {
+                return Some(bytes);
+            }
+            let now = bytes.min((state.capacity / 2).max(1));
+            if self.pending(&state) + now > state.capacity {
+                // Into the file, if there is one.
+                self.spill(&mut state);
+            }
+            if self.pending(&state) + now <= state.capacity {
+                return Some(now);
+            }
+            if registered {
+                state.wake_tasks_at_progress();
+                // Whatever is pending is to make room, however little it is.
+                self.wake_helper(&mut state);
+                return None;
+            }
+            drop(state);
+            self.register(waker);
+            registered = true;
+        }
+    }
+
+    /// Has the task woken at the next progress after [`State::wake_tasks_at_progress`].
+    fn register(&self, waker: &Waker) {
+        let waker = waker.clone();
+        drop(self.tasks.with(|waiting| add(&mut waiting.progress, waker)));
+    }
+
+    /// Has a thread wait for the guard and wake the task; returns false if there is none to be had.
+    pub(crate) fn wake_when_free(&self, waker: &Waker) -> bool {
+        let waker = waker.clone();
+        let (awaited, twice) = self.tasks.with(|waiting| {
+            let twice = add(&mut waiting.guard, waker);
+            (mem::replace(&mut waiting.guard_is_awaited, true), twice)
+        });
+        drop(twice);
+        if awaited {
+            return true;
+        }
+        let thread = self.keep_alive().and_then(|engine| {
+            let wait = move || {
+                let me = thread_id();
+                engine.lock.enter(me);
+                engine.lock.leave(me);
+                engine.guard_was_free();
+            };
+            sys::spawn(c"outpace-guard", Box::new(wait)).ok()
+        });
+        if thread.is_none() {
+            self.guard_was_free();
+        }
+        thread.is_some()
+    }
+
+    fn guard_was_free(&self) {
+        let tasks = self.tasks.with(|waiting| {
+            waiting.guard_is_awaited = false;
+            mem::take(&mut waiting.guard)
+        });
+        tasks.into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether the kernel has everything up to the offset, which is set if it is not yet.
+    pub(crate) fn flush_in_task(
+        &self,
+        until: &mut Option<u64>,
+        waker: &Waker,
+    ) -> Poll<io::Result<()>> {
+        let mut registered = false;
+        loop {
+            let mut state = self.lock_state();
+            let all = self.accepted(&state);
+            let until = *until.get_or_insert(all);
+            // Dropped messages are not waited for.
+            if state.drained >= until.min(all) || state.failure.is_some() {
+                return Poll::Ready(state.tell_failure().map_err(io::Error::from));
+            }
+            if registered {
+                state.wake_tasks_at_progress();
+                if state.mode.has_helper() && self.wake_helper(&mut state) {
+                    state.hurry_helper();
+                    return Poll::Pending;
+                }
+                break;
+            }
+            drop(state);
+            self.register(waker);
+            registered = true;
+        }
+        self.flush_by_thread()
+    }
+
+    /// Where nobody but the callers drains: a thread does it in the tasks' place.
+    fn flush_by_thread(&self) -> Poll<io::Result<()>> {
+        let is_flushing = |now| {
+            self.tasks
+                .with(|waiting| mem::replace(&mut waiting.is_flushing, now))
+        };
+        if is_flushing(true) {
+            return Poll::Pending;
+        }
+        let thread = self.keep_alive().and_then(|engine| {
+            let flush = move || {
+                // The tasks ask for the result.
+                engine.drain_all(Patience::Forever);
+                engine.tasks.with(|waiting| waiting.is_flushing = false);
+                // One may have found it flushing just now, and there be nothing left.
+                engine.tasks.tell_progress();
+            };
+            sys::spawn(c"outpace-flush", Box::new(flush)).ok()
+        });
+        match thread {
+            Some(()) => Poll::Pending,
+            None => {
+                is_flushing(false);
+                Poll::Ready(self.flush())
+            }
+        }
+    }
+}
+
+impl State {
+    fn wake_tasks_at_progress(&mut self) {
+        self.tasks_wait = true;
+    }
+}

@@ -1,0 +1,114 @@
+//! The mutex and the condition of [`mutex`](crate::sync::mutex) where there are futexes.
+//!
+//! tests/loom.rs takes them in, with a futex that is made of the model checker's own.
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
+
+use super::{AtomicU32, Ordering, const_fn};
+use crate::sys;
+use std::time::Duration;
+
+const FREE: u32 = 0;
+const LOCKED: u32 = 1;
+const CONTENDED: u32 = 2;
+
+/// How often it is looked whether the mutex is free before the thread sleeps. A model has enough orders with one.
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 100 };
+
+/// A mutex without a guard, of three states, as in Drepper's "Futexes are tricky".
+pub(crate) struct RawMutex(AtomicU32);
+
+impl RawMutex {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            RawMutex(AtomicU32::new(FREE))
+        }
+    }
+
+    #[inline]
+    pub(crate) fn try_lock(&self) -> bool {
+        self.0
+            .compare_exchange(FREE, LOCKED, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_contended();
+        }
+    }
+
+    #[cold]
+    extern "C" fn lock_contended(&self) {
+        // It is held for some ten nanoseconds mostly, so the holder is likely to be out very soon.
+        for _ in 0..LOOKS {
+            if self.0.load(Ordering::Relaxed) == FREE && self.try_lock() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let locked = unless!("a waiter locks as if alone", CONTENDED, LOCKED);
+        while self.0.swap(locked, Ordering::Acquire) != FREE {
+            sys::futex_wait(&self.0, CONTENDED, None);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn unlock(&self) {
+        let order = unless!("unlocking is relaxed", Ordering::Release, Ordering::Relaxed);
+        let contended = self.0.swap(FREE, order) == CONTENDED;
+        if unless!("unlocking wakes nobody", contended, false) {
+            sys::futex_wake_one(&self.0);
+        }
+    }
+
+    /// Whether a thread may be waiting for it.
+    #[cfg(not(loom))]
+    pub(crate) fn is_contended(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == CONTENDED
+    }
+
+    #[cfg(not(loom))]
+    pub(crate) fn reset_after_fork(&self, locked: bool) {
+        self.0
+            .store(if locked { LOCKED } else { FREE }, Ordering::Relaxed);
+    }
+}
+
+/// Something that threads wait for: how often it has been told.
+pub(crate) struct Condition(AtomicU32);
+
+impl Condition {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Condition(AtomicU32::new(0))
+        }
+    }
+
+    pub(crate) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
+        // Whoever tells it after this has changed the number, and the wait ends at once.
+        let told = self.0.load(Ordering::Relaxed);
+        mutex.unlock();
+        let told = unless!(
+            "a waiter looks too late",
+            told,
+            self.0.load(Ordering::Relaxed)
+        );
+        sys::futex_wait(&self.0, told, limit);
+        mutex.lock();
+    }
+
+    /// Wakes one thread that waits.
+    pub(crate) fn tell_one(&self) {
+        let one = unless!("telling leaves the number alone", 1, 0);
+        self.0.fetch_add(one, Ordering::Relaxed);
+        sys::futex_wake_one(&self.0);
+    }
+
+    /// Wakes all threads that wait.
+    pub(crate) fn tell_all(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        sys::futex_wake_all(&self.0);
+    }
+}

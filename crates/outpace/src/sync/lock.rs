@@ -1,0 +1,672 @@
+//! The guard's lock: reentrant, and free for the thread that held it last.
+//!
+//! An ordinary lock costs two atomic read-modify-writes a message, 10 ns, which is more than the
+//! message itself. Most streams are written by one thread for a long time, so the lock is *biased*
+//! towards the thread that took it several times in a row: while `bias` names a thread and its slot,
+//! that thread enters and leaves with plain stores to the slot. Any other thread that wants in takes
+//! the bias away: it clears `bias`, makes a fence take effect in every thread ([`barrier::heavy`]), and
+//! waits until the slot says that its owner is outside. Where the system refuses the fence from some moment on,
+//! [`barrier`] outwaits the owner that has the bias then, and it is not given again.
+//!
+//! Why that excludes: the owner stores `depth` = 1, fences lightly, and loads `bias` again. The taker
+//! stores `bias` = 0, fences heavily, and loads `depth`. So at least one of them sees the other: either
+//! the owner sees that it has lost the bias, retreats and queues up, or the taker sees it inside and
+//! waits. Leaving is the mirror image: `depth` = 0, fence, and look whether somebody waits.
+//!
+//! Why a slot for each owner: between its first look at `bias` and its store to `depth`, an owner may
+//! be preempted for any length of time, and the store then lands long after the bias is somebody
+//! else's. It lands in its own slot, where nobody looks any more. A slot is handed to another thread
+//! only when its owner no longer exists.
+//!
+//! Since a slot stays its owner's, who knows where his is need not look at `bias` first: he may try, and look
+//! then. `print!` does so.
+//!
+//! *Drafts.* Code of the user's runs while a message is formatted: it may print, panic, or wait for another thread that
+//! prints. So nobody may have to wait for it, and yet the message is to be put together where it belongs, in the
+//! memory behind what is published. The owner then enters as if to stay, but stores [`DRAFT`] and not 1. A taker that finds
+//! this does not wait: it goes in *beside* the draft, as if it were nested in the owner's message, which means that it
+//! leaves that memory alone; and so does every thread that enters until the draft's end ([`Lock::draft`]). To end the
+//! draft, the owner enters for good: it stores `depth` = 1, fences lightly, and loads `bias`. If that is still its own, all who
+//! look from now on see it inside. Else somebody may be in beside it: the owner copies its text, leaves, and waits
+//! for its turn like any other thread.
+//!
+//! The bias moves only after a streak of entries by one thread, and the streak it takes doubles with
+//! every take-over in quick succession, so that threads that alternate end up with the ordinary lock,
+//! as they should. Where there is no asymmetric fence (and in tests of the portable path) the bias is
+//! never given, and this is an ordinary reentrant lock.
+//!
+//! All of the state lives here and not in thread-local storage, and thread identities are never
+//! reused: a thread may end with the bias, and whoever comes next takes it.
+#![allow(unsafe_code)]
+
+use super::barrier;
+use super::mutex::RawMutex;
+use super::thread::{ThreadId, work};
+use super::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn};
+use crate::sys;
+use std::sync::OnceLock;
+
+/// Whether an entry is a thread's first or one inside another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Entry {
+    Outermost,
+    Nested,
+}
+
+pub(crate) struct Lock {
+    /// Where in `slots` that of the thread is that enters and leaves with plain stores, in bytes, or
+    /// [`NOBODY`].
+    bias: AtomicUsize,
+    slots: [Slot; SLOTS],
+    mutex: RawMutex,
+    /// The thread that is inside by the mutex, or 0. A thread finds its own identity here only while
+    /// that is true of it.
+    holder: AtomicU64,
+    /// How often the holder is inside.
+    depth: AtomicU32,
+    // The rest is read and written by the holder only.
+    last: AtomicU64,
+    /// Entries in a row by `last`.
+    streak: AtomicU32,
+    /// The streak that earns the bias.
+    price: AtomicU32,
+    /// When the bias was last taken away, in [`sys::coarse_millis`].
+    taken: AtomicU64,
+    /// Where in `slots` that of a thread is whose draft others go in beside, or [`NOBODY`]. Read and written by the holder
+    /// of the mutex only.
+    draft: AtomicUsize,
+    /// What is done around each outermost entry. Nothing, until it is set; from then on no thread is given the bias.
+    around: OnceLock<Around>,
+}
+
+/// What a thread does around its outermost entry, while it is outside. It may wait, also for who waits for the lock.
+#[cfg_attr(loom, allow(dead_code))]
+pub(crate) struct Around {
+    pub(crate) before: fn(),
+    pub(crate) after: fn(),
+}
+
+/// A thread that has, or had, the bias.
+struct Slot {
+    owner: AtomicU64,
+    /// The owner's number in the system, to tell when it has ended.
+    owner_task: AtomicU32,
+    /// How often the owner is inside by the bias, and [`DRAFT`]. Written by the owner only.
+    depth: AtomicU32,
+}
+
+/// The owner of a slot is not inside, but the memory behind what is published is its own.
+const DRAFT: u32 = 1 << 31;
+
+impl Slot {
+    const_fn! {
+        fn new(depth: u32) -> Self {
+            Slot {
+                owner: AtomicU64::new(NO_THREAD),
+                owner_task: AtomicU32::new(0),
+                depth: AtomicU32::new(depth),
+            }
+        }
+    }
+}
+
+/// The owner of a slot that is nobody's. Not 0, which is who does not know yet who he is: he may see a slot's new
+/// place in `bias` before he sees its new owner.
+const NO_THREAD: ThreadId = ThreadId::MAX;
+
+/// The bias that no thread has: the first slot's, which is no thread's, and where somebody always is. So nobody
+/// has to ask whether there is a bias before he asks whether it is his, or whether he has a slot.
+const NOBODY: usize = 0;
+const SLOTS: usize = 1 + 4;
+
+/// What an entry by the bias has found out, for leaving.
+#[derive(Clone, Copy)]
+pub(crate) struct ByBias<'a> {
+    lock: &'a Lock,
+    bias: usize,
+    slot: &'a Slot,
+}
+
+/// Whether a thread has entered by the bias.
+pub(crate) enum Entrance<'a> {
+    Entered(ByBias<'a>),
+    /// It tried, but has not, or no longer has, the bias, and has to [withdraw](Lock::withdraw).
+    Lost,
+    None,
+}
+
+impl ByBias<'_> {
+    /// Leaves the lock, on the thread that entered, which has not entered again since, or has left again.
+    #[inline(always)]
+    pub(crate) fn leave(self) {
+        let left = unless!(
+            "an owner leaves relaxed",
+            Ordering::Release,
+            Ordering::Relaxed
+        );
+        self.slot.depth.store(0, left);
+        barrier::light();
+        if self.lock.bias.load(Ordering::Relaxed) != self.bias {
+            wake(&self.slot.depth);
+        }
+    }
+}
+
+/// A draft in progress: see the top of this file. Dropping it gives the memory back.
+pub(crate) struct Draft<'a>(ByBias<'a>);
+
+impl<'a> Draft<'a> {
+    /// Ends the draft by entering for good, if nobody can be in beside it. Else what is in the memory has to be
+    /// copied before the draft is dropped.
+    #[inline(always)]
+    pub(crate) fn enter(self) -> Result<ByBias<'a>, Self> {
+        let inside = self.0;
+        if inside.slot.depth.load(Ordering::Relaxed) != DRAFT {
+            // A guard that was taken within the draft outlives it.
+            return Err(self);
+        }
+        inside.slot.depth.store(1, Ordering::Relaxed);
+        barrier::light();
+        if inside.lock.bias.load(Ordering::Relaxed) != inside.bias {
+            self.go_on();
+            return Err(self);
+        }
+        std::mem::forget(self);
+        Ok(inside)
+    }
+
+    /// Lets in beside it a thread that waits since the attempt to enter.
+    #[cold]
+    #[inline(never)]
+    fn go_on(&self) {
+        let depth = &self.0.slot.depth;
+        depth.store(DRAFT, Ordering::Release);
+        wake(depth);
+    }
+}
+
+impl Drop for Draft<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let depth = &self.0.slot.depth;
+        match depth.load(Ordering::Relaxed) & !DRAFT {
+            0 => self.0.leave(),
+            // By guards that outlive the draft the thread stays inside.
+            inside => depth.store(inside, Ordering::Release),
+        }
+    }
+}
+
+/// The first streak that earns the bias, and the longest.
+const PRICE: u32 = 2;
+const MAX_PRICE: u32 = 1 << 14;
+/// Take-overs further apart than this are not held against a thread.
+const FORGIVEN_AFTER_MILLIS: u64 = 100;
+
+impl Lock {
+    const_fn! {
+        pub(crate) fn new() -> Self {
+            Lock {
+                bias: AtomicUsize::new(NOBODY),
+                slots: [
+                    Slot::new(1),
+                    Slot::new(0),
+                    Slot::new(0),
+                    Slot::new(0),
+                    Slot::new(0),
+                ],
+                mutex: RawMutex::new(),
+                holder: AtomicU64::new(0),
+                depth: AtomicU32::new(0),
+                last: AtomicU64::new(0),
+                streak: AtomicU32::new(0),
+                price: AtomicU32::new(PRICE),
+                taken: AtomicU64::new(0),
+                draft: AtomicUsize::new(NOBODY),
+                around: OnceLock::new(),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, bias: usize) -> &Slot {
+        debug_assert!(bias.is_multiple_of(size_of::<Slot>()) && bias < size_of_val(&self.slots));
+        // SAFETY: what is stored in `bias` is the offset of one of these slots, and nothing else comes here.
+        unsafe { &*self.slots.as_ptr().byte_add(bias) }
+    }
+
+    /// Enters, waiting for other threads. `me` is [`thread_id`].
+    #[inline(always)]
+    pub(crate) fn enter(&self, me: ThreadId) -> Entry {
+        match self.enter_by_bias(me) {
+            Entrance::Entered(_) => return Entry::Outermost,
+            Entrance::Lost => self.withdraw(me),
+            Entrance::None => {}
+        }
+        self.enter_cold(me, true).expect("only a try can fail")
+    }
+
+    /// Enters with plain stores, if the thread has the bias and is outside. `me` is [`thread_id`], or 0,
+    /// which never has it.
+    #[inline(always)]
+    pub(crate) fn enter_by_bias(&self, me: ThreadId) -> Entrance<'_> {
+        let bias = self.bias.load(Ordering::Relaxed);
+        // Another thread's slot may be anything by now, but not this thread's.
+        if self.slot(bias).owner.load(Ordering::Relaxed) != me {
+            return Entrance::None;
+        }
+        self.enter_by_slot(bias)
+    }
+
+    /// Enters with plain stores, if the thread, whose [slot](Self::slot_of) is there, has the bias and is outside.
+    #[inline(always)]
+    pub(crate) fn enter_by_slot(&self, place: usize) -> Entrance<'_> {
+        self.enter_slot(place, 1)
+    }
+
+    /// Begins a draft with plain stores, if the thread has the bias and is outside. `me` is [`thread_id`], or 0, which
+    /// never has it.
+    #[inline(always)]
+    pub(crate) fn draft(&self, me: ThreadId) -> Option<Draft<'_>> {
+        let place = self.bias.load(Ordering::Relaxed);
+        if self.slot(place).owner.load(Ordering::Relaxed) != me {
+            return None;
+        }
+        match self.enter_slot(place, DRAFT) {
+            Entrance::Entered(outside) => Some(Draft(outside)),
+            Entrance::Lost => {
+                self.withdraw(me);
+                None
+            }
+            Entrance::None => None,
+        }
+    }
+
+    #[inline(always)]
+    fn enter_slot(&self, place: usize, depth: u32) -> Entrance<'_> {
+        let slot = self.slot(place);
+        if slot.depth.load(Ordering::Relaxed) != 0 {
+            return Entrance::None;
+        }
+        slot.depth.store(depth, Ordering::Relaxed);
+        barrier::light();
+        let lost = self.bias.load(Ordering::Relaxed) != place;
+        if unless!("an owner does not retreat", lost, false) {
+            return Entrance::Lost;
+        }
+        Entrance::Entered(ByBias {
+            lock: self,
+            bias: place,
+            slot,
+        })
+    }
+
+    /// Where the slot of a thread is, which stays its own for as long as it lives, or until a fork. Without one, a
+    /// place where nobody enters.
+    pub(crate) fn slot_of(&self, me: ThreadId) -> usize {
+        let mut owners = self.slots.iter().map(|slot| &slot.owner);
+        let index = owners.position(|owner| owner.load(Ordering::Relaxed) == me);
+        index.map_or(NOBODY, |index| index * size_of::<Slot>())
+    }
+
+    /// The number in the system of the thread that has entered last, if it has, or had, the bias, or is `known`.
+    #[cfg_attr(loom, allow(dead_code))]
+    pub(crate) fn last_task(&self, known: (ThreadId, u32)) -> Option<u32> {
+        let last = match self.bias.load(Ordering::Relaxed) {
+            NOBODY => self.last.load(Ordering::Relaxed),
+            bias => self.slot(bias).owner.load(Ordering::Relaxed),
+        };
+        if last == known.0 {
+            return Some(known.1);
+        }
+        let mut slots = self.slots[1..].iter();
+        let slot = slots.find(|slot| slot.owner.load(Ordering::Relaxed) == last)?;
+        Some(slot.owner_task.load(Ordering::Relaxed))
+    }
+
+    /// Undoes an entry by the bias, or by the slot, whether or not it has succeeded.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn withdraw(&self, me: ThreadId) {
+        let bias = self.slot_of(me);
+        let slot = self.slot(bias);
+        debug_assert!(bias != NOBODY);
+        ByBias {
+            lock: self,
+            bias,
+            slot,
+        }
+        .leave();
+    }
+
+    /// Enters if no other thread is inside.
+    pub(crate) fn try_enter(&self, me: ThreadId) -> Option<Entry> {
+        self.enter_cold(me, false)
+    }
+
+    #[cold]
+    fn enter_cold(&self, me: ThreadId, wait: bool) -> Option<Entry> {
+        if let Some(depth) = self.depth_of(me) {
+            depth.store(depth.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            return Some(Entry::Nested);
+        }
+        if self.enter_from_draft(me) {
+            return Some(Entry::Nested);
+        }
+        if wait && work::is_under_way() {
+            // Without the lock, if need be: what is appended inside goes another way then.
+            return self.enter_cold(me, false).or(Some(Entry::Nested));
+        }
+        if let (true, Some(around)) = (wait, self.around.get()) {
+            (around.before)();
+        }
+        if wait {
+            self.mutex.lock();
+        } else if !self.mutex.try_lock() {
+            return None;
+        }
+        let bias = self.bias.load(Ordering::Relaxed);
+        if bias != NOBODY && !self.take_bias(bias, me, wait) {
+            self.mutex.unlock();
+            return None;
+        }
+        let streak = if self.last.load(Ordering::Relaxed) == me {
+            self.streak.load(Ordering::Relaxed).saturating_add(1)
+        } else {
+            self.last.store(me, Ordering::Relaxed);
+            0
+        };
+        self.streak.store(streak, Ordering::Relaxed);
+        self.depth.store(1, Ordering::Relaxed);
+        self.holder.store(me, Ordering::Relaxed);
+        Some(if self.is_beside_draft() {
+            Entry::Nested
+        } else {
+            Entry::Outermost
+        })
+    }
+
+    /// Enters by the bias a thread that is in the middle of a draft, if it still has the bias.
+    fn enter_from_draft(&self, me: ThreadId) -> bool {
+        let place = self.slot_of(me);
+        let depth = &self.slot(place).depth;
+        if place == NOBODY || depth.load(Ordering::Relaxed) != DRAFT {
+            return false;
+        }
+        depth.store(DRAFT + 1, Ordering::Relaxed);
+        barrier::light();
+        if self.bias.load(Ordering::Relaxed) == place {
+            return true;
+        }
+        depth.store(DRAFT, Ordering::Release);
+        wake(depth);
+        false
+    }
+
+    /// Whether a thread, which has the mutex, goes in beside a draft.
+    fn is_beside_draft(&self) -> bool {
+        let place = self.draft.load(Ordering::Relaxed);
+        if place == NOBODY {
+            return false;
+        }
+        // Its owner no longer has the bias: any other depth is on its way to 0.
+        let is_over = self.slot(place).depth.load(Ordering::Acquire) == 0;
+        if is_over {
+            self.draft.store(NOBODY, Ordering::Relaxed);
+        }
+        !is_over
+    }
+
+    /// Whether something is done [around](Self::surround) each entry.
+    #[cfg(not(loom))]
+    pub(crate) fn is_surrounded(&self) -> bool {
+        self.around.get().is_some()
+    }
+
+    /// Whether the calling thread is inside. `me` is [`thread_id`].
+    #[cfg(not(loom))]
+    pub(crate) fn is_inside(&self, me: ThreadId) -> bool {
+        self.depth_of(me).is_some()
+    }
+
+    /// Where the calling thread counts how often it is inside, if it is inside.
+    fn depth_of(&self, me: ThreadId) -> Option<&AtomicU32> {
+        if self.holder.load(Ordering::Relaxed) == me {
+            return Some(&self.depth);
+        }
+        let slot = self
+            .slots
+            .iter()
+            .find(|slot| slot.owner.load(Ordering::Relaxed) == me)?;
+        (slot.depth.load(Ordering::Relaxed) & !DRAFT > 0).then_some(&slot.depth)
+    }
+
+    /// Takes the bias from its owner and waits until that is outside. The caller holds the mutex.
+    fn take_bias(&self, bias: usize, me: ThreadId, wait: bool) -> bool {
+        let Slot { owner, depth, .. } = self.slot(bias);
+        self.bias.store(NOBODY, Ordering::Relaxed);
+        barrier::heavy();
+        loop {
+            let look = unless!(
+                "the taker's look is relaxed",
+                Ordering::Acquire,
+                Ordering::Relaxed
+            );
+            let inside = unless!("the taker does not look", depth.load(look), {
+                depth.load(look);
+                0
+            });
+            if inside == DRAFT {
+                self.draft.store(bias, Ordering::Relaxed);
+                break;
+            }
+            if inside == 0 {
+                break;
+            }
+            if !wait {
+                // Give it back. An owner that noticed and queued up meanwhile takes it from itself.
+                self.bias.store(bias, Ordering::Relaxed);
+                return unless!("a try gives the bias back and enters", false, true);
+            }
+            wait_while(depth, inside);
+        }
+        if owner.load(Ordering::Relaxed) != me {
+            let now = sys::coarse_millis();
+            // Not every machine's clock keeps its promise: one that goes back says `soon`.
+            let since = now.saturating_sub(self.taken.swap(now, Ordering::Relaxed));
+            let soon = since < FORGIVEN_AFTER_MILLIS;
+            let price = if soon {
+                self.price.load(Ordering::Relaxed) * 2
+            } else {
+                PRICE
+            };
+            self.price.store(price.min(MAX_PRICE), Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// Leaves. The calling thread is inside, and `me` is its identity.
+    #[inline(always)]
+    pub(crate) fn leave(&self, me: ThreadId) {
+        let bias = self.bias.load(Ordering::Relaxed);
+        let slot = self.slot(bias);
+        if slot.owner.load(Ordering::Relaxed) == me && slot.depth.load(Ordering::Relaxed) == 1 {
+            ByBias {
+                lock: self,
+                bias,
+                slot,
+            }
+            .leave();
+        } else {
+            self.leave_cold(me);
+        }
+    }
+
+    #[cold]
+    fn leave_cold(&self, me: ThreadId) {
+        let Some(depth) = self.depth_of(me) else {
+            debug_assert!(work::is_under_way(), "only a thread that is inside leaves");
+            return;
+        };
+        let left = depth.load(Ordering::Relaxed) - 1;
+        if left > 0 || !std::ptr::eq(depth, &self.depth) {
+            // Nested; or in by the bias and lost it meanwhile: its taker waits for this store.
+            depth.store(left, Ordering::Release);
+            if left & !DRAFT == 0 {
+                wake(depth);
+                self.after_leaving();
+            }
+            return;
+        }
+        if self.streak.load(Ordering::Relaxed) >= self.price.load(Ordering::Relaxed) {
+            self.give_bias(me);
+        }
+        self.holder.store(0, Ordering::Relaxed);
+        self.mutex.unlock();
+        self.after_leaving();
+    }
+
+    fn after_leaving(&self) {
+        if let Some(around) = self.around.get() {
+            (around.after)();
+        }
+    }
+
+    /// Has each thread do something around its outermost entries, from the next exit on: for which none keeps the
+    /// bias, with which it would leave without a look. Waits for a guard of another thread. `me` is [`thread_id`].
+    #[cfg(not(loom))]
+    pub(crate) fn surround(&self, me: ThreadId, around: Around) {
+        self.around.get_or_init(|| around);
+        let Some(inside) = self.depth_of(me) else {
+            self.mutex.lock();
+            let bias = self.bias.load(Ordering::Relaxed);
+            if bias != NOBODY {
+                self.take_bias(bias, me, true);
+            }
+            self.mutex.unlock();
+            return;
+        };
+        // Inside by the bias: goes on by the mutex. If another thread has that, it takes the bias by itself.
+        if !std::ptr::eq(inside, &self.depth) && self.mutex.try_lock() {
+            let depth = inside.load(Ordering::Relaxed);
+            self.depth.store(depth & !DRAFT, Ordering::Relaxed);
+            self.holder.store(me, Ordering::Relaxed);
+            self.bias.store(NOBODY, Ordering::Relaxed);
+            if depth & DRAFT != 0 {
+                self.draft.store(self.slot_of(me), Ordering::Relaxed);
+            }
+            inside.store(depth & DRAFT, Ordering::Release);
+        }
+    }
+
+    /// Gives the calling thread, which holds the mutex, the bias, if there is a slot for it.
+    fn give_bias(&self, me: ThreadId) {
+        if !BIASED || !barrier::ready() || self.around.get().is_some() {
+            return;
+        }
+        // Its owner would go in where the draft is.
+        if self.draft.load(Ordering::Relaxed) != NOBODY {
+            return;
+        }
+        let find = |is: &dyn Fn(&Slot) -> bool| (1..SLOTS).find(|&i| is(&self.slots[i]));
+        let owned_by = |owner| find(&|slot| slot.owner.load(Ordering::Relaxed) == owner);
+        let owned_by = |owner| unless!("one slot for all", owned_by(owner), Some(1));
+        let abandoned = || find(&|slot| !task_exists(slot.owner_task.load(Ordering::Relaxed)));
+        let Some(index) = owned_by(me)
+            .or_else(|| owned_by(NO_THREAD))
+            .or_else(abandoned)
+        else {
+            // Try again after a longer streak.
+            self.streak.store(0, Ordering::Relaxed);
+            self.price.store(MAX_PRICE, Ordering::Relaxed);
+            return;
+        };
+        let slot = &self.slots[index];
+        slot.owner.store(me, Ordering::Relaxed);
+        slot.owner_task.store(task(), Ordering::Relaxed);
+        slot.depth.store(0, Ordering::Relaxed);
+        self.bias
+            .store(index * size_of::<Slot>(), Ordering::Relaxed);
+    }
+
+    /// In the child of a fork, where only the forking thread lives on: its own entries stay, all
+    /// others never happened.
+    #[cfg(all(unix, not(any(loom, outpace_portable))))]
+    pub(crate) fn reset_after_fork(&self, me: ThreadId) {
+        let inside = self
+            .depth_of(me)
+            .map_or(0, |depth| depth.load(Ordering::Relaxed) & !DRAFT);
+        self.bias.store(NOBODY, Ordering::Relaxed);
+        self.draft.store(NOBODY, Ordering::Relaxed);
+        let own = self.slot_of(me);
+        for (index, slot) in self.slots.iter().enumerate().skip(1) {
+            let place = index * size_of::<Slot>();
+            if place == own && slot.depth.load(Ordering::Relaxed) & DRAFT != 0 {
+                // This thread's draft goes on.
+                slot.depth.store(DRAFT, Ordering::Relaxed);
+                self.draft.store(place, Ordering::Relaxed);
+                continue;
+            }
+            slot.owner.store(NO_THREAD, Ordering::Relaxed);
+            slot.depth.store(0, Ordering::Relaxed);
+        }
+        self.mutex.reset_after_fork(inside > 0);
+        self.depth.store(inside, Ordering::Relaxed);
+        self.holder
+            .store(if inside > 0 { me } else { 0 }, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
+mod futex {
+    use super::AtomicU32;
+    use crate::sys;
+
+    /// Whether the bias is ever given.
+    pub(super) const BIASED: bool = true;
+
+    pub(crate) use crate::sys::task;
+    pub(super) use crate::sys::task_exists;
+
+    pub(super) fn wait_while(word: &AtomicU32, value: u32) {
+        sys::futex_wait(word, value, None);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wake(word: &AtomicU32) {
+        sys::futex_wake_one(word);
+    }
+}
+#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
+pub(crate) use futex::task;
+#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
+use futex::{BIASED, task_exists, wait_while, wake};
+
+#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
+mod ordinary {
+    use super::AtomicU32;
+
+    /// The models check the bias, too.
+    pub(super) const BIASED: bool = cfg!(loom);
+
+    /// The same for every thread.
+    pub(crate) fn task() -> u32 {
+        1
+    }
+
+    pub(super) fn task_exists(_task: u32) -> bool {
+        true
+    }
+
+    pub(super) fn wait_while(_word: &AtomicU32, _value: u32) {
+        #[cfg(loom)]
+        loom::thread::yield_now();
+    }
+
+    pub(super) fn wake(_word: &AtomicU32) {}
+}
+#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
+pub(crate) use ordinary::task;
+#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
+use ordinary::{BIASED, task_exists, wait_while, wake};

@@ -1,0 +1,70 @@
+//! Which thread this is, and whether it is in the middle of a stream's own work.
+
+use std::cell::Cell;
+
+/// A thread's identity: never 0, never reused within a process.
+pub(crate) type ThreadId = u64;
+
+thread_local! {
+    /// 0 until it is asked for.
+    static ID: Cell<ThreadId> = const { Cell::new(0) };
+}
+
+/// The calling thread's identity.
+#[inline(always)]
+pub(crate) fn thread_id() -> ThreadId {
+    #[cold]
+    fn assign() -> u64 {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        ID.set(id);
+        id
+    }
+
+    let id = ID.get();
+    if id != 0 { id } else { assign() }
+}
+
+/// The same, or 0 if nobody has asked for it yet.
+#[inline(always)]
+pub(crate) fn known_thread_id() -> ThreadId {
+    ID.get()
+}
+
+/// How many streams' states the calling thread has locked, which is to say that it is at their work. User code that runs
+/// there is an allocator; if that prints it must wait for nobody, since others may wait for this thread.
+pub(crate) mod work {
+    use std::cell::Cell;
+
+    thread_local! {
+        static STATES: Cell<u32> = const { Cell::new(0) };
+
+        /// A message has been published about which its author could not ask.
+        static OWED: Cell<bool> = const { Cell::new(false) };
+    }
+
+    pub(crate) fn begin() {
+        STATES.set(STATES.get() + 1);
+    }
+
+    pub(crate) fn end() {
+        STATES.set(STATES.get() - 1);
+    }
+
+    /// Whether the calling thread is at it.
+    #[inline]
+    pub(crate) fn is_under_way() -> bool {
+        STATES.get() > 0
+    }
+
+    pub(crate) fn owe() {
+        OWED.set(true);
+    }
+
+    /// Whether something is owed that can be made up for now.
+    #[inline]
+    pub(crate) fn take_owed() -> bool {
+        OWED.get() && !is_under_way() && OWED.take()
+    }
+}
