@@ -34,6 +34,15 @@ const CRATES: [Layers; 3] = [
 /// On their way from `text` to `api`.
 const MOVES: [&str; 2] = ["literal", "message"];
 
+/// The folders of `bench`, from the bottom up: those on one level do not import each other.
+const BENCH: &[&[&str]] = &[
+    &["toolchain"],
+    &["results"],
+    &["destination"],
+    &["experiment"],
+    &["catalogue", "runner", "view"],
+];
+
 /// The source without comments and unit tests.
 fn source(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
@@ -151,6 +160,42 @@ fn imports_point_down() {
 }
 
 #[test]
+fn imports_within_bench_point_down() {
+    let tool = CRATES.iter().find(|layers| layers.name == "outpace-cli");
+    let tool = tool.unwrap();
+    let bench = tool.layer("bench").unwrap();
+    let level = |name: &str| BENCH.iter().position(|level| level.contains(&name));
+    let modules = tool
+        .modules()
+        .into_iter()
+        .filter(|module| module.layer == bench);
+    for Module { path, text, .. } in modules {
+        let Some(first) = path.components().next() else {
+            continue;
+        };
+        let here = first.as_os_str().to_str().unwrap();
+        // Tests beside the code, in a file of their own.
+        if path.ends_with("verdicts") {
+            continue;
+        }
+        let own = level(here).unwrap_or_else(|| panic!("bench: {here} is on no level"));
+        for name in names_after(&text, "crate::bench::") {
+            let target = level(&name).unwrap_or_else(|| panic!("bench: no {name}"));
+            assert!(
+                name == here || target < own,
+                "bench: {} imports from {name}, which is not below",
+                path.display()
+            );
+        }
+        assert!(
+            here != "runner" || !text.contains("crate::trace"),
+            "bench: {} knows trace",
+            path.display()
+        );
+    }
+}
+
+#[test]
 fn every_module_is_in_a_layer() {
     for layers in CRATES {
         let root = ["lib.rs", "main.rs"].map(|file| layers.directory().join(file));
@@ -215,4 +260,10 @@ fn contributing_draws_the_same_layers() {
             "CONTRIBUTING does not say {picture}"
         );
     }
+    let levels: Vec<String> = BENCH.iter().rev().map(|level| level.join(", ")).collect();
+    let picture = levels.join(" → ");
+    assert!(
+        text.contains(&picture),
+        "CONTRIBUTING does not say {picture}"
+    );
 }

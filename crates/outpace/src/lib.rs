@@ -137,7 +137,7 @@
 //! The feature `tracing` makes any [`Stream`] such a writer. `env_logger` and the drains of `slog-term` flush
 //! after each record: give them [`Unflushed`]`(stdout())`. With [`Buffering::Background`] a record waits for
 //! nobody, however slow the terminal or the log's reader is; [`Overflow`] says what gives. The examples
-//! `tracing`, `env_logger`, `slog`, `tokio_server` and `http_server` run.
+//! `tracing`, `env_logger`, `slog` and `tokio_server` run, and so does `http_server` of the crate outpace-cli.
 //!
 //! # Colours
 //!

@@ -1,7 +1,10 @@
-//! `outpace bench`: what is measured (`catalogue`), how (`runner`), where the bytes go (`destination`) and how the
-//! figures are shown (`view`).
+//! `outpace bench`: what an experiment is (`experiment`), all there are (`catalogue`), how they are measured
+//! (`runner`), where the bytes go (`destination`), what is known afterwards (`results`) and how it is shown (`view`).
 
 pub(crate) mod catalogue;
 pub(crate) mod destination;
+pub(crate) mod experiment;
+pub(crate) mod results;
 pub(crate) mod runner;
+pub(crate) mod toolchain;
 pub(crate) mod view;

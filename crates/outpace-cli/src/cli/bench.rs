@@ -3,26 +3,29 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 
 use clap::Args;
 
-use crate::bench::catalogue::{self, ALL, Experiment, Method, Origin, Rung, calls};
-use crate::bench::destination::venue::Size;
+use crate::bench::catalogue::{self, ALL};
+use crate::bench::destination::reader::Wanted;
+use crate::bench::destination::venue::{Size, Venue};
 use crate::bench::destination::{self, Destination};
+use crate::bench::experiment::{Experiment, Method, Origin, Rung};
+use crate::bench::results::figures::Figures;
+use crate::bench::results::machine::{Machine, disturbance};
+use crate::bench::results::rows::Results;
 use crate::bench::runner::contestant::Contestant;
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::machine::{Machine, disturbance};
 use crate::bench::runner::pace::Pace;
-use crate::bench::runner::requests;
-use crate::bench::runner::rows::Results;
-use crate::bench::runner::series::{self, Plan};
+use crate::bench::runner::{self, Plan};
 use crate::bench::view::block::Block;
+use crate::bench::view::columns;
 use crate::bench::view::html;
 use crate::bench::view::markdown;
-use crate::bench::view::table;
-use crate::platform::interrupts;
+use crate::fps::canvas::Stream;
+use crate::platform::{interrupts, scratch};
+use crate::trace;
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
 use crate::user::output::{print, write};
@@ -103,7 +106,7 @@ impl Action for Bench {
         if let Some(directory) = &self.profile {
             if !chosen
                 .iter()
-                .any(|choice| choice.experiment.method == Method::Timed)
+                .any(|choice| matches!(choice.experiment.method, Method::Timed(_)))
             {
                 return Err(
                     Failure::usage("--profile", "no experiment that can be recorded")
@@ -129,6 +132,7 @@ impl Action for Bench {
             },
             blocks: Vec::new(),
             screen: Screen::of_stdout(),
+            missing: Vec::new(),
             bench: &self,
         };
         session.run(&chosen)
@@ -151,6 +155,7 @@ impl Bench {
                 Choice {
                     experiment,
                     rungs: vec![rung.name],
+                    named: vec![rung.name],
                 }
             } else {
                 Choice::all_of(catalogue::find(name)?)
@@ -159,7 +164,10 @@ impl Bench {
                 .iter_mut()
                 .find(|other| other.experiment.name == choice.experiment.name)
             {
-                Some(other) => other.rungs.extend(choice.rungs),
+                Some(other) => {
+                    other.rungs.extend(choice.rungs);
+                    other.named.extend(choice.named);
+                }
                 None => chosen.push(choice),
             }
         }
@@ -169,16 +177,16 @@ impl Bench {
     /// How much to measure of one experiment at one destination, in about so much time.
     fn plan(&self, choice: &Choice, method: Method, budget: Duration) -> Plan {
         let connections = match (&self.connections[..], self.quick) {
-            ([], true) => requests::CONNECTIONS[..1].to_vec(),
-            ([], false) => requests::CONNECTIONS.to_vec(),
+            ([], true) => runner::CONNECTIONS[..1].to_vec(),
+            ([], false) => runner::CONNECTIONS.to_vec(),
             (given, _) => given.to_vec(),
         };
         let servers = choice.rungs.len() * connections.len();
         let default_runs = match method {
-            Method::Arrival => 3,
-            Method::Requests => requests::runs_within(budget, servers, self.quick),
-            Method::Timed if self.quick => 2,
-            Method::Timed => 3,
+            Method::Arrival(_) => 3,
+            Method::Requests(_) => runner::runs_within(budget, servers, self.quick),
+            Method::Timed(_) if self.quick => 2,
+            Method::Timed(_) => 3,
             Method::Frames if self.quick => 3,
             _ if self.quick => 5,
             _ => 10,
@@ -190,7 +198,7 @@ impl Bench {
         };
         let default_warmup = match method {
             // Verifying warms up.
-            Method::Arrival | Method::Requests | Method::Timed | Method::Frames => 0,
+            Method::Arrival(_) | Method::Requests(_) | Method::Timed(_) | Method::Frames => 0,
             Method::Work | Method::Process => usize::from(!self.quick),
         };
         let (columns, rows) = match method {
@@ -204,10 +212,9 @@ impl Bench {
             messages: self.messages,
             connections,
             pause: Duration::from_millis(pause),
-            time: if self.quick {
-                Duration::from_millis(400)
-            } else {
-                calls::PUBLISHED_TIME
+            time: match method {
+                Method::Timed(timed) if !self.quick => timed.time,
+                _ => Duration::from_millis(400),
             },
             size: self.size.unwrap_or(Size { columns, rows }),
             brief: self.quick,
@@ -244,7 +251,8 @@ impl Bench {
         // takes a second for each rung.
         let stalled = Destination::Pty(destination::Pace::Stalled);
         let slow = |to: &Destination| {
-            to.kind() == "terminal" || (experiment.method == Method::Frames && *to == stalled)
+            to.kind() == "terminal"
+                || (matches!(experiment.method, Method::Frames) && *to == stalled)
         };
         all.filter(|to| !self.quick || !slow(to)).collect()
     }
@@ -253,8 +261,8 @@ impl Bench {
 /// How much longer a series measured so takes than most do.
 fn weight(method: Method) -> u32 {
     match method {
-        Method::Requests | Method::Frames => 3,
-        Method::Work | Method::Process | Method::Arrival | Method::Timed => 1,
+        Method::Requests(_) | Method::Frames => 3,
+        Method::Work | Method::Process | Method::Arrival(_) | Method::Timed(_) => 1,
     }
 }
 
@@ -262,6 +270,8 @@ fn weight(method: Method) -> u32 {
 struct Choice {
     experiment: &'static Experiment,
     rungs: Vec<&'static str>,
+    /// Those that the user asked for by name.
+    named: Vec<&'static str>,
 }
 
 impl Choice {
@@ -269,6 +279,7 @@ impl Choice {
         Self {
             experiment,
             rungs: experiment.rungs.iter().map(|rung| rung.name).collect(),
+            named: Vec::new(),
         }
     }
 
@@ -293,6 +304,8 @@ struct Session<'a> {
     /// All that was said so far.
     blocks: Vec<Block>,
     screen: Screen,
+    /// What the user asked for by name and cannot have here.
+    missing: Vec<Failure>,
 }
 
 impl Session<'_> {
@@ -322,7 +335,10 @@ impl Session<'_> {
             .iter()
             .filter(|row| row.failed.is_some())
             .count();
-        Ok(if failed == 0 {
+        for missing in &self.missing {
+            missing.report();
+        }
+        Ok(if failed == 0 && self.missing.is_empty() {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE
@@ -345,11 +361,18 @@ impl Session<'_> {
             .into_iter()
             .partition(|contestant| contestant.rung.draws.is_some());
         progress.erase();
-        self.say(Block::Heading {
-            title: format!("{}: {}", experiment.name, experiment.question),
-            published: experiment.published.to_owned(),
-        })?;
+        self.say(Block::heading(experiment))?;
         let first = self.results.rows.len();
+        for contestant in pictures.iter().chain(&others) {
+            if let Some(reason) = contestant.obstacle()
+                && choice.named.contains(&contestant.rung.name)
+            {
+                let rung = format!("{}/{}", experiment.name, contestant.rung.name);
+                let missing = Failure::failed(rung, reason)
+                    .remedy("install what is missing, or leave that rung out");
+                self.missing.push(missing);
+            }
+        }
         for to in self.bench.destinations(experiment) {
             if interrupts::came() {
                 break;
@@ -359,7 +382,8 @@ impl Session<'_> {
                     continue;
                 };
                 let method = experiment.method_of(first.rung);
-                let beside_the_point = method != experiment.method && !to.is_terminal();
+                let draws = first.rung.draws.is_some();
+                let beside_the_point = draws && !to.is_terminal();
                 if beside_the_point && self.bench.to.is_empty() {
                     continue;
                 }
@@ -385,17 +409,25 @@ impl Session<'_> {
         if *to != Destination::Tty {
             progress.show(&name, 0.0);
         }
-        let outcome = series::run(experiment, contestants, to, plan, &mut |text, done| {
+        let outcome = runner::run(experiment, contestants, to, plan, &mut |text, done| {
             // This terminal is busy being measured.
             if *to != Destination::Tty {
                 progress.show(&format!("{name}: {text}"), done);
             }
         });
         progress.erase();
+        if let Some(reason) = &outcome.unavailable
+            && self.bench.to.contains(to)
+        {
+            let missing = Failure::failed(format!("--to {to}"), reason).remedy(remedy(to));
+            if !self.missing.contains(&missing) {
+                self.missing.push(missing);
+            }
+        }
         if outcome.rows.is_empty() {
             return Ok(());
         }
-        self.say(Block::Table(table::table(
+        self.say(Block::Table(columns::table(
             experiment,
             &to.to_string(),
             &outcome.rows,
@@ -405,7 +437,7 @@ impl Session<'_> {
         }
         self.results.rows.extend(outcome.rows);
         self.save()?;
-        if let (Some(directory), Method::Timed) = (&self.bench.profile, experiment.method) {
+        if let (Some(directory), Method::Timed(_)) = (&self.bench.profile, experiment.method) {
             self.profile(directory, experiment, contestants, to, plan, progress)?;
         }
         Ok(())
@@ -428,7 +460,7 @@ impl Session<'_> {
             let name = format!("{} to {to}: recording {}", experiment.name, contestant.name);
             progress.show(&name, 0.0);
             let file = directory.join(format!("{}.json", contestant.name));
-            let recorded = series::profile(contestant, to, plan);
+            let recorded = profile(contestant, to, plan);
             progress.erase();
             match recorded {
                 Ok(profile) => write(&file, &profile)?,
@@ -469,6 +501,17 @@ fn command() -> String {
         .join(" ")
 }
 
+/// What makes a destination possible that is not.
+fn remedy(to: &Destination) -> &'static str {
+    match to {
+        Destination::Tty => "run it in a terminal, or measure one that outpace opens: --to pty",
+        Destination::Emulator(_) => {
+            "install it, or name another terminal; --to pty needs no program"
+        }
+        _ => "name another destination; outpace bench --help lists them",
+    }
+}
+
 /// Finds out before the measuring rather than after it.
 fn writable(path: &Path) -> Result<(), Failure> {
     OpenOptions::new()
@@ -486,6 +529,9 @@ fn list(chosen: &[Choice]) -> String {
     for choice in chosen {
         let experiment = choice.experiment;
         text += &format!("{}  {}\n", experiment.name, experiment.question);
+        for source in experiment.sources {
+            text += &format!("  from: {source}\n");
+        }
         let names = choice.rungs().map(|rung| rung.name.len());
         let width = names.max().unwrap_or(0) + experiment.name.len() + 1;
         for rung in choice.rungs() {
@@ -506,7 +552,7 @@ fn hyperfine(chosen: &[Choice], messages: Option<u64>) -> String {
     let mut text = String::new();
     for choice in chosen
         .iter()
-        .filter(|choice| choice.experiment.method == Method::Work)
+        .filter(|choice| matches!(choice.experiment.method, Method::Work))
     {
         let experiment = choice.experiment;
         let messages = messages.unwrap_or(experiment.messages);
@@ -523,4 +569,23 @@ fn hyperfine(chosen: &[Choice], messages: Option<u64>) -> String {
         );
     }
     text
+}
+
+/// A recording of one run, as a profile. It has as many markers as a megabyte holds.
+fn profile(contestant: &Contestant, to: &Destination, plan: &Plan) -> Result<String, String> {
+    const MARKERS: usize = 6_000;
+    let said = |error: std::io::Error| error.to_string();
+    let scratch = scratch().map_err(said)?;
+    let venue = Venue::open(to, plan.size, &scratch)?;
+    let sink = venue.sink(Wanted::default()).map_err(said)?;
+    let mut command = contestant.command(plan.messages.unwrap_or(0), plan.time)?;
+    runner::ignore_wishes(&mut command);
+    let (measured, end) = sink.split();
+    match contestant.rung.stream {
+        Stream::Stdout => command.stdout(measured),
+        Stream::Stderr => command.stderr(measured).stdout(Stdio::null()),
+    };
+    let profile = trace::profile_of(command, MARKERS).map_err(said)?;
+    end.finish().map_err(said)?;
+    serde_json::to_string(&profile).map_err(|error| error.to_string())
 }

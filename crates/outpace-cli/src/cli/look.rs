@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::bench::catalogue;
 use crate::bench::destination::venue::Size;
 use crate::bench::destination::{Destination, Pace};
+use crate::bench::results::figures::Figures;
+use crate::bench::results::machine::Machine;
+use crate::bench::results::rows::Row;
 use crate::bench::runner::contestant::Contestant;
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::machine::Machine;
-use crate::bench::runner::rows::Row;
-use crate::bench::runner::series::{self, Plan};
+use crate::bench::runner::{self, Plan};
 use crate::platform::interrupts;
 use crate::user::failure::{Outcome, require_proc};
 use crate::user::output::print;
@@ -95,7 +95,7 @@ pub(crate) fn look() -> Outcome {
             budget: *budget,
             ..plan()
         };
-        let outcome = series::run(experiment, &contestants, to, &plan, &mut |text, done| {
+        let outcome = runner::run(experiment, &contestants, to, &plan, &mut |text, done| {
             if *to != Destination::Tty {
                 progress.show(&format!("{label}: {text}"), done);
             }
@@ -228,7 +228,7 @@ fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::runner::figures::rows_of;
+    use crate::bench::results::figures::rows_of;
 
     fn say(println: u64, bufwriter: u64, outpace: u64) -> String {
         verdict(&rows_of(

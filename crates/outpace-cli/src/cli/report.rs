@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::bench::catalogue;
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::rows::Results;
+use crate::bench::results::figures::Figures;
+use crate::bench::results::rows::Results;
 use crate::bench::view::block::Block;
+use crate::bench::view::columns;
 use crate::bench::view::comparison::{self, Named, Yardstick};
 use crate::bench::view::html;
-use crate::bench::view::table;
 use crate::user::action::Action;
 use crate::user::failure::Outcome;
 use crate::user::output::{print, write};
@@ -73,12 +73,9 @@ fn again(file: &Named) -> Vec<Block> {
         };
         let first = index == 0 || places[index - 1].0 != name;
         if first {
-            blocks.push(Block::Heading {
-                title: format!("{name}: {}", experiment.question),
-                published: experiment.published.to_owned(),
-            });
+            blocks.push(Block::heading(experiment));
         }
-        blocks.push(Block::Table(table::table(experiment, to, rows)));
+        blocks.push(Block::Table(columns::table(experiment, to, rows)));
         let last = places.get(index + 1).is_none_or(|(next, _)| *next != name);
         if last {
             blocks.push(Block::Verdict((experiment.verdict)(&Figures::new(

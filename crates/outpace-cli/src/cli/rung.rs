@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::bench::catalogue::{self, Method, Work, calls};
-use crate::bench::runner::clock::{REPORT, Span};
+use crate::bench::catalogue;
+use crate::bench::experiment::clock::{REPORT, Span};
+use crate::bench::experiment::{Method, Work};
 use crate::bench::runner::contestant::Contestant;
 use crate::platform::signals;
 use crate::user::action::Action;
@@ -38,7 +39,7 @@ impl Action for Rung {
         let messages = self.messages.unwrap_or(experiment.messages);
         let pause = match (self.pause, experiment.method_of(rung)) {
             (Some(milliseconds), _) => Duration::from_millis(milliseconds),
-            (None, Method::Timed) => calls::PUBLISHED_TIME,
+            (None, Method::Timed(timed)) => timed.time,
             (None, Method::Frames) => Duration::ZERO,
             (None, _) => Duration::from_secs(1),
         };

@@ -7,9 +7,17 @@ pub(crate) mod pty;
 pub(crate) mod scheduling;
 pub(crate) mod signals;
 
+use std::io;
 use std::path::Path;
+
+use tempfile::TempDir;
 
 /// Whether the kernel's file system of processes is there, which a bare chroot does not have.
 pub(crate) fn has_proc() -> bool {
     Path::new("/proc/self/stat").exists()
+}
+
+/// A directory of this process's own, under a name that nobody can foresee; it and its files end with it.
+pub(crate) fn scratch() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("outpace-").tempdir()
 }

@@ -11,12 +11,11 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::termios::tcgetwinsize;
 
-use super::pictures::bare_scene;
-use super::{Experiment, Method, Rung, Work};
 use crate::bench::destination::venue::Size;
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::rows::Row;
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Rung, Timed, Work, bare_scene, no_bytes};
+use crate::bench::results::figures::Figures;
+use crate::bench::results::rows::Row;
 use crate::fps::canvas::{Canvas, Drawing, Stream};
 use crate::user::quantity::{duration, grouped, significant};
 
@@ -25,14 +24,20 @@ pub(crate) const CALLS: Experiment = Experiment {
     question: "What does a profiler show in 5 s of the animation?",
     published: "stdout 708 samples, stderr 3,315; on almost every frame, write_all once in 5.2 ms \
                 against five times in 66 ms (550x360 cells; samples at 1 kHz, of running threads).",
+    sources: &[],
     published_to: &[],
     unit: "frame",
-    message: super::no_bytes,
+    message: no_bytes,
     // The time decides.
     messages: 0,
     to: &["pty"],
     baseline: "stdout",
-    method: Method::Timed,
+    method: Method::Timed(&Timed {
+        time: PUBLISHED_TIME,
+        samples,
+        published: PUBLISHED_SAMPLES,
+        expected,
+    }),
     rungs: &[
         Rung::described(
             "stdout",
@@ -46,26 +51,21 @@ pub(crate) const CALLS: Experiment = Experiment {
         )
         .on_stderr(),
     ],
-    texts: &[],
     verdict,
 };
 
 /// Samples of the published profiles, by rung.
 const PUBLISHED_SAMPLES: &[(&str, u64)] = &[("stdout", 708), ("stderr", 3_315)];
 
-/// The published number of samples of a rung.
-pub(crate) fn published_samples(rung: &str) -> Option<u64> {
-    let published = PUBLISHED_SAMPLES.iter().find(|(name, _)| *name == rung);
-    published.map(|&(_, samples)| samples)
-}
-
-/// How long the published animation was profiled, and how often a second.
-pub(crate) const PUBLISHED_TIME: Duration = Duration::from_secs(5);
+/// How often a second the profiler looked.
 const SAMPLES_PER_SECOND: u64 = 1_000;
+
+/// How long the published animation was profiled.
+const PUBLISHED_TIME: Duration = Duration::from_secs(5);
 
 /// What a profiler that samples running threads counts in the published time, from the processor
 /// time of some other time.
-pub(crate) fn samples(cpu_ns: u64, wall_ns: u64) -> u64 {
+fn samples(cpu_ns: u64, wall_ns: u64) -> u64 {
     let share = cpu_ns as f64 / wall_ns.max(1) as f64;
     (share * PUBLISHED_TIME.as_secs_f64() * SAMPLES_PER_SECOND as f64) as u64
 }
@@ -123,7 +123,7 @@ impl Write for Kept {
 }
 
 /// What so many frames come to, drawn into memory.
-pub(crate) fn expected(size: Size, frames: u64) -> io::Result<Vec<u8>> {
+fn expected(size: Size, frames: u64) -> io::Result<Vec<u8>> {
     let kept = Kept::default();
     let area = Rect::new(0, 0, size.columns, size.rows);
     let options = TerminalOptions {
@@ -152,8 +152,8 @@ impl Frame {
         (frames > 0.0).then_some(())?;
         Some(Self {
             writes: row.writes? as f64 / frames,
-            write_ns: row.write_ns?.median as f64 / frames,
-            samples: row.profiler_samples?.measured,
+            write_ns: row.timed()?.write_ns.median as f64 / frames,
+            samples: row.timed()?.profiler_samples.measured,
         })
     }
 }
@@ -206,41 +206,6 @@ fn verdict(figures: &Figures<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::runner::figures::rows_of;
-    use crate::bench::runner::rows::ProfilerSamples;
-    use crate::bench::runner::stats::Spread;
-
-    /// Writes a frame, and nanoseconds in them, of stdout and stderr.
-    fn say(stdout: (u64, u64), stderr: (u64, u64)) -> String {
-        let mut rows = rows_of("calls", &[("stdout", "pty", 1), ("stderr", "pty", 1)]);
-        for (row, (writes, write_ns)) in rows.iter_mut().zip([stdout, stderr]) {
-            row.writes = Some(writes * row.messages);
-            row.write_ns = Spread::of([write_ns * row.messages]);
-            row.profiler_samples = Some(ProfilerSamples {
-                measured: 700,
-                published: None,
-            });
-        }
-        verdict(&Figures::new("calls", &rows))
-    }
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let calls = say((500, 1_000_000), (200_000, 100_000_000));
-        assert!(
-            calls.contains(
-                "It is the calls: 400 times as many, of 500 ns each instead of 2,000 ns, make 100 times"
-            ),
-            "{calls}"
-        );
-        let bytes = say((500, 1_000_000), (200_000, 1_100_000));
-        assert!(bytes.contains("what costs is the bytes"), "{bytes}");
-        let same = say((500, 1_000_000), (500, 3_000_000));
-        assert!(
-            same.contains("about as many calls; stderr's take 3.00 times as long"),
-            "{same}"
-        );
-    }
 
     #[test]
     fn samples_are_of_the_published_time_whatever_the_time_was() {

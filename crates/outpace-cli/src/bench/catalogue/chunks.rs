@@ -6,9 +6,9 @@ use outpace_ratatui::workloads::Workload;
 
 use super::lines::bare_stdout;
 use super::pictures::{Rows, WHOLE_FRAME, crossterm};
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
 use crate::user::quantity::{significant, times};
 
 pub(crate) const CHUNKS: Experiment = Experiment {
@@ -16,6 +16,7 @@ pub(crate) const CHUNKS: Experiment = Experiment {
     question: "Does the buffer size matter?",
     published: "100-byte buffers visibly tear; very small and very large ones both lose; one line a \
                 drain won nothing.",
+    sources: &[],
     published_to: &[],
     unit: "message",
     message,
@@ -121,7 +122,6 @@ pub(crate) const CHUNKS: Experiment = Experiment {
         .draws(Workload::Animation)
         .against(PICTURE_8KIB),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -200,7 +200,7 @@ fn verdict(figures: &Figures<'_>) -> String {
         let mut ranked: Vec<(f64, &str)> = figures
             .rows()
             .filter(|row| row.to == to)
-            .filter_map(|row| Some((row.fps?, row.rung.strip_prefix("picture-")?)))
+            .filter_map(|row| Some((row.fps()?, row.rung.strip_prefix("picture-")?)))
             .collect();
         ranked.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         if let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) {
@@ -221,7 +221,7 @@ fn verdict(figures: &Figures<'_>) -> String {
             .destinations()
             .into_iter()
             .find(|to| to.starts_with("pty"))?;
-        figures.row(rung, to)?.torn_per_1000
+        figures.row(rung, to)?.torn_per_1000()
     };
     if let (Some(small), Some(usual)) = (torn("100B"), torn("8KiB")) {
         let seen = format!(
@@ -248,47 +248,4 @@ fn drains(size: &str) -> String {
 
 fn is_a_chunk(rung: &Rung) -> bool {
     rung.name.ends_with('B') && rung.draws.is_none()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |small, large| {
-            let figures = [("8KiB", "pipe", small), ("64KiB", "pipe", large)];
-            verdict(&Figures::new("chunks", &rows_of("chunks", &figures)))
-        };
-        assert!(say(20, 10).contains("the best size is 64KiB, the worst, 8KiB, takes 2.00 times"));
-        assert!(say(10, 20).contains("the best size is 8KiB, the worst, 64KiB"));
-        assert!(say(10, 10).contains("does not matter"));
-    }
-
-    #[test]
-    fn the_animation_has_a_verdict_of_its_own() {
-        let say = |small, row| {
-            let names = [("picture-100B", "pty", 1), ("picture-row", "pty", 1)];
-            let mut rows = rows_of("chunks", &names);
-            (rows[0].fps, rows[1].fps) = (Some(small), Some(row));
-            verdict(&Figures::new("chunks", &rows))
-        };
-        let said = say(10.0, 40.0);
-        assert!(
-            said.contains("fastest with drains of a row, slowest with 100B, 0.25x"),
-            "{said}"
-        );
-        assert!(say(40.0, 10.0).contains("fastest with drains of 100B, slowest with a row"));
-        assert!(say(40.0, 40.0).contains("does not care"));
-    }
-
-    #[test]
-    fn tearing_is_what_the_reads_show() {
-        let mut rows = rows_of("chunks", &[("100B", "pty", 100), ("8KiB", "pty", 100)]);
-        (rows[0].torn_per_1000, rows[1].torn_per_1000) = (Some(40.0), Some(1.5));
-        assert!(verdict(&Figures::new("chunks", &rows)).contains("tears as published"));
-        (rows[0].torn_per_1000, rows[1].torn_per_1000) = (Some(1.5), Some(1.5));
-        assert!(verdict(&Figures::new("chunks", &rows)).contains("no more than that"));
-    }
 }

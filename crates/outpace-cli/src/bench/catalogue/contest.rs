@@ -3,10 +3,10 @@
 use std::io::{self, BufRead, BufWriter, Write};
 
 use super::input::number;
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::toolchain::{Language, Source};
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
+use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::times;
 
 pub(crate) const CONTEST: Experiment = Experiment {
@@ -14,6 +14,7 @@ pub(crate) const CONTEST: Experiment = Experiment {
     question: "How fast is a solution that does nothing but read and print?",
     published: "Nobody compares std, crates, C and C++ under one roof. Rivals: std; proconio 0.5; scanf and printf; cin and cout; mapped \
                 input with a table for output, after yosupo's and Nyaan's libraries for library-checker.",
+    sources: &[],
     published_to: &[],
     unit: "pair",
     message,
@@ -55,7 +56,6 @@ pub(crate) const CONTEST: Experiment = Experiment {
         )
         .reads_file(pair),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -163,31 +163,4 @@ fn verdict(figures: &Figures<'_>) -> String {
         }
     }
     sentences.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |ours, rival| {
-            let rows = rows_of(
-                "contest",
-                &[("outpace-contest", "file", ours), ("mapped", "file", rival)],
-            );
-            verdict(&Figures::new("contest", &rows))
-        };
-        assert!(
-            say(10, 20).contains("outpace-contest takes 0.50x of mapped"),
-            "{}",
-            say(10, 20)
-        );
-        assert!(
-            say(20, 10).contains("outpace-contest takes 2.00x of mapped"),
-            "{}",
-            say(20, 10)
-        );
-    }
 }

@@ -5,9 +5,9 @@ use std::io;
 use outpace_ratatui::workloads::Workload;
 
 use super::pictures::{crossterm, direct, presenter, termina, termion};
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::rows::{Latency, Row};
+use crate::bench::experiment::{Experiment, Method, Rung, Work, no_bytes};
+use crate::bench::results::figures::Figures;
+use crate::bench::results::rows::{Latency, Row};
 use crate::user::quantity::{duration, significant, times};
 
 pub(crate) const DRAW: Experiment = Experiment {
@@ -15,15 +15,15 @@ pub(crate) const DRAW: Experiment = Experiment {
     question: "What does a frame cost, in bytes, write calls, processor time and waiting?",
     published: "Ours. crossterm's, termion's and termina's backends on stdout, as their documentation \
                 has them. ratatui issue #2742: while the terminal does not read, drawing waits.",
+    sources: &[],
     published_to: &[],
     unit: "frame",
-    message: super::no_bytes,
+    message: no_bytes,
     messages: 1_000,
     to: &["pty", "pty:stalled"],
     baseline: "animation-crossterm",
     method: Method::Frames,
     rungs: RUNGS,
-    texts: &[],
     verdict,
 };
 
@@ -96,13 +96,21 @@ fn pairs<'a>(figures: &Figures<'a>, ours: &str, to: &str) -> Vec<(&'static str, 
         .collect()
 }
 
+fn call(row: &Row) -> Option<Latency> {
+    row.frames()?.draw_call_ns
+}
+
+fn bytes_of(row: &Row) -> Option<f64> {
+    Some(row.frames()?.bytes_per_frame)
+}
+
 fn bytes(figures: &Figures<'_>, to: &str) -> Option<String> {
     let shares: Vec<String> = pairs(figures, "outpace-direct", to)
         .into_iter()
         // Where frames are clocked, the first is most of the bytes.
-        .filter(|(_, ours, _)| ours.draw_call_ns.is_none())
+        .filter(|(_, ours, _)| call(ours).is_none())
         .filter_map(|(name, ours, theirs)| {
-            let (bytes, theirs) = (ours.bytes_per_frame?, theirs.bytes_per_frame?);
+            let (bytes, theirs) = (bytes_of(ours)?, bytes_of(theirs)?);
             Some(format!(
                 "{name} {} ({} for {})",
                 times(bytes / theirs.max(f64::MIN_POSITIVE)),
@@ -123,7 +131,7 @@ fn waiting(figures: &Figures<'_>, to: &str) -> Option<String> {
             max_less_delay,
             max,
             ..
-        } = row.draw_call_ns?;
+        } = call(row)?;
         Some(max_less_delay.unwrap_or(max))
     };
     let (ours, theirs) = pairs(figures, "outpace", to)
@@ -140,41 +148,4 @@ fn waiting(figures: &Figures<'_>, to: &str) -> Option<String> {
         duration(theirs as f64),
         duration(ours as f64)
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |ours: f64, theirs: f64, our_call: u64, their_call: u64| {
-            let names = [
-                ("log-outpace-direct", "pty", 1),
-                ("log-crossterm", "pty", 1),
-                ("log-outpace", "pty:stalled", 1),
-                ("log-crossterm", "pty:stalled", 1),
-            ];
-            let mut rows = rows_of("draw", &names);
-            rows[0].bytes_per_frame = Some(ours);
-            rows[1].bytes_per_frame = Some(theirs);
-            for (row, max) in rows[2..].iter_mut().zip([our_call, their_call]) {
-                row.draw_call_ns = Some(Latency {
-                    median: 1,
-                    p99: 1,
-                    max,
-                    max_less_delay: Some(max),
-                    machine_max: None,
-                });
-            }
-            verdict(&Figures::new("draw", &rows))
-        };
-        let said = say(200.0, 14_000.0, 200_000, 1_000_000_000);
-        assert!(said.contains("log 0.014x (200 for 14,000)"), "{said}");
-        assert!(said.contains("does not hold it back"), "{said}");
-        let said = say(14_000.0, 200.0, 1_000_000_000, 200_000);
-        assert!(said.contains("log 70.0x"), "{said}");
-        assert!(said.contains("no great difference"), "{said}");
-    }
 }

@@ -1,10 +1,11 @@
 //! `endl`: C++'s `std::endl` against `'\n'`.
 
 use super::lines::message;
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::stats::Ratio;
-use crate::bench::runner::toolchain::{Language, Source};
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
+use crate::bench::results::rows::Row;
+use crate::bench::results::stats::Ratio;
+use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{significant, times};
 
 pub(crate) const ENDL: Experiment = Experiment {
@@ -13,6 +14,7 @@ pub(crate) const ENDL: Experiment = Experiment {
     published: "1,000,000 numbers: to a file endl 827 ms and '\\n' 31 ms; to a terminal 5.5 s and \
                 8.0 s: \"newline is slower there, the library probably optimises endl\". It timed \
                 endl first; here every other round begins with '\\n'.",
+    sources: &[],
     published_to: &["file"],
     unit: "line",
     message,
@@ -44,7 +46,6 @@ pub(crate) const ENDL: Experiment = Experiment {
             Work::Source(&OUTPACE),
         ),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -77,7 +78,7 @@ fn verdict(figures: &Figures<'_>) -> String {
         else {
             continue;
         };
-        let Some(ratio) = Ratio::paired(&endl.samples, &newline.samples) else {
+        let Some(ratio) = Ratio::paired(&endl.times(), &newline.times()) else {
             continue;
         };
         sentences.push(match ratio.median {
@@ -108,11 +109,11 @@ fn verdict(figures: &Figures<'_>) -> String {
             });
         }
         // In the rounds of even number endl ran first, in the others newline.
-        let half = |samples: &[u64], first: usize| -> Vec<u64> {
-            samples.iter().copied().skip(first).step_by(2).collect()
+        let half = |row: &Row, first: usize| -> Vec<f64> {
+            row.times().into_iter().skip(first).step_by(2).collect()
         };
         let ratio_when = |first| {
-            let ratio = Ratio::paired(&half(&endl.samples, first), &half(&newline.samples, first));
+            let ratio = Ratio::paired(&half(endl, first), &half(newline, first));
             ratio.map(|ratio| ratio.median)
         };
         if let (Some(endl_first), Some(newline_first)) = (ratio_when(0), ratio_when(1)) {
@@ -127,35 +128,4 @@ fn verdict(figures: &Figures<'_>) -> String {
         }
     }
     sentences.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    fn say(endl: &[u64], newline: &[u64]) -> String {
-        let mut rows = rows_of("endl", &[("endl", "pty", 10), ("newline", "pty", 10)]);
-        rows[0].samples = endl.to_vec();
-        rows[1].samples = newline.to_vec();
-        verdict(&Figures::new("endl", &rows))
-    }
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        assert!(say(&[20, 20], &[10, 10]).contains("endl takes 2.00x of newline"));
-        assert!(say(&[10, 10], &[20, 20]).contains("endl is the faster one"));
-        assert!(say(&[10, 10], &[10, 10]).contains("they are equal"));
-    }
-
-    #[test]
-    fn an_order_that_matters_is_told() {
-        assert!(say(&[10, 30, 10, 30], &[20, 20, 20, 20]).contains("The order matters"));
-        assert!(!say(&[20, 20, 20, 20], &[20, 20, 20, 20]).contains("order"));
-    }
-
-    #[test]
-    fn the_write_calls_decide_whether_the_library_optimises() {
-        assert!(say(&[10], &[10]).contains("the library optimises nothing"));
-    }
 }

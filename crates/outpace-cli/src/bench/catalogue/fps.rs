@@ -6,8 +6,9 @@ use outpace_ratatui::workloads::Workload;
 
 use super::lines::bare_stdout;
 use super::pictures::{WHOLE_FRAME, crossterm, crossterm_on, direct, presenter};
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::figures::Figures;
+use crate::bench::experiment::{Experiment, Method, Rung, Work, no_bytes};
+use crate::bench::results::figures::Figures;
+use crate::bench::results::rows::Row;
 use crate::fps::canvas::Stream;
 use crate::user::quantity::times;
 
@@ -20,9 +21,10 @@ pub(crate) const FPS: Experiment = Experiment {
     published: "stdout is line-buffered, stderr unbuffered; with the same buffering they are equal; raw \
                 stdout is as slow as raw stderr; block-buffered stdout was not noticeably faster; nothing \
                 faster was found (the open challenge).",
+    sources: &[],
     published_to: &[],
     unit: "frame",
-    message: super::no_bytes,
+    message: no_bytes,
     messages: 1_000,
     to: &["pty", "xterm", "alacritty", "kitty"],
     baseline: "stdout-line",
@@ -89,7 +91,6 @@ pub(crate) const FPS: Experiment = Experiment {
         )
         .draws(ANIMATION),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -136,7 +137,7 @@ fn verdict(figures: &Figures<'_>) -> String {
             let best = figures
                 .rows()
                 .filter(|row| row.to == to && !row.rung.starts_with("outpace"))
-                .filter_map(|row| row.fps)
+                .filter_map(Row::fps)
                 .fold(0.0, f64::max);
             let direct = figures.fps("outpace-direct", to).unwrap_or_default();
             sentences.push(if direct > best {
@@ -153,56 +154,4 @@ fn verdict(figures: &Figures<'_>) -> String {
         }
     }
     sentences.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    fn say(figures: &[(&str, f64)]) -> String {
-        let names: Vec<_> = figures.iter().map(|&(rung, _)| (rung, "pty", 1)).collect();
-        let mut rows = rows_of("fps", &names);
-        for (row, (_, fps)) in rows.iter_mut().zip(figures) {
-            row.fps = Some(*fps);
-        }
-        verdict(&Figures::new("fps", &rows))
-    }
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let published = [
-            ("stdout-line", 60.0),
-            ("stdout-raw", 31.0),
-            ("stdout-block", 61.0),
-            ("stderr-raw", 30.0),
-            ("stderr-line", 60.0),
-            ("stderr-block", 62.0),
-            ("outpace-direct", 600.0),
-        ];
-        let said = say(&published);
-        assert!(
-            said.contains("stdout draws 2.00x the frames of stderr"),
-            "{said}"
-        );
-        assert!(said.contains("they are equal, as published"), "{said}");
-        assert!(
-            said.contains("a block buffer is not noticeably faster"),
-            "{said}"
-        );
-        assert!(
-            said.contains("10.0x the frames of stdout there, more than any"),
-            "{said}"
-        );
-
-        let mut other = published;
-        (other[1].1, other[2].1, other[6].1) = (60.0, 90.0, 45.0);
-        let said = say(&other);
-        assert!(
-            said.contains("not only for their buffering: stdout-raw 2.00x stderr-raw"),
-            "{said}"
-        );
-        assert!(said.contains("a block buffer makes it 1.50x"), "{said}");
-        assert!(said.contains("which another way does better"), "{said}");
-    }
 }

@@ -4,10 +4,10 @@ use std::io::{self, BufRead, Read, Write};
 
 use outpace::input::Input;
 
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::toolchain::{Language, Source};
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
+use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::times;
 
 pub(crate) const INPUT: Experiment = Experiment {
@@ -16,6 +16,7 @@ pub(crate) const INPUT: Experiment = Experiment {
     published: "10^6 integers on a training site's judge: C++ cin with endl 5.8 s, Java's Scanner 16.7, Python 18.9. Rivals: std; \
                 proconio 0.5 (crates.io); scanf, cin, fread, fgets, getline, strtod, from_chars (glibc, libstdc++); mapped and \
                 eight digits at a time, after yosupo's and Nyaan's libraries for library-checker.",
+    sources: &[],
     published_to: &[],
     unit: "value",
     message: sums_of_integers,
@@ -177,7 +178,6 @@ pub(crate) const INPUT: Experiment = Experiment {
             .writes(sums_of_lines)
             .against("lines-getline"),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -419,28 +419,6 @@ fn verdict(figures: &Figures<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |ours, rival| {
-            let rows = rows_of(
-                "input",
-                &[("outpace", "null", ours), ("mapped", "null", rival)],
-            );
-            verdict(&Figures::new("input", &rows))
-        };
-        assert!(
-            say(10, 20).contains("outpace takes 0.50x of mapped"),
-            "{}",
-            say(10, 20)
-        );
-        assert!(
-            say(20, 10).contains("outpace takes 2.00x of mapped"),
-            "{}",
-            say(20, 10)
-        );
-    }
 
     #[test]
     fn numbers_have_every_length_up_to_18() {

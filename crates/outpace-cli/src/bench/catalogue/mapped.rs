@@ -6,9 +6,9 @@ use std::os::fd::AsFd;
 
 use super::ladder::message;
 use super::lines::{bare_stdout, by};
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
 use window::Window;
 
 pub(crate) const MAPPED: Experiment = Experiment {
@@ -16,6 +16,7 @@ pub(crate) const MAPPED: Experiment = Experiment {
     question: "Can a program write its output to mapped memory, and is it faster?",
     published: "Published as mappy, it never worked: a shell's > opens the file for writing only, \
                 and a shared mapping needs reading too.",
+    sources: &[],
     published_to: &[],
     unit: "message",
     message,
@@ -33,7 +34,6 @@ pub(crate) const MAPPED: Experiment = Experiment {
         ),
         Rung::added("write", "a BufWriter of 64 KiB", Work::Here(write)),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -233,18 +233,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |reopened| {
-            let figures = [("reopened", "tmpfs", reopened), ("write", "tmpfs", 10)];
-            verdict(&Figures::new("mapped", &rows_of("mapped", &figures)))
-        };
-        assert!(say(20).contains("2.00 times as long as write"));
-        assert!(say(5).contains("2.00 times faster than write"));
-        assert!(say(10).contains("as fast as write"));
-    }
 
     #[test]
     fn a_mapped_file_has_the_naive_bytes_behind_what_it_had() {

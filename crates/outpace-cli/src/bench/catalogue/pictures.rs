@@ -20,8 +20,9 @@ use rustix::termios::{Winsize, tcgetwinsize};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::lines::bare_stdout;
-use crate::bench::runner::calls::Calls;
-use crate::bench::runner::clock::Span;
+use crate::bench::experiment::bare_scene;
+use crate::bench::experiment::calls::Calls;
+use crate::bench::experiment::clock::Span;
 use crate::fps::canvas::Stream;
 
 /// More than a frame has.
@@ -188,13 +189,6 @@ impl Frames {
         })?;
         Ok(())
     }
-}
-
-/// The frames that rungs draw.
-pub(crate) fn bare_scene(workload: Workload) -> Scene {
-    let mut scene = Scene::new(workload);
-    scene.set_header(Vec::new());
-    scene
 }
 
 /// What this thread has used.

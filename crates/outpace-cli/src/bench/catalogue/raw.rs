@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use super::lines::message;
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
 use crate::user::quantity::times;
 
 pub(crate) const RAW: Experiment = Experiment {
@@ -14,6 +14,7 @@ pub(crate) const RAW: Experiment = Experiment {
     published: "File::from_raw_fd(1) closes stdout when it is dropped, and the second use fails \
                 with EBADF; a mutex around a global file works; a global OwnedFd that is cloned \
                 works, made from 1 or from as_raw_fd.",
+    sources: &[],
     published_to: &[],
     unit: "line",
     message,
@@ -45,7 +46,6 @@ pub(crate) const RAW: Experiment = Experiment {
         ),
         Rung::outpace("outpace", "outpace::raw::stdout()", Work::Here(outpace_raw)),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -76,7 +76,7 @@ mod descriptors {
     use std::sync::{Mutex, PoisonError};
 
     use super::line;
-    use crate::bench::runner::clock::Span;
+    use crate::bench::experiment::clock::Span;
 
     pub(super) fn from_raw_fd(span: &mut Span) -> io::Result<()> {
         let mut text = Vec::new();
@@ -157,29 +157,4 @@ fn verdict(figures: &Figures<'_>) -> String {
         });
     }
     sentences.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |cloned, mutex| {
-            let figures = [("cloned", "pipe", cloned), ("mutex", "pipe", mutex)];
-            verdict(&Figures::new("raw", &rows_of("raw", &figures)))
-        };
-        assert!(say(300, 100).contains("a clone for each line takes 3.00x of the mutex"));
-        assert!(say(100, 300).contains("the mutex takes 3.00x of a clone"));
-        assert!(say(100, 100).contains("costs no more"));
-    }
-
-    #[test]
-    fn the_broken_way_is_named_only_when_it_broke() {
-        let mut rows = rows_of("raw", &[("from-raw-fd", "pipe", 1)]);
-        assert_eq!(verdict(&Figures::new("raw", &rows)), "");
-        rows[0].fails_as_published = Some("Bad file descriptor".to_owned());
-        assert!(verdict(&Figures::new("raw", &rows)).contains("closes it when it is dropped"));
-    }
 }

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::toolchain::{Language, Source};
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
+use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{duration, times};
 
 pub(crate) const STARTUP: Experiment = Experiment {
@@ -13,6 +13,7 @@ pub(crate) const STARTUP: Experiment = Experiment {
     question: "What does a small program pay before its first line of output?",
     published: "Ours: hello-world as a whole process, from its start to its end. The rungs std and \
                 outpace start this program, which is larger than a hello-world; rustc is one.",
+    sources: &[],
     published_to: &[],
     unit: "process",
     message: |_, into| into.extend_from_slice(b"Hello, world!\n"),
@@ -32,7 +33,6 @@ pub(crate) const STARTUP: Experiment = Experiment {
         Rung::added("python", "print", hello(&PYTHON)),
         Rung::added("zig", "write", hello(&ZIG)),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -94,20 +94,4 @@ fn verdict(figures: &Figures<'_>) -> String {
         last.1,
         times(last.0 / first.0).replace('x', " times")
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |c, go| {
-            let figures = [("c", "pipe", c), ("go", "pipe", go)];
-            verdict(&Figures::new("startup", &rows_of("startup", &figures)))
-        };
-        assert!(say(100, 300).starts_with("c says hello first, after 100 ns; go takes 3.00 times"));
-        assert!(say(300, 100).starts_with("go says hello first"));
-    }
 }

@@ -3,15 +3,16 @@
 use std::io::{self, Write};
 
 use super::lines::message;
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::clock::{Span, thread_delay_ns};
-use crate::bench::runner::figures::Figures;
+use crate::bench::experiment::clock::{Span, thread_delay_ns};
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
 use crate::user::quantity::times;
 
 pub(crate) const THREADS: Experiment = Experiment {
     name: "threads",
     question: "What does a line cost when several threads print?",
     published: "Ours. No line may be torn, and each thread's lines stay in order: verified.",
+    sources: &[],
     published_to: &[],
     unit: "line",
     message,
@@ -69,7 +70,6 @@ pub(crate) const THREADS: Experiment = Experiment {
         )
         .threads(8),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -139,23 +139,4 @@ fn verdict(figures: &Figures<'_>) -> String {
         });
     }
     sentences.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |outpace, println| {
-            let figures = [
-                ("outpace-8", "pipe", outpace),
-                ("println-8", "pipe", println),
-            ];
-            verdict(&Figures::new("threads", &rows_of("threads", &figures)))
-        };
-        assert!(say(50, 100).contains("cheaper than println! with any number"));
-        assert!(say(200, 100).contains("outpace takes 2.00x of println! with 8 threads"));
-    }
 }

@@ -6,9 +6,9 @@ use std::thread::sleep;
 use outpace::{Buffering, Stream};
 
 use super::lines::bare_stdout;
-use super::{Experiment, Method, Rung, Text, Work};
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Rung, Text, Work};
+use crate::bench::results::figures::Figures;
 use crate::user::quantity::duration;
 
 pub(crate) const WHEN: Experiment = Experiment {
@@ -16,6 +16,7 @@ pub(crate) const WHEN: Experiment = Experiment {
     question: "When does text appear?",
     published: "Line-buffered: at each newline, the last partial line at the flush or the drop. \
                 Block-buffered: all of it at the flush.",
+    sources: &[],
     published_to: &[],
     unit: "text",
     message: |_, into| {
@@ -26,7 +27,7 @@ pub(crate) const WHEN: Experiment = Experiment {
     messages: 1,
     to: &["pipe", "pty"],
     baseline: "raw",
-    method: Method::Arrival,
+    method: Method::Arrival(TEXTS),
     rungs: &[
         Rung::described("linewriter", "std's LineWriter", Work::Here(linewriter)),
         Rung::described("bufwriter", "std's BufWriter", Work::Here(bufwriter)),
@@ -38,7 +39,6 @@ pub(crate) const WHEN: Experiment = Experiment {
             Work::Here(prompt_bytes),
         ),
     ],
-    texts: TEXTS,
     verdict,
 };
 
@@ -155,13 +155,13 @@ fn verdict(figures: &Figures<'_>) -> String {
             continue;
         };
         let late: Vec<&str> = row
-            .arrivals
+            .arrivals()
             .iter()
             .filter(|arrival| arrival.written_at != arrival.arrived_at)
             .map(|arrival| arrival.text.as_str())
             .collect();
         let slowest = row
-            .arrivals
+            .arrivals()
             .iter()
             .filter(|arrival| arrival.written_at == arrival.arrived_at)
             .map(|arrival| arrival.after_ns)
@@ -169,41 +169,11 @@ fn verdict(figures: &Figures<'_>) -> String {
         let prompt = slowest.map(|ns| duration(ns as f64)).unwrap_or_default();
         sentences.push(if late.is_empty() {
             format!("{called} shows every text by itself, within {prompt} of its write.")
-        } else if late.len() == row.arrivals.len() {
+        } else if late.len() == row.arrivals().len() {
             format!("{called} shows nothing before the flush or the drop.")
         } else {
             format!("{called} holds back {}.", late.join(", "))
         });
     }
     sentences.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-    use crate::bench::runner::rows::Arrival;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |arrived_at: &str| {
-            let mut rows = rows_of("when", &[("linewriter", "pipe", 1)]);
-            let arrival = |text: &str, arrived_at: &str| Arrival {
-                text: text.to_owned(),
-                written_at: text.to_owned(),
-                arrived_at: arrived_at.to_owned(),
-                after_ns: 20_000,
-            };
-            rows[0].arrivals = vec![
-                arrival("half a line", arrived_at),
-                arrival("its newline", "its newline"),
-            ];
-            verdict(&Figures::new("when", &rows))
-        };
-        assert_eq!(say("its newline"), "A LineWriter holds back half a line.");
-        assert_eq!(
-            say("half a line"),
-            "A LineWriter shows every text by itself, within 20.0 µs of its write."
-        );
-    }
 }

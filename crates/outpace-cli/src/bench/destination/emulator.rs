@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::venue::Size;
-use crate::bench::runner::toolchain::find_program;
+use crate::bench::toolchain::find_program;
 
 /// A terminal emulator by name, with what runs inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]

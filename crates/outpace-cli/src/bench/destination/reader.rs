@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, read};
 
 use super::{Pace, STALL};
-use crate::bench::runner::check::Check;
+use crate::bench::destination::check::Check;
 use crate::platform::clock::now_ns;
 
 /// What a reader does besides touching every byte.

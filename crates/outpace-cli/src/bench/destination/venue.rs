@@ -19,7 +19,7 @@ use tempfile::{TempDir, TempPath};
 use super::emulator::Window;
 use super::reader::{Received, Wanted, read_to_end};
 use super::{Destination, Pace};
-use crate::bench::runner::rows::Terminal;
+use crate::bench::results::rows::Terminal;
 use crate::platform::clock::now_ns;
 use crate::platform::pty;
 
@@ -40,11 +40,6 @@ impl std::str::FromStr for Size {
             .map(|(columns, rows)| Self { columns, rows })
             .ok_or_else(|| "a size is columns and rows, such as 80x24".to_owned())
     }
-}
-
-/// A directory of this process's own, under a name that nobody can foresee; it and its files end with it.
-pub(crate) fn scratch() -> io::Result<TempDir> {
-    tempfile::Builder::new().prefix("outpace-").tempdir()
 }
 
 /// A destination, open for any number of runs.

@@ -1,9 +1,9 @@
 //! When text reached the reader, from the steps a rung reported and the pieces its reader saw.
 
 use super::child::Sample;
-use super::rows::Arrival;
-use super::stats::median;
-use crate::bench::catalogue::Text;
+use crate::bench::experiment::Text;
+use crate::bench::results::rows::Arrival;
+use crate::bench::results::stats::median;
 
 /// The arrival of each text: the time is the median of the runs, the step that of the run nearest
 /// to it.
@@ -53,7 +53,7 @@ fn arrival<'a>(text: &Text, end: u64, sample: &'a Sample) -> Option<(u64, &'a st
 mod tests {
     use super::*;
     use crate::bench::destination::reader::Received;
-    use crate::bench::runner::clock::Report;
+    use crate::bench::experiment::clock::Report;
 
     const TEXTS: &[Text] = &[
         Text {
@@ -74,13 +74,11 @@ mod tests {
             steps,
             ..Report::default()
         };
-        Sample {
-            report,
-            received: Received {
-                arrivals: arrivals.to_vec(),
-                ..Received::default()
-            },
-        }
+        let received = Received {
+            arrivals: arrivals.to_vec(),
+            ..Received::default()
+        };
+        Sample::new(report, received)
     }
 
     #[test]

@@ -10,22 +10,38 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::clock::{self, Report};
+use super::load::Answers;
 use crate::bench::destination::reader::Received;
 use crate::bench::destination::venue::Sink;
+use crate::bench::experiment::clock::{self, Report};
 use crate::fps::canvas::Stream;
 use crate::platform::clock::{children_ns, now_ns};
 use crate::platform::interrupts;
 
 /// What one run gave.
-pub(crate) struct Sample {
-    pub(crate) report: Report,
-    pub(crate) received: Received,
+pub(super) struct Sample {
+    pub(super) report: Report,
+    pub(super) received: Received,
+    /// Of a server: what its load met with.
+    pub(super) answers: Option<Answers>,
 }
 
 impl Sample {
+    pub(super) fn new(report: Report, received: Received) -> Self {
+        Self {
+            report,
+            received,
+            answers: None,
+        }
+    }
+
+    /// What the rung alone could count, 0 where it did not.
+    pub(super) fn noted(&self, name: &str) -> u64 {
+        self.report.notes.get(name).copied().unwrap_or(0)
+    }
+
     /// From the first message to the arrival of the last byte, where somebody saw it arrive.
-    pub(crate) fn delivered_ns(&self) -> Option<u64> {
+    pub(super) fn delivered_ns(&self) -> Option<u64> {
         Some(
             self.received
                 .last_at?
@@ -36,23 +52,9 @@ impl Sample {
 
 /// Why a run gave nothing.
 #[derive(Debug)]
-pub(crate) enum Stopped {
+pub(super) enum Stopped {
     Interrupted,
     Failed(String),
-}
-
-impl Stopped {
-    /// What a run gave, if anything; a failure is noted.
-    pub(super) fn note<T>(result: Result<T, Self>, failed: &mut Option<String>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(Self::Interrupted) => None,
-            Err(Self::Failed(reason)) => {
-                *failed = Some(reason);
-                None
-            }
-        }
-    }
 }
 
 impl From<io::Error> for Stopped {
@@ -65,7 +67,7 @@ impl From<io::Error> for Stopped {
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs a command into a sink; it reports to the file `report`.
-pub(crate) fn run(
+pub(super) fn run(
     command: &mut Command,
     stream: Stream,
     sink: Sink<'_>,
@@ -80,11 +82,11 @@ pub(crate) fn run(
     let text = fs::read_to_string(report)
         .map_err(|_| Stopped::Failed("it ended without a report".to_owned()))?;
     let report = Report::parse(&text).map_err(Stopped::Failed)?;
-    Ok(Sample { report, received })
+    Ok(Sample::new(report, received))
 }
 
 /// Runs a command into a sink and clocks the whole process from outside.
-pub(crate) fn run_clocked_outside(
+pub(super) fn run_clocked_outside(
     command: &mut Command,
     sink: Sink<'_>,
 ) -> Result<Sample, Stopped> {
@@ -102,11 +104,11 @@ pub(crate) fn run_clocked_outside(
         cpu_ns,
         ..Report::default()
     };
-    Ok(Sample { report, received })
+    Ok(Sample::new(report, received))
 }
 
 /// What a user wishes of one of his programs is no wish of ours.
-pub(super) fn ignore_wishes(command: &mut Command) {
+pub(crate) fn ignore_wishes(command: &mut Command) {
     for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
         command.env_remove(name);
     }

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::check::Generator;
-use super::toolchain::{Source, Toolchain, toolchains};
-use crate::bench::catalogue::{Experiment, Reads, Rung, Work};
+use crate::bench::destination::check::Generator;
+use crate::bench::experiment::{Experiment, Reads, Rung, Work};
+use crate::bench::toolchain::{Source, Toolchain, toolchains};
 
 /// One competitor in a series of runs.
 pub(crate) struct Contestant {

@@ -8,13 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::histogram::Histogram;
-
-/// What a server is asked for when the load is over: it answers, and ends.
-pub(crate) const STOP: &str = "/outpace/stop";
-
-/// From here on it clocks its log calls.
-pub(crate) const CLOCK: &str = "/outpace/clock";
+use crate::bench::experiment::histogram::Histogram;
 
 /// How long the first answer may take beyond the time of the load.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,20 +1,375 @@
-//! Measuring: rungs as child processes, their clocks, and what becomes of the times.
+//! Measuring: the contestants of one experiment at one destination, verified first, then run in rounds so that
+//! whatever disturbs the machine disturbs all of them alike. What a run is, and what its figures are, is up to one
+//! of three measurements: of programs that write, of servers under load, and of pictures.
 
 mod arrivals;
-pub(crate) mod calls;
-pub(crate) mod check;
-pub(crate) mod child;
-pub(crate) mod clock;
+mod child;
 pub(crate) mod contestant;
-pub(crate) mod figures;
-pub(crate) mod frames;
-pub(crate) mod histogram;
-pub(crate) mod load;
-pub(crate) mod machine;
+mod drawing;
+mod load;
 pub(crate) mod pace;
-pub(crate) mod requests;
-pub(crate) mod rows;
-pub(crate) mod series;
+mod serving;
 mod shown;
-pub(crate) mod stats;
-pub(crate) mod toolchain;
+mod writing;
+
+pub(crate) use child::ignore_wishes;
+pub(crate) use serving::{CONNECTIONS, runs_within};
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::bench::destination::venue::{Size, Venue};
+use crate::bench::destination::{Destination, Pace};
+use crate::bench::experiment::{Experiment, Method};
+use crate::bench::results::figures::base_name;
+use crate::bench::results::rows::{Kind, Latency, Row, ServerFigures};
+use crate::bench::results::stats::{Ratio, median};
+use crate::platform::{interrupts, scratch};
+use child::{Sample, Stopped};
+use contestant::Contestant;
+
+/// How much to measure.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) runs: usize,
+    pub(crate) warmup: usize,
+    /// The time that one series should take; it decides the number of messages.
+    pub(crate) budget: Duration,
+    /// That number itself, when the user gives it.
+    pub(crate) messages: Option<u64>,
+    /// How many at once a server is under load from: a row each.
+    pub(crate) connections: Vec<u16>,
+    /// Between the steps of an experiment about when text appears.
+    pub(crate) pause: Duration,
+    /// How long a run is when the time decides.
+    pub(crate) time: Duration,
+    pub(crate) size: Size,
+    /// As short as makes sense.
+    pub(crate) brief: bool,
+}
+
+/// What a series gave.
+pub(crate) struct Outcome {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) warnings: Vec<String>,
+    /// Why the destination cannot be had on this machine.
+    pub(crate) unavailable: Option<String>,
+}
+
+/// A contestant and what it has done so far.
+struct Entry<'a> {
+    contestant: &'a Contestant,
+    /// Of a server: how many connections its load comes from.
+    connections: Option<u16>,
+    /// How many a run writes or draws.
+    messages: u64,
+    samples: Vec<Sample>,
+    /// The calls of a further run, in which each was clocked.
+    clocked: Option<Latency>,
+    verified: bool,
+    skipped: Option<String>,
+    failed: Option<String>,
+    fails_as_published: Option<String>,
+}
+
+impl<'a> Entry<'a> {
+    fn new(contestant: &'a Contestant, connections: Option<u16>) -> Self {
+        Self {
+            contestant,
+            connections,
+            messages: 0,
+            samples: Vec::new(),
+            clocked: None,
+            verified: false,
+            skipped: contestant.obstacle().map(str::to_owned),
+            failed: None,
+            fails_as_published: None,
+        }
+    }
+
+    fn competes(&self) -> bool {
+        self.skipped.is_none() && self.failed.is_none() && self.fails_as_published.is_none()
+    }
+
+    fn rung(&self) -> &'static str {
+        self.contestant.rung.name
+    }
+
+    /// Its name for the progress line.
+    fn label(&self) -> String {
+        let name = &self.contestant.name;
+        match self.connections {
+            None => name.clone(),
+            Some(1) => format!("{name}, 1 connection"),
+            Some(connections) => format!("{name}, {connections} connections"),
+        }
+    }
+
+    /// What a run gave, if anything; a failure is noted.
+    fn note<T>(&mut self, result: Result<T, Stopped>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(Stopped::Interrupted) => None,
+            Err(Stopped::Failed(reason)) => {
+                self.failed = Some(reason);
+                None
+            }
+        }
+    }
+
+    fn median(&self, value: impl Fn(&Sample) -> u64) -> u64 {
+        median(&self.samples.iter().map(value).collect::<Vec<_>>())
+    }
+}
+
+/// What a run is, and what its figures are.
+trait Measurement {
+    /// Decides how much each contestant writes, and which cannot compete here.
+    fn plan(&mut self, entries: &mut [Entry<'_>]);
+
+    /// Runs a contestant once and compares its output with the expected one.
+    fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped>;
+
+    /// Called when all are verified.
+    fn begin(&self, _: &mut [Entry<'_>]) {}
+
+    /// One run of the contestant at `index`.
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped>;
+
+    /// Called when all rounds are over.
+    fn conclude(&self, _: &mut Entry<'_>) {}
+
+    /// Of each run what ratios are of: the time of a message, or how many there were in a second.
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64>;
+
+    /// The rung that a contestant's ratios are against.
+    fn baseline(&self, entry: &Entry<'_>) -> &'static str;
+
+    /// Adds its figures to a row.
+    fn fill(&self, entry: &Entry<'_>, row: &mut Row);
+
+    /// What disturbed it, with what to do about that.
+    fn warnings(&self, _: &[Entry<'_>]) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Where a series takes place.
+struct Stage<'a> {
+    experiment: &'static Experiment,
+    to: &'a Destination,
+    plan: Plan,
+    venue: Venue,
+    /// Where the output is verified, and what is known of that destination.
+    proof: Venue,
+    proof_to: Destination,
+    /// The file that a rung reports to.
+    report: PathBuf,
+    _scratch: TempDir,
+}
+
+impl<'a> Stage<'a> {
+    fn open(
+        experiment: &'static Experiment,
+        method: Method,
+        to: &'a Destination,
+        plan: &Plan,
+    ) -> Result<Self, String> {
+        let scratch = scratch().map_err(|error| error.to_string())?;
+        let mut plan = plan.clone();
+        let proof_to = match method {
+            Method::Frames if !to.is_terminal() => {
+                return Err("it draws, and this is no terminal".to_owned());
+            }
+            Method::Frames => Destination::Pty(Pace::AtOnce),
+            _ => Venue::proof(to),
+        };
+        if matches!(method, Method::Frames) && *to == Destination::Pty(Pace::Stalled) {
+            // At a terminal that does not read one run says it all.
+            (plan.warmup, plan.runs) = (0, 1);
+        }
+        Ok(Self {
+            experiment,
+            to,
+            venue: Venue::open(to, plan.size, &scratch)?,
+            proof: Venue::open(&proof_to, plan.size, &scratch)?,
+            proof_to,
+            plan,
+            report: scratch.path().join("report"),
+            _scratch: scratch,
+        })
+    }
+
+    fn measurement(self, method: Method) -> Box<dyn Measurement + 'a> {
+        match method {
+            Method::Requests(server) => Box::new(serving::Serving::new(self, server)),
+            Method::Frames => Box::new(drawing::Drawing::new(self)),
+            _ => Box::new(writing::Writing::new(self, method)),
+        }
+    }
+}
+
+/// Runs a series of contestants that are measured alike. `progress` is told what is being done and how much of it is done.
+pub(crate) fn run(
+    experiment: &'static Experiment,
+    contestants: &[Contestant],
+    to: &Destination,
+    plan: &Plan,
+    progress: &mut dyn FnMut(&str, f64),
+) -> Outcome {
+    let method = contestants
+        .first()
+        .map_or(experiment.method, |first| experiment.method_of(first.rung));
+    let connections: Vec<Option<u16>> = match method {
+        Method::Requests(_) => plan.connections.iter().copied().map(Some).collect(),
+        _ => vec![None],
+    };
+    let mut entries: Vec<Entry<'_>> = connections
+        .into_iter()
+        .flat_map(|connections| {
+            let entry = move |contestant| Entry::new(contestant, connections);
+            contestants.iter().map(entry)
+        })
+        .collect();
+    let row = |entry: &Entry<'_>| Row {
+        experiment: experiment.name.to_owned(),
+        rung: entry.contestant.name.clone(),
+        to: to.to_string(),
+        messages: entry.messages,
+        runs: entry.samples.len() as u64,
+        verified: entry.verified,
+        kind: match entry.connections {
+            Some(connections) => Kind::Server(ServerFigures::of(connections)),
+            None => Kind::default(),
+        },
+        skipped: entry.skipped.clone(),
+        failed: entry.failed.clone(),
+        fails_as_published: entry.fails_as_published.clone(),
+        ..Row::default()
+    };
+    let stage = match Stage::open(experiment, method, to, plan) {
+        Ok(stage) => stage,
+        Err(reason) => {
+            for entry in &mut entries {
+                entry.skipped.get_or_insert_with(|| reason.clone());
+            }
+            return Outcome {
+                rows: entries.iter().map(row).collect(),
+                warnings: Vec::new(),
+                unavailable: Some(reason),
+            };
+        }
+    };
+    let terminal = stage.venue.terminal.clone();
+    let (warmup, runs) = (stage.plan.warmup, stage.plan.runs);
+    let mut measurement = stage.measurement(method);
+    measure(&mut *measurement, &mut entries, warmup, runs, progress);
+    // An interruption may have come before anything was known of a contestant.
+    let known = entries
+        .iter()
+        .filter(|entry| !entry.competes() || !entry.samples.is_empty());
+    let rows = known.map(|entry| {
+        let mut row = row(entry);
+        row.terminal.clone_from(&terminal);
+        measurement.fill(entry, &mut row);
+        compare(&*measurement, &entries, entry, &mut row);
+        row
+    });
+    Outcome {
+        rows: rows.collect(),
+        warnings: measurement.warnings(&entries),
+        unavailable: None,
+    }
+}
+
+fn measure(
+    measurement: &mut dyn Measurement,
+    entries: &mut [Entry<'_>],
+    warmup: usize,
+    runs: usize,
+    progress: &mut dyn FnMut(&str, f64),
+) {
+    let rounds = warmup + runs;
+    let steps = (entries.len() * (rounds + 2)).max(1) as f64;
+    let mut step = 0.0;
+    let mut begin = |entry: &Entry<'_>, what: &str| {
+        progress(&format!("{what} {}", entry.label()), step / steps);
+        step += 1.0;
+        entry.competes() && !interrupts::came()
+    };
+    if let Some(first) = entries.first() {
+        begin(first, "finding out how much to write, by");
+    }
+    measurement.plan(entries);
+    for entry in entries.iter_mut() {
+        if begin(entry, "verifying") {
+            let verified = measurement.verify(entry);
+            entry.note(verified);
+        }
+    }
+    measurement.begin(entries);
+    for round in 0..rounds {
+        for index in order(entries.len(), round, warmup) {
+            let what = format!("round {} of {rounds},", round + 1);
+            if begin(&entries[index], &what) {
+                let sample = measurement.once(entries, index);
+                let sample = entries[index].note(sample);
+                entries[index]
+                    .samples
+                    .extend(sample.filter(|_| round >= warmup));
+            }
+        }
+    }
+    for entry in entries {
+        if begin(entry, "clocking the calls of") {
+            measurement.conclude(entry);
+        }
+    }
+}
+
+/// In which order contestants run in a round: every other counted one is reversed, so that whoever runs
+/// after a slow one is not always the same.
+fn order(contestants: usize, round: usize, warmup: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..contestants).collect();
+    if round >= warmup && (round - warmup) % 2 == 1 {
+        order.reverse();
+    }
+    order
+}
+
+/// The ratio to the baseline's, in pairs of the same round. Of a baseline that several compilers built, the
+/// fastest is taken.
+fn compare(measurement: &dyn Measurement, entries: &[Entry<'_>], entry: &Entry<'_>, row: &mut Row) {
+    let baseline = measurement.baseline(entry);
+    let middle = |rates: &[f64]| {
+        let mut rates = rates.to_vec();
+        rates.sort_unstable_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    };
+    let best = entries
+        .iter()
+        .filter(|other| base_name(&other.contestant.name) == baseline)
+        .filter(|other| other.connections == entry.connections)
+        .map(|other| (&other.contestant.name, measurement.rates(other)))
+        .filter(|(_, rates)| !rates.is_empty())
+        .min_by(|(_, one), (_, other)| middle(one).total_cmp(&middle(other)));
+    let Some((name, rates)) = best else { return };
+    row.ratio = Ratio::paired(&measurement.rates(entry), &rates);
+    if row.ratio.is_some() {
+        row.baseline = Some(name.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_other_counted_round_is_reversed() {
+        assert_eq!(order(3, 0, 1), [0, 1, 2]);
+        assert_eq!(order(3, 1, 1), [0, 1, 2]);
+        assert_eq!(order(3, 2, 1), [2, 1, 0]);
+    }
+}

@@ -6,8 +6,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
-use crate::bench::catalogue::pictures::bare_scene;
 use crate::bench::destination::venue::Size;
+use crate::bench::experiment::bare_scene;
 
 /// How a cell looks, whichever way it was drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]

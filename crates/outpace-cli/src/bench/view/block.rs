@@ -1,6 +1,7 @@
 //! What is said, before it is decided whether on a screen, in Markdown or in HTML.
 
 use super::table::Table;
+use crate::bench::experiment::{Experiment, Publication};
 use crate::user::screen::Screen;
 
 /// A piece of a report.
@@ -10,6 +11,7 @@ pub(crate) enum Block {
     Heading {
         title: String,
         published: String,
+        sources: &'static [Publication],
     },
     Table(Table),
     Warning(String),
@@ -17,15 +19,34 @@ pub(crate) enum Block {
 }
 
 impl Block {
+    /// What an experiment asks, and what was published about it.
+    pub(crate) fn heading(experiment: &Experiment) -> Self {
+        Self::Heading {
+            title: format!("{}: {}", experiment.name, experiment.question),
+            published: experiment.published.to_owned(),
+            sources: experiment.sources,
+        }
+    }
+
     /// The piece for a terminal.
     pub(crate) fn to_screen(&self, screen: Screen) -> String {
         match self {
             Self::Origin(text) => screen.faint(&screen.paragraph(text, 0)),
-            Self::Heading { title, published } => format!(
-                "\n{}\n{}",
-                screen.strong(screen.paragraph(title, 0).trim_end()),
-                screen.faint(&screen.paragraph(published, 2))
-            ),
+            Self::Heading {
+                title,
+                published,
+                sources,
+            } => {
+                let mut text = screen.paragraph(published, 2);
+                for source in *sources {
+                    text += &screen.paragraph(&source.to_string(), 2);
+                }
+                format!(
+                    "\n{}\n{}",
+                    screen.strong(screen.paragraph(title, 0).trim_end()),
+                    screen.faint(&text)
+                )
+            }
             Self::Table(table) => format!("\n{}", table.to_screen(screen)),
             Self::Warning(text) => screen.wrong(&screen.paragraph(&format!("warning: {text}"), 0)),
             Self::Verdict(text) if text.is_empty() => String::new(),

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::table::{Heading, Line, Table};
-use crate::bench::runner::figures::base_name;
-use crate::bench::runner::rows::{Results, Row};
-use crate::bench::runner::stats;
+use crate::bench::results::figures::base_name;
+use crate::bench::results::rows::{Results, Row};
+use crate::bench::results::stats;
 use crate::user::quantity::{duration, times};
 
 /// Results with the name they are shown under.
@@ -196,9 +196,9 @@ pub(crate) fn verdict(files: &[Named], yardstick: Yardstick) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::runner::figures::rows_of;
-    use crate::bench::runner::machine::Machine;
-    use crate::bench::runner::stats::Spread;
+    use crate::bench::results::figures::rows_of;
+    use crate::bench::results::machine::Machine;
+    use crate::bench::results::stats::Spread;
 
     fn named(name: &str, samples: &[u64]) -> Named {
         let mut rows = rows_of("lines", &[("println", "pipe", 1)]);

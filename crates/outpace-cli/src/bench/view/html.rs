@@ -2,6 +2,7 @@
 
 use super::block::Block;
 use super::table::{Line, Table};
+use crate::bench::experiment::Publication;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--bar:#9aa7b8;--ours:#2f9e5b;--faint:#6b7683;--wrong:#c0392b}
@@ -30,11 +31,30 @@ pub(crate) fn document(blocks: &[Block]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Origin(text) => format!("<p class=\"faint\">{}</p>\n", escaped(text)),
-        Block::Heading { title, published } => format!(
-            "<h2>{}</h2>\n<p class=\"faint\">{}</p>\n",
-            escaped(title),
-            escaped(published)
-        ),
+        Block::Heading {
+            title,
+            published,
+            sources,
+        } => {
+            let source = |source: &Publication| {
+                format!(
+                    "<li>{}, <a href=\"{}\">{}</a> ({})</li>\n",
+                    escaped(source.author),
+                    escaped(source.link),
+                    escaped(source.title),
+                    source.year
+                )
+            };
+            let list = match sources.iter().map(source).collect::<String>() {
+                none if none.is_empty() => none,
+                items => format!("<ul class=\"faint\">\n{items}</ul>\n"),
+            };
+            format!(
+                "<h2>{}</h2>\n<p class=\"faint\">{}</p>\n{list}",
+                escaped(title),
+                escaped(published)
+            )
+        }
         Block::Table(of) => table(of),
         Block::Warning(text) => format!("<p class=\"wrong\">warning: {}</p>\n", escaped(text)),
         Block::Verdict(text) if text.is_empty() => String::new(),
@@ -93,7 +113,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::bench::catalogue::find;
-    use crate::bench::runner::figures::rows_of;
+    use crate::bench::results::figures::rows_of;
 
     #[test]
     fn the_page_has_a_row_and_a_bar_for_every_rung_and_every_tag_is_closed() {
@@ -101,7 +121,7 @@ mod tests {
             "lines",
             &[("println", "pipe", 417), ("outpace", "pipe", 15)],
         );
-        let table = crate::bench::view::table::table(find("lines").unwrap(), "pipe", &rows);
+        let table = crate::bench::view::columns::table(find("lines").unwrap(), "pipe", &rows);
         let page = document(&[
             Block::Origin("a machine <&>".to_owned()),
             Block::Table(table),

@@ -2,6 +2,7 @@
 
 use super::block::Block;
 use super::table::Table;
+use crate::bench::experiment::Publication;
 
 /// The whole report.
 pub(crate) fn document(blocks: &[Block]) -> String {
@@ -11,8 +12,25 @@ pub(crate) fn document(blocks: &[Block]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Origin(text) => format!("{}\n\n", escaped(text)),
-        Block::Heading { title, published } => {
-            format!("## {}\n\n{}\n\n", escaped(title), escaped(published))
+        Block::Heading {
+            title,
+            published,
+            sources,
+        } => {
+            let source = |source: &Publication| {
+                format!(
+                    "- {}, [{}]({}) ({})\n",
+                    escaped(source.author),
+                    escaped(source.title),
+                    source.link,
+                    source.year
+                )
+            };
+            let list = match sources.iter().map(source).collect::<String>() {
+                none if none.is_empty() => none,
+                items => items + "\n",
+            };
+            format!("## {}\n\n{}\n\n{list}", escaped(title), escaped(published))
         }
         Block::Table(of) => table(of),
         Block::Warning(text) => format!("> warning: {}\n\n", escaped(text)),
@@ -59,7 +77,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::bench::catalogue::find;
-    use crate::bench::runner::figures::rows_of;
+    use crate::bench::results::figures::rows_of;
 
     #[test]
     fn a_table_has_as_many_columns_in_every_row() {
@@ -67,7 +85,7 @@ mod tests {
             "lines",
             &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
         );
-        let table = crate::bench::view::table::table(find("lines").unwrap(), "pipe", &rows);
+        let table = crate::bench::view::columns::table(find("lines").unwrap(), "pipe", &rows);
         let text = document(&[Block::Table(table)]);
         let bars: Vec<usize> = text
             .lines()

@@ -7,7 +7,7 @@ use rustix::stdio::stdout;
 
 use super::greeting::{Greeting, LONGEST};
 use crate::bench::catalogue::lines::bare_stdout;
-use crate::bench::runner::clock::Span;
+use crate::bench::experiment::clock::Span;
 
 /// As published: 8 KiB a write.
 pub(super) const CAPACITY: usize = 8 << 10;

@@ -9,9 +9,9 @@ mod pointers;
 mod std_ways;
 
 use super::mapped::mappy;
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::toolchain::{Language, Source};
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
+use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{duration, times};
 
 pub(crate) const LADDER: Experiment = Experiment {
@@ -20,6 +20,7 @@ pub(crate) const LADDER: Experiment = Experiment {
     published: "`Hello, {i}` and a tab, 100,000,000 times: glacial 9.07 s, slow 5.45, speedy 2.39, \
                 fast 2.31, turbo 1.27, vecbuf 0.99, turbo-cpp 0.85, turbo-c 0.71. The text called \
                 speedy 10 % faster than fast, its table the opposite.",
+    sources: &[],
     published_to: &["null"],
     unit: "message",
     message,
@@ -142,7 +143,6 @@ pub(crate) const LADDER: Experiment = Experiment {
         Rung::described("mappy", "writes to mapped memory", Work::Here(mappy))
             .fails("a shared mapping needs a descriptor that can be read, and > opens none"),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -249,39 +249,6 @@ fn explain_bufwriter(ratio: f64, slow_writes: f64, fast_writes: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    fn say(figures: &[(&str, &str, u64)]) -> String {
-        verdict(&Figures::new("ladder", &rows_of("ladder", figures)))
-    }
-
-    #[test]
-    fn the_verdict_on_speedy_turns_round_with_the_figures() {
-        let speedy = |speedy| say(&[("speedy", "null", speedy), ("fast-itoa", "null", 100)]);
-        assert!(speedy(80).contains("the text was right"));
-        assert!(speedy(100).contains("are equal"));
-        assert!(speedy(130).contains("the table was right"));
-    }
-
-    #[test]
-    fn the_best_is_whoever_is_best() {
-        let ends = |c, vec| {
-            say(&[
-                ("turbo-c.gcc", "null", c),
-                ("vecbuf", "null", vec),
-                ("glacial", "null", 48),
-            ])
-        };
-        assert!(ends(4, 6).contains("the best is turbo-c.gcc"));
-        assert!(ends(8, 6).contains("the best is vecbuf"));
-    }
-
-    #[test]
-    fn the_bufwriter_is_explained_only_where_it_helps() {
-        let explained = |fast| say(&[("slow", "null", 24), ("fast", "null", fast)]);
-        assert!(explained(12).contains("brings the time down to 0.50x"));
-        assert!(explained(24).contains("gains nothing"));
-    }
 
     #[test]
     fn the_expected_bytes_are_the_published_ones() {

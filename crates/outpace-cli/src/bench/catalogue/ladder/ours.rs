@@ -6,7 +6,7 @@ use outpace::Buffering;
 
 use super::greeting::Greeting;
 use super::line::begin_line;
-use crate::bench::runner::clock::Span;
+use crate::bench::experiment::clock::Span;
 
 pub(super) fn typed(span: &mut Span) -> io::Result<()> {
     let mut out = outpace::stdout().lock();

@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::buffers::{CAPACITY, write_all};
 use super::greeting::{Greeting, LONGEST};
-use crate::bench::runner::clock::Span;
+use crate::bench::experiment::clock::Span;
 
 pub(super) fn serious(span: &mut Span) -> io::Result<()> {
     let mut buffer = [0_u8; CAPACITY];

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use crate::bench::catalogue::lines::bare_stdout;
-use crate::bench::runner::clock::Span;
+use crate::bench::experiment::clock::Span;
 
 pub(super) fn glacial(span: &mut Span) -> io::Result<()> {
     let mut stdout = io::stdout();

@@ -8,9 +8,9 @@ use std::os::fd::AsFd;
 
 use outpace::Buffering;
 
-use super::{Experiment, Method, Rung, Work};
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::results::figures::Figures;
 use crate::user::quantity::{duration, times};
 
 pub(crate) const LINES: Experiment = Experiment {
@@ -19,6 +19,7 @@ pub(crate) const LINES: Experiment = Experiment {
     published: "1,000,000 lines in a terminal: println! 1.08 s, BufWriter 0.41 s; elsewhere 500,000 \
                 lines: 17.6 s against 3.7 s. The clocks stopped before the final flush; here they \
                 do not.",
+    sources: &[],
     published_to: &["pty", "tty", "terminal"],
     unit: "line",
     message,
@@ -127,7 +128,6 @@ pub(crate) const LINES: Experiment = Experiment {
         .writes(values::size_line)
         .against("display-bufwriter"),
     ],
-    texts: &[],
     verdict,
 };
 
@@ -275,38 +275,4 @@ fn verdict(figures: &Figures<'_>) -> String {
 /// A factor in words.
 pub(crate) fn by(ratio: f64) -> String {
     times(ratio).replace('x', " times")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bench::runner::figures::rows_of;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |println, bufwriter| {
-            let rows = rows_of(
-                "lines",
-                &[
-                    ("println", "pipe", println),
-                    ("bufwriter", "pipe", bufwriter),
-                ],
-            );
-            verdict(&Figures::new("lines", &rows))
-        };
-        assert!(say(417, 15).contains("a BufWriter makes a line 27.8 times cheaper"));
-        assert!(say(15, 417).contains("println! is 27.8 times cheaper than a BufWriter"));
-        assert!(say(100, 101).contains("gains nothing"));
-    }
-
-    #[test]
-    fn the_verdict_settles_the_doubt_about_the_linewriter_below() {
-        let mut rows = rows_of(
-            "lines",
-            &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
-        );
-        assert!(verdict(&Figures::new("lines", &rows)).contains("still makes nearly a write"));
-        rows[1].writes = Some(1);
-        assert!(verdict(&Figures::new("lines", &rows)).contains("does not write every line"));
-    }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
-use crate::bench::runner::clock::Span;
+use crate::bench::experiment::clock::Span;
 
 /// So many different values, used in turn: more than a processor can learn the branches of.
 const COUNT: u64 = 1 << 16;

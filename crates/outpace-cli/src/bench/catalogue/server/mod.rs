@@ -8,11 +8,10 @@ use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 
-use super::{Experiment, Method, Origin, Rung, Work};
-use crate::bench::runner::calls::Calls;
-use crate::bench::runner::clock::Span;
-use crate::bench::runner::figures::Figures;
-use crate::bench::runner::load::{CLOCK, STOP};
+use crate::bench::experiment::calls::Calls;
+use crate::bench::experiment::clock::Span;
+use crate::bench::experiment::{Experiment, Method, Origin, Rung, Server, Work};
+use crate::bench::results::figures::Figures;
 use crate::user::quantity::{duration, times};
 
 pub(crate) const SERVER: Experiment = Experiment {
@@ -23,6 +22,7 @@ pub(crate) const SERVER: Experiment = Experiment {
                 println! in VS Code's terminal 15.1k (39 ms, at most 418 ms), in iTerm2 41.8k \
                 (22.8 µs), in alacritty 51.0k (18.6 µs). How to log but not tank requests per \
                 second was left open.",
+    sources: &[],
     published_to: &[],
     unit: "request",
     message,
@@ -37,7 +37,12 @@ pub(crate) const SERVER: Experiment = Experiment {
         "kitty",
     ],
     baseline: SILENT,
-    method: Method::Requests,
+    method: Method::Requests(&Server {
+        fed: FED,
+        fed_like: "background-spill",
+        published: &[(SILENT, "null", 56_800), ("println", "alacritty", 51_000)],
+        request_of,
+    }),
     rungs: &[
         Rung::described(SILENT, "no logging", Work::Here(ways::silent)),
         Rung::described("println", "std::println!", Work::Here(ways::println)),
@@ -82,23 +87,14 @@ pub(crate) const SERVER: Experiment = Experiment {
             Work::Here(ways::silent),
         ),
     ],
-    texts: &[],
     verdict,
 };
 
 /// The rung that ratios are against.
-pub(crate) const SILENT: &str = "silent";
-
-/// Published requests/s, with one connection, by rung and destination.
-pub(crate) const PUBLISHED: &[(&str, &str, u64)] =
-    &[(SILENT, "null", 56_800), ("println", "alacritty", 51_000)];
+const SILENT: &str = "silent";
 
 /// The control for terminals that compete for the processor.
-pub(crate) const FED: &str = "fed";
-
-/// The rung whose bytes and rate the control gets: one that neither waits for the terminal nor drops, so that
-/// it gets all that the terminal takes.
-pub(crate) const FED_LIKE: &str = "background-spill";
+const FED: &str = "fed";
 
 fn message(index: u64, into: &mut Vec<u8>) {
     let text = format!(
@@ -109,7 +105,7 @@ fn message(index: u64, into: &mut Vec<u8>) {
 }
 
 /// The number of the request that a line is about.
-pub(crate) fn request_of(line: &str) -> Option<u64> {
+fn request_of(line: &str) -> Option<u64> {
     line.strip_prefix("request ")?
         .split_once(':')?
         .0
@@ -137,8 +133,8 @@ fn serve(
     let mut calls: Option<Calls> = None;
     http::serve(&listener, |path| {
         match path {
-            STOP => return ControlFlow::Break(()),
-            CLOCK => calls = Some(Calls::new()),
+            Server::STOP => return ControlFlow::Break(()),
+            Server::CLOCK => calls = Some(Calls::new()),
             _ => {
                 requests += 1;
                 match &mut calls {
@@ -187,9 +183,11 @@ fn verdict(figures: &Figures<'_>) -> String {
     for to in figures.destinations() {
         // With one connection the figure measures how fast an idle processor wakes.
         let at = |rung: &str| {
-            figures
-                .rows()
-                .find(|row| row.rung == rung && row.to == to && row.connections == Some(8))
+            figures.rows().find(|row| {
+                row.rung == rung
+                    && row.to == to
+                    && row.server().is_some_and(|it| it.connections == 8)
+            })
         };
         let share = |rung: &str| Some(at(rung)?.ratio?.median);
         let Some(println) = share("println") else {
@@ -207,12 +205,14 @@ fn verdict(figures: &Figures<'_>) -> String {
             Some(FED) => "of a silent server while another process feeds that terminal as much",
             _ => "without logging",
         };
-        let longest = at(best).and_then(|row| row.log_call_ns).map(|calls| {
-            format!(
-                ", a log call at most {}",
-                duration(calls.max_less_delay.unwrap_or(calls.max) as f64)
-            )
-        });
+        let longest = at(best)
+            .and_then(|row| row.server()?.log_call_ns)
+            .map(|calls| {
+                format!(
+                    ", a log call at most {}",
+                    duration(calls.max_less_delay.unwrap_or(calls.max) as f64)
+                )
+            });
         sentences.push(format!(
             "To {to} println! leaves {} of the requests/s {without}, outpace {} ({best}{}).",
             times(println),
@@ -226,37 +226,6 @@ fn verdict(figures: &Figures<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::runner::figures::rows_of;
-    use crate::bench::runner::stats::Ratio;
-
-    #[test]
-    fn the_verdict_turns_round_with_the_figures() {
-        let say = |println: f64, ours: f64, baseline: &str| {
-            let mut rows = rows_of(
-                "server",
-                &[("println", "pty", 1), ("background-spill", "pty", 1)],
-            );
-            for (row, share) in rows.iter_mut().zip([println, ours]) {
-                row.connections = Some(8);
-                row.baseline = Some(baseline.to_owned());
-                row.ratio = Some(Ratio {
-                    min: share,
-                    median: share,
-                    max: share,
-                });
-            }
-            verdict(&Figures::new("server", &rows))
-        };
-        assert!(
-            say(0.25, 0.98, SILENT)
-                .contains("leaves 0.25x of the requests/s without logging, outpace 0.98x")
-        );
-        assert!(say(0.98, 0.25, SILENT).contains("println! leaves 0.98x"));
-        assert!(
-            say(0.25, 0.98, FED)
-                .contains("0.25x of the requests/s of a silent server while another")
-        );
-    }
 
     #[test]
     fn a_line_tells_its_request() {

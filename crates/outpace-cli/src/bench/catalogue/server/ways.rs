@@ -6,7 +6,7 @@ use outpace::{Buffering, Overflow};
 use tracing_appender::non_blocking::NonBlockingBuilder;
 
 use super::{Lines, serve};
-use crate::bench::runner::clock::Span;
+use crate::bench::experiment::clock::Span;
 
 /// Small enough that each policy has to show what it does.
 const CAPACITY: usize = 256 << 10;

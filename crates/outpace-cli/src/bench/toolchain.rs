@@ -2,7 +2,7 @@
 //! becomes a program. Compiled rungs are kept in the user's cache until the source, the compiler,
 //! its flags or the processor change.
 
-use crate::bench::destination::venue::scratch;
+use crate::platform::scratch;
 use rustix::fs::Access;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -30,12 +30,9 @@ impl Source {
 
 /// What sources include beside [`HEADER`].
 const OTHER_FILES: &[(&str, &str)] = &[
-    ("outpace.h", include_str!("../../../include/outpace.h")),
-    ("outpace.hpp", include_str!("../../../include/outpace.hpp")),
-    (
-        "reader.cpp",
-        include_str!("../../../bench/input/reader.cpp"),
-    ),
+    ("outpace.h", include_str!("../../include/outpace.h")),
+    ("outpace.hpp", include_str!("../../include/outpace.hpp")),
+    ("reader.cpp", include_str!("../../bench/input/reader.cpp")),
 ];
 
 /// The library behind `outpace.h`: what `OUTPACE_C_LIBRARY` names, or what was built beside this program.
@@ -308,7 +305,7 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
 /// What a compiled rung is called in its directory.
 const BUILT: &str = "rung";
 /// What every C and C++ rung includes.
-const HEADER: (&str, &str) = ("rung.h", include_str!("../../../bench/rung.h"));
+const HEADER: (&str, &str) = ("rung.h", include_str!("../../bench/rung.h"));
 
 impl Toolchain {
     /// The command that runs a source, compiled first where that is needed and not done yet. The

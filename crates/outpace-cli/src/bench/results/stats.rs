@@ -55,13 +55,11 @@ pub(crate) struct Ratio {
 
 impl Ratio {
     /// The ratio of each value to its partner; `None` when no pair can be divided.
-    pub(crate) fn paired(values: &[u64], baseline: &[u64]) -> Option<Self> {
-        let pairs = values
-            .iter()
-            .zip(baseline)
-            .filter(|&(_, &baseline)| baseline > 0);
+    pub(crate) fn paired(values: &[f64], baseline: &[f64]) -> Option<Self> {
+        let pairs = values.iter().zip(baseline);
         let mut ratios: Vec<f64> = pairs
-            .map(|(&value, &baseline)| value as f64 / baseline as f64)
+            .map(|(value, baseline)| value / baseline)
+            .filter(|ratio| ratio.is_finite())
             .collect();
         ratios.sort_unstable_by(f64::total_cmp);
         let middle = ratios.len() / 2;
@@ -142,9 +140,9 @@ mod tests {
     #[test]
     fn ratios_are_taken_within_a_round() {
         // The machine slows down threefold meanwhile: the ratio of each pair stays one half.
-        let ratio = Ratio::paired(&[10, 20, 30], &[20, 40, 60]).unwrap();
+        let ratio = Ratio::paired(&[10.0, 20.0, 30.0], &[20.0, 40.0, 60.0]).unwrap();
         assert!((ratio.median - 0.5).abs() < 1e-9 && (ratio.max - 0.5).abs() < 1e-9);
-        assert_eq!(Ratio::paired(&[1], &[0]), None);
+        assert_eq!(Ratio::paired(&[1.0], &[0.0]), None);
         assert_eq!(Ratio::paired(&[], &[]), None);
     }
 

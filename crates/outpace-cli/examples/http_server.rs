@@ -1,12 +1,13 @@
 //! An HTTP server in one thread that logs a line for each request.
 //!
 //! ```text
-//! cargo run --release -p outpace --example http_server [-- ADDRESS]
+//! cargo run --release -p outpace-cli --example http_server [-- ADDRESS]
 //! wrk -t1 -c1 -d10s http://127.0.0.1:7096/
 //! ```
 //!
 //! `outpace bench server` measures what the log costs such a server, by ways to log and by terminals.
 
+#[path = "../src/bench/catalogue/server/http.rs"]
 mod http;
 
 use outpace::{Buffering, Overflow};

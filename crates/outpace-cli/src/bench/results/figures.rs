@@ -59,17 +59,16 @@ impl<'a> Figures<'a> {
 
     /// Frames a second.
     pub(crate) fn fps(&self, rung: &str, to: &str) -> Option<f64> {
-        self.row(rung, to)?.fps
+        self.row(rung, to)?.fps()
     }
 
     /// How many times as long one rung takes as another: by pairs of the same round where there
     /// are such, so that what slowed the machine in one round does not count.
     pub(crate) fn ratio(&self, rung: &str, against: &str, to: &str) -> Option<f64> {
         let (row, against) = (self.row(rung, to)?, self.row(against, to)?);
-        let paired = Ratio::paired(&row.samples, &against.samples);
-        match paired {
-            Some(ratio) if row.messages == against.messages => Some(ratio.median),
-            _ => Some(row.wall_per_message()? / against.wall_per_message()?),
+        match Ratio::paired(&row.times(), &against.times()) {
+            Some(ratio) => Some(ratio.median),
+            None => Some(row.wall_per_message()? / against.wall_per_message()?),
         }
     }
 }
@@ -98,6 +97,7 @@ pub(crate) fn rows_of(experiment: &str, figures: &[(&str, &str, u64)]) -> Vec<Ro
         caller_ns: Spread::of([ns * 1_000]),
         cpu_ns: Spread::of([ns * 1_000]),
         writes: Some(1_000),
+        samples: vec![ns * 1_000; 10],
         verified: true,
         ..Row::default()
     };

@@ -26,9 +26,6 @@ pub(crate) struct Row {
     pub(crate) rung: String,
     pub(crate) to: String,
     pub(crate) terminal: Option<Terminal>,
-    /// Of a server: how many connections the load came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) connections: Option<u64>,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
     pub(crate) runs: u64,
@@ -41,55 +38,17 @@ pub(crate) struct Row {
     /// From the first message to the arrival of the last byte at the reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delivered_ns: Option<Spread>,
-    /// Time in those system calls, where the rung clocks them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) write_ns: Option<Spread>,
-    /// What a sampling profiler counts in the published time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) profiler_samples: Option<ProfilerSamples>,
     /// System calls that write, in the middle one of the runs.
     pub(crate) writes: Option<u64>,
-    /// How often, in a thousand messages, the reader had to see one torn: reads that ended within
-    /// a line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) torn_per_1000: Option<f64>,
     /// Whether the bytes were compared with the expected ones before any time was reported.
     pub(crate) verified: bool,
-    /// The wall time of each run in the order of the rounds, so that runs can be paired again.
+    /// The wall time of each run in the order of the rounds, so that runs can be paired again; of pictures that
+    /// of a frame.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) samples: Vec<u64>,
-    /// When the text of each step arrived, for experiments about that.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) arrivals: Vec<Arrival>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) requests_per_second: Option<Spread>,
-    /// From a request to the end of its answer; median and p99 are the medians of the runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) answer_ns: Option<Latency>,
-    /// How long a log call held its caller up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) log_call_ns: Option<Latency>,
-    /// What a server's log dropped, and what was still to be written when the load was over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) dropped_bytes: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) backlog_bytes: Option<u64>,
-    /// Of pictures: frames a second that the terminal was given, until it answered that it had them all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) fps: Option<f64>,
-    /// Those frames of one run, and those that newer ones replaced before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) frames_presented: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) frames_skipped: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) bytes_per_frame: Option<f64>,
-    /// How long drawing a frame held its caller up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) draw_call_ns: Option<Latency>,
-    /// How much more memory the process had at most than when its work began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) memory_bytes: Option<u64>,
+    /// What only rows of its kind have.
+    #[serde(flatten)]
+    pub(crate) kind: Kind,
     /// The figure from the literature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) published: Option<Published>,
@@ -107,6 +66,101 @@ pub(crate) struct Row {
     /// What went wrong as published: the rung is there to show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fails_as_published: Option<String>,
+}
+
+/// The figures that only one kind of experiment has. In JSON they stand beside the others, and their names tell
+/// the kind; a row that did not run has none.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Kind {
+    Server(ServerFigures),
+    Frames(FrameFigures),
+    Timed(TimedFigures),
+    Arrivals(ArrivalFigures),
+    Work(WorkFigures),
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Work(WorkFigures::default())
+    }
+}
+
+/// Of programs that write.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct WorkFigures {
+    /// How often, in a thousand messages, the reader had to see one torn: reads that ended within
+    /// a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) torn_per_1000: Option<f64>,
+}
+
+/// Of programs whose text is clocked when it arrives.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ArrivalFigures {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) arrivals: Vec<Arrival>,
+}
+
+/// Of programs that work for a time.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TimedFigures {
+    /// Time in the system calls that write.
+    pub(crate) write_ns: Spread,
+    /// What a sampling profiler counts in the published time.
+    pub(crate) profiler_samples: ProfilerSamples,
+}
+
+/// Of servers under load.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ServerFigures {
+    /// How many connections the load came from.
+    pub(crate) connections: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) requests_per_second: Option<Spread>,
+    /// From a request to the end of its answer; median and p99 are the medians of the runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answer_ns: Option<Latency>,
+    /// How long a log call held its caller up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) log_call_ns: Option<Latency>,
+    /// What the log dropped, and what was still to be written when the load was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dropped_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) backlog_bytes: Option<u64>,
+}
+
+impl ServerFigures {
+    /// Of a server that did not run.
+    pub(crate) fn of(connections: u16) -> Self {
+        Self {
+            connections: connections.into(),
+            requests_per_second: None,
+            answer_ns: None,
+            log_call_ns: None,
+            dropped_bytes: None,
+            backlog_bytes: None,
+        }
+    }
+}
+
+/// Of pictures.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct FrameFigures {
+    /// Frames a second that the terminal was given, until it answered that it had them all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fps: Option<f64>,
+    /// Those frames of one run, and those that newer ones replaced before.
+    pub(crate) frames_presented: u64,
+    pub(crate) frames_skipped: u64,
+    pub(crate) bytes_per_frame: f64,
+    /// How long drawing a frame held its caller up, where frames come at a pace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) draw_call_ns: Option<Latency>,
+    /// How much more memory the process had at most than when its work began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_bytes: Option<u64>,
 }
 
 /// The terminal a row was measured on.
@@ -161,6 +215,57 @@ pub(crate) struct Arrival {
 }
 
 impl Row {
+    pub(crate) fn server(&self) -> Option<&ServerFigures> {
+        match &self.kind {
+            Kind::Server(figures) => Some(figures),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn frames(&self) -> Option<&FrameFigures> {
+        match &self.kind {
+            Kind::Frames(figures) => Some(figures),
+            _ => None,
+        }
+    }
+
+    /// Frames a second.
+    pub(crate) fn fps(&self) -> Option<f64> {
+        self.frames()?.fps
+    }
+
+    pub(crate) fn timed(&self) -> Option<&TimedFigures> {
+        match &self.kind {
+            Kind::Timed(figures) => Some(figures),
+            _ => None,
+        }
+    }
+
+    /// When the text of each step arrived, for experiments about that.
+    pub(crate) fn arrivals(&self) -> &[Arrival] {
+        match &self.kind {
+            Kind::Arrivals(figures) => &figures.arrivals,
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn torn_per_1000(&self) -> Option<f64> {
+        match &self.kind {
+            Kind::Work(figures) => figures.torn_per_1000,
+            _ => None,
+        }
+    }
+
+    /// What a message took, run by run.
+    pub(crate) fn times(&self) -> Vec<f64> {
+        let messages = match self.kind {
+            Kind::Frames(_) => 1,
+            _ => self.messages.max(1),
+        };
+        let each = |sample: &u64| *sample as f64 / messages as f64;
+        self.samples.iter().map(each).collect()
+    }
+
     /// A measured time divided by the number of messages.
     pub(crate) fn per_message(&self, time: Option<Spread>) -> Option<f64> {
         let time = time?;
@@ -221,5 +326,45 @@ impl Results {
         let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
         serde_json::from_str(&text)
             .map_err(|error| unusable(format!("not results of a bench: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Results that were recorded when all kinds of rows were one: what is read from them and written again is the
+    /// same, field by field.
+    #[test]
+    fn the_recorded_rows_of_every_kind_read_and_write_the_same() {
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/results");
+        let mut fields = BTreeSet::new();
+        for entry in fs::read_dir(recorded).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|ending| ending != "json") {
+                continue;
+            }
+            let before: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+            let results: Results = serde_json::from_value(before.clone()).unwrap();
+            let after = serde_json::to_value(&results).unwrap();
+            let rows = |of: &Value| of["rows"].as_array().unwrap().clone();
+            for (before, after) in rows(&before).into_iter().zip(rows(&after)) {
+                assert_eq!(before, after, "{}", path.display());
+                fields.extend(before.as_object().unwrap().keys().cloned());
+            }
+        }
+        for (kind, field) in [
+            ("work", "torn_per_1000"),
+            ("arrivals", "arrivals"),
+            ("timed", "profiler_samples"),
+            ("server", "log_call_ns"),
+            ("frames", "draw_call_ns"),
+        ] {
+            assert!(fields.contains(field), "no row of the kind {kind}");
+        }
     }
 }

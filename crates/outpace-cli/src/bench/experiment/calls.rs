@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use super::clock::{Report, Span};
 use super::histogram::Histogram;
-use super::rows::Latency;
+use crate::bench::results::rows::Latency;
 use crate::platform::clock::{delay_in, now_ns};
 
 /// The times of the calls of one thread.

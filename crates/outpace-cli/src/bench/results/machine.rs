@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::toolchain;
+use crate::bench::toolchain;
 
 /// What has to be known of a machine to compare figures with another's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

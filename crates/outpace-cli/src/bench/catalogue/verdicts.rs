@@ -1,0 +1,252 @@
+//! Every verdict by figures that it has to turn round with.
+
+use super::find;
+use crate::bench::results::figures::{Figures, rows_of};
+use crate::bench::results::rows::{
+    Arrival, ArrivalFigures, FrameFigures, Kind, Latency, ProfilerSamples, Row, ServerFigures,
+    TimedFigures, WorkFigures,
+};
+use crate::bench::results::stats::{Ratio, Spread};
+
+struct Case {
+    experiment: &'static str,
+    /// Rung, destination and nanoseconds a message.
+    rows: &'static [(&'static str, &'static str, u64)],
+    /// What else is to be known of these rows.
+    with: fn(&mut [Row]),
+    says: &'static [&'static str],
+}
+
+const fn case(
+    experiment: &'static str,
+    rows: &'static [(&'static str, &'static str, u64)],
+    says: &'static [&'static str],
+) -> Case {
+    Case {
+        experiment,
+        rows,
+        with: |_| (),
+        says,
+    }
+}
+
+impl Case {
+    const fn with(self, with: fn(&mut [Row])) -> Self {
+        Self { with, ..self }
+    }
+}
+
+fn fps(rows: &mut [Row], rates: &[u64]) {
+    for (row, &rate) in rows.iter_mut().zip(rates) {
+        row.samples = vec![1_000_000_000 / rate; 10];
+        row.kind = Kind::Frames(FrameFigures {
+            fps: Some(rate as f64),
+            ..FrameFigures::default()
+        });
+    }
+}
+
+fn torn(rows: &mut [Row], shares: [f64; 2]) {
+    for (row, share) in rows.iter_mut().zip(shares) {
+        let torn_per_1000 = Some(share);
+        row.kind = Kind::Work(WorkFigures { torn_per_1000 });
+    }
+}
+
+/// Of 8 connections, with a share of the baseline's requests/s.
+fn shares(rows: &mut [Row], shares: [f64; 2], baseline: &str) {
+    for (row, share) in rows.iter_mut().zip(shares) {
+        row.kind = Kind::Server(ServerFigures::of(8));
+        row.baseline = Some(baseline.to_owned());
+        row.ratio = Some(Ratio {
+            min: share,
+            median: share,
+            max: share,
+        });
+    }
+}
+
+/// Bytes a frame of the first two, and the longest draw call of the others.
+fn drawn(rows: &mut [Row], bytes: [f64; 2], calls: [u64; 2]) {
+    for (row, bytes_per_frame) in rows.iter_mut().zip(bytes) {
+        row.kind = Kind::Frames(FrameFigures {
+            bytes_per_frame,
+            ..FrameFigures::default()
+        });
+    }
+    for (row, max) in rows[2..].iter_mut().zip(calls) {
+        let longest = Latency {
+            median: 1,
+            p99: 1,
+            max,
+            max_less_delay: Some(max),
+            machine_max: None,
+        };
+        row.kind = Kind::Frames(FrameFigures {
+            draw_call_ns: Some(longest),
+            ..FrameFigures::default()
+        });
+    }
+}
+
+/// Writes a frame, and nanoseconds in them.
+fn writes(rows: &mut [Row], frames: [(u64, u64); 2]) {
+    for (row, (writes, write_ns)) in rows.iter_mut().zip(frames) {
+        row.writes = Some(writes * row.messages);
+        row.kind = Kind::Timed(TimedFigures {
+            write_ns: Spread::of([write_ns * row.messages]).unwrap(),
+            profiler_samples: ProfilerSamples {
+                measured: 700,
+                published: None,
+            },
+        });
+    }
+}
+
+fn half_a_line_arrives_at(rows: &mut [Row], step: &str) {
+    let arrival = |text: &str, arrived_at: &str| Arrival {
+        text: text.to_owned(),
+        written_at: text.to_owned(),
+        arrived_at: arrived_at.to_owned(),
+        after_ns: 20_000,
+    };
+    rows[0].kind = Kind::Arrivals(ArrivalFigures {
+        arrivals: vec![
+            arrival("half a line", step),
+            arrival("its newline", "its newline"),
+        ],
+    });
+}
+
+/// Milliseconds a run.
+fn runs(rows: &mut [Row], samples: [&[u64]; 2]) {
+    for (row, samples) in rows.iter_mut().zip(samples) {
+        row.samples = samples.to_vec();
+    }
+}
+
+const DRAW: &[(&str, &str, u64)] = &[
+    ("log-outpace-direct", "pty", 1),
+    ("log-crossterm", "pty", 1),
+    ("log-outpace", "pty:stalled", 1),
+    ("log-crossterm", "pty:stalled", 1),
+];
+const FPS: &[(&str, &str, u64)] = &[
+    ("stdout-line", "pty", 1),
+    ("stdout-raw", "pty", 1),
+    ("stdout-block", "pty", 1),
+    ("stderr-raw", "pty", 1),
+    ("stderr-line", "pty", 1),
+    ("stderr-block", "pty", 1),
+    ("outpace-direct", "pty", 1),
+];
+const CALLS: &[(&str, &str, u64)] = &[("stdout", "pty", 1), ("stderr", "pty", 1)];
+const ENDL: &[(&str, &str, u64)] = &[("endl", "pty", 10), ("newline", "pty", 10)];
+const PICTURES: &[(&str, &str, u64)] = &[("picture-100B", "pty", 1), ("picture-row", "pty", 1)];
+const TORN: &[(&str, &str, u64)] = &[("100B", "pty", 100), ("8KiB", "pty", 100)];
+const SERVER: &[(&str, &str, u64)] = &[("println", "pty", 1), ("background-spill", "pty", 1)];
+const WHEN: &[(&str, &str, u64)] = &[("linewriter", "pipe", 1)];
+const RAW: &[(&str, &str, u64)] = &[("from-raw-fd", "pipe", 1)];
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    case("lines", &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
+        &["a BufWriter makes a line 27.8 times cheaper", "still makes nearly a write"]),
+    case("lines", &[("println", "pipe", 15), ("bufwriter", "pipe", 417)], &["println! is 27.8 times cheaper than a BufWriter"]),
+    case("lines", &[("println", "pipe", 100), ("bufwriter", "pipe", 101)], &["gains nothing"]),
+    case("lines", &[("println", "pipe", 417), ("bufwriter", "pipe", 15)], &["does not write every line"])
+        .with(|rows| rows[1].writes = Some(1)),
+    case("ladder", &[("speedy", "null", 80), ("fast-itoa", "null", 100)], &["the text was right"]),
+    case("ladder", &[("speedy", "null", 100), ("fast-itoa", "null", 100)], &["are equal"]),
+    case("ladder", &[("speedy", "null", 130), ("fast-itoa", "null", 100)], &["the table was right"]),
+    case("ladder", &[("turbo-c.gcc", "null", 4), ("vecbuf", "null", 6), ("glacial", "null", 48)], &["the best is turbo-c.gcc"]),
+    case("ladder", &[("turbo-c.gcc", "null", 8), ("vecbuf", "null", 6), ("glacial", "null", 48)], &["the best is vecbuf"]),
+    case("ladder", &[("slow", "null", 24), ("fast", "null", 12)], &["brings the time down to 0.50x"]),
+    case("ladder", &[("slow", "null", 24), ("fast", "null", 24)], &["gains nothing"]),
+    case("endl", ENDL, &["endl takes 2.00x of newline"]).with(|rows| runs(rows, [&[20; 10], &[10; 10]])),
+    case("endl", ENDL, &["endl is the faster one"]).with(|rows| runs(rows, [&[10; 10], &[20; 10]])),
+    case("endl", ENDL, &["they are equal", "the library optimises nothing"]),
+    case("endl", ENDL, &["The order matters"]).with(|rows| runs(rows, [&[10, 30, 10, 30, 10, 30, 10, 30], &[20; 8]])),
+    case("threads", &[("outpace-8", "pipe", 50), ("println-8", "pipe", 100)], &["cheaper than println! with any number"]),
+    case("threads", &[("outpace-8", "pipe", 200), ("println-8", "pipe", 100)],
+        &["outpace takes 2.00x of println! with 8 threads"]),
+    case("server", SERVER, &["leaves 0.25x of the requests/s without logging, outpace 0.98x"])
+        .with(|rows| shares(rows, [0.25, 0.98], "silent")),
+    case("server", SERVER, &["println! leaves 0.98x"]).with(|rows| shares(rows, [0.98, 0.25], "silent")),
+    case("server", SERVER, &["0.25x of the requests/s of a silent server while another"])
+        .with(|rows| shares(rows, [0.25, 0.98], "fed")),
+    case("draw", DRAW, &["log 0.014x (200 for 14,000)", "does not hold it back"])
+        .with(|rows| drawn(rows, [200.0, 14_000.0], [200_000, 1_000_000_000])),
+    case("draw", DRAW, &["log 70.0x", "no great difference"])
+        .with(|rows| drawn(rows, [14_000.0, 200.0], [1_000_000_000, 200_000])),
+    case("fps", FPS, &["stdout draws 2.00x the frames of stderr", "they are equal, as published",
+        "a block buffer is not noticeably faster", "10.0x the frames of stdout there, more than any"])
+        .with(|rows| fps(rows, &[60, 31, 61, 30, 60, 62, 600])),
+    case("fps", FPS, &["not only for their buffering: stdout-raw 2.00x stderr-raw", "a block buffer makes it 1.50x",
+        "which another way does better"])
+        .with(|rows| fps(rows, &[60, 60, 90, 30, 60, 62, 45])),
+    case("calls", CALLS, &["It is the calls: 400 times as many, of 500 ns each instead of 2,000 ns, make 100 times"])
+        .with(|rows| writes(rows, [(500, 1_000_000), (200_000, 100_000_000)])),
+    case("calls", CALLS, &["what costs is the bytes"])
+        .with(|rows| writes(rows, [(500, 1_000_000), (200_000, 1_100_000)])),
+    case("calls", CALLS, &["about as many calls; stderr's take 3.00 times as long"])
+        .with(|rows| writes(rows, [(500, 1_000_000), (500, 3_000_000)])),
+    case("chunks", &[("8KiB", "pipe", 20), ("64KiB", "pipe", 10)], &["the best size is 64KiB, the worst, 8KiB, takes 2.00 times"]),
+    case("chunks", &[("8KiB", "pipe", 10), ("64KiB", "pipe", 20)], &["the best size is 8KiB, the worst, 64KiB"]),
+    case("chunks", &[("8KiB", "pipe", 10), ("64KiB", "pipe", 10)], &["does not matter"]),
+    case("chunks", PICTURES, &["fastest with drains of a row, slowest with 100B, 0.25x"]).with(|rows| fps(rows, &[10, 40])),
+    case("chunks", PICTURES, &["fastest with drains of 100B, slowest with a row"]).with(|rows| fps(rows, &[40, 10])),
+    case("chunks", PICTURES, &["does not care"]).with(|rows| fps(rows, &[40, 40])),
+    case("chunks", TORN, &["tears as published"]).with(|rows| torn(rows, [40.0, 1.5])),
+    case("chunks", TORN, &["no more than that"]).with(|rows| torn(rows, [1.5, 1.5])),
+    case("raw", &[("cloned", "pipe", 300), ("mutex", "pipe", 100)], &["a clone for each line takes 3.00x of the mutex"]),
+    case("raw", &[("cloned", "pipe", 100), ("mutex", "pipe", 300)], &["the mutex takes 3.00x of a clone"]),
+    case("raw", &[("cloned", "pipe", 100), ("mutex", "pipe", 100)], &["costs no more"]),
+    case("raw", RAW, &[]),
+    case("raw", RAW, &["closes it when it is dropped"])
+        .with(|rows| rows[0].fails_as_published = Some("Bad file descriptor".to_owned())),
+    case("mapped", &[("reopened", "tmpfs", 20), ("write", "tmpfs", 10)], &["2.00 times as long as write"]),
+    case("mapped", &[("reopened", "tmpfs", 5), ("write", "tmpfs", 10)], &["2.00 times faster than write"]),
+    case("mapped", &[("reopened", "tmpfs", 10), ("write", "tmpfs", 10)], &["as fast as write"]),
+    case("input", &[("outpace", "null", 10), ("mapped", "null", 20)], &["outpace takes 0.50x of mapped"]),
+    case("input", &[("outpace", "null", 20), ("mapped", "null", 10)], &["outpace takes 2.00x of mapped"]),
+    case("contest", &[("outpace-contest", "file", 10), ("mapped", "file", 20)], &["outpace-contest takes 0.50x of mapped"]),
+    case("contest", &[("outpace-contest", "file", 20), ("mapped", "file", 10)], &["outpace-contest takes 2.00x of mapped"]),
+    case("startup", &[("c", "pipe", 100), ("go", "pipe", 300)], &["c says hello first, after 100 ns; go takes 3.00 times"]),
+    case("startup", &[("c", "pipe", 300), ("go", "pipe", 100)], &["go says hello first"]),
+    case("when", WHEN, &["A LineWriter holds back half a line."])
+        .with(|rows| half_a_line_arrives_at(rows, "its newline")),
+    case("when", WHEN, &["A LineWriter shows every text by itself, within 20.0 µs of its write."])
+        .with(|rows| half_a_line_arrives_at(rows, "half a line")),
+];
+
+#[test]
+fn every_verdict_turns_round_with_the_figures() {
+    for case in CASES {
+        let mut rows = rows_of(case.experiment, case.rows);
+        (case.with)(&mut rows);
+        let verdict = find(case.experiment).unwrap().verdict;
+        let said = verdict(&Figures::new(case.experiment, &rows));
+        assert!(
+            !said.is_empty() || case.says.is_empty(),
+            "{}: {:?}",
+            case.experiment,
+            case.rows
+        );
+        for says in case.says {
+            assert!(
+                said.contains(says),
+                "{}: no {says:?} in {said:?}",
+                case.experiment
+            );
+        }
+    }
+}
+
+#[test]
+fn every_experiment_has_a_case() {
+    for experiment in super::ALL {
+        let has_one = CASES.iter().any(|case| case.experiment == experiment.name);
+        assert!(has_one, "{}", experiment.name);
+    }
+}

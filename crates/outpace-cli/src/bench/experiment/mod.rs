@@ -1,0 +1,325 @@
+//! What an experiment is: a question, the rungs that compete, how they are measured, what was published, and a
+//! verdict computed from the figures. The catalogue has the experiments, the runner runs any of them, and
+//! neither knows the other.
+
+pub(crate) mod calls;
+pub(crate) mod clock;
+pub(crate) mod histogram;
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use outpace_ratatui::workloads::{Scene, Workload};
+
+use crate::bench::destination::check::{Generator, Order};
+use crate::bench::destination::venue::Size;
+use crate::bench::results::figures::Figures;
+use crate::bench::toolchain::Source;
+use crate::fps::canvas::Stream;
+use clock::Span;
+
+/// One question about output, and all that is needed to answer it.
+pub(crate) struct Experiment {
+    pub(crate) name: &'static str,
+    pub(crate) question: &'static str,
+    /// What was published about it.
+    pub(crate) published: &'static str,
+    /// Where it was published; none where the question is ours.
+    pub(crate) sources: &'static [Publication],
+    /// The kinds of destination that the published figures are of.
+    pub(crate) published_to: &'static [&'static str],
+    /// What one message is called in a table.
+    pub(crate) unit: &'static str,
+    /// The plainest possible generator of the bytes every rung has to write, if it has none of its own.
+    pub(crate) message: Generator,
+    /// The messages of a full run, as published.
+    pub(crate) messages: u64,
+    /// Where it writes when the user does not say.
+    pub(crate) to: &'static [&'static str],
+    /// The rung that ratios are taken against: the published best. Of a rung that several
+    /// compilers build, the best is taken.
+    pub(crate) baseline: &'static str,
+    pub(crate) method: Method,
+    pub(crate) rungs: &'static [Rung],
+    /// Answers the question from the figures and nothing else.
+    pub(crate) verdict: fn(&Figures<'_>) -> String,
+}
+
+/// A publication, as a reader finds it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Publication {
+    pub(crate) author: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) year: u16,
+    pub(crate) link: &'static str,
+}
+
+impl fmt::Display for Publication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            author,
+            title,
+            year,
+            link,
+        } = self;
+        write!(f, "{author}, {title} ({year}), {link}")
+    }
+}
+
+/// How an experiment is measured, with what that needs to know of it.
+#[derive(Clone, Copy)]
+pub(crate) enum Method {
+    /// Each rung clocks its own work, from before the first message to the end of the final flush.
+    Work,
+    /// The whole process is clocked from outside, from its start to its end; a message is one
+    /// process.
+    Process,
+    /// The reader clocks when these texts arrive.
+    Arrival(&'static [Text]),
+    /// Each rung is a server under load; a message is a request.
+    Requests(&'static Server),
+    /// Each rung works for a time, and counts its messages and what it spends in write calls.
+    Timed(&'static Timed),
+    /// Each rung draws pictures; a message is a frame. What a terminal shows in the end is compared, not the
+    /// bytes, and each rung draws as many frames as take the time.
+    Frames,
+}
+
+/// A text whose arrival is clocked.
+pub(crate) struct Text {
+    pub(crate) name: &'static str,
+    /// The step of the rung that writes it.
+    pub(crate) written_at: &'static str,
+    pub(crate) bytes: &'static [u8],
+}
+
+/// What there is to know of servers that log. The experiment's baseline is the rung that writes nothing.
+pub(crate) struct Server {
+    /// The control for terminals that compete for the processor: it writes nothing either, and another process
+    /// feeds the terminal.
+    pub(crate) fed: &'static str,
+    /// The rung whose bytes and rate the control gets: one that neither waits for the terminal nor drops, so that
+    /// it gets all that the terminal takes.
+    pub(crate) fed_like: &'static str,
+    /// Published requests/s, with one connection, by rung and destination.
+    pub(crate) published: &'static [(&'static str, &'static str, u64)],
+    /// The number of the request that a line is about.
+    pub(crate) request_of: fn(&str) -> Option<u64>,
+}
+
+impl Server {
+    /// What a server is asked for when the load is over: it answers, and ends.
+    pub(crate) const STOP: &'static str = "/outpace/stop";
+    /// From here on it clocks its log calls.
+    pub(crate) const CLOCK: &'static str = "/outpace/clock";
+}
+
+/// What there is to know of rungs that work for a time.
+pub(crate) struct Timed {
+    /// The published time.
+    pub(crate) time: Duration,
+    /// What a profiler counts in that time, by the processor time and the wall time of another.
+    pub(crate) samples: fn(cpu_ns: u64, wall_ns: u64) -> u64,
+    /// What it counted as published, by rung.
+    pub(crate) published: &'static [(&'static str, u64)],
+    /// The bytes of so many messages on a terminal of a size.
+    pub(crate) expected: fn(Size, u64) -> io::Result<Vec<u8>>,
+}
+
+/// One contestant: a way to write the bytes of its experiment.
+pub(crate) struct Rung {
+    pub(crate) name: &'static str,
+    /// How it writes, in a line.
+    pub(crate) about: &'static str,
+    pub(crate) origin: Origin,
+    pub(crate) work: Work,
+    /// In which order its messages have to arrive.
+    pub(crate) order: Order,
+    /// The stream it writes to.
+    pub(crate) stream: Stream,
+    /// Why it is expected to fail: the published forms that do not work are shown not to.
+    pub(crate) fails: Option<&'static str>,
+    /// What it draws, if it does.
+    pub(crate) draws: Option<Workload>,
+    /// The rung that ratios are taken against, where it is not its experiment's.
+    pub(crate) baseline: Option<&'static str>,
+    /// The generator of its bytes, where these are not its experiment's.
+    pub(crate) message: Option<Generator>,
+    /// What it reads from its standard input, if anything.
+    pub(crate) reads: Option<Reads>,
+}
+
+/// What a rung reads, and from where.
+#[derive(Clone, Copy)]
+pub(crate) struct Reads {
+    /// The part of the input that each message needs.
+    pub(crate) text: Generator,
+    /// From a pipe, else from a file.
+    pub(crate) pipe: bool,
+}
+
+/// Where a rung comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Origin {
+    /// Published, with its published figure in seconds for the published number of messages, where
+    /// there is one.
+    Published(Option<f64>),
+    /// outpace itself.
+    Outpace,
+    /// Added for comparison.
+    Added,
+}
+
+/// What a rung runs.
+#[derive(Clone, Copy)]
+pub(crate) enum Work {
+    /// A function of this program, called in a child process of its own.
+    Here(fn(&mut Span) -> io::Result<()>),
+    /// A source file, compiled or interpreted.
+    Source(&'static Source),
+}
+
+impl Rung {
+    const fn new(name: &'static str, about: &'static str, origin: Origin, work: Work) -> Self {
+        Self {
+            name,
+            about,
+            origin,
+            work,
+            order: Order::Exact,
+            stream: Stream::Stdout,
+            fails: None,
+            draws: None,
+            baseline: None,
+            message: None,
+            reads: None,
+        }
+    }
+
+    /// A rung from the literature with its figure.
+    pub(crate) const fn published(
+        name: &'static str,
+        seconds: f64,
+        about: &'static str,
+        work: Work,
+    ) -> Self {
+        Self::new(name, about, Origin::Published(Some(seconds)), work)
+    }
+
+    /// A rung from the literature that came without a figure.
+    pub(crate) const fn described(name: &'static str, about: &'static str, work: Work) -> Self {
+        Self::new(name, about, Origin::Published(None), work)
+    }
+
+    /// A rung of outpace itself.
+    pub(crate) const fn outpace(name: &'static str, about: &'static str, work: Work) -> Self {
+        Self::new(name, about, Origin::Outpace, work)
+    }
+
+    /// A rung that nobody published and that makes something clearer.
+    pub(crate) const fn added(name: &'static str, about: &'static str, work: Work) -> Self {
+        Self::new(name, about, Origin::Added, work)
+    }
+
+    /// The same, written by so many threads.
+    pub(crate) const fn threads(self, threads: u64) -> Self {
+        Self {
+            order: Order::PerThread(threads),
+            ..self
+        }
+    }
+
+    /// The same, on standard error.
+    pub(crate) const fn on_stderr(self) -> Self {
+        Self {
+            stream: Stream::Stderr,
+            ..self
+        }
+    }
+
+    /// The same, expected to fail.
+    pub(crate) const fn fails(self, why: &'static str) -> Self {
+        Self {
+            fails: Some(why),
+            ..self
+        }
+    }
+}
+
+impl Rung {
+    /// The same, drawing pictures.
+    pub(crate) const fn draws(self, workload: Workload) -> Self {
+        Self {
+            draws: Some(workload),
+            ..self
+        }
+    }
+
+    /// The same, with a file as its standard input.
+    pub(crate) const fn reads_file(self, text: Generator) -> Self {
+        Self {
+            reads: Some(Reads { text, pipe: false }),
+            ..self
+        }
+    }
+
+    /// The same, with a pipe as its standard input.
+    pub(crate) const fn reads_pipe(self, text: Generator) -> Self {
+        Self {
+            reads: Some(Reads { text, pipe: true }),
+            ..self
+        }
+    }
+
+    /// The same, writing other bytes than its experiment's others do.
+    pub(crate) const fn writes(self, message: Generator) -> Self {
+        Self {
+            message: Some(message),
+            ..self
+        }
+    }
+
+    /// The same, compared with another rung than its experiment's others are.
+    pub(crate) const fn against(self, baseline: &'static str) -> Self {
+        Self {
+            baseline: Some(baseline),
+            ..self
+        }
+    }
+}
+
+impl Experiment {
+    /// How a rung of it is measured: rungs that draw may stand beside others.
+    pub(crate) fn method_of(&self, rung: &Rung) -> Method {
+        match rung.draws {
+            Some(_) => Method::Frames,
+            None => self.method,
+        }
+    }
+
+    /// The rung that a rung's ratios are taken against.
+    pub(crate) fn baseline_of(&self, rung: &Rung) -> &'static str {
+        rung.baseline.unwrap_or(self.baseline)
+    }
+
+    /// The bytes that a rung has to write.
+    pub(crate) fn message_of(&self, rung: &Rung) -> Generator {
+        rung.message.unwrap_or(self.message)
+    }
+
+    /// The rung of that name.
+    pub(crate) fn rung(&self, name: &str) -> Option<&Rung> {
+        self.rungs.iter().find(|rung| rung.name == name)
+    }
+}
+
+/// The frames that rungs draw.
+pub(crate) fn bare_scene(workload: Workload) -> Scene {
+    let mut scene = Scene::new(workload);
+    scene.set_header(Vec::new());
+    scene
+}
+
+/// The generator of experiments in which each rung has bytes of its own.
+pub(crate) fn no_bytes(_: u64, _: &mut Vec<u8>) {}

@@ -1,0 +1,219 @@
+//! Rungs that draw: how many frames a second the terminal takes, and what a frame costs.
+//!
+//! Backends differ by a factor of a thousand, so each rung draws as many frames as take its time. The clock
+//! stops when the terminal has answered that it has worked through all of them, or when the last byte was
+//! read. At a terminal that does not read, frames come at the pace of an application, and what counts is how
+//! long drawing one holds it up; the terminal stalls for as long as all of them should take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::child::{self, Sample, Stopped};
+use super::{Entry, Measurement, Stage, shown};
+use crate::bench::destination::reader::{Release, Wanted};
+use crate::bench::destination::venue::Venue;
+use crate::bench::destination::{Destination, Pace};
+use crate::bench::experiment::calls;
+use crate::bench::results::rows::{FrameFigures, Kind, Row};
+use crate::bench::results::stats::{self, Spread};
+
+/// Between frames, where they are paced: 60 a second.
+const PAUSE: Duration = Duration::from_millis(16);
+
+/// What a rung needs to begin at a terminal that does not answer.
+const BEGINNING: Duration = Duration::from_millis(300);
+
+/// A run has no more frames than this.
+const MOST_FRAMES: u64 = 100_000;
+
+pub(super) struct Drawing<'a> {
+    stage: Stage<'a>,
+    stalled: bool,
+    /// How long a run should take.
+    time: Duration,
+}
+
+impl<'a> Drawing<'a> {
+    pub(super) fn new(stage: Stage<'a>) -> Self {
+        Self {
+            stalled: *stage.to == Destination::Pty(Pace::Stalled),
+            stage,
+            time: Duration::ZERO,
+        }
+    }
+
+    /// One run.
+    fn run(
+        &self,
+        entry: &Entry<'_>,
+        venue: &Venue,
+        frames: u64,
+        keep: bool,
+    ) -> Result<Sample, Stopped> {
+        let paced = self.stalled && !keep;
+        let pause = if paced { PAUSE } else { Duration::ZERO };
+        let mut command = entry
+            .contestant
+            .command(frames, pause)
+            .map_err(Stopped::Failed)?;
+        if let Some(term) = venue.term() {
+            // What a backend may send depends on it.
+            command
+                .env("TERM", term)
+                .env_remove("TMUX")
+                .env_remove("ZELLIJ");
+        }
+        let release = Arc::new(Release::default());
+        let sink = venue.sink(Wanted {
+            keep,
+            answers: true,
+            release: paced.then(|| release.clone()),
+            ..Wanted::default()
+        })?;
+        std::thread::scope(|scope| {
+            if paced {
+                let stall = BEGINNING + PAUSE * u32::try_from(frames).unwrap_or(u32::MAX);
+                scope.spawn(move || {
+                    std::thread::sleep(stall);
+                    release.now();
+                });
+            }
+            let stream = entry.contestant.rung.stream;
+            child::run(&mut command, stream, sink, &self.stage.report)
+        })
+    }
+
+    /// So many frames that a run takes about its time: a guess, and where there is time for it, runs that
+    /// come nearer.
+    fn suitable_frames(&self, entry: &Entry<'_>, guess: Duration) -> Result<u64, Stopped> {
+        let plan = &self.stage.plan;
+        if let Some(frames) = plan.messages {
+            return Ok(frames.max(1));
+        }
+        if self.stalled {
+            return Ok(60);
+        }
+        let within = |each: Duration| {
+            let frames = self.time.as_secs_f64() / each.as_secs_f64().max(1e-6);
+            (frames as u64).clamp(1, MOST_FRAMES)
+        };
+        let mut frames = within(guess);
+        if plan.brief {
+            return Ok(frames);
+        }
+        loop {
+            let sample = self.run(entry, &self.stage.venue, frames, false)?;
+            // Ending the process takes a moment, too.
+            let took = Duration::from_nanos(delivered_ns(&sample));
+            let better = within(took.div_f64(frames as f64));
+            if took * 2 >= self.time || better <= frames {
+                return Ok(better);
+            }
+            frames = better.min(frames * 16);
+        }
+    }
+}
+
+/// Until the terminal had everything, or until the last write where nobody can tell.
+fn delivered_ns(sample: &Sample) -> u64 {
+    sample.delivered_ns().unwrap_or(sample.report.wall_ns)
+}
+
+/// The frames of a run that the terminal was given.
+fn presented(entry: &Entry<'_>, sample: &Sample) -> u64 {
+    entry.messages.saturating_sub(sample.noted("skipped"))
+}
+
+fn frame_times(entry: &Entry<'_>) -> Vec<u64> {
+    let time = |sample: &Sample| delivered_ns(sample) / presented(entry, sample).max(1);
+    entry.samples.iter().map(time).collect()
+}
+
+impl Measurement for Drawing<'_> {
+    fn plan(&mut self, entries: &mut [Entry<'_>]) {
+        let runs = entries.len() * (self.stage.plan.warmup + self.stage.plan.runs);
+        self.time = self.stage.plan.budget.div_f64(runs.max(1) as f64);
+        entries.iter_mut().for_each(|entry| entry.messages = 1);
+    }
+
+    /// Compares what a terminal shows after a few frames with what it should.
+    fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
+        let plan = &self.stage.plan;
+        let frames = if plan.brief { 2 } else { 5 };
+        let sample = self.run(entry, &self.stage.proof, frames, true)?;
+        let Some(workload) = entry.contestant.rung.draws else {
+            return Err(Stopped::Failed("it draws nothing".to_owned()));
+        };
+        shown::verify(&sample.received.kept, workload, frames, plan.size)
+            .map_err(|wrong| Stopped::Failed(format!("wrong picture: {wrong}")))?;
+        entry.verified = true;
+        let guess = Duration::from_nanos(delivered_ns(&sample) / frames);
+        entry.messages = self.suitable_frames(entry, guess)?;
+        Ok(())
+    }
+
+    /// Where few rungs are compared with one of their own, they draw as many frames: later frames of a workload
+    /// may be dearer than the first.
+    fn begin(&self, entries: &mut [Entry<'_>]) {
+        let group = |entry: &Entry<'_>| entry.contestant.rung.baseline;
+        let drawn: Vec<_> = entries
+            .iter()
+            .filter(|entry| entry.competes())
+            .map(|entry| (group(entry), entry.messages))
+            .collect();
+        for entry in entries.iter_mut().filter(|entry| group(entry).is_some()) {
+            let own = group(entry);
+            let same = drawn.iter().filter(|(other, _)| *other == own);
+            let least = same.map(|&(_, frames)| frames).min();
+            entry.messages = least.unwrap_or(entry.messages);
+        }
+    }
+
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped> {
+        let entry = &entries[index];
+        self.run(entry, &self.stage.venue, entry.messages, false)
+    }
+
+    /// Paced frames take as long as the pace.
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
+        let times = frame_times(entry).into_iter().filter(|_| !self.stalled);
+        times.map(|time| time as f64).collect()
+    }
+
+    fn baseline(&self, entry: &Entry<'_>) -> &'static str {
+        self.stage.experiment.baseline_of(entry.contestant.rung)
+    }
+
+    fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
+        // Its bytes are compared where its time is not.
+        row.baseline = Some(self.baseline(entry).to_owned());
+        if entry.samples.is_empty() {
+            return;
+        }
+        let spread = |value: &dyn Fn(&Sample) -> u64| Spread::of(entry.samples.iter().map(value));
+        row.bytes = entry.median(|sample| sample.report.written.unwrap_or(0));
+        row.writes = Some(entry.median(|sample| sample.report.writes.unwrap_or(0)));
+        if !self.stalled {
+            row.wall_ns = spread(&|sample| sample.report.wall_ns);
+            row.caller_ns = spread(&|sample| sample.report.caller_ns);
+            row.cpu_ns = spread(&|sample| {
+                // What it took to make the pictures is not the backend's.
+                let pictures = sample.noted("pictures_ns");
+                sample.report.cpu_ns.saturating_sub(pictures)
+            });
+            row.delivered_ns = spread(&delivered_ns);
+            row.samples = frame_times(entry);
+        }
+        let presented = entry.median(|sample| presented(entry, sample));
+        let grown = |sample: &Sample| sample.report.notes.get("grown_bytes").copied();
+        let mut samples = entry.samples.iter();
+        row.kind = Kind::Frames(FrameFigures {
+            fps: (!self.stalled).then(|| 1e9 / stats::median(&row.samples).max(1) as f64),
+            frames_presented: presented,
+            frames_skipped: entry.median(|sample| sample.noted("skipped")),
+            bytes_per_frame: row.bytes as f64 / presented.max(1) as f64,
+            draw_call_ns: samples.find_map(|sample| calls::noted(&sample.report)),
+            memory_bytes: entry.samples.iter().filter_map(grown).max(),
+        });
+    }
+}

@@ -1,0 +1,417 @@
+//! Servers under load: how many requests a second each way to log leaves, how long the answers take, and how
+//! long the log calls.
+//!
+//! A server is a rung's process. Its standard input is the listening socket, its standard output the
+//! destination; the load and the terminal's reader are ours. Requests/s and answers are of runs in which
+//! nothing is clocked within the server; the log calls are of one more run, in which each is.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::child::{self, Sample, Stopped};
+use super::load::{self, Answers, Source};
+use super::{Entry, Measurement, Stage};
+use crate::bench::destination::Destination;
+use crate::bench::destination::check::{Generator, length};
+use crate::bench::destination::reader::{Release, Wanted};
+use crate::bench::destination::venue::Venue;
+use crate::bench::experiment::{Server, calls};
+use crate::bench::results::rows::{Kind, Latency, Published, Row, ServerFigures};
+use crate::bench::results::stats::Spread;
+use crate::fps::canvas::Stream;
+
+/// With one connection the figure measures how fast an idle processor wakes; so it comes second.
+pub(crate) const CONNECTIONS: [u16; 2] = [8, 1];
+
+/// How long a server is under load in a run; wrk counts in whole seconds.
+fn load_time(brief: bool) -> Duration {
+    if brief {
+        Duration::from_millis(25)
+    } else {
+        Duration::from_secs(1)
+    }
+}
+
+/// How many runs of so many servers fit a time, within reason: enough for a median, and no more than
+/// other experiments have.
+pub(crate) fn runs_within(budget: Duration, servers: usize, brief: bool) -> usize {
+    let starting = Duration::from_millis(100);
+    let round = (load_time(brief) + starting) * servers as u32;
+    let rounds = (budget.as_secs_f64() / round.as_secs_f64().max(1e-3)) as usize;
+    // One round clocks the log calls.
+    rounds
+        .saturating_sub(1)
+        .clamp(if brief { 1 } else { 3 }, 10)
+}
+
+pub(super) struct Serving<'a> {
+    stage: Stage<'a>,
+    server: &'static Server,
+    time: Duration,
+    source: Source,
+}
+
+impl<'a> Serving<'a> {
+    pub(super) fn new(stage: Stage<'a>, server: &'static Server) -> Self {
+        let time = load_time(stage.plan.brief);
+        Self {
+            stage,
+            server,
+            time,
+            source: Source::for_loads_of(time),
+        }
+    }
+
+    /// Whether a rung writes nothing.
+    fn is_silent(&self, entry: &Entry<'_>) -> bool {
+        entry.rung() == self.stage.experiment.baseline || self.is_fed(entry)
+    }
+
+    fn is_fed(&self, entry: &Entry<'_>) -> bool {
+        entry.rung() == self.server.fed
+    }
+
+    /// The bytes a second that the control's terminal is fed: what its model wrote in its last run.
+    fn feed(&self, entries: &[Entry<'_>], entry: &Entry<'_>) -> Option<u64> {
+        let models = entries.iter().filter(|_| self.is_fed(entry));
+        let sample = models
+            .filter(|other| other.rung() == self.server.fed_like)
+            .find(|other| other.connections == entry.connections)?
+            .samples
+            .last()?;
+        let message = self.stage.experiment.message;
+        // The log of a request may wait whose answer came too late to count.
+        let written =
+            length(message, sample.noted("requests")).saturating_sub(sample.noted("backlog"));
+        Some((written as f64 / self.time.as_secs_f64()) as u64)
+    }
+
+    /// One run.
+    fn run(
+        &self,
+        entry: &Entry<'_>,
+        venue: &Venue,
+        time: Duration,
+        feed: Option<u64>,
+        run: Run,
+    ) -> Result<Sample, Stopped> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let release = Arc::new(Release::default());
+        let sink = venue.sink(Wanted {
+            keep: run == Run::Verified,
+            release: Some(release.clone()),
+            ..Wanted::default()
+        })?;
+        let mut command = entry
+            .contestant
+            .command(1, Duration::ZERO)
+            .map_err(Stopped::Failed)?;
+        command.stdin(Stdio::from(OwnedFd::from(listener)));
+        let feeder = match feed {
+            Some(rate) => Some((sink.writer()?, rate)),
+            None => None,
+        };
+        let source = if run == Run::Verified {
+            Source::BuiltIn
+        } else {
+            self.source
+        };
+        let message = self.stage.experiment.message;
+        let connections = entry.connections.map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            let load = scope.spawn(|| {
+                let feeding = feeder.map(|(mut terminal, rate)| {
+                    scope.spawn(move || feed_at(&mut terminal, rate, time, message))
+                });
+                let answers = under_load(source, address, connections, time, run);
+                // A feeder may be waiting for a reader that stands still, too.
+                release.now();
+                if let Some(feeding) = feeding {
+                    // A terminal that is gone is the measured server's affair.
+                    let _ = feeding.join();
+                }
+                let stopped = load::ask(address, Server::STOP).map_err(|error| error.to_string());
+                answers.and_then(|answers| stopped.map(|()| answers))
+            });
+            let child = child::run(&mut command, Stream::Stdout, sink, &self.stage.report);
+            let answers = load
+                .join()
+                .unwrap_or_else(|_| Err("the load panicked".to_owned()));
+            // What the server says of a failure is nearer to the cause.
+            let sample = child?;
+            Ok(Sample {
+                answers: Some(answers.map_err(Stopped::Failed)?),
+                ..sample
+            })
+        })
+    }
+}
+
+impl Measurement for Serving<'_> {
+    fn plan(&mut self, entries: &mut [Entry<'_>]) {
+        let fed_like = self.server.fed_like;
+        let is_modelled = entries
+            .iter()
+            .any(|entry| entry.rung() == fed_like && entry.competes());
+        for entry in entries.iter_mut().filter(|entry| self.is_fed(entry)) {
+            if !is_modelled {
+                let reason = format!("it does what {fed_like} did, which does not run");
+                entry.skipped.get_or_insert(reason);
+            }
+            if !self.stage.to.is_terminal() {
+                let reason = "only a terminal competes for the processor";
+                entry.skipped.get_or_insert_with(|| reason.to_owned());
+            }
+        }
+    }
+
+    /// Compares the lines that arrive with the requests that were answered.
+    fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
+        let time = Duration::from_millis(15);
+        let sample = self.run(entry, &self.stage.proof, time, None, Run::Verified)?;
+        let requests = match self.is_silent(entry) {
+            true => 0,
+            false => sample.noted("requests"),
+        };
+        let dropped = sample.noted("dropped");
+        verdict_on(
+            &sample.received.kept,
+            requests,
+            dropped,
+            self.server.request_of,
+        )
+        .map_err(|wrong| Stopped::Failed(format!("wrong bytes: {wrong}")))?;
+        entry.verified = true;
+        Ok(())
+    }
+
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped> {
+        let entry = &entries[index];
+        let feed = self.feed(entries, entry);
+        self.run(entry, &self.stage.venue, self.time, feed, Run::Timed)
+    }
+
+    fn conclude(&self, entry: &mut Entry<'_>) {
+        if !self.is_silent(entry) {
+            let result = self.run(entry, &self.stage.venue, self.time, None, Run::Clocked);
+            let sample = entry.note(result);
+            entry.clocked = sample.and_then(|sample| calls::noted(&sample.report));
+        }
+    }
+
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
+        let rate = |sample: &Sample| Some(sample.answers?.per_second);
+        entry.samples.iter().filter_map(rate).collect()
+    }
+
+    /// A program that draws competes with the server for the processor, whoever writes to it: there, logging is
+    /// compared with another process that writes as much.
+    fn baseline(&self, _: &Entry<'_>) -> &'static str {
+        match self.stage.to {
+            Destination::Tty | Destination::Emulator(_) => self.server.fed,
+            _ => self.stage.experiment.baseline,
+        }
+    }
+
+    /// The times are of so many requests as the median run answered.
+    fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
+        let Some(connections) = entry.connections else {
+            return;
+        };
+        let requests = entry.median(|sample| sample.noted("requests"));
+        row.messages = requests;
+        row.bytes = length(self.stage.experiment.message, requests);
+        let published = &self.server.published;
+        row.published = published
+            .iter()
+            .find(|(rung, at, _)| *rung == entry.rung() && *at == row.to)
+            .map(|&(_, _, messages)| Published {
+                seconds: 1.0,
+                messages,
+            });
+        let answers: Vec<Answers> = entry
+            .samples
+            .iter()
+            .filter_map(|sample| sample.answers)
+            .collect();
+        if answers.is_empty() {
+            return;
+        }
+        row.samples = answers
+            .iter()
+            .map(|answers| (1e9 / answers.per_second.max(1e-3)) as u64)
+            .map(|ns_per_request| ns_per_request.saturating_mul(requests))
+            .collect();
+        row.wall_ns = Spread::of(row.samples.iter().copied());
+        row.cpu_ns = Spread::of(entry.samples.iter().map(|sample| {
+            let each = sample.report.cpu_ns / sample.noted("requests").max(1);
+            each.saturating_mul(requests)
+        }));
+        let rates = || answers.iter().map(|answers| answers.per_second as u64);
+        let knows_backlog = |sample: &Sample| sample.report.notes.contains_key("backlog");
+        row.kind = Kind::Server(ServerFigures {
+            requests_per_second: Spread::of(rates()),
+            answer_ns: Some(Latency {
+                median: entry
+                    .median(|sample| sample.answers.map_or(0, |answers| answers.median_ns)),
+                p99: entry.median(|sample| sample.answers.map_or(0, |answers| answers.p99_ns)),
+                max: answers
+                    .iter()
+                    .map(|answers| answers.max_ns)
+                    .max()
+                    .unwrap_or(0),
+                max_less_delay: None,
+                machine_max: None,
+            }),
+            log_call_ns: entry.clocked,
+            dropped_bytes: Some(entry.median(|sample| sample.noted("dropped_bytes"))),
+            backlog_bytes: (entry.samples.iter())
+                .any(knows_backlog)
+                .then(|| entry.median(|sample| sample.noted("backlog"))),
+            ..ServerFigures::of(connections)
+        });
+    }
+
+    fn warnings(&self, _: &[Entry<'_>]) -> Vec<String> {
+        let missing = !self.stage.plan.brief && self.source == Source::BuiltIn;
+        let warning = "wrk is not installed: the load comes from the built-in generator";
+        missing.then(|| warning.to_owned()).into_iter().collect()
+    }
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Run {
+    Verified,
+    Timed,
+    Clocked,
+}
+
+fn under_load(
+    source: Source,
+    address: SocketAddr,
+    connections: usize,
+    time: Duration,
+    run: Run,
+) -> Result<Answers, String> {
+    if run == Run::Clocked {
+        load::ask(address, Server::CLOCK).map_err(|error| error.to_string())?;
+    }
+    source.run(address, connections, time)
+}
+
+/// As often as a helper thread writes.
+const FEED_EVERY: Duration = Duration::from_millis(4);
+
+/// Writes messages to a terminal at a rate, in bytes a second.
+fn feed_at(
+    terminal: &mut impl Write,
+    rate: u64,
+    time: Duration,
+    message: Generator,
+) -> std::io::Result<()> {
+    let begun = Instant::now();
+    let mut text = Vec::new();
+    let (mut index, mut fed) = (0, 0.0);
+    while begun.elapsed() < time {
+        let due = rate as f64 * begun.elapsed().as_secs_f64();
+        text.clear();
+        while fed + (text.len() as f64) < due {
+            message(index, &mut text);
+            index += 1;
+        }
+        terminal.write_all(&text)?;
+        fed += text.len() as f64;
+        std::thread::sleep(FEED_EVERY);
+    }
+    Ok(())
+}
+
+/// Every request has its line, once and in order, or is counted as dropped.
+fn verdict_on(
+    kept: &[u8],
+    requests: u64,
+    dropped: u64,
+    request_of: fn(&str) -> Option<u64>,
+) -> Result<(), String> {
+    let text = std::str::from_utf8(kept).map_err(|_| "not text".to_owned())?;
+    let (mut seen, mut last) = (0, 0);
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match request_of(line) {
+            Some(request) if request > last => {
+                seen += 1;
+                last = request;
+            }
+            Some(request) => return Err(format!("request {request} comes after {last}")),
+            None if line.starts_with("[outpace: ") && line.ends_with("dropped here]") => {}
+            None => return Err(format!("an unknown line {line:?}")),
+        }
+    }
+    if seen + dropped == requests {
+        Ok(())
+    } else {
+        Err(format!(
+            "{requests} requests, but {seen} lines and {dropped} counted as dropped"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_has_a_line_or_is_counted() {
+        let line = |n| format!("request {n}: answered 200\r\n");
+        let verdict = |kept: &[u8], requests, dropped| {
+            verdict_on(kept, requests, dropped, |line| {
+                line.strip_prefix("request ")?
+                    .split_once(':')?
+                    .0
+                    .parse()
+                    .ok()
+            })
+        };
+        let text = line(1) + "[outpace: 2 messages (120 B) dropped here]\r\n" + &line(4);
+        assert_eq!(verdict(text.as_bytes(), 4, 2), Ok(()));
+        assert!(
+            verdict(text.as_bytes(), 5, 2)
+                .unwrap_err()
+                .contains("2 lines and 2 counted")
+        );
+        assert!(
+            verdict((line(2) + &line(1)).as_bytes(), 2, 0)
+                .unwrap_err()
+                .contains("after 2")
+        );
+        assert!(
+            verdict(b"request x", 1, 0)
+                .unwrap_err()
+                .contains("unknown line")
+        );
+    }
+
+    #[test]
+    fn a_series_has_as_many_runs_as_its_time_allows() {
+        let minutes = |minutes: u64| runs_within(Duration::from_secs(60 * minutes), 20, false);
+        assert_eq!((minutes(0), minutes(2), minutes(60)), (3, 4, 10));
+        assert_eq!(runs_within(Duration::ZERO, 10, true), 1);
+    }
+
+    #[test]
+    fn the_control_is_fed_at_the_rate_of_its_model() {
+        let mut fed = Vec::new();
+        let message: Generator = |_, into| into.extend_from_slice(b"a line\n");
+        feed_at(&mut fed, 1_000_000, Duration::from_millis(20), message).unwrap();
+        assert!(
+            fed.ends_with(b"a line\n") && fed.len() < 200_000,
+            "{}",
+            fed.len()
+        );
+    }
+}

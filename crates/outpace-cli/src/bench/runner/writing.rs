@@ -1,0 +1,351 @@
+//! Programs that write: each clocks its own work, or is clocked as a process, or by the arrival of its bytes.
+
+use std::time::{Duration, Instant};
+
+use super::arrivals::arrivals;
+use super::child::{self, Sample, Stopped};
+use super::{Entry, Measurement, Stage};
+use crate::bench::destination::check::{Check, length};
+use crate::bench::destination::reader::Wanted;
+use crate::bench::destination::venue::Venue;
+use crate::bench::destination::{Destination, Pace};
+use crate::bench::experiment::{Method, Origin, Timed};
+use crate::bench::results::rows::{
+    ArrivalFigures, Kind, ProfilerSamples, Published, Row, TimedFigures, WorkFigures,
+};
+use crate::bench::results::stats::{self, Spread};
+use crate::platform::interrupts;
+
+pub(super) struct Writing<'a> {
+    stage: Stage<'a>,
+    method: Method,
+}
+
+/// So many frames of an animation are compared.
+const PROVED_FRAMES: u64 = 3;
+
+/// What a terminal that does not read is given: more than any buffer on the way holds.
+const STALLED_MESSAGES: u64 = 100_000;
+
+impl<'a> Writing<'a> {
+    pub(super) fn new(stage: Stage<'a>, method: Method) -> Self {
+        Self { stage, method }
+    }
+
+    fn is_process(&self) -> bool {
+        matches!(self.method, Method::Process)
+    }
+
+    /// One run.
+    fn run(
+        &self,
+        entry: &Entry<'_>,
+        venue: &Venue,
+        messages: u64,
+        wanted: Wanted,
+    ) -> Result<Sample, Stopped> {
+        let pause = match self.method {
+            Method::Arrival(_) => self.stage.plan.pause,
+            // To verify it, so many messages count, however long they take.
+            Method::Timed(_) if wanted.check.is_none() => self.stage.plan.time,
+            _ => Duration::ZERO,
+        };
+        let each = if self.is_process() { 1 } else { messages };
+        let contestant = entry.contestant;
+        let mut command = contestant.command(each, pause).map_err(Stopped::Failed)?;
+        let sink = venue.sink(wanted)?;
+        if !self.is_process() {
+            let report = &self.stage.report;
+            return child::run(&mut command, contestant.rung.stream, sink, report);
+        }
+        let mut sum = child::run_clocked_outside(&mut command, sink)?;
+        for _ in 1..messages {
+            let sink = venue.sink(Wanted::default())?;
+            let next = child::run_clocked_outside(&mut command, sink)?;
+            sum.report.wall_ns += next.report.wall_ns;
+            sum.report.caller_ns += next.report.caller_ns;
+            sum.report.cpu_ns += next.report.cpu_ns;
+            sum.received.last_at = None;
+        }
+        Ok(sum)
+    }
+
+    /// So many messages that the whole series takes about the time it should: the same number for
+    /// every contestant, found by a few short runs of increasing length.
+    fn suitable_messages(&self, entries: &mut [Entry<'_>]) -> u64 {
+        let plan = &self.stage.plan;
+        let published = self.stage.experiment.messages;
+        let most = match (self.method, self.stage.to) {
+            (Method::Arrival(_), _) => return 1,
+            (Method::Timed(_), _) => return plan.messages.unwrap_or(published),
+            (Method::Process, _) => 20,
+            // Every run waits for the stall, whatever it writes.
+            (_, Destination::Pty(Pace::Stalled)) => {
+                return plan.messages.unwrap_or(STALLED_MESSAGES);
+            }
+            _ => published,
+        };
+        if let Some(messages) = plan.messages {
+            return messages.max(1);
+        }
+        let rounds = (plan.warmup + plan.runs + 1) as f64;
+        let round = plan.budget.as_secs_f64() / rounds;
+        // Starting processes takes time whatever they write.
+        let overhead = self.short_round(entries, 1);
+        if self.is_process() {
+            return rounded(round / overhead.max(1e-6)).clamp(1, most);
+        }
+        let round = (round - overhead).max(round / 4.0);
+        let mut messages = most.min(1_000);
+        loop {
+            let took = (self.short_round(entries, messages) - overhead).max(1e-6);
+            if took >= round * 0.1 || messages == most || interrupts::came() {
+                let least = least_messages(self.stage.to).min(most);
+                return rounded(messages as f64 * round / took).clamp(least, most);
+            }
+            let factor = (round * 0.2 / took).clamp(2.0, 16.0);
+            messages = ((messages as f64 * factor) as u64).min(most);
+        }
+    }
+
+    /// The seconds that one run of every contestant takes.
+    fn short_round(&self, entries: &mut [Entry<'_>], messages: u64) -> f64 {
+        let started = Instant::now();
+        for entry in entries.iter_mut() {
+            let broken = entry.contestant.rung.fails.is_some();
+            if !interrupts::came() && !broken && entry.competes() {
+                let result = self.run(entry, &self.stage.venue, messages, Wanted::default());
+                entry.note(result);
+            }
+        }
+        started.elapsed().as_secs_f64()
+    }
+
+    /// The messages of a run. Where the time decides, every run has its own number.
+    fn messages(&self, entry: &Entry<'_>, sample: &Sample) -> u64 {
+        match self.method {
+            Method::Timed(_) => sample.noted("messages"),
+            _ => entry.messages,
+        }
+    }
+
+    /// How often, in a thousand messages, the reader saw one torn; `None` where it saw no reads.
+    fn torn(entry: &Entry<'_>) -> Option<f64> {
+        let sum = |count: fn(&Sample) -> u64| entry.samples.iter().map(count).sum::<u64>() as f64;
+        let thousands = entry.messages as f64 * entry.samples.len() as f64 / 1_000.0;
+        let seen = sum(|sample| sample.received.reads) > 0.0 && thousands > 0.0;
+        seen.then(|| sum(|sample| sample.received.torn) / thousands)
+    }
+
+    /// The times are of as many messages as the median run had.
+    fn fill_timed(entry: &Entry<'_>, timed: &Timed, row: &mut Row) {
+        row.messages = entry.median(|sample| sample.noted("messages"));
+        let scaled = |value: &dyn Fn(&Sample) -> u64| -> Vec<u64> {
+            let of_median = |sample: &Sample| {
+                let own = sample.noted("messages").max(1);
+                (value(sample) as f64 * row.messages as f64 / own as f64) as u64
+            };
+            entry.samples.iter().map(of_median).collect()
+        };
+        let noted = |name: &'static str| move |sample: &Sample| sample.noted(name);
+        row.bytes = stats::median(&scaled(&noted("bytes")));
+        row.samples = scaled(&|sample| sample.report.wall_ns);
+        row.wall_ns = Spread::of(row.samples.iter().copied());
+        row.caller_ns = row.wall_ns;
+        row.cpu_ns = Spread::of(scaled(&|sample| sample.report.cpu_ns));
+        let Some(write_ns) = Spread::of(scaled(&noted("write_ns"))) else {
+            return;
+        };
+        row.writes = Some(stats::median(&scaled(&noted("write_calls"))));
+        let mut published = timed.published.iter();
+        row.kind = Kind::Timed(TimedFigures {
+            write_ns,
+            profiler_samples: ProfilerSamples {
+                measured: entry
+                    .median(|sample| (timed.samples)(sample.report.cpu_ns, sample.report.wall_ns)),
+                published: published
+                    .find(|(name, _)| *name == entry.rung())
+                    .map(|&(_, samples)| samples),
+            },
+        });
+    }
+}
+
+impl Measurement for Writing<'_> {
+    fn plan(&mut self, entries: &mut [Entry<'_>]) {
+        let messages = self.suitable_messages(entries);
+        entries
+            .iter_mut()
+            .for_each(|entry| entry.messages = messages);
+    }
+
+    /// Compares a contestant's bytes with the expected ones, at as many messages as will be timed.
+    /// One that is published as broken has to be: it is run once, and its failure is its result.
+    fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
+        let rung = entry.contestant.rung;
+        let (messages, check) = match self.method {
+            Method::Timed(timed) => {
+                let expected = (timed.expected)(self.stage.plan.size, PROVED_FRAMES)?;
+                (PROVED_FRAMES, Check::of(expected))
+            }
+            _ => {
+                let messages = if self.is_process() { 1 } else { entry.messages };
+                let message = self.stage.experiment.message_of(rung);
+                let terminal = self.stage.proof_to.is_terminal();
+                let check = Check::new(message, messages, rung.order, terminal);
+                (messages, check)
+            }
+        };
+        let wanted = Wanted {
+            check: Some(check),
+            ..Wanted::default()
+        };
+        let result = match self.run(entry, &self.stage.proof, messages, wanted) {
+            Err(Stopped::Interrupted) => return Err(Stopped::Interrupted),
+            Err(Stopped::Failed(reason)) => Err(reason),
+            Ok(sample) => sample
+                .received
+                .verified
+                .unwrap_or_else(|| Err("nothing read its bytes".to_owned()))
+                .map_err(|wrong| format!("wrong bytes: {wrong}")),
+        };
+        match (result, rung.fails) {
+            (Ok(()), None) => entry.verified = true,
+            (Err(reason), None) => entry.failed = Some(reason),
+            (Err(reason), Some(_)) => entry.fails_as_published = Some(reason),
+            (Ok(()), Some(why)) => {
+                entry.failed = Some(format!("published as broken ({why}), but it works here"));
+            }
+        }
+        Ok(())
+    }
+
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped> {
+        let entry = &entries[index];
+        let wanted = Wanted {
+            arrivals: matches!(self.method, Method::Arrival(_)),
+            ..Wanted::default()
+        };
+        self.run(entry, &self.stage.venue, entry.messages, wanted)
+    }
+
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
+        if let Method::Arrival(_) = self.method {
+            return Vec::new();
+        }
+        let time = |sample: &Sample| {
+            sample.report.wall_ns as f64 / self.messages(entry, sample).max(1) as f64
+        };
+        entry.samples.iter().map(time).collect()
+    }
+
+    fn baseline(&self, entry: &Entry<'_>) -> &'static str {
+        self.stage.experiment.baseline_of(entry.contestant.rung)
+    }
+
+    fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
+        let Stage { experiment, to, .. } = &self.stage;
+        let message = experiment.message_of(entry.contestant.rung);
+        row.bytes = match self.method {
+            Method::Process => length(message, 1) * entry.messages,
+            _ => length(message, entry.messages),
+        };
+        let writes: Vec<u64> = entry
+            .samples
+            .iter()
+            .filter_map(|sample| sample.report.writes)
+            .collect();
+        row.writes = (!writes.is_empty()).then(|| stats::median(&writes));
+        row.published = match entry.contestant.rung.origin {
+            Origin::Published(Some(seconds)) if experiment.published_to.contains(&to.kind()) => {
+                Some(Published {
+                    seconds,
+                    messages: experiment.messages,
+                })
+            }
+            _ => None,
+        };
+        match self.method {
+            Method::Timed(timed) => return Self::fill_timed(entry, timed, row),
+            Method::Arrival(texts) => {
+                row.kind = Kind::Arrivals(ArrivalFigures {
+                    arrivals: arrivals(texts, to.is_terminal(), &entry.samples),
+                });
+                return;
+            }
+            _ => {}
+        }
+        let spread = |value: fn(&Sample) -> u64| {
+            let delayed = |sample: &Sample| (value(sample), sample.report.delay_ns);
+            Spread::with_delays(&entry.samples.iter().map(delayed).collect::<Vec<_>>())
+        };
+        row.wall_ns = spread(|sample| sample.report.wall_ns);
+        row.caller_ns = spread(|sample| sample.report.caller_ns);
+        // A processor that others had is not in it.
+        row.cpu_ns = Spread::of(entry.samples.iter().map(|sample| sample.report.cpu_ns));
+        row.delivered_ns = Spread::of(entry.samples.iter().filter_map(Sample::delivered_ns));
+        row.samples = walls(entry);
+        row.kind = Kind::Work(WorkFigures {
+            torn_per_1000: Self::torn(entry),
+        });
+    }
+
+    fn warnings(&self, entries: &[Entry<'_>]) -> Vec<String> {
+        let Stage { experiment, to, .. } = &self.stage;
+        let runs: usize = entries.iter().map(|entry| entry.samples.len()).sum();
+        let disturbed: Vec<(usize, &str)> = entries
+            .iter()
+            .map(|entry| {
+                (
+                    stats::outliers(&walls(entry)),
+                    entry.contestant.name.as_str(),
+                )
+            })
+            .filter(|&(outliers, _)| outliers > 0)
+            .collect();
+        let outliers: usize = disturbed.iter().map(|(outliers, _)| outliers).sum();
+        // A few are what medians are for.
+        if outliers * 10 <= runs {
+            return Vec::new();
+        }
+        let names: Vec<&str> = disturbed.iter().map(|&(_, name)| name).take(4).collect();
+        vec![format!(
+            "{} to {to}: {outliers} of {runs} runs took much longer than the others of their rung \
+             ({}); end other programs, or use more --runs",
+            experiment.name,
+            names.join(", ")
+        )]
+    }
+}
+
+fn walls(entry: &Entry<'_>) -> Vec<u64> {
+    let wall = |sample: &Sample| sample.report.wall_ns;
+    entry.samples.iter().map(wall).collect()
+}
+
+/// Fewer would measure the first write and the start of a thread rather than messages.
+fn least_messages(to: &Destination) -> u64 {
+    match to {
+        Destination::Pty(Pace::PerSecond(_)) => 1_000,
+        to if to.is_terminal() => 5_000,
+        _ => 50_000,
+    }
+}
+
+/// A number that reads well: two digits and zeros.
+fn rounded(value: f64) -> u64 {
+    let value = value.max(1.0) as u64;
+    let scale = 10_u64.pow(value.ilog10().saturating_sub(1));
+    value / scale * scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_messages_has_two_digits_and_zeros() {
+        assert_eq!(rounded(123_456.0), 120_000);
+        assert_eq!((rounded(0.0), rounded(9.9), rounded(99.9)), (1, 9, 99));
+    }
+}

@@ -1,0 +1,471 @@
+//! The table of one experiment at one destination: a line a rung, the best first, with the columns that its kind
+//! of measurement has.
+
+use super::table::{Heading, Line, Note, Table};
+use crate::bench::experiment::{Experiment, Method, Origin, Text};
+use crate::bench::results::figures::base_name;
+use crate::bench::results::rows::{Latency, Row};
+use crate::user::quantity::{duration, grouped, significant, times};
+
+/// A column: its heading, how easily it is left out, and a row's cell, given its baseline's row.
+struct Column {
+    heading: String,
+    expendable: u8,
+    cell: fn(&Row, Option<&Row>) -> Option<String>,
+}
+
+fn column(
+    heading: impl Into<String>,
+    expendable: u8,
+    cell: fn(&Row, Option<&Row>) -> Option<String>,
+) -> Column {
+    Column {
+        heading: heading.into(),
+        expendable,
+        cell,
+    }
+}
+
+/// The table of an experiment's rows at one destination.
+pub(crate) fn table(experiment: &Experiment, to: &str, rows: &[Row]) -> Table {
+    let rows: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.experiment == experiment.name && row.to == to)
+        .collect();
+    let method = rows
+        .first()
+        .and_then(|row| experiment.rung(base_name(&row.rung)))
+        .map_or(experiment.method, |rung| experiment.method_of(rung));
+    let (headings, lines) = match method {
+        Method::Arrival(texts) => arrivals(texts, &rows),
+        _ => ranked(experiment, &columns(experiment, method, &rows), &rows),
+    };
+    Table {
+        title: title(experiment, method, to, &rows),
+        headings,
+        lines,
+        notes: notes(&rows),
+    }
+}
+
+fn title(experiment: &Experiment, method: Method, to: &str, rows: &[&Row]) -> String {
+    let mut title = format!("{} to {to}", experiment.name);
+    if let Some(row) = rows.iter().find(|row| row.runs > 0) {
+        if let Some(terminal) = &row.terminal {
+            title += &format!(" of {}x{}", terminal.columns, terminal.rows);
+            if let Some(version) = &terminal.version {
+                title += &format!(" ({version})");
+            }
+        }
+        if let Method::Work = method {
+            let unit = plural(experiment.unit, row.messages);
+            let each = row.bytes as f64 / row.messages.max(1) as f64;
+            title += &format!(
+                ", {} {unit} of {} bytes",
+                grouped(row.messages),
+                significant(each)
+            );
+        }
+        let runs = rows.iter().map(|row| row.runs).max().unwrap_or(0);
+        title += &format!(", median of {runs} {}", plural("run", runs));
+    }
+    title
+}
+
+fn plural(word: &str, count: u64) -> String {
+    match count {
+        1 => word.to_owned(),
+        _ if word.ends_with('s') => format!("{word}es"),
+        _ => format!("{word}s"),
+    }
+}
+
+fn columns(experiment: &Experiment, method: Method, rows: &[&Row]) -> Vec<Column> {
+    match method {
+        Method::Timed(_) => timed(experiment.unit),
+        Method::Requests(_) => requests(),
+        Method::Frames => frames(),
+        Method::Work | Method::Process | Method::Arrival(_) => work(experiment.unit, rows),
+    }
+}
+
+/// The time of a message, and what it was spent on.
+fn work(unit: &str, rows: &[&Row]) -> Vec<Column> {
+    let baseline = rows.iter().find_map(|row| row.baseline.clone());
+    let mixed = rows
+        .iter()
+        .any(|row| row.baseline.is_some() && row.baseline != baseline);
+    vec![
+        column(format!("a {unit}"), 0, |row, _| {
+            row.wall_per_message().map(duration)
+        }),
+        column("lower quartile", 3, |row, _| {
+            let quartile = row.wall_ns?.lower_quartile? as f64;
+            Some(duration(quartile / row.messages.max(1) as f64))
+        }),
+        match baseline {
+            Some(name) if !mixed => column(format!("of {}", base_name(&name)), 1, |row, _| {
+                row.ratio.map(|ratio| times(ratio.median))
+            }),
+            _ => column("ratio", 1, |row, _| {
+                let baseline = row.baseline.as_deref().map(base_name)?;
+                row.ratio
+                    .map(|ratio| format!("{} of {baseline}", times(ratio.median)))
+            }),
+        },
+        column("caller", 2, |row, _| {
+            let (wall, caller) = (row.wall_ns?.median, row.caller_ns?.median);
+            // Only where it says something that the wall time does not.
+            (caller < wall / 2).then(|| row.per_message(row.caller_ns).map(duration))?
+        }),
+        column("delivered", 4, |row, _| {
+            let (wall, delivered) = (row.wall_ns?.median, row.delivered_ns?.median);
+            (delivered > wall + wall / 4)
+                .then(|| row.per_message(row.delivered_ns).map(duration))?
+        }),
+        column("processor", 3, |row, _| processor(row).map(duration)),
+        column("writes/1,000", 2, |row, _| {
+            let writes = row.writes? as f64 * 1_000.0 / row.messages.max(1) as f64;
+            Some(significant(writes))
+        }),
+        column("published", 5, |row, _| {
+            let published = row.published?;
+            Some(duration(
+                published.seconds * 1e9 / published.messages as f64,
+            ))
+        }),
+    ]
+}
+
+/// What a profiler shows of those that work for a time.
+fn timed(unit: &str) -> Vec<Column> {
+    vec![
+        column(format!("{unit}s"), 4, |row, _| Some(grouped(row.messages))),
+        column(format!("a {unit}"), 0, |row, _| {
+            row.wall_per_message().map(duration)
+        }),
+        column("in write", 0, |row, _| {
+            row.per_message(Some(row.timed()?.write_ns)).map(duration)
+        }),
+        column(format!("writes/{unit}"), 0, |row, _| {
+            Some(significant(row.writes? as f64 / row.messages.max(1) as f64))
+        }),
+        column("writes", 3, |row, _| row.writes.map(grouped)),
+        column(format!("bytes/{unit}"), 2, |row, _| {
+            Some(grouped(row.bytes / row.messages.max(1)))
+        }),
+        column("samples in 5 s", 1, |row, _| {
+            Some(grouped(row.timed()?.profiler_samples.measured))
+        }),
+        column("published", 5, |row, _| {
+            row.timed()?.profiler_samples.published.map(grouped)
+        }),
+    ]
+}
+
+/// Requests/s, answers, and the log calls.
+fn requests() -> Vec<Column> {
+    fn answer(row: &Row) -> Option<Latency> {
+        row.server()?.answer_ns
+    }
+    fn log_call(row: &Row) -> Option<Latency> {
+        row.server()?.log_call_ns
+    }
+    fn time(ns: u64) -> Option<String> {
+        Some(duration(ns as f64))
+    }
+    fn bytes(count: Option<u64>) -> Option<String> {
+        let count = count.filter(|&count| count > 0)?;
+        Some(format!("{} kB", significant(count as f64 / 1e3)))
+    }
+    vec![
+        column("conns", 1, |row, _| {
+            Some(grouped(row.server()?.connections))
+        }),
+        column("requests/s", 0, |row, _| {
+            Some(grouped(row.server()?.requests_per_second?.median))
+        }),
+        column("share", 0, |row, _| Some(times(row.ratio?.median))),
+        column("answer", 2, |row, _| time(answer(row)?.median)),
+        column("p99", 3, |row, _| time(answer(row)?.p99)),
+        column("max", 3, |row, _| time(answer(row)?.max)),
+        column("log call", 0, |row, _| time(log_call(row)?.median)),
+        column("p99", 3, |row, _| time(log_call(row)?.p99)),
+        column("max", 1, |row, _| time(log_call(row)?.max)),
+        column("less delay", 2, |row, _| {
+            time(log_call(row)?.max_less_delay?)
+        }),
+        column("dropped", 3, |row, _| bytes(row.server()?.dropped_bytes)),
+        column("backlog", 3, |row, _| bytes(row.server()?.backlog_bytes)),
+        column("published", 5, |row, _| {
+            let published = row.published?;
+            Some(grouped(
+                (published.messages as f64 / published.seconds) as u64,
+            ))
+        }),
+    ]
+}
+
+/// Frames a second, and what a frame costs.
+fn frames() -> Vec<Column> {
+    fn draw_call(row: &Row) -> Option<Latency> {
+        row.frames()?.draw_call_ns
+    }
+    fn bytes(row: &Row) -> Option<f64> {
+        Some(row.frames()?.bytes_per_frame)
+    }
+    /// A figure as a share of the baseline's; the baseline itself needs none.
+    fn share(row: &Row, baseline: Option<&Row>, figure: fn(&Row) -> Option<f64>) -> Option<String> {
+        let baseline = baseline.filter(|baseline| baseline.rung != row.rung)?;
+        Some(times(
+            figure(row)? / figure(baseline)?.max(f64::MIN_POSITIVE),
+        ))
+    }
+    vec![
+        column("frames/s", 0, |row, _| row.fps().map(significant)),
+        column("ratio", 1, |row, _| {
+            Some(times(1.0 / row.ratio?.median.max(f64::MIN_POSITIVE)))
+        }),
+        column("bytes a frame", 1, |row, _| {
+            Some(grouped(bytes(row)?.round() as u64))
+        }),
+        column("ratio", 2, |row, baseline| share(row, baseline, bytes)),
+        column("writes", 2, |row, _| {
+            let presented = row.frames()?.frames_presented.max(1);
+            Some(significant(row.writes? as f64 / presented as f64))
+        }),
+        column("processor", 1, |row, _| processor(row).map(duration)),
+        column("ratio", 2, |row, baseline| share(row, baseline, processor)),
+        column("draw call", 3, |row, _| {
+            Some(duration(draw_call(row)?.median as f64))
+        }),
+        column("max", 0, |row, _| {
+            Some(duration(draw_call(row)?.max as f64))
+        }),
+        column("less delay", 1, |row, _| {
+            Some(duration(draw_call(row)?.max_less_delay? as f64))
+        }),
+        column("machine", 2, |row, _| {
+            Some(duration(draw_call(row)?.machine_max? as f64))
+        }),
+        column("memory", 2, |row, _| {
+            Some(format!(
+                "{} KiB",
+                grouped(row.frames()?.memory_bytes? >> 10)
+            ))
+        }),
+        column("skipped", 3, |row, _| {
+            let skipped = row.frames()?.frames_skipped;
+            (skipped > 0).then(|| grouped(skipped))
+        }),
+    ]
+}
+
+/// Processor time of a message, drawn frames included that were never presented.
+fn processor(row: &Row) -> Option<f64> {
+    row.per_message(row.cpu_ns)
+}
+
+/// How long a bar is, and whether a longer one is better.
+fn bar(row: &Row) -> Option<(f64, bool)> {
+    let rate = match (row.frames(), row.server()) {
+        (Some(frames), _) => frames.fps,
+        (_, Some(server)) => server.requests_per_second.map(|rate| rate.median as f64),
+        _ => return row.wall_per_message().map(|time| (time, false)),
+    };
+    rate.map(|rate| (rate, true))
+}
+
+/// The best first; but rungs that draw and are compared with different ones stay with theirs, and so do servers
+/// with as many connections.
+fn ranked(experiment: &Experiment, columns: &[Column], rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
+    let group = |row: &Row| {
+        let own = experiment.rung(base_name(&row.rung));
+        let baseline = own.filter(|rung| rung.draws.is_some());
+        let baseline = baseline.map(|rung| experiment.baseline_of(rung));
+        let place = experiment
+            .rungs
+            .iter()
+            .position(|rung| Some(rung.name) == baseline);
+        let connections = row.server().map(|server| server.connections);
+        (place, std::cmp::Reverse(connections))
+    };
+    let mut ranked: Vec<&Row> = rows
+        .iter()
+        .copied()
+        .filter(|row| row.runs > 0 && row.failed.is_none() && row.skipped.is_none())
+        .collect();
+    let badness = |row: &Row| match bar(row) {
+        Some((rate, true)) => -rate,
+        Some((time, false)) => time,
+        None => 0.0,
+    };
+    ranked.sort_by(|one, other| {
+        group(one)
+            .cmp(&group(other))
+            .then_with(|| badness(one).total_cmp(&badness(other)))
+    });
+    let baseline = |row: &Row| {
+        let name = row.baseline.as_deref()?;
+        rows.iter().copied().find(|other| other.rung == name)
+    };
+    let shown: Vec<&Column> = columns
+        .iter()
+        .filter(|column| {
+            let mut rows = ranked.iter();
+            rows.any(|row| (column.cell)(row, baseline(row)).is_some())
+        })
+        .collect();
+    let mut headings = vec![Heading::fixed("rung")];
+    headings.extend(
+        shown
+            .iter()
+            .map(|column| Heading::expendable(&column.heading, column.expendable)),
+    );
+    let lengths = ranked.iter().filter_map(|row| bar(row));
+    let longest = lengths.map(|(length, _)| length).fold(0.0, f64::max);
+    let lines = ranked.iter().map(|row| {
+        let mut cells = vec![row.rung.clone()];
+        cells.extend(
+            shown
+                .iter()
+                .map(|column| (column.cell)(row, baseline(row)).unwrap_or_default()),
+        );
+        Line {
+            cells,
+            share: bar(row).map(|(length, _)| length / longest.max(f64::MIN_POSITIVE)),
+            ours: experiment
+                .rung(base_name(&row.rung))
+                .is_some_and(|rung| matches!(rung.origin, Origin::Outpace)),
+        }
+    });
+    (headings, lines.collect())
+}
+
+/// One line a text, one column a rung: what appears at once, and what waits for which step.
+fn arrivals(texts: &[Text], rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
+    let rows: Vec<&&Row> = rows
+        .iter()
+        .filter(|row| !row.arrivals().is_empty())
+        .collect();
+    let mut headings = vec![Heading::fixed("text")];
+    headings.extend(rows.iter().map(|row| Heading::fixed(&row.rung)));
+    let lines = texts.iter().map(|text| {
+        let mut cells = vec![text.name.to_owned()];
+        cells.extend(rows.iter().map(|row| {
+            let mut arrivals = row.arrivals().iter();
+            match arrivals.find(|arrival| arrival.text == text.name) {
+                None => "never".to_owned(),
+                Some(arrival) if arrival.arrived_at == arrival.written_at => {
+                    duration(arrival.after_ns as f64)
+                }
+                Some(arrival) => format!("at {}", arrival.arrived_at),
+            }
+        }));
+        Line::plain(cells)
+    });
+    (headings, lines.collect())
+}
+
+/// Rungs with the same trouble share a line.
+fn notes(rows: &[&Row]) -> Vec<Note> {
+    let mut notes: Vec<(String, bool, Vec<&str>)> = Vec::new();
+    for row in rows {
+        let trouble = [
+            (row.failed.as_ref(), "failed", true),
+            (
+                row.fails_as_published.as_ref(),
+                "breaks as published",
+                false,
+            ),
+            (row.skipped.as_ref(), "skipped", false),
+        ];
+        for (reason, what, wrong) in trouble {
+            let Some(reason) = reason else { continue };
+            let text = format!("{what}: {reason}");
+            match notes.iter_mut().find(|(other, _, _)| *other == text) {
+                Some((_, _, rungs)) => rungs.push(&row.rung),
+                None => notes.push((text, wrong, vec![&row.rung])),
+            }
+        }
+    }
+    notes
+        .into_iter()
+        .map(|(text, wrong, rungs)| Note {
+            text: format!("{} {text}", rungs.join(", ")),
+            wrong,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::catalogue::find;
+    use crate::bench::results::figures::rows_of;
+    use crate::bench::results::rows::{FrameFigures, Kind, ServerFigures};
+    use crate::bench::results::stats::Spread;
+
+    fn cells(table: &Table, columns: &[usize]) -> Vec<Vec<String>> {
+        let of = |line: &Line| columns.iter().map(|&at| line.cells[at].clone()).collect();
+        table.lines.iter().map(of).collect()
+    }
+
+    #[test]
+    fn the_most_requests_come_first_within_a_number_of_connections() {
+        let rungs = [
+            ("println", "pty", 1),
+            ("silent", "pty", 1),
+            ("silent", "pty", 1),
+        ];
+        let mut rows = rows_of("server", &rungs);
+        for (row, (connections, rate)) in rows.iter_mut().zip([(8, 10), (8, 20), (1, 90)]) {
+            row.kind = Kind::Server(ServerFigures {
+                requests_per_second: Spread::of([rate]),
+                ..ServerFigures::of(connections)
+            });
+        }
+        let table = table(find("server").unwrap(), "pty", &rows);
+        assert_eq!(
+            cells(&table, &[0, 1, 2]),
+            [
+                ["silent", "8", "20"],
+                ["println", "8", "10"],
+                ["silent", "1", "90"]
+            ]
+        );
+    }
+
+    #[test]
+    fn workloads_stay_together_with_the_most_frames_first() {
+        let rungs = [
+            ("log-crossterm", "pty", 1),
+            ("noise-crossterm", "pty", 1),
+            ("log-outpace", "pty", 1),
+            ("noise-outpace", "pty", 1),
+        ];
+        let mut rows = rows_of("draw", &rungs);
+        let figures = [(9.0, 100.0), (3.0, 8.0), (90.0, 25.0), (4.0, 7.0)];
+        for (row, (fps, bytes_per_frame)) in rows.iter_mut().zip(figures) {
+            row.kind = Kind::Frames(FrameFigures {
+                fps: Some(fps),
+                bytes_per_frame,
+                frames_presented: 1_000,
+                ..FrameFigures::default()
+            });
+            row.baseline = Some(row.rung.replace("outpace", "crossterm"));
+        }
+        let table = table(find("draw").unwrap(), "pty", &rows);
+        let headings: Vec<&str> = table.headings.iter().map(|one| one.text.as_str()).collect();
+        let bytes = headings.iter().position(|text| *text == "bytes a frame");
+        assert_eq!(
+            cells(&table, &[0, bytes.unwrap() + 1]),
+            [
+                ["noise-outpace", "0.88x"],
+                ["noise-crossterm", ""],
+                ["log-outpace", "0.25x"],
+                ["log-crossterm", ""]
+            ]
+        );
+    }
+}
