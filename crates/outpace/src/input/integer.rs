@@ -91,12 +91,15 @@ fn fast<T: Integer>(window: &[u8], at: usize) -> Option<(T, usize)> {
 /// A token, digit by digit.
 fn parse<T: Integer>(token: &[u8]) -> Result<T, ErrorKind> {
     let (negative, digits) = match token {
-        [b'-', digits @ ..] if T::SIGNED => (true, digits),
+        [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] => (false, digits),
         _ => (false, token),
     };
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(ErrorKind::Invalid);
+    }
+    if negative && !T::SIGNED {
+        return Err(ErrorKind::OutOfRange);
     }
     let magnitude = digits.iter().try_fold(0_u128, |magnitude, digit| {
         magnitude

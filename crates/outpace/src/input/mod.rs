@@ -683,7 +683,9 @@ impl<S: Source> Input<S> {
     fn text(&self, from: usize, to: usize) -> Result<&str, Error> {
         let bytes = &self.source.window()[from..to];
         std::str::from_utf8(bytes).map_err(|error| {
-            self.error_at(from + error.valid_up_to(), to, ErrorKind::NotUtf8, "UTF-8")
+            let from = from + error.valid_up_to();
+            let to = error.error_len().map_or(to, |length| from + length);
+            self.error_at(from, to, ErrorKind::NotUtf8, "UTF-8")
         })
     }
 

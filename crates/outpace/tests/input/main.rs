@@ -405,6 +405,11 @@ fn an_error_says_where_and_what() {
         range,
         "line 1, column 1: expected u8, found \"300\", which is out of range"
     );
+    let negative = says("-1", |input| input.read::<u8>().unwrap_err());
+    assert_eq!(
+        negative,
+        "line 1, column 1: expected u8, found \"-1\", which is out of range"
+    );
     let end = says("1\n", |input| input.read::<[u8; 2]>().unwrap_err());
     assert_eq!(
         end,
@@ -412,9 +417,17 @@ fn an_error_says_where_and_what() {
     );
     let nul = says("1\x002", |input| input.read::<u32>().unwrap_err());
     assert_eq!(nul, "line 1, column 1: expected u32, found \"1\\x002\"");
-    let mut input = Input::of_bytes(b"ab\xc3");
-    let utf8 = input.word().unwrap_err().to_string();
-    assert_eq!(utf8, "line 1, column 3: expected UTF-8, found \"\\xc3\"");
+    // Also where the input ends in the middle of a character, and only what is no character.
+    for (text, found) in [
+        (&b"ab\xc3"[..], "\\xc3"),
+        (b"ab\xe6\xbc", "\\xe6\\xbc"),
+        (b"ab\xffcd", "\\xff"),
+        (b"ab\xe6\xbccd", "\\xe6\\xbc"),
+    ] {
+        let utf8 = Input::of_bytes(text).word().unwrap_err().to_string();
+        let expected = format!("line 1, column 3: expected UTF-8, found \"{found}\"");
+        assert_eq!(utf8, expected);
+    }
     let long = says(&"x".repeat(100), |input| input.read::<f64>().unwrap_err());
     assert_eq!(
         long,

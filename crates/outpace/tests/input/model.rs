@@ -151,23 +151,15 @@ macro_rules! integers {
         $(impl Value for $type {
             fn naive(naive: &mut Naive<'_>) -> Result<Self, Wrong> {
                 let begin = naive.at;
-                naive.parse(stringify!($type), |error: &std::num::ParseIntError| {
-                    use std::num::IntErrorKind::{NegOverflow, PosOverflow};
-                    match error.kind() {
-                        NegOverflow | PosOverflow => ErrorKind::OutOfRange,
-                        _ => ErrorKind::Invalid,
-                    }
-                })
-                // parse stops at the overflow; a letter behind it makes the token no number all the same.
-                .map_err(|(kind, line, column, expected)| {
+                let parsed = naive.parse(stringify!($type), |_| ErrorKind::Invalid);
+                // A number that parse refuses is one that the type cannot hold, a negative one too.
+                parsed.map_err(|(kind, line, column, expected)| {
                     let mut again = Naive { text: naive.text, at: begin };
                     let (_, token) = again.token("").unwrap_or((0, b""));
                     let digits = token.strip_prefix(b"-").or(token.strip_prefix(b"+")).unwrap_or(token);
-                    let number = digits.iter().all(u8::is_ascii_digit);
-                    match kind {
-                        ErrorKind::OutOfRange if !number => (ErrorKind::Invalid, line, column, expected),
-                        _ => (kind, line, column, expected),
-                    }
+                    let number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+                    let kind = if number { ErrorKind::OutOfRange } else { kind };
+                    (kind, line, column, expected)
                 })
             }
         })*

@@ -7,10 +7,12 @@ list! {
         what_was_printed_arrives_however_the_program_ends,
         a_question_appears_before_the_program_waits,
         bad_input_ends_the_program_with_a_message,
+        bad_input_of_any_kind_is_never_a_wrong_number,
+        a_closed_input_and_a_directory_are_told_of,
         a_second_io_is_refused,
     ],
-    native: [],
-    programs: [returns, panics, exits, exits_by_io, exits_within_a_call, asks, twice],
+    native: [output_that_cannot_be_written_is_told_of],
+    programs: [returns, panics, exits, exits_by_io, exits_within_a_call, asks, adds_up, reads_words, twice],
 }
 
 #[rustfmt::skip]
@@ -24,6 +26,18 @@ mod edition {
             out!(io, "line", i);
         }
         write!(io, "the end");
+    }
+
+    pub(super) fn add_up(io: &mut Io) {
+        let n: usize = io.read();
+        let numbers: Vec<i64> = io.vec(n);
+        out!(io, numbers.iter().sum::<i64>());
+    }
+
+    pub(super) fn words(io: &mut Io) {
+        let _: char = io.read();
+        let _: String = io.read();
+        let _ = io.line();
     }
 
     pub(super) fn ask(io: &mut Io) {
@@ -75,6 +89,14 @@ fn asks() {
     edition::ask(&mut io());
 }
 
+fn adds_up() {
+    edition::add_up(&mut io());
+}
+
+fn reads_words() {
+    edition::words(&mut io());
+}
+
 fn twice() {
     let _one = io();
     let _two = io();
@@ -122,6 +144,82 @@ fn bad_input_ends_the_program_with_a_message() {
         "input: line 2, column 2: expected i64, found \"2x\"\n"
     );
     assert_eq!(finished.stdout, b"question 0?answer 1\nquestion 1?");
+}
+
+/// Ends with status 1, a message and no output.
+#[track_caller]
+fn is_refused(program: Program, input: &[u8], message: &str) {
+    let mut running = program.start(To::Pipe);
+    running.send(input);
+    let finished = running.finish();
+    assert_eq!(finished.stderr, format!("input: {message}\n"));
+    assert_eq!(finished.code(), 1);
+    assert_eq!(finished.stdout, b"");
+}
+
+fn bad_input_of_any_kind_is_never_a_wrong_number() {
+    // Once alone, and once with enough behind it to be read the fast way.
+    for rest in ["", &" 1".repeat(100)] {
+        for (token, found) in [
+            ("12a", "\"12a\""),
+            ("1\u{0}2", "\"1\\x002\""),
+            ("-", "\"-\""),
+            ("1.5", "\"1.5\""),
+            (
+                "9223372036854775808",
+                "\"9223372036854775808\", which is out of range",
+            ),
+            (
+                "-99999999999999999999",
+                "\"-99999999999999999999\", which is out of range",
+            ),
+        ] {
+            let input = format!("200\n1 2 3 4 5 6 7 8 9 10\n{token}{rest}\n");
+            let message = format!("line 3, column 1: expected i64, found {found}");
+            is_refused(Program::new(adds_up), input.as_bytes(), &message);
+        }
+    }
+    let end = "line 3, column 1: expected i64, found the end of the input";
+    is_refused(Program::new(adds_up), b"3\n1 2\n", end);
+    // The input ends in the middle of a character: as one, in a word, in a line.
+    for (input, column) in [
+        (&b"\xe6\xbc"[..], 1),
+        (b"a\xe6\xbc", 2),
+        (b"a b\n\xe6\xbc", 1),
+        (b"a b c\xe6\xbc", 6),
+    ] {
+        let line = 1 + u8::from(input.contains(&b'\n'));
+        let message = format!("line {line}, column {column}: expected UTF-8, found \"\\xe6\\xbc\"");
+        is_refused(Program::new(reads_words), input, &message);
+    }
+}
+
+fn a_closed_input_and_a_directory_are_told_of() {
+    let under = |redirection| {
+        let script = format!("exec \"$@\" {redirection}");
+        Program::new(adds_up).under(&["sh", "-c", &script, "sh"])
+    };
+    // The runtime puts the null device in the place of what is closed.
+    let end = "line 1, column 1: expected usize, found the end of the input";
+    is_refused(under("<&-"), b"", end);
+    let directory = std::fs::read("/").unwrap_err();
+    let message = format!("line 1, column 1: cannot read: {directory}");
+    is_refused(under("</"), b"", &message);
+}
+
+fn output_that_cannot_be_written_is_told_of() {
+    for program in [Program::new(returns), Program::new(exits_by_io)] {
+        let program = program.under(&["sh", "-c", "exec \"$@\" >/dev/full", "sh"]);
+        let finished = program.run(To::Pipe);
+        assert!(
+            finished
+                .stderr
+                .starts_with("output: No space left on device"),
+            "{}",
+            finished.stderr
+        );
+        assert_eq!(finished.code(), 1);
+    }
 }
 
 fn a_second_io_is_refused() {
