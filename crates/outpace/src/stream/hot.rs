@@ -3,12 +3,12 @@
 // Where a function is `extern "C"`, that says to the compiler that it does not unwind.
 #![allow(improper_ctypes_definitions)]
 
-use super::cursor::{Answer, Cursor};
+use super::cursor::Answer;
 use super::engine::{Engine, STDOUT};
-use crate::sync::lock::{ByBias, Entrance, Entry, Lock};
+use crate::sync::lock::{ByBias, Draft, Entrance, Entry, Lock};
 use crate::sync::thread::{ThreadId, known_thread_id, thread_id};
 use crate::text::copy;
-use crate::text::scratch::{Memory, Scratch};
+use crate::text::scratch::{Format, Memory, Scratch};
 use std::cell::Cell;
 use std::fmt;
 
@@ -36,51 +36,57 @@ pub(crate) unsafe fn in_place(
 const FORMATTED: usize = 64;
 
 /// One message without a guard that is formatted by foreign code: as a [draft](Lock::draft) in the stream's own buffer, if the
-/// thread, which is `me`, has the bias, and there is room. Elsewhere if not: that is then [`Outcome::Nothing`], and
-/// `otherwise` is given the text.
+/// thread has the bias, and there is room. If it cannot stay there, `otherwise` is given the text.
 ///
-/// Nobody waits for a draft: a `Display` may wait for a thread that prints.
+/// No thread waits for a draft: a `Display` may wait for a thread that prints.
 #[inline(always)]
 pub(crate) fn format_draft(
     engine: &Engine,
-    me: ThreadId,
-    format: impl FnOnce(&mut Scratch<'_>),
+    draft: Option<Draft<'_>>,
+    message: impl Format,
     otherwise: impl FnOnce(&Scratch<'_>),
-) -> Outcome {
-    let draft = engine.lock.draft(me);
-    let cursor = match draft {
-        Some(_) => engine.cursor(),
-        None => Cursor::NOWHERE,
+) -> Drafted {
+    let Some(draft) = draft else {
+        return Drafted::NotBegun;
     };
-    let draft = draft.filter(|_| cursor.admits(FORMATTED));
-    let mut memory = Memory::new();
-    let mut scratch = if draft.is_some() {
-        // SAFETY: the room behind the cursor, which is the draft's.
-        unsafe { memory.scratch_between(cursor.next, cursor.end) }
-    } else {
-        memory.scratch()
-    };
-    format(&mut scratch);
-    if let Some(draft) = draft
-        && let Some(end) = scratch.end_at(cursor.next)
-    {
-        match draft.enter() {
+    let cursor = engine.cursor();
+    if !cursor.admits(FORMATTED) {
+        return Drafted::NotBegun;
+    }
+    // SAFETY: the room behind the cursor, which is the draft's.
+    let mut scratch = unsafe { Scratch::between(cursor.next, cursor.end) };
+    message.append_to(&mut scratch);
+    let text = match scratch.end_in_place() {
+        Ok(end) => match draft.enter() {
             Ok(inside) => {
                 debug_assert_eq!(engine.flow.published(), cursor.next);
                 if engine.flow.publish(end) {
                     inside.leave();
-                    return Outcome::Sent;
+                    return Drafted::Sent;
                 }
-                return Outcome::Asks;
+                return Drafted::Asks;
             }
-            Err(draft) => {
-                scratch.move_away();
-                drop(draft);
-            }
+            // SAFETY: the memory is the draft's until that is dropped.
+            Err(_draft) => unsafe { Scratch::moved_away(cursor.next, end) },
+        },
+        Err(text) => {
+            drop(draft);
+            text
         }
-    }
-    otherwise(&scratch);
-    Outcome::Nothing
+    };
+    otherwise(&text);
+    Drafted::Elsewhere
+}
+
+/// What has become of a message that was to be [a draft](format_draft).
+pub(crate) enum Drafted {
+    /// It is not formatted yet.
+    NotBegun,
+    /// It was formatted, but could not stay where it was.
+    Elsewhere,
+    Sent,
+    /// It is in the stream, and its author has to ask, by [`ask_and_leave`].
+    Asks,
 }
 
 /// One message of a guard's holder that is formatted by foreign code: in the stream's own buffer, as far as there
@@ -92,25 +98,16 @@ pub(crate) fn format_draft(
 /// left, or asks by [`Engine::after_message`], the tail stays where it is; a policy that is chosen meanwhile
 /// takes effect then.
 #[inline(always)]
-pub(crate) fn format_in_place(
-    engine: &Engine,
-    entry: Entry,
-    format: impl FnOnce(&mut Scratch<'_>),
-) -> Answer {
-    let cursor = match entry {
-        Entry::Outermost => engine.cursor(),
-        Entry::Nested => Cursor::NOWHERE,
-    };
-    let mut memory = Memory::new();
-    let mut scratch = if cursor.admits(FORMATTED) {
-        // SAFETY: the room behind the cursor, where nobody else writes while the guard is held.
-        unsafe { memory.scratch_between(cursor.next, cursor.end) }
-    } else {
-        memory.scratch()
-    };
-    format(&mut scratch);
-    match scratch.end_at(cursor.next) {
-        Some(end) => {
+pub(crate) fn format_in_place(engine: &Engine, entry: Entry, message: impl Format) -> Answer {
+    let cursor = engine.cursor();
+    if entry == Entry::Nested || !cursor.admits(FORMATTED) {
+        return format_aside(engine, entry, message);
+    }
+    // SAFETY: the room behind the cursor, where no other thread writes while the guard is held.
+    let mut scratch = unsafe { Scratch::between(cursor.next, cursor.end) };
+    message.append_to(&mut scratch);
+    match scratch.end_in_place() {
+        Ok(end) => {
             debug_assert_eq!(engine.flow.published(), cursor.next);
             if engine.flow.publish(end) {
                 // The limit is as it was, or null.
@@ -122,8 +119,18 @@ pub(crate) fn format_in_place(
             }
             engine.after_message()
         }
-        None => append_text(engine, entry, scratch.as_bytes()),
+        Err(text) => append_text(engine, entry, text.as_bytes()),
     }
+}
+
+/// As [`format_in_place`], in memory of its own.
+#[cold]
+#[inline(never)]
+extern "C-unwind" fn format_aside(engine: &Engine, entry: Entry, message: impl Format) -> Answer {
+    let mut memory = Memory::new();
+    let mut scratch = memory.scratch();
+    message.append_to(&mut scratch);
+    append_text(engine, entry, scratch.as_bytes())
 }
 
 /// Formats a message of a guard's holder.
@@ -133,7 +140,7 @@ pub(crate) extern "C-unwind" fn append_formatted(
     entry: Entry,
     arguments: fmt::Arguments<'_>,
 ) -> Answer {
-    format_in_place(engine, entry, |scratch| scratch.append_formatted(arguments))
+    format_in_place(engine, entry, arguments)
 }
 
 /// Appends a message of a guard's holder that has been put together.

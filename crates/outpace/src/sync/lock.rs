@@ -44,6 +44,7 @@ use super::mutex::RawMutex;
 use super::thread::{ThreadId, work};
 use super::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn};
 use crate::sys;
+use std::mem;
 use std::sync::OnceLock;
 
 /// Whether an entry is a thread's first or one inside another.
@@ -156,7 +157,7 @@ impl ByBias<'_> {
 pub(crate) struct Draft<'a>(ByBias<'a>);
 
 impl<'a> Draft<'a> {
-    /// Ends the draft by entering for good, if nobody can be in beside it. Else what is in the memory has to be
+    /// Ends the draft by entering for good, if no thread can be in beside it. Else what is in the memory has to be
     /// copied before the draft is dropped.
     #[inline(always)]
     pub(crate) fn enter(self) -> Result<ByBias<'a>, Self> {
@@ -168,32 +169,37 @@ impl<'a> Draft<'a> {
         inside.slot.depth.store(1, Ordering::Relaxed);
         barrier::light();
         if inside.lock.bias.load(Ordering::Relaxed) != inside.bias {
-            self.go_on();
+            go_on(inside.slot);
             return Err(self);
         }
-        std::mem::forget(self);
+        mem::forget(self);
         Ok(inside)
-    }
-
-    /// Lets in beside it a thread that waits since the attempt to enter.
-    #[cold]
-    #[inline(never)]
-    fn go_on(&self) {
-        let depth = &self.0.slot.depth;
-        depth.store(DRAFT, Ordering::Release);
-        wake(depth);
     }
 }
 
+/// Lets in beside a draft a thread that waits since the attempt to enter.
+#[cold]
+#[inline(never)]
+extern "C" fn go_on(slot: &Slot) {
+    slot.depth.store(DRAFT, Ordering::Release);
+    wake(&slot.depth);
+}
+
 impl Drop for Draft<'_> {
-    #[inline]
+    /// A call that does not unwind and is not given the draft, which so has no address.
+    #[inline(always)]
     fn drop(&mut self) {
-        let depth = &self.0.slot.depth;
-        match depth.load(Ordering::Relaxed) & !DRAFT {
-            0 => self.0.leave(),
-            // By guards that outlive the draft the thread stays inside.
-            inside => depth.store(inside, Ordering::Release),
+        #[cold]
+        #[inline(never)]
+        extern "C" fn give_back(lock: &Lock, bias: usize) {
+            let slot = lock.slot(bias);
+            match slot.depth.load(Ordering::Relaxed) & !DRAFT {
+                0 => ByBias { lock, bias, slot }.leave(),
+                // By guards that outlive the draft the thread stays inside.
+                inside => slot.depth.store(inside, Ordering::Release),
+            }
         }
+        give_back(self.0.lock, self.0.bias);
     }
 }
 
@@ -272,10 +278,20 @@ impl Lock {
         if self.slot(place).owner.load(Ordering::Relaxed) != me {
             return None;
         }
+        self.draft_by_slot(place, || me)
+    }
+
+    /// As [`draft`](Self::draft), for the thread whose [slot](Self::slot_of) is there.
+    #[inline(always)]
+    pub(crate) fn draft_by_slot(
+        &self,
+        place: usize,
+        me: impl FnOnce() -> ThreadId,
+    ) -> Option<Draft<'_>> {
         match self.enter_slot(place, DRAFT) {
             Entrance::Entered(outside) => Some(Draft(outside)),
             Entrance::Lost => {
-                self.withdraw(me);
+                self.withdraw(me());
                 None
             }
             Entrance::None => None,

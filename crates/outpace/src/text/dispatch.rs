@@ -9,12 +9,12 @@
 
 #![allow(unsafe_code)]
 
-use super::fields::{Argument, Sink, Value};
+use super::fields::{Argument, Value};
 use super::known::{Known, Place, known};
 use super::piece::Piece;
 use super::spec::{Align, Braces};
 use super::ways::{self, In};
-use std::fmt;
+use std::fmt::{self, Formatter};
 
 /// A piece as a field with nothing in the braces.
 #[inline(always)]
@@ -39,18 +39,18 @@ fn in_way<W, T: In<W> + ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
 
 /// An argument whose text its own trait makes.
 macro_rules! foreign {
-    ($value:expr, $given:expr, $type:ident: $bound:path, |$referent:ident, $braces:ident, $sink:ident| $format:expr) => {{
+    ($value:expr, $given:expr, $type:ident: $bound:path, |$referent:ident, $braces:ident, $f:ident| $format:expr) => {{
         /// # Safety
-        /// The place is of a value; there is a [`Sink`].
+        /// The place is of a value; there is a [`Formatter`] for `{}`.
         unsafe fn format<$type: $bound + ?Sized>(
             place: Place,
             $braces: Braces,
-            sink: *mut (),
+            f: *mut (),
         ) -> usize {
             // SAFETY: as demanded.
             let $referent = unsafe { place.get::<$type>() };
             // SAFETY: as demanded.
-            let $sink = unsafe { &mut **sink.cast::<Sink<'_>>() };
+            let $f = unsafe { &mut *f.cast::<Formatter<'_>>() };
             usize::from($format.is_err())
         }
         // SAFETY: the function is for what the place is of.
@@ -61,26 +61,22 @@ macro_rules! foreign {
 /// `{}`
 pub fn display<T: fmt::Display + ?Sized>(value: &T) -> Argument<'_> {
     bare(known(value)).unwrap_or_else(|| {
-        foreign!(value, Braces::NONE, T: fmt::Display, |value, _braces, sink| {
-            fmt::write(sink, format_args!("{value}"))
-        })
+        foreign!(value, Braces::NONE, T: fmt::Display, |value, _braces, f| fmt::Display::fmt(value, f))
     })
 }
 
 /// `{:?}`
 pub fn debug<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
     debug_in(known(value), Braces::NONE).unwrap_or_else(|| {
-        foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, sink| {
-            fmt::write(sink, format_args!("{value:?}"))
-        })
+        foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, f| fmt::Debug::fmt(value, f))
     })
 }
 
 /// `{:#?}`, which in no type that outpace writes is any different
 pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
     debug_in(known(value), Braces::NONE).unwrap_or_else(|| {
-        foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, sink| {
-            fmt::write(sink, format_args!("{value:#?}"))
+        foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, f| {
+            f.write_fmt(format_args!("{value:#?}"))
         })
     })
 }
@@ -88,8 +84,8 @@ pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
 /// `{:…}` if there is no more in it than `format_in` knows
 pub fn display_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
     known_display_in(known(value), braces).unwrap_or_else(|| {
-        foreign!(value, braces, T: fmt::Display, |value, braces, sink| {
-            format_in(&value, braces, sink)
+        foreign!(value, braces, T: fmt::Display, |value, braces, f| {
+            format_in(&value, braces, f)
         })
     })
 }
@@ -197,16 +193,16 @@ pub fn value<T: ?Sized>(value: &T) -> Value<'_> {
 #[inline]
 pub fn formatted<'a>(arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
     /// # Safety
-    /// The place is of arguments; there is a [`Sink`].
-    unsafe fn format(place: Place, _: Braces, sink: *mut ()) -> usize {
+    /// The place is of arguments; there is a [`Formatter`].
+    unsafe fn format(place: Place, _: Braces, f: *mut ()) -> usize {
         // SAFETY: as demanded.
-        let (arguments, sink) = unsafe {
+        let (arguments, f) = unsafe {
             (
                 place.get::<fmt::Arguments<'_>>(),
-                &mut **sink.cast::<Sink<'_>>(),
+                &mut *f.cast::<Formatter<'_>>(),
             )
         };
-        usize::from(fmt::write(sink, *arguments).is_err())
+        usize::from(f.write_fmt(*arguments).is_err())
     }
     // SAFETY: the function is for what the place is of.
     unsafe { Argument::foreign(Place::of(arguments), Braces::NONE, format) }
@@ -215,15 +211,15 @@ pub fn formatted<'a>(arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
 /// Has a value formatted in simple braces, which the macros so need not write out once more: an alignment,
 /// or a `0`, and a width and a precision. Compiled once, for all types.
 #[inline(never)]
-fn format_in(value: &dyn fmt::Display, braces: Braces, sink: Sink<'_>) -> fmt::Result {
+fn format_in(value: &dyn fmt::Display, braces: Braces, f: &mut Formatter<'_>) -> fmt::Result {
     macro_rules! aligned {
         ($zero:literal $unsaid:literal $left:literal $right:literal $center:literal $($counts:tt)*) => {
             match braces.align() {
-                _ if braces.zero() => fmt::write(sink, format_args!($zero, value $($counts)*)),
-                Align::Unsaid => fmt::write(sink, format_args!($unsaid, value $($counts)*)),
-                Align::Left => fmt::write(sink, format_args!($left, value $($counts)*)),
-                Align::Right => fmt::write(sink, format_args!($right, value $($counts)*)),
-                Align::Center => fmt::write(sink, format_args!($center, value $($counts)*)),
+                _ if braces.zero() => f.write_fmt(format_args!($zero, value $($counts)*)),
+                Align::Unsaid => f.write_fmt(format_args!($unsaid, value $($counts)*)),
+                Align::Left => f.write_fmt(format_args!($left, value $($counts)*)),
+                Align::Right => f.write_fmt(format_args!($right, value $($counts)*)),
+                Align::Center => f.write_fmt(format_args!($center, value $($counts)*)),
             }
         };
     }

@@ -10,13 +10,14 @@
 
 use super::dispatch;
 use super::float::ORDINARY_LEN;
+use super::formatter::{self, Parts, Sink};
 use super::integer::{Integer, sealed::Sealed as _};
 use super::known::{self, Known, Place, known};
 use super::piece::Piece;
-use super::scratch::{Memory, Scratch};
+use super::scratch::{Format, Memory, Scratch, formatting_failed};
 use super::spec::Braces;
 use super::word::put_word;
-use std::fmt;
+use std::fmt::{self, Formatter};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -29,12 +30,9 @@ const LONG: u8 = u8::MAX;
 /// The room of what cannot be put, but has to be formatted: more than any stream has.
 const NO_ROOM: usize = usize::MAX;
 
-/// Puts the value at a place and returns its length; or, if its room is [`NO_ROOM`], formats it into the
-/// [`Sink`] there, and returns 0, or else 1 if that has failed.
+/// Puts the value at a place and returns its length; or, if its room is [`NO_ROOM`], formats it by the
+/// [`Formatter`] there, which is for `{}`, and returns 0, or else 1 if that has failed.
 pub(super) type Write = unsafe fn(Place, Braces, *mut ()) -> usize;
-
-/// What a [`Write`] formats into.
-pub(super) type Sink<'a> = &'a mut dyn fmt::Write;
 
 /// A field, its type forgotten.
 #[derive(Clone, Copy)]
@@ -62,7 +60,7 @@ impl<'a> Argument<'a> {
     }
 
     /// # Safety
-    /// As [`new`](Self::new), with a pointer to a [`Sink`].
+    /// As [`new`](Self::new), with a pointer to a [`Formatter`] for `{}`.
     #[inline(always)]
     pub(super) unsafe fn foreign(place: Place, braces: Braces, write: Write) -> Self {
         // SAFETY: what has no room is not put.
@@ -99,16 +97,57 @@ impl<'a> Argument<'a> {
         self.room == NO_ROOM
     }
 
+    /// What a foreign field with nothing in the braces is made of.
+    #[inline(always)]
+    pub(super) fn as_foreign(&self) -> Option<(Place, Write)> {
+        (self.is_foreign() && self.braces == Braces::NONE).then_some((self.place, self.write))
+    }
+
     /// Formats a foreign field.
     #[inline(always)]
-    fn format(&self, mut sink: Sink<'_>) -> fmt::Result {
+    fn format(&self, scratch: &mut Scratch<'_>) -> fmt::Result {
+        match Parts::of(scratch) {
+            Some(mut parts) => self.format_by(parts.formatter()),
+            // SAFETY: it is a foreign field.
+            None => unsafe { format_by_core(self.place, self.braces, self.write, scratch) },
+        }
+    }
+
+    #[inline(always)]
+    fn format_by(&self, f: &mut Formatter<'_>) -> fmt::Result {
         debug_assert!(self.is_foreign());
-        // SAFETY: it is foreign, so the pointer is to be one to a sink.
-        match unsafe { (self.write)(self.place, self.braces, (&raw mut sink).cast()) } {
+        // SAFETY: it is foreign, so the pointer is to be one to a formatter.
+        match unsafe { (self.write)(self.place, self.braces, (&raw mut *f).cast()) } {
             0 => Ok(()),
             _ => Err(fmt::Error),
         }
     }
+}
+
+/// Formats a foreign field, which is of these parts: so it need not have an address.
+///
+/// # Safety
+/// They are those of one.
+#[cold]
+#[inline(never)]
+unsafe fn format_by_core(
+    place: Place,
+    braces: Braces,
+    write: Write,
+    sink: Sink<'_>,
+) -> fmt::Result {
+    struct Foreign<'a>(Argument<'a>);
+
+    impl fmt::Display for Foreign<'_> {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            self.0.format_by(f)
+        }
+    }
+
+    formatter::learn();
+    // SAFETY: as demanded.
+    let field = Foreign(unsafe { Argument::foreign(place, braces, write) });
+    fmt::write(sink, format_args!("{field}"))
 }
 
 /// # Safety
@@ -157,7 +196,7 @@ impl Message<'_> {
 
     /// Hands the message on in one piece.
     #[inline(never)]
-    fn format(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn format(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut memory = Memory::new();
         let mut scratch = memory.scratch();
         self.append_fields(&mut scratch)?;
@@ -186,6 +225,51 @@ impl Message<'_> {
             append_text(text, scratch);
         }
         Ok(())
+    }
+}
+
+impl Format for Message<'_> {
+    #[inline(always)]
+    fn append_to(self, scratch: &mut Scratch<'_>) {
+        if self.append_fields(scratch).is_err() {
+            formatting_failed();
+        }
+    }
+}
+
+/// A message with one field, which is foreign, with nothing in the braces.
+#[derive(Clone, Copy)]
+pub(super) struct OneForeign {
+    texts: &'static [u8],
+    place: Place,
+    write: Write,
+}
+
+impl OneForeign {
+    /// # Safety
+    /// As long as the message is used, the place and the function are [those of a foreign field](Argument::as_foreign).
+    #[inline(always)]
+    pub(super) unsafe fn new(texts: &'static [u8], place: Place, write: Write) -> Self {
+        OneForeign {
+            texts,
+            place,
+            write,
+        }
+    }
+}
+
+impl Format for OneForeign {
+    #[inline(always)]
+    fn append_to(self, scratch: &mut Scratch<'_>) {
+        // SAFETY: as `new` demands; there are two texts.
+        unsafe {
+            let field = Argument::foreign(self.place, Braces::NONE, self.write);
+            let text = append_text(self.texts.as_ptr(), scratch);
+            if field.format(scratch).is_err() {
+                formatting_failed();
+            }
+            append_text(text, scratch);
+        }
     }
 }
 
@@ -516,7 +600,7 @@ pub struct Together<F> {
 
 impl<'a, F: AsRef<[Argument<'a>]>> fmt::Display for Together<F> {
     #[inline]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let fields = self.fields.as_ref();
         let texts = self.texts;
         Message { texts, fields }.format(f)

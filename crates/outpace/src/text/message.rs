@@ -5,9 +5,12 @@
 #![allow(improper_ctypes_definitions)]
 
 use super::dispatch;
-use super::fields::{Argument, Field, Message, Short, Swift, Value, Whole, Words};
+use super::fields::{
+    Argument, Field, Message, OneForeign, Short, Swift, Value, Whole, Words, Write,
+};
+use super::known::Place;
 use super::literal::Literal;
-use super::scratch::{Memory, Scratch, formatting_failed};
+use super::scratch::{Format, Memory, Scratch};
 use crate::api::capture;
 use crate::api::guard::Guard;
 use crate::api::handles::{Stderr, Stdout, Stream};
@@ -17,11 +20,11 @@ use crate::stream::cursor::Answer;
 use crate::stream::engine::Engine;
 use crate::stream::engine::{STDERR, STDOUT};
 use crate::stream::hot::{
-    Outcome, append_text, ask_and_leave, by_bias, enter, enter_stdout_to_print, enter_to_print,
-    format_draft, format_in_place, get_unstuck, in_place, learn_slot, place_by_bias,
-    printing_thread, publish_by_bias,
+    Drafted, Outcome, append_text, ask_and_leave, by_bias, enter, enter_stdout_to_print,
+    enter_to_print, format_draft, format_in_place, get_unstuck, in_place, learn_slot,
+    place_by_bias, printing_slot, printing_thread, publish_by_bias,
 };
-use crate::sync::lock::{Entrance, Entry, Lock};
+use crate::sync::lock::{Draft, Entrance, Entry, Lock};
 use crate::sync::thread::{known_thread_id, thread_id};
 use std::fmt;
 use std::io;
@@ -267,21 +270,18 @@ extern "C-unwind" fn append_message(
     if let Some(answer) = unsafe { in_place(engine, entry, message.room(), put) } {
         return answer;
     }
-    format_in_place(engine, entry, |scratch| append_fields(*message, scratch))
-}
-
-/// Puts a message together, foreign fields too.
-#[inline(always)]
-fn append_fields(message: Message<'_>, scratch: &mut Scratch<'_>) {
-    if message.append_fields(scratch).is_err() {
-        formatting_failed();
-    }
+    format_in_place(engine, entry, *message)
 }
 
 /// `print!`
 #[inline(never)]
 pub fn print(texts: &'static [u8], fields: &[Argument<'_>]) {
-    print_message(&STDOUT, Message { texts, fields });
+    let (engine, message) = (&STDOUT, Message { texts, fields });
+    match send_in_place(engine, message, enter_stdout_to_print) {
+        Outcome::Sent => {}
+        Outcome::Asks => ask_after_print(engine),
+        _ => print_formatted(texts, fields),
+    }
 }
 
 /// `eprint!`
@@ -290,10 +290,42 @@ pub fn eprint(texts: &'static [u8], fields: &[Argument<'_>]) {
     print_message(&STDERR, Message { texts, fields });
 }
 
-/// `print!` of a message that is known to be foreign
+/// `print!` of a message that is foreign, or for which there is no room
 #[inline(never)]
 fn print_formatted(texts: &'static [u8], fields: &[Argument<'_>]) {
-    print_foreign(&STDOUT, Message { texts, fields });
+    let (engine, message) = (&STDOUT, Message { texts, fields });
+    let draft = engine.lock.draft_by_slot(printing_slot(), thread_id);
+    if let Drafted::NotBegun = print_draft(engine, draft, message) {
+        print_message_aside(engine, message);
+    }
+}
+
+/// `print!` of one foreign field: in registers, and without a loop.
+///
+/// # Safety
+/// The place and the function are [those of a foreign field](Argument::as_foreign).
+#[inline(never)]
+unsafe fn print_foreign(texts: &'static [u8], place: Place, write: Write) {
+    let engine = &STDOUT;
+    let draft = engine.lock.draft_by_slot(printing_slot(), thread_id);
+    // SAFETY: as demanded.
+    let message = unsafe { OneForeign::new(texts, place, write) };
+    if let Drafted::NotBegun = print_draft(engine, draft, message) {
+        // SAFETY: as demanded.
+        unsafe { print_foreign_aside(texts, place, write) };
+    }
+}
+
+/// As [`print_foreign`], in memory of its own.
+///
+/// # Safety
+/// As there.
+#[cold]
+#[inline(never)]
+unsafe fn print_foreign_aside(texts: &'static [u8], place: Place, write: Write) {
+    // SAFETY: as demanded.
+    let message = unsafe { OneForeign::new(texts, place, write) };
+    print_aside(&STDOUT, message);
 }
 
 /// Prints to standard output what can mostly be put without calling a function. `Some`: it has to be printed that
@@ -397,9 +429,10 @@ pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
 #[inline(never)]
 fn print_other<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
     let field = dispatch::display(a);
-    match field.is_foreign() {
-        true => print_formatted(texts, &[field]),
-        false => print(texts, &[field]),
+    match field.as_foreign() {
+        // SAFETY: they are that field's.
+        Some((place, write)) => unsafe { print_foreign(texts, place, write) },
+        None => print(texts, &[field]),
     }
 }
 
@@ -485,42 +518,63 @@ fn send<'a, M: Swift>(
     }
 }
 
-/// Appends any message that is not foreign and needs no more than so much room, if it can be put where it belongs.
+/// Appends any message that is not foreign, if it can be put where it belongs.
 #[inline(always)]
 fn send_in_place<'a>(
     engine: &'a Engine,
     message: Message<'_>,
-    room: usize,
     enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
 ) -> Outcome {
+    let room = message.room();
+    if room > MAX_CAPACITY {
+        return Outcome::Nothing;
+    }
     // SAFETY: there is as much room as the message asks for.
     let put = |space| unsafe { message.put(space) };
-    // SAFETY: a message writes no more than it asks for, and nobody else's code runs meanwhile.
+    // SAFETY: a message writes no more than it asks for, and no foreign code runs meanwhile.
     unsafe { by_bias(engine, enter(&engine.lock), room, put) }.unstuck(engine)
 }
 
 /// Prints any message, when no guard is held.
 #[inline(never)]
 fn print_message(engine: &Engine, message: Message<'_>) {
-    let room = message.room();
-    if room > MAX_CAPACITY {
-        return print_foreign(engine, message);
-    }
-    match send_in_place(engine, message, room, enter_to_print) {
+    match send_in_place(engine, message, enter_to_print) {
         Outcome::Sent => {}
         Outcome::Asks => ask_after_print(engine),
-        _ => print_foreign(engine, message),
+        _ => {
+            let draft = engine.lock.draft(printing_thread());
+            if let Drafted::NotBegun = print_draft(engine, draft, message) {
+                print_message_aside(engine, message);
+            }
+        }
     }
 }
 
-/// As [`print_message`], if the message is foreign, or there is no room for it.
-#[inline(never)]
-fn print_foreign(engine: &Engine, message: Message<'_>) {
-    let format = |scratch: &mut Scratch<'_>| append_fields(message, scratch);
+/// Prints a message that is foreign, or for which there is no room, unless that is [not begun](Drafted::NotBegun).
+#[inline(always)]
+fn print_draft(engine: &Engine, draft: Option<Draft<'_>>, message: impl Format) -> Drafted {
     let otherwise = |text: &Scratch<'_>| print_text(engine, text);
-    if let Outcome::Asks = format_draft(engine, printing_thread(), format, otherwise) {
+    let drafted = format_draft(engine, draft, message, otherwise);
+    if let Drafted::Asks = drafted {
         ask_after_print(engine);
     }
+    drafted
+}
+
+/// As [`print_message`], in memory of its own.
+#[cold]
+#[inline(never)]
+fn print_message_aside(engine: &Engine, message: Message<'_>) {
+    print_aside(engine, message);
+}
+
+#[inline(always)]
+fn print_aside(engine: &Engine, message: impl Format) {
+    let mut memory = Memory::new();
+    let mut scratch = memory.scratch();
+    message.append_to(&mut scratch);
+    print_text(engine, &scratch);
+    learn_slot();
 }
 
 /// Prints a message that has been put together, and does not go the shortest way.
@@ -550,37 +604,40 @@ fn send_message(engine: &Engine, message: Message<'_>, is_stuck: bool) -> bool {
     if is_stuck {
         get_unstuck(engine);
     }
-    let room = message.room();
-    if room > MAX_CAPACITY {
-        return send_foreign(engine, message);
-    }
-    match send_in_place(engine, message, room, enter) {
+    match send_in_place(engine, message, enter) {
         Outcome::Sent => true,
         Outcome::Asks => ask_and_leave(engine),
-        _ => send_foreign(engine, message),
+        _ => send_draft(engine, message),
     }
-}
-
-/// As [`send_message`], if the message is foreign, or there is no room for it.
-#[inline(never)]
-fn send_foreign(engine: &Engine, message: Message<'_>) -> bool {
-    send_draft(engine, |scratch| append_fields(message, scratch))
 }
 
 /// Formats a message when no guard is held. Returns whether the stream has not failed.
 #[inline(never)]
 pub(crate) fn send_formatted(engine: &Engine, arguments: fmt::Arguments<'_>) -> bool {
-    send_draft(engine, |scratch| scratch.append_formatted(arguments))
+    send_draft(engine, arguments)
 }
 
 #[inline(always)]
-fn send_draft(engine: &Engine, format: impl FnOnce(&mut Scratch<'_>)) -> bool {
+fn send_draft(engine: &Engine, message: impl Format) -> bool {
     let mut intact = true;
     let otherwise = |text: &Scratch<'_>| intact = send_text(engine, text.as_bytes());
-    if let Outcome::Asks = format_draft(engine, known_thread_id(), format, otherwise) {
-        return ask_and_leave(engine);
+    let draft = engine.lock.draft(known_thread_id());
+    match format_draft(engine, draft, message, otherwise) {
+        Drafted::Sent => true,
+        Drafted::Elsewhere => intact,
+        Drafted::Asks => ask_and_leave(engine),
+        Drafted::NotBegun => send_aside(engine, message),
     }
-    intact
+}
+
+/// As [`send_draft`], in memory of its own.
+#[cold]
+#[inline(never)]
+fn send_aside(engine: &Engine, message: impl Format) -> bool {
+    let mut memory = Memory::new();
+    let mut scratch = memory.scratch();
+    message.append_to(&mut scratch);
+    send_text(engine, scratch.as_bytes())
 }
 
 /// Appends a message that has been put together.

@@ -8,6 +8,7 @@ mod cursor;
 pub(crate) mod dispatch;
 pub(crate) mod fields;
 pub(crate) mod float;
+mod formatter;
 mod identity;
 mod integer;
 mod known;

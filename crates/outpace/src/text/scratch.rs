@@ -7,7 +7,8 @@ use super::copy;
 use super::piece::Piece;
 use std::cell::Cell;
 use std::fmt;
-use std::mem::MaybeUninit;
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
 
 /// Messages up to this length need no memory but the stack.
 const INLINE: usize = 256;
@@ -19,83 +20,100 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Where a text is put together.
-pub(crate) struct Memory {
-    inline: [MaybeUninit<u8>; INLINE],
-    heap: Vec<u8>,
-}
+/// Where a text is put together, as long as it is short.
+pub(crate) struct Memory([MaybeUninit<u8>; INLINE]);
 
 impl Memory {
     #[inline(always)]
     pub(crate) fn new() -> Memory {
-        Memory {
-            inline: [MaybeUninit::uninit(); INLINE],
-            heap: Vec::new(),
-        }
+        Memory([MaybeUninit::uninit(); INLINE])
     }
 
     /// An empty text.
     #[inline(always)]
     pub(crate) fn scratch(&mut self) -> Scratch<'_> {
-        let start: *mut u8 = self.inline.as_mut_ptr().cast();
-        Scratch {
-            next: start,
-            // SAFETY: the end of the same memory.
-            end: unsafe { start.add(INLINE) },
-            start,
-            // Apart from the memory that the pointers are to.
-            heap: &mut self.heap,
-        }
+        let start: *mut u8 = self.0.as_mut_ptr().cast();
+        // SAFETY: both are of this memory, which is borrowed.
+        unsafe { Scratch::between(start, start.add(INLINE)) }
     }
+}
 
-    /// An empty text that begins in memory of the caller's, for as long as that suffices.
-    ///
-    /// # Safety
-    ///
-    /// Both pointers are into one piece of memory, which is writable between them and touched by nobody else as
-    /// long as the text is used.
+/// What can be formatted into a text.
+pub(crate) trait Format: Copy {
+    /// Panics as std does when foreign code says that it cannot format.
+    fn append_to(self, scratch: &mut Scratch<'_>);
+}
+
+impl Format for fmt::Arguments<'_> {
     #[inline(always)]
-    pub(crate) unsafe fn scratch_between(&mut self, start: *mut u8, end: *mut u8) -> Scratch<'_> {
-        debug_assert!(start <= end);
-        Scratch {
-            next: start,
-            end,
-            start,
-            heap: &mut self.heap,
+    fn append_to(self, scratch: &mut Scratch<'_>) {
+        if fmt::write(scratch, self).is_err() {
+            formatting_failed();
         }
     }
 }
 
-impl Drop for Memory {
-    #[inline(always)]
-    fn drop(&mut self) {
-        #[cold]
-        #[inline(never)]
-        fn keep(heap: &mut Vec<u8>) {
-            let heap = std::mem::take(heap);
-            if heap.capacity() <= KEPT {
-                // A thread that is ending keeps nothing.
-                let _ = SPARE.try_with(|spare| spare.set(heap));
-            }
-        }
-        if self.heap.capacity() > 0 {
-            keep(&mut self.heap);
-        }
-    }
-}
-
-/// A growing text: where it was begun first, on the stack or [elsewhere](Memory::scratch_between), then in a buffer
+/// A growing text: where it was begun first, on the stack or [elsewhere](Scratch::between), then in a buffer
 /// that the thread keeps.
 pub(crate) struct Scratch<'a> {
     /// Where the text goes on, and the end of the room for it.
     next: *mut u8,
     end: *mut u8,
     start: *mut u8,
-    /// Its length is not used.
-    heap: &'a mut Vec<u8>,
+    /// Whether the memory is the text's own: a `Vec`'s of bytes, of which there may be as many as there is room for.
+    is_own: bool,
+    of: PhantomData<&'a mut [u8]>,
+}
+
+impl Drop for Scratch<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        #[cold]
+        #[inline(never)]
+        fn keep(text: &mut Scratch<'_>) {
+            let heap = text.take_heap();
+            if heap.capacity() <= KEPT {
+                // A thread that is ending keeps nothing.
+                let _ = SPARE.try_with(|spare| spare.set(heap));
+            }
+        }
+        if self.is_own {
+            keep(self);
+        }
+    }
 }
 
 impl Scratch<'_> {
+    /// An empty text that begins in memory of the caller's, for as long as that suffices.
+    ///
+    /// # Safety
+    ///
+    /// Both pointers are into one piece of memory, which is writable between them and touched by no other code as
+    /// long as the text is used.
+    #[inline(always)]
+    pub(crate) unsafe fn between(start: *mut u8, end: *mut u8) -> Self {
+        debug_assert!(start <= end);
+        Scratch {
+            next: start,
+            end,
+            start,
+            is_own: false,
+            of: PhantomData,
+        }
+    }
+
+    /// The memory that is its own, with the text; there is no text any more.
+    fn take_heap(&mut self) -> Vec<u8> {
+        debug_assert!(self.is_own);
+        let (length, capacity) = (self.len(), self.end.addr() - self.start.addr());
+        self.is_own = false;
+        // SAFETY: it is a `Vec`'s, of so much room, and so many bytes have been written. What is left are pointers that
+        // the text does not use.
+        let heap = unsafe { Vec::from_raw_parts(self.start, length, capacity) };
+        (self.next, self.end) = (self.start, self.start);
+        heap
+    }
+
     #[inline(always)]
     fn len(&self) -> usize {
         self.next.addr() - self.start.addr()
@@ -122,29 +140,36 @@ impl Scratch<'_> {
 
     /// The text as a string of its own.
     #[inline]
-    pub(crate) fn into_string(self) -> String {
-        if self.heap.capacity() == 0 {
+    pub(crate) fn into_string(mut self) -> String {
+        if !self.is_own {
             return self.as_str().to_owned();
         }
-        let length = self.len();
-        let mut text = std::mem::take(self.heap);
-        // SAFETY: so many bytes have been written there; as in `as_str`.
-        unsafe {
-            text.set_len(length);
-            String::from_utf8_unchecked(text)
-        }
+        // SAFETY: as in `as_str`.
+        unsafe { String::from_utf8_unchecked(self.take_heap()) }
     }
 
-    /// The end of the text, if that is still where it was [begun](Memory::scratch_between).
+    /// The end of the text, if that is still where it was [begun](Scratch::between).
     #[inline(always)]
-    pub(crate) fn end_at(&self, start: *mut u8) -> Option<*mut u8> {
-        (self.start == start).then_some(self.next)
+    pub(crate) fn end_in_place(self) -> Result<*mut u8, Self> {
+        if self.is_own {
+            return Err(self);
+        }
+        // There is nothing to drop, which the compiler would look after in vain.
+        Ok(ManuallyDrop::new(self).next)
     }
 
-    /// Moves the text to memory of its own, so that what it was begun in is free.
+    /// The text that [ended](Self::end_in_place) in the memory in which it was begun.
+    ///
+    /// # Safety
+    ///
+    /// It was begun at `start` and ended at `end`, and nothing has been written there since.
     #[cold]
-    pub(crate) fn move_away(&mut self) {
-        self.grow(1);
+    pub(crate) unsafe fn moved_away(start: *mut u8, end: *mut u8) -> Self {
+        // SAFETY: as demanded.
+        let mut scratch = unsafe { Self::between(start, end) };
+        scratch.next = end;
+        scratch.grow(1);
+        scratch
     }
 
     /// Where the next `room` bytes may be put, for [`advance`](Self::advance).
@@ -172,22 +197,23 @@ impl Scratch<'_> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, room: usize) {
-        let length = self.len();
-        if self.heap.capacity() == 0 {
+        let mut heap = if self.is_own {
+            self.take_heap()
+        } else {
             let mut heap = SPARE.try_with(Cell::take).unwrap_or_default();
             heap.clear();
-            heap.reserve(length.saturating_add(room).max(2 * INLINE));
+            heap.reserve(self.len().saturating_add(room).max(2 * INLINE));
             heap.extend_from_slice(self.as_bytes());
-            *self.heap = heap;
-        }
-        // SAFETY: so many bytes have been written there.
-        unsafe { self.heap.set_len(length) };
-        self.heap.reserve(room);
-        self.start = self.heap.as_mut_ptr();
+            heap
+        };
+        heap.reserve(room);
+        let (length, capacity) = (heap.len(), heap.capacity());
+        self.start = ManuallyDrop::new(heap).as_mut_ptr();
+        self.is_own = true;
         // SAFETY: the length is at most the capacity.
         unsafe {
             self.next = self.start.add(length);
-            self.end = self.start.add(self.heap.capacity());
+            self.end = self.start.add(capacity);
         }
     }
 
@@ -212,17 +238,10 @@ impl Scratch<'_> {
             self.advance(length);
         }
     }
-
-    /// Formats foreign values; panics as std does when one of them says that it cannot be formatted.
-    #[inline]
-    pub(crate) fn append_formatted(&mut self, arguments: fmt::Arguments<'_>) {
-        if fmt::write(self, arguments).is_err() {
-            formatting_failed();
-        }
-    }
 }
 
 #[cold]
+#[inline(never)]
 #[track_caller]
 pub(super) fn formatting_failed() -> ! {
     panic!(
@@ -234,7 +253,7 @@ pub(super) fn formatting_failed() -> ! {
 impl fmt::Write for Scratch<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // What needs no call has no registers to save.
-        if text.len() > self.room().min(copy::SHORT) {
+        if text.len() > copy::SHORT || text.len() > self.room() {
             return self.append_long(text.as_bytes());
         }
         // SAFETY: it is short, and there is room for it.
@@ -283,14 +302,14 @@ mod tests {
     fn texts_within_one_another_keep_apart() {
         let mut memory = Memory::new();
         let mut outer = memory.scratch();
-        outer.append_formatted(format_args!("{:1000}", 1));
+        format_args!("{:1000}", 1).append_to(&mut outer);
         {
             let mut memory = Memory::new();
             let mut inner = memory.scratch();
-            inner.append_formatted(format_args!("{:2000}", 2));
+            format_args!("{:2000}", 2).append_to(&mut inner);
             assert_eq!(inner.as_bytes().len(), 2000);
         }
-        outer.append_formatted(format_args!("{:1000}", 3));
+        format_args!("{:1000}", 3).append_to(&mut outer);
         assert_eq!(outer.as_bytes(), format!("{:1000}{:1000}", 1, 3).as_bytes());
     }
 }
