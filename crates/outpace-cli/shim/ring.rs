@@ -3,26 +3,32 @@
 // The shim (`shim.rs`), `run` and the model checker compile this same file; each brings the atomics and the capacity that
 // it uses under the name of `sync`. Nothing here makes a system call: where a side has to wait or to wake, it is told.
 //
-// The memory belongs to `run`. One process writes, with any number of threads; `run` reads, and passes on to the
-// terminal what it reads.
+// The memory belongs to `run`. A family of processes writes, with any number of threads: the program, and those of its
+// children that have the shim. `run` reads, and passes on to the terminal what it reads.
 //
 //     write:   lock := me; if state = OPEN and there is room: copy; head += n (release); lock := 0;
 //              if run sleeps: wake it
 //     run:     while tail < head (acquire): write to the terminal; tail += written (release); wake those who wait
-//     close:   state := CLOSED; wait until tail = head
 //     direct:  if tail < head: wait until tail = head; then the kernel's own write
+//     close:   away += 1; state := CLOSED, generation + 1; wait until the lock is free and tail = head
+//     open:    (`run`) seen := state; each process that has the terminal is a member, and none is away;
+//              state := OPEN, if it is still `seen`
 //
 // Why it is correct:
 // - A byte is published after it has been copied, by the store to `head`. A writer that dies before that leaves nothing.
-// - The ring is closed for good. Whoever writes past it first waits until all that was published is on the terminal, so
-//   a write that is in the ring comes before each write that began after it had returned.
-// - The lock is a convenience. A holder that never lets go (it left a signal handler by `longjmp`) makes the others
-//   close the ring and write past it; what it may still publish is only as late as its own write.
+// - A member that writes past the ring first waits until all that was published is on the terminal. So a write in the
+//   ring comes before each write that a member began after it had returned, and after each that had returned before it.
+// - A process that is no member does not wait. So the ring is closed, and empty, before there can be one (before exec),
+//   and `run` opens it only when it has found none. A member that is about to become one, or to start one, says so
+//   (`away`) before it closes the ring: `run` sees that, or its opening fails because the generation is another.
+// - The lock names its holder. When that process is dead, what it had not published is nothing, and the lock is taken
+//   over. A holder that never lets go (it left a signal handler by `longjmp`) makes the others close the ring and
+//   write past it; what it may still publish is only as late as its own write.
 
 use super::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Says that the memory is a ring of this version.
-pub const MAGIC: u64 = 0x6f75_7470_6163_6501;
+pub const MAGIC: u64 = 0x6f75_7470_6163_6502;
 
 /// Bytes of the ring; a power of two. The model checker's is smaller.
 pub use super::sync::CAPACITY;
@@ -30,32 +36,36 @@ pub use super::sync::CAPACITY;
 /// The longest write that goes through the ring. A longer one costs the kernel little a byte.
 pub const LONGEST: usize = 16 << 10;
 
-/// `state`: nobody has come yet, writes go through the ring, writes go to the terminal, `run` is not there.
-pub const WAITING: u32 = 0;
-pub const OPEN: u32 = 1;
-pub const CLOSED: u32 = 2;
-pub const DEAD: u32 = 3;
+/// `state`, in its last byte: nobody has come yet, writes go through the ring, writes go to the terminal, `run` is not
+/// there. The bytes above it count how often the ring was closed.
+pub const WAITING: u64 = 0;
+pub const OPEN: u64 = 1;
+pub const CLOSED: u64 = 2;
+pub const DEAD: u64 = 3;
+const STATE: u64 = 0xff;
+const GENERATION: u64 = 0x100;
 
 /// `doze`: whether `run` looks, looks again within milliseconds, or has to be woken.
 pub const AWAKE: u32 = 0;
 pub const NAP: u32 = 1;
 pub const ASLEEP: u32 = 2;
 
-/// Why the ring was closed.
-pub const BY_CHILD: u32 = 1;
-pub const BY_EXEC: u32 = 2;
-pub const BY_LOCK: u32 = 3;
-pub const BY_BYPASS: u32 = 4;
-pub const NO_TEXT: u32 = 5;
-pub const NO_LIBRARY: u32 = 6;
-pub const OTHER_PROGRAM: u32 = 7;
-pub const BY_TERMINAL: u32 = 8;
+/// Why the ring was closed, or a program has no part in it.
+pub const BY_EXEC: u32 = 1;
+pub const BY_LOCK: u32 = 2;
+pub const BY_BYPASS: u32 = 3;
+pub const BY_TERMINAL: u32 = 4;
+pub const BY_END: u32 = 5;
+pub const NO_TEXT: u32 = 6;
+pub const NO_LIBRARY: u32 = 7;
+pub const OTHER_PROGRAM: u32 = 8;
+pub const NO_PLACE: u32 = 9;
 
 /// The start of the shared memory; the bytes follow at [`DATA`].
 #[repr(C)]
 pub struct Header {
     pub magic: AtomicU64,
-    /// The process that may use the ring.
+    /// The process that opens the ring: the program that `run` starts.
     pub program: AtomicU32,
     /// That of `run`.
     pub run: AtomicU32,
@@ -63,8 +73,14 @@ pub struct Header {
     pub device: AtomicU64,
     pub inode: AtomicU64,
     pub terminal: AtomicU64,
+    /// The files of the ring and of the shared object, as fstat(2) shows them, and the namespace of process numbers.
+    pub ring: AtomicU64,
+    pub library: AtomicU64,
+    pub namespace: AtomicU64,
     pub reason: AtomicU32,
-    pub state: AtomicU32,
+    /// A member writes past the closed ring again and again.
+    pub wanted: AtomicU32,
+    pub state: AtomicU64,
     // What writers change, apart from what `run` changes.
     pub lock: Line<AtomicU64>,
     pub head: Line<AtomicU64>,
@@ -73,20 +89,89 @@ pub struct Header {
     /// How many wait for `run`, and what it changes to wake them.
     pub waiting: Line<AtomicU32>,
     pub drained: Line<AtomicU32>,
-    pub writes: Line<AtomicU64>,
 }
+
+/// A process of the family, as it has registered itself.
+#[repr(C, align(64))]
+pub struct Member {
+    /// [`FREE`], [`CLAIMED`] or [`MEMBER`].
+    pub standing: AtomicU32,
+    pub process: AtomicU32,
+    /// When it was started (proc(5), `starttime`): a number may come again.
+    pub start: AtomicU64,
+    /// How many of its threads are about to start, or to become, another program.
+    pub away: AtomicU32,
+    /// `run` has looked at its program: [`UNSEEN`], [`FIT`] or [`UNFIT`].
+    pub verdict: AtomicU32,
+    /// What it has written through the ring.
+    pub bytes: AtomicU64,
+    pub name: [AtomicU64; 2],
+    /// Why it has given the ring up.
+    pub reason: AtomicU32,
+}
+
+pub const FREE: u32 = 0;
+pub const CLAIMED: u32 = 1;
+pub const MEMBER: u32 = 2;
+
+pub const UNSEEN: u32 = 0;
+pub const FIT: u32 = 1;
+pub const UNFIT: u32 = 2;
+
+impl Member {
+    /// Whether this process has the shim, and stays what it is.
+    pub fn is(&self, process: u32, start: u64) -> bool {
+        self.standing.load(Ordering::Acquire) == MEMBER
+            && self.process.load(Ordering::Relaxed) == process
+            && self.start.load(Ordering::Relaxed) == start
+            && self.away.load(Ordering::SeqCst) == 0
+    }
+}
+
+/// Where the C library's calls are that the shim redirects, found by the first process for all others that have the same
+/// library.
+#[repr(C)]
+pub struct Calls {
+    pub standing: AtomicU32,
+    pub count: AtomicU32,
+    /// What the library calls itself (its build ID), and its code.
+    pub key: [AtomicU64; 4],
+    /// The place from the start of the code, and which function it calls.
+    pub list: [AtomicU64; MOST_CALLS],
+}
+
+pub const MOST_CALLS: usize = 2000;
 
 /// A cache line of its own.
 #[repr(C, align(64))]
 pub struct Line<T>(pub T);
 
+/// Where the members are.
+pub const MEMBERS: usize = 4096;
+pub const MOST_MEMBERS: usize = 256;
+/// Where the calls are.
+pub const CALLS: usize = MEMBERS + MOST_MEMBERS * size_of::<Member>();
 /// Where the bytes begin.
-pub const DATA: usize = 4096;
+pub const DATA: usize = 64 << 10;
 /// The whole of the shared memory.
 pub const SIZE: usize = DATA + CAPACITY as usize;
 
 const _: () = assert!(CAPACITY.is_power_of_two());
-const _: () = assert!(CAPACITY < 1 << 20 || size_of::<Header>() <= DATA);
+const _: () = assert!(CAPACITY < 1 << 20 || size_of::<Header>() <= MEMBERS);
+const _: () = assert!(CAPACITY < 1 << 20 || CALLS + size_of::<Calls>() <= DATA);
+
+/// The lock's holder: a thread, by the address of what is its own, and its process.
+pub fn holder(process: u32, thread: u64) -> u64 {
+    u64::from(process) << THREAD_BITS | (thread >> 6 & ((1 << THREAD_BITS) - 1))
+}
+
+/// The process of the lock's holder.
+pub fn process_of(holder: u64) -> u32 {
+    (holder >> THREAD_BITS) as u32
+}
+
+/// Addresses of programs have 47 bits; those of two threads lie further apart than 64 bytes.
+const THREAD_BITS: u32 = 41;
 
 /// What became of an attempt to write through the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +192,7 @@ impl Header {
     /// Writes `length` bytes through the ring. `me` is not 0, and no other thread's; `copy` gets the place of the
     /// first byte in the ring, and wraps.
     pub fn put(&self, me: u64, length: u64, copy: impl FnOnce(u64)) -> Put {
-        if self.state.load(Ordering::Acquire) != OPEN {
+        if !self.is_open() {
             return Put::Closed;
         }
         let lock = &self.lock.0;
@@ -117,7 +202,7 @@ impl Header {
             Err(_) => return Put::Busy,
         }
         let head = self.head.0.load(Ordering::Relaxed);
-        let result = if self.state.load(Ordering::Acquire) != OPEN {
+        let result = if !self.is_open() {
             Put::Closed
         } else if length > CAPACITY - (head - self.tail.0.load(Ordering::Acquire)) {
             Put::Full
@@ -141,14 +226,78 @@ impl Header {
         self.head.0.load(Ordering::Acquire) == self.tail.0.load(Ordering::Acquire)
     }
 
-    /// Closes the ring for good, if it is open; the caller then waits until it [is drained](Self::is_drained).
-    pub fn close(&self, state: u32, reason: u32) {
-        let open = self
-            .state
-            .compare_exchange(OPEN, state, Ordering::SeqCst, Ordering::Relaxed);
-        if open.is_ok() {
-            self.reason.store(reason, Ordering::Relaxed);
+    /// What becomes of writes: [`WAITING`], [`OPEN`], [`CLOSED`] or [`DEAD`].
+    pub fn state(&self) -> u64 {
+        self.state.load(Ordering::Acquire) & STATE
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.state() == OPEN
+    }
+
+    /// Closes the ring; the caller then waits until the lock is free, and the ring [is drained](Self::is_drained). What
+    /// `run` has found so far for opening it is worth nothing any more.
+    pub fn close(&self, reason: u32) {
+        let mut seen = self.state.load(Ordering::Relaxed);
+        while matches!(seen & STATE, OPEN | CLOSED) {
+            let next = (seen & !STATE).wrapping_add(GENERATION) | CLOSED;
+            let state = &self.state;
+            match state.compare_exchange(seen, next, Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(_) => return self.reason.store(reason, Ordering::Relaxed),
+                Err(now) => seen = now,
+            }
         }
+    }
+
+    /// The program is there, and the ring is its own.
+    pub fn begin(&self) {
+        let (from, to) = (WAITING, OPEN);
+        // Otherwise `run` has gone.
+        let _ = self
+            .state
+            .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed);
+    }
+
+    /// `run`: before it looks at the processes; nothing if the ring is not closed.
+    pub fn closed(&self) -> Option<u64> {
+        let seen = self.state.load(Ordering::SeqCst);
+        (seen & STATE == CLOSED).then_some(seen)
+    }
+
+    /// `run`: has found that each process that has the terminal is a member. Returns whether the ring is open: not if
+    /// it was closed again since `seen`.
+    pub fn open(&self, seen: u64) -> bool {
+        let open = seen & !STATE | OPEN;
+        let state = &self.state;
+        state
+            .compare_exchange(seen, open, Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// `run` is not there, or about to go.
+    pub fn die(&self) {
+        self.state.store(DEAD, Ordering::SeqCst);
+    }
+
+    /// The holder of the lock is dead.
+    pub fn take_over(&self, holder: u64) {
+        // Otherwise another has done so.
+        let _ = self
+            .lock
+            .0
+            .compare_exchange(holder, 0, Ordering::SeqCst, Ordering::Relaxed);
+    }
+
+    /// A member asks for the ring. The caller then [rouses](Self::rouse) `run`.
+    pub fn ask(&self) {
+        self.wanted.store(1, Ordering::Relaxed);
+        // Either `run` sees that before it sleeps, or the caller sees that it does.
+        fence(Ordering::SeqCst);
+    }
+
+    /// `run`: whether a member has asked for the ring.
+    pub fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) != 0 && self.wanted.swap(0, Ordering::SeqCst) != 0
     }
 
     /// Before waiting for `run`; what comes back is what `drained` is compared with.
@@ -193,7 +342,9 @@ impl Header {
         fence(Ordering::SeqCst);
         let head = self.head.0.load(Ordering::Relaxed);
         let something = head != self.tail.0.load(Ordering::Relaxed);
-        let must_look = something && (how == ASLEEP || self.waiting.0.load(Ordering::Relaxed) > 0);
+        let is_wanted = self.wanted.load(Ordering::Relaxed) != 0;
+        let must_look =
+            is_wanted || something && (how == ASLEEP || self.waiting.0.load(Ordering::Relaxed) > 0);
         if must_look {
             self.get_up();
         }

@@ -4,7 +4,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
-use ring::{ASLEEP, AWAKE, CLOSED, Header, Line, NAP, OPEN, Put};
+use ring::{ASLEEP, AWAKE, Header, Line, MEMBER, Member, NAP, OPEN, Put};
 
 /// What the ring is made of.
 #[allow(unreachable_pub)]
@@ -35,15 +35,18 @@ impl Memory {
                 device: long(0),
                 inode: long(0),
                 terminal: long(0),
+                ring: long(0),
+                library: long(0),
+                namespace: long(0),
                 reason: word(0),
-                state: word(OPEN),
+                wanted: word(0),
+                state: long(OPEN),
                 lock: Line(long(0)),
                 head: Line(long(0)),
                 tail: Line(long(0)),
                 doze: Line(word(AWAKE)),
                 waiting: Line(word(0)),
                 drained: Line(word(0)),
-                writes: Line(long(0)),
             },
             bytes: std::array::from_fn(|_| loom::cell::UnsafeCell::new(0)),
             terminal: loom::sync::Mutex::new(Vec::new()),
@@ -152,7 +155,7 @@ fn who_closes_the_ring_writes_after_what_was_written_before() {
         memory.write(1, b"aa");
         let theirs = Arc::clone(&memory);
         // A child, say: the ring is closed before it is there.
-        memory.header.close(CLOSED, ring::BY_CHILD);
+        memory.header.close(ring::BY_EXEC);
         let child = thread::spawn(move || theirs.directly(b"b"));
         child.join().unwrap();
         memory.write(1, b"c");
@@ -172,7 +175,7 @@ fn a_thread_that_was_writing_while_the_ring_was_closed_keeps_its_order() {
             theirs.write(2, b"a");
             theirs.write(2, b"b");
         });
-        memory.header.close(CLOSED, ring::BY_CHILD);
+        memory.header.close(ring::BY_EXEC);
         memory.write(1, b"c");
         other.join().unwrap();
         run.join().unwrap();
@@ -181,6 +184,155 @@ fn a_thread_that_was_writing_while_the_ring_was_closed_keeps_its_order() {
             shown.find('a') < shown.find('b') && shown.len() == 3,
             "{shown}"
         );
+    });
+}
+
+/// A process of the family, and the terminal's only other user: a program that knows nothing of the ring.
+struct Family {
+    memory: Arc<Memory>,
+    member: Member,
+    /// That program runs.
+    stranger: AtomicU32,
+}
+
+impl Family {
+    fn new() -> Arc<Self> {
+        let (word, long) = (AtomicU32::new, AtomicU64::new);
+        Arc::new(Self {
+            memory: Memory::new(),
+            member: Member {
+                standing: word(MEMBER),
+                process: word(1),
+                start: long(1),
+                away: word(0),
+                verdict: word(ring::FIT),
+                bytes: long(0),
+                name: [long(0), long(0)],
+                reason: word(0),
+            },
+            stranger: word(0),
+        })
+    }
+
+    /// `run`, asked for the ring: opens it if it finds members only.
+    fn open(&self) -> bool {
+        let Some(seen) = self.memory.header.closed() else {
+            return false;
+        };
+        let is_alone = self.stranger.load(sync::Ordering::SeqCst) == 0;
+        is_alone && self.member.is(1, 1) && self.memory.header.open(seen)
+    }
+
+    /// The member starts the other program, as `go_away` and `come_back` of the shim do.
+    fn start(&self) {
+        self.member.away.fetch_add(1, sync::Ordering::SeqCst);
+        self.memory.header.close(ring::BY_EXEC);
+        while !self.memory.header.is_drained() {
+            thread::yield_now();
+        }
+        self.stranger.store(1, sync::Ordering::SeqCst);
+        self.member.away.fetch_sub(1, sync::Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn the_ring_is_never_open_while_a_program_without_the_shim_runs() {
+    check(|| {
+        let family = Family::new();
+        // Another was started before, and has ended.
+        family.memory.header.close(ring::BY_EXEC);
+        let theirs = Arc::clone(&family);
+        let run = thread::spawn(move || {
+            theirs.open();
+            theirs.open();
+        });
+        family.start();
+        assert!(!family.memory.header.is_open(), "open while it runs");
+        family.stranger.store(0, sync::Ordering::SeqCst);
+        run.join().unwrap();
+        assert!(family.memory.header.is_open() || family.open());
+    });
+}
+
+#[test]
+fn what_a_member_writes_comes_before_what_the_program_that_it_starts_writes() {
+    check(|| {
+        let family = Family::new();
+        let theirs = Arc::clone(&family);
+        let run = thread::spawn(move || {
+            theirs.memory.pass_on_all(2);
+            theirs.open();
+        });
+        family.memory.write(1, b"a");
+        family.start();
+        // It knows of no ring.
+        family.memory.terminal.lock().unwrap().push(b'b');
+        family.stranger.store(0, sync::Ordering::SeqCst);
+        run.join().unwrap();
+        assert_eq!(family.memory.shown(), "ab");
+    });
+}
+
+#[test]
+fn two_processes_share_the_ring_in_the_order_that_they_know() {
+    check(|| {
+        let memory = Memory::new();
+        let (first, second) = (ring::holder(1, 64), ring::holder(2, 64));
+        assert_ne!(first, second);
+        let theirs = Arc::clone(&memory);
+        let run = thread::spawn(move || theirs.pass_on_all(3));
+        memory.write(first, b"a");
+        let theirs = Arc::clone(&memory);
+        let child = thread::spawn(move || theirs.write(second, b"b"));
+        child.join().unwrap();
+        memory.write(first, b"c");
+        run.join().unwrap();
+        assert_eq!(memory.shown(), "abc");
+    });
+}
+
+#[test]
+fn the_lock_of_a_dead_process_is_taken_over_and_its_half_write_is_nothing() {
+    check(|| {
+        let memory = Memory::new();
+        let dead = ring::holder(7, 64);
+        assert_eq!(ring::process_of(dead), 7);
+        // It was killed in the middle of its copy.
+        memory.header.lock.0.store(dead, sync::Ordering::SeqCst);
+        let write = |memory: Arc<Memory>, me: u64, text: &'static [u8]| {
+            move || loop {
+                match memory.put(me, text) {
+                    Put::Done { .. } => return,
+                    Put::Busy => {
+                        let holder = memory.header.lock.0.load(sync::Ordering::Acquire);
+                        if ring::process_of(holder) == 7 {
+                            memory.header.take_over(holder);
+                        }
+                        thread::yield_now();
+                    }
+                    put => panic!("{put:?}"),
+                }
+            }
+        };
+        let other = thread::spawn(write(Arc::clone(&memory), ring::holder(1, 64), b"a"));
+        write(Arc::clone(&memory), ring::holder(2, 64), b"b")();
+        other.join().unwrap();
+        memory.pass_on_all(2);
+        let shown = memory.shown();
+        assert!(["ab", "ba"].contains(&shown.as_str()), "{shown}");
+    });
+}
+
+#[test]
+fn who_asks_for_the_ring_is_heard_before_run_sleeps() {
+    check(|| {
+        let memory = Memory::new();
+        let theirs = Arc::clone(&memory);
+        let run = thread::spawn(move || theirs.header.lie_down(ASLEEP));
+        memory.header.ask();
+        let roused = memory.header.rouse();
+        let sleeps = run.join().unwrap();
+        assert!(!sleeps || roused, "it sleeps, and who asks does not know");
     });
 }
 

@@ -122,6 +122,169 @@ fn another_program_in_its_place_writes_after_it() {
     }
 }
 
+/// What `-v` says went through memory, of all processes, and everything that was shown before it.
+fn verbose(words: &[&str]) -> (u64, String) {
+    let whole = Terminal::run(&[&["-v", "--shim", "always", "--"], words].concat()).whole();
+    let whole = text(&whole);
+    let (shown, said) = whole.split_once("outpace: ").expect("it is said");
+    let (_, said) = said.split_once("shim: ").unwrap();
+    let bytes = said.split_once(" bytes through memory").unwrap().0;
+    (bytes.parse().unwrap(), shown.to_owned())
+}
+
+fn assert_in_order(shown: &str, lines: usize) {
+    let mut count = 0;
+    for line in shown.split_terminator("\r\n") {
+        assert_eq!(line, format!("n {count}"));
+        count += 1;
+    }
+    assert_eq!(count, lines);
+}
+
+#[test]
+fn processes_of_all_kinds_keep_the_order_that_they_know() {
+    let Some((writer, other)) = writers() else {
+        return;
+    };
+    for (round, child) in [other, writer].into_iter().enumerate() {
+        let file = scratch(&format!("family-{round}"));
+        let (_, shown) = verbose(&[writer, "family", file.to_str().unwrap(), child]);
+        let each = 2 * 2000 + 500 + 3000 + 2000 + 3000 + 5000;
+        assert_in_order(&shown, 500 + 3 * each + 2 * 100);
+    }
+}
+
+#[test]
+fn a_program_that_another_becomes_or_starts_has_it_too() {
+    let Some((writer, _)) = writers() else { return };
+    let file = scratch("chain");
+    let path = file.to_str().unwrap();
+    let ordered = format!("{writer} ordered {path} 50000");
+    let becomes = format!("exec {ordered}");
+    let starts = format!("{ordered}; true");
+    for (words, reuses) in [
+        (&["sh", "-c", &becomes][..], true),
+        (&["sh", "-c", &starts], false),
+        (
+            &["env", "A=b", "nice", writer, "ordered", path, "50000"],
+            true,
+        ),
+    ] {
+        let _ = fs::remove_file(&file);
+        if !words[..words.len().min(4)]
+            .iter()
+            .all(|word| !matches!(*word, "env" | "nice" | "sh") || installed(word))
+        {
+            continue;
+        }
+        let (bytes, shown) = verbose(words);
+        assert_in_order(&shown, 50_000);
+        assert!(bytes > 0, "{words:?} {reuses}");
+    }
+}
+
+/// How many system calls of a process have written, by what the kernel counts.
+fn written_by_calls(process: i32) -> u64 {
+    let counts = fs::read_to_string(format!("/proc/{process}/io")).unwrap();
+    let count = counts.lines().find_map(|line| line.strip_prefix("syscw: "));
+    count.unwrap().parse().unwrap()
+}
+
+#[test]
+fn when_a_child_without_it_has_ended_its_parent_uses_it_again() {
+    let Some((writer, other)) = writers() else {
+        return;
+    };
+    let words = [writer, "back", other];
+    let mut terminal = Terminal::run(&[&["--shim", "always", "--"], &words[..]].concat());
+    // That child's own.
+    terminal.wait_for("burst 29\r\nn 0\r\n");
+    let program = process_of(&words).unwrap();
+    let mut line = 0;
+    wait_until("a hundred lines without a system call", || {
+        let before = written_by_calls(program);
+        line += 1000;
+        terminal.wait_for(&format!("n {line}\r\n"));
+        terminal.wait_for(&format!("n {}\r\n", line + 100));
+        written_by_calls(program) == before
+    });
+    kill_process(Pid::from_raw(program).unwrap(), Signal::KILL).unwrap();
+    terminal.whole();
+}
+
+/// Kills one of several processes that write, at a random moment: the others go on, and nothing of any is lost.
+fn one_of_many_killed_at_random(rounds: u64) {
+    const SIZE: usize = 3;
+    let Some((writer, _)) = writers() else { return };
+    for round in 0..rounds {
+        let file = scratch("brood");
+        let path = file.to_str().unwrap();
+        let files: Vec<PathBuf> = (0..SIZE)
+            .map(|child| scratch(&format!("brood.{child}")))
+            .collect();
+        let words = [writer, "brood", path, "3"];
+        let terminal = Terminal::run(&[&["--shim", "always", "--"], &words[..]].concat());
+        let number = |file: &Path, at: usize| {
+            let bytes = fs::read(file).unwrap_or_default();
+            bytes
+                .get(8 * at..8 * at + 8)
+                .map_or(0, |bytes| u64::from_ne_bytes(bytes.try_into().unwrap()))
+        };
+        let all = || files.iter().chain([&file]);
+        wait_until("all processes", || all().all(|file| number(file, 0) > 0));
+        let pause = (round * 7919 + u64::from(std::process::id())) % 9000;
+        std::thread::sleep(std::time::Duration::from_micros(pause));
+        let kill = |process: u64| {
+            let _ = kill_process(Pid::from_raw(process as i32).unwrap(), Signal::KILL);
+        };
+        let victim = round as usize % SIZE;
+        kill(number(&files[victim], 1));
+        let before: Vec<u64> = all().map(|file| number(file, 0)).collect();
+        wait_until("the others", || {
+            let mut others = all().zip(&before).enumerate();
+            others.all(|(child, (file, before))| child == victim || number(file, 0) > before + 1000)
+        });
+        for file in &files {
+            kill(number(file, 1));
+        }
+        let mut found = None;
+        wait_until("the parent alone", || {
+            found = process_of(&words);
+            found.is_some_and(|process| files.iter().all(|file| number(file, 1) != process as u64))
+        });
+        kill(found.unwrap() as u64);
+        let shown = text(&terminal.whole());
+        let mut came = vec![0; SIZE + 1];
+        for line in shown.split_terminator("\r\n") {
+            let (name, count) = line.split_once(' ').unwrap_or_else(|| panic!("{line:?}"));
+            let place = name
+                .strip_prefix('c')
+                .map_or(SIZE, |child| child.parse().unwrap());
+            assert_eq!(count.parse(), Ok(came[place]), "{name}");
+            came[place] += 1;
+        }
+        for (file, came) in all().zip(&came) {
+            let count = number(file, 0);
+            assert!(
+                *came == count || *came == count + 1,
+                "round {round}: {came} of {count}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_in_a_write_holds_nobody_up() {
+    one_of_many_killed_at_random(10);
+}
+
+/// `cargo test -p outpace-cli --test run_shim -- --ignored`
+#[test]
+#[ignore = "takes minutes"]
+fn a_process_that_is_killed_holds_nobody_up_in_a_thousand_rounds() {
+    one_of_many_killed_at_random(1000);
+}
+
 #[test]
 fn the_program_sees_nothing_of_it() {
     let Some((writer, _)) = writers() else { return };
@@ -441,7 +604,7 @@ fn a_program_that_cannot_have_it_is_refused_with_the_reason_or_runs_without_it()
     let mut terminal = Terminal::start(
         "env",
         &[
-            "LD_PRELOAD=libc.so.6",
+            "LD_AUDIT=libm.so.6",
             OUTPACE,
             "run",
             "--shim",
@@ -450,7 +613,7 @@ fn a_program_that_cannot_have_it_is_refused_with_the_reason_or_runs_without_it()
         ],
         false,
     );
-    terminal.wait_for("--shim always: LD_PRELOAD is set");
+    terminal.wait_for("--shim always: LD_AUDIT is set");
     assert_eq!(terminal.wait().code(), Some(1));
     let output = outpace("run")
         .args(["--shim", "always", "true"])

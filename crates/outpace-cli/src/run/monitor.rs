@@ -139,6 +139,11 @@ impl Monitor {
         }
     }
 
+    /// The process of the leader.
+    pub(super) fn leader(&self) -> i32 {
+        self.process
+    }
+
     pub(super) fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         self.news.as_fd()
     }

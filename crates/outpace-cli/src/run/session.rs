@@ -132,7 +132,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         failure.report_on_terminal();
     }
     match &shim {
-        Ok(shim) => run.say(shim.describe()),
+        Ok(shim) => shim.describe().iter().for_each(|what| run.say(what)),
         Err(reason) => run.say(format_args!("no shim: {reason}")),
     }
     outcome
@@ -294,7 +294,7 @@ impl Session<'_> {
         let Some(terminal) = terminal.take() else {
             return Ok(());
         };
-        shim.start(terminal, self.relays.when_ended()?)
+        shim.start(terminal, self.monitor.leader(), self.relays.when_ended()?)
     }
 
     fn wait(&self) -> io::Result<()> {

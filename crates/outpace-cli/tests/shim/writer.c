@@ -254,6 +254,81 @@ static volatile long *shared(const char *path) {
     return count;
 }
 
+/* Writes numbered lines, each while it holds a lock that all processes with that file share: their order is known. */
+static void ordered(const char *path, int times) {
+    volatile long *count = shared(path);
+    for (int i = 0; i < times; i++) {
+        while (__sync_lock_test_and_set(&count[1], 1)) {
+            sched_yield();
+        }
+        line(1, "n", (*count)++);
+        __sync_lock_release(&count[1]);
+    }
+}
+
+static pid_t start(char *const words[]) {
+    pid_t child;
+    if (posix_spawn(&child, words[0], NULL, NULL, words, environ) != 0) {
+        abort();
+    }
+    return child;
+}
+
+static void *ordering(void *path) {
+    ordered(path, 3000);
+    return NULL;
+}
+
+/* All kinds of children at once, and threads; then none, and again. */
+static void family(char *self, char *path, char *other) {
+    ordered(path, 500);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 2; i++) {
+            if (fork() == 0) {
+                ordered(path, 2000);
+                if (i == 1) {
+                    execl(self, self, "ordered", path, "500", NULL);
+                }
+                _exit(0);
+            }
+        }
+        pthread_t thread;
+        pthread_create(&thread, NULL, ordering, path);
+        start((char *[]){self, "ordered", path, "2000", NULL});
+        if (round != 1) {
+            start((char *[]){other, "ordered", path, "100", NULL});
+        }
+        ordered(path, 3000);
+        pthread_join(thread, NULL);
+        while (wait(NULL) > 0) {
+        }
+        ordered(path, 5000);
+    }
+}
+
+/* Several processes that count what they have written, until they are killed. */
+static void counted(const char *path);
+static void brood(const char *path, int size) {
+    for (int i = 0; i < size; i++) {
+        char own[256];
+        snprintf(own, sizeof own, "%s.%d", path, i);
+        if (fork() == 0) {
+            volatile long *count = shared(own);
+            char name[16];
+            snprintf(name, sizeof name, "c%d", i);
+            count[1] = getpid();
+            for (int n = 0;; n++) {
+                line(1, name, n);
+                *count = n + 1;
+                if (n % 500 == 499) {
+                    usleep(1000);
+                }
+            }
+        }
+    }
+    counted(path);
+}
+
 static void *counting(void *path) {
     volatile long *count = shared(path);
     for (int i = 0;; i++) {
@@ -374,6 +449,10 @@ int main(int count, char **words) {
     else if (!strcmp(what, "leaps")) { leaps = 1; signals(); }
     else if (!strcmp(what, "counted")) counted(more);
     else if (!strcmp(what, "crowd")) crowd((char *)more, words[3]);
+    else if (!strcmp(what, "ordered")) ordered(more, atoi(words[3]));
+    else if (!strcmp(what, "family")) family(words[0], (char *)more, words[3]);
+    else if (!strcmp(what, "brood")) brood(more, atoi(words[3]));
+    else if (!strcmp(what, "back")) { burst(500); spawned((char *[]){(char *)more, "burst", NULL}); for (int n = 0;; n++) { line(1, "n", n); if (n % 10 == 9) usleep(500); } }
     else if (!strcmp(what, "knows")) line(1, "knows", *shared(more));
     else if (!strcmp(what, "nonblocking")) does_not_wait(more);
     else if (!strcmp(what, "settings")) settings();

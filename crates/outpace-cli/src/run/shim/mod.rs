@@ -4,7 +4,13 @@
 //! comes, in large pieces. What the program wrote before it was killed is in the memory still, and is passed on.
 #![allow(unsafe_code)]
 
+// Never compiled here: `cargo fmt` formats what it finds by such lines, and with this one the shim's own source, too.
+#[cfg(any())]
+#[path = "../../../shim/shim.rs"]
+mod source;
+
 mod code;
+mod processes;
 mod program;
 #[path = "../../../shim/ring.rs"]
 #[allow(dead_code, unreachable_pub, missing_docs)]
@@ -17,17 +23,20 @@ mod sync {
     pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 }
 
-use ring::Header;
+use processes::Processes;
+use ring::{Header, Member};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::termios::LocalModes;
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -50,6 +59,10 @@ pub(super) struct Shim {
     ring: OwnedFd,
     /// The program has ended.
     finishing: AtomicBool,
+    /// What the program was given by its user to be loaded before it.
+    others: OsString,
+    /// Once it runs.
+    processes: Mutex<Option<Processes>>,
 }
 
 /// The shared memory, mapped.
@@ -82,6 +95,14 @@ impl Memory {
         unsafe { self.0.as_ref() }
     }
 
+    fn members(&self) -> &[Member] {
+        // SAFETY: mapped for as long as this is there, behind the header; zeroes are valid for them.
+        unsafe {
+            let first = self.0.as_ptr().cast::<u8>().add(ring::MEMBERS);
+            std::slice::from_raw_parts(first.cast(), ring::MOST_MEMBERS)
+        }
+    }
+
     /// Bytes that have been published.
     fn bytes(&self, start: u64, length: u64) -> &[u8] {
         debug_assert!(start + length <= ring::CAPACITY);
@@ -109,17 +130,15 @@ impl Shim {
         if let Some(refusal) = program::refusal(command) {
             return Err(refusal);
         }
+        let others = program::preloaded()?;
         let settings = rustix::termios::tcgetattr(terminal).map_err(|error| error.to_string())?;
-        if settings
-            .local_modes
-            .contains(rustix::termios::LocalModes::TOSTOP)
-        {
+        if settings.local_modes.contains(LocalModes::TOSTOP) {
             return Err("the terminal stops jobs in the background that write (tostop)".to_owned());
         }
-        Self::make(terminal).map_err(|error| error.to_string())
+        Self::make(terminal, others).map_err(|error| error.to_string())
     }
 
-    fn make(terminal: &OwnedFd) -> io::Result<Self> {
+    fn make(terminal: &OwnedFd, others: OsString) -> io::Result<Self> {
         let library = sealed_library()?;
         let ring = memory_file("outpace-ring")?;
         ftruncate(&ring, ring::SIZE as u64)?;
@@ -131,12 +150,19 @@ impl Shim {
         header.device.store(stat.st_dev, Ordering::Relaxed);
         header.inode.store(stat.st_ino, Ordering::Relaxed);
         header.terminal.store(stat.st_rdev, Ordering::Relaxed);
+        let inode = |file: &OwnedFd| rustix::fs::fstat(file).map(|stat| stat.st_ino);
+        header.ring.store(inode(&ring)?, Ordering::Relaxed);
+        header.library.store(inode(&library)?, Ordering::Relaxed);
+        let namespace = std::fs::metadata("/proc/self/ns/pid")?;
+        header.namespace.store(namespace.ino(), Ordering::Relaxed);
         header.magic.store(ring::MAGIC, Ordering::Release);
         let shim = Self {
             memory,
             library,
             ring,
             finishing: AtomicBool::new(false),
+            others,
+            processes: Mutex::new(None),
         };
         // The loader would complain on the program's stderr.
         File::open(shim.path(&shim.library))?;
@@ -150,8 +176,13 @@ impl Shim {
 
     /// What the program's environment needs; the shim takes it out again.
     pub(super) fn environment(&self) -> [(&'static str, OsString); 2] {
+        let mut preload = self.others.clone();
+        if !preload.is_empty() {
+            preload.push(":");
+        }
+        preload.push(self.path(&self.library));
         [
-            ("LD_PRELOAD", self.path(&self.library)),
+            ("LD_PRELOAD", preload),
             ("OUTPACE_RING", self.path(&self.ring)),
         ]
     }
@@ -169,7 +200,7 @@ impl Shim {
     /// `outpace` has gone: from now on the terminal answers.
     pub(super) fn is_dead(&self) {
         let header = self.memory.header();
-        header.state.store(ring::DEAD, Ordering::SeqCst);
+        header.die();
         header.drained.0.fetch_add(1, Ordering::SeqCst);
         wake(&header.drained.0, i32::MAX);
     }
@@ -179,8 +210,10 @@ impl Shim {
     pub(super) fn start(
         self: &Arc<Self>,
         terminal: OwnedFd,
+        leader: i32,
         done: impl FnOnce() + Send + 'static,
     ) -> io::Result<()> {
+        *self.processes() = Some(Processes::new(leader, &terminal)?);
         let shim = Arc::clone(self);
         let pass_on = move || {
             if shim.pass_on(&terminal).is_err() {
@@ -199,7 +232,7 @@ impl Shim {
 
     fn pass_on(&self, terminal: &OwnedFd) -> io::Result<()> {
         let header = self.memory.header();
-        let mut idle = 0;
+        let (mut idle, mut closing) = (0, false);
         loop {
             if let Some((start, length)) = header.pending() {
                 idle = 0;
@@ -223,7 +256,17 @@ impl Shim {
                 continue;
             }
             if self.finishing.load(Ordering::SeqCst) {
+                if !std::mem::replace(&mut closing, true) {
+                    // What is written from now on goes to the terminal; what has begun comes before it.
+                    header.close(ring::BY_END);
+                    self.wait_for_lock();
+                    continue;
+                }
+                self.is_dead();
                 return Ok(());
+            }
+            if header.is_wanted() && self.may_open(terminal) {
+                idle = 0;
             }
             let (how, limit) = if idle < NAPS {
                 (ring::NAP, Some(NAP))
@@ -238,6 +281,47 @@ impl Shim {
                 }
                 header.get_up();
             }
+        }
+    }
+
+    fn processes(&self) -> std::sync::MutexGuard<'_, Option<Processes>> {
+        self.processes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the closed ring, if each process that has the terminal has the shim. Returns whether it is open.
+    fn may_open(&self, terminal: &OwnedFd) -> bool {
+        let header = self.memory.header();
+        let Some(seen) = header.closed() else {
+            return header.is_open();
+        };
+        let holder = header.lock.0.load(Ordering::Acquire);
+        if holder != 0 && !is_there(ring::process_of(holder)) {
+            header.take_over(holder);
+        }
+        let are_members = self
+            .processes()
+            .as_mut()
+            .is_some_and(|processes| processes.are_members(self.memory.members()));
+        let stops_writers = rustix::termios::tcgetattr(terminal)
+            .is_ok_and(|settings| settings.local_modes.contains(LocalModes::TOSTOP));
+        are_members
+            && !stops_writers
+            && header.lock.0.load(Ordering::Acquire) == 0
+            && header.open(seen)
+    }
+
+    /// Until no write is half done, but not for long: one that was stopped there is published when it goes on.
+    fn wait_for_lock(&self) {
+        let header = self.memory.header();
+        let began = std::time::Instant::now();
+        while began.elapsed() < LAST_WRITE {
+            let holder = header.lock.0.load(Ordering::Acquire);
+            if holder == 0 || !is_there(ring::process_of(holder)) {
+                return;
+            }
+            thread::yield_now();
         }
     }
 
@@ -260,28 +344,72 @@ impl Shim {
         wake(&header.doze.0, 1);
     }
 
-    /// What was done, for `-v`.
-    pub(super) fn describe(&self) -> String {
+    /// What was done, for `-v`: for the program, and for each other process of which there is something to say.
+    pub(super) fn describe(&self) -> Vec<String> {
         let header = self.memory.header();
         let bytes = header.head.0.load(Ordering::Relaxed);
         let reason = match header.reason.load(Ordering::Relaxed) {
-            ring::BY_CHILD => ", until it started another process",
-            ring::BY_EXEC => ", until it became another program",
-            ring::BY_LOCK => ", until one of its threads was stuck",
-            ring::BY_BYPASS => ", until it asked for something behind the C library's back",
-            ring::BY_TERMINAL => ", until it changed the terminal's settings",
+            _ if header.state() == ring::WAITING => "; not used: the loader did not take it",
+            ring::OTHER_PROGRAM => "; not used: the loader started another program first",
+            ring::NO_LIBRARY => "; not used: another C library",
             ring::NO_TEXT => {
                 "; not used: the C library's code cannot be changed, or is of another kind"
             }
-            ring::NO_LIBRARY => "; not used: another C library",
-            ring::OTHER_PROGRAM => "; not used: the loader started another program first",
-            _ if header.state.load(Ordering::Relaxed) == ring::WAITING => {
-                "; not used: the loader did not take it"
-            }
+            ring::NO_PLACE => "; not used: in another namespace of processes, or on an old kernel",
+            ring::BY_LOCK => ", until one of its threads was stuck",
             _ => "",
         };
-        format!("shim: {bytes} bytes through memory{reason}")
+        let mut all = vec![format!("shim: {bytes} bytes through memory{reason}")];
+        let program = header.program.load(Ordering::Relaxed);
+        for member in self.memory.members() {
+            let process = member.process.load(Ordering::Relaxed);
+            let bytes = member.bytes.load(Ordering::Relaxed);
+            let gave_up = member.reason.load(Ordering::Relaxed) == ring::BY_BYPASS;
+            if process == 0 || (process == program || bytes == 0) && !gave_up {
+                continue;
+            }
+            let name: Vec<u8> = member
+                .name
+                .iter()
+                .flat_map(|part| part.load(Ordering::Relaxed).to_ne_bytes())
+                .collect();
+            let name = String::from_utf8_lossy(&name)
+                .trim_end_matches('\0')
+                .to_owned();
+            let until = if gave_up {
+                ", until it asked for something behind the C library's back"
+            } else {
+                ""
+            };
+            all.push(format!(
+                "shim of {name} ({process}): {bytes} bytes through memory{until}"
+            ));
+        }
+        if let Some(processes) = &*self.processes() {
+            let is_member = |process: i32| {
+                let mut members = self.memory.members().iter();
+                members.any(|member| member.process.load(Ordering::Relaxed) == process as u32)
+            };
+            // One that was met while it was being started is none.
+            let strangers = processes.strangers.iter();
+            let strangers =
+                strangers.filter(|(process, stranger)| stranger.is_unfit || !is_member(**process));
+            all.extend(strangers.map(|(process, stranger)| {
+                format!(
+                    "no shim for {} ({process}): {}",
+                    stranger.name, stranger.reason
+                )
+            }));
+        }
+        all
     }
+}
+
+/// The longest that a write which has begun is waited for at the end.
+const LAST_WRITE: Duration = Duration::from_millis(200);
+
+fn is_there(process: u32) -> bool {
+    crate::platform::signals::is_there(process as i32)
 }
 
 /// The shared object in a file without a name that nobody can change.

@@ -10,13 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Variables of the loader that the shim would have to share.
-const LOADER: [&str; 4] = [
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "LD_TRACE_LOADED_OBJECTS",
-    "LD_DEBUG",
-];
+/// Variables with which the loader does something else than starting a program as ever.
+const LOADER: [&str; 3] = ["LD_AUDIT", "LD_TRACE_LOADED_OBJECTS", "LD_DEBUG"];
 /// Interpreters of scripts that may follow one another.
 const MOST_SCRIPTS: u32 = 4;
 
@@ -38,6 +33,67 @@ pub(super) fn refusal(command: &OsStr) -> Option<String> {
         }
     }
     Some("a script of a script".to_owned())
+}
+
+/// Why the program of a process has no part in the ring.
+pub(super) fn refused(path: &Path) -> Option<String> {
+    program(path).err()
+}
+
+/// What the user has loaded before each program (`LD_PRELOAD`), which stays in front of the shim; an error is why that
+/// cannot be.
+pub(super) fn preloaded() -> Result<OsString, String> {
+    let others = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+    let names = others.as_bytes().split(|byte| matches!(byte, b':' | b' '));
+    for name in names.filter(|name| !name.is_empty()) {
+        let name = OsStr::from_bytes(name);
+        let refused =
+            |reason: &dyn std::fmt::Display| format!("LD_PRELOAD has {}: {reason}", name.display());
+        let path = find_library(name).ok_or_else(|| refused(&"not found"))?;
+        let data = fs::read(&path).map_err(|error| refused(&error))?;
+        check_library(&data).map_err(|reason| refused(&reason))?;
+    }
+    Ok(others)
+}
+
+/// Where the loader finds a library, without its cache.
+fn find_library(name: &OsStr) -> Option<PathBuf> {
+    if name.as_bytes().contains(&b'/') {
+        return Some(name.into());
+    }
+    let own = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    const USUAL: [&str; 7] = [
+        "/lib/x86_64-linux-gnu",
+        "/usr/lib/x86_64-linux-gnu",
+        "/lib64",
+        "/usr/lib64",
+        "/lib",
+        "/usr/lib",
+        "/usr/local/lib",
+    ];
+    let usual = USUAL.iter().map(PathBuf::from);
+    std::env::split_paths(&own)
+        .chain(usual)
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_file())
+}
+
+fn check_library(data: &[u8]) -> Result<(), String> {
+    let unknown = |_| "no library of 64 bits".to_owned();
+    let header = FileHeader64::<Endianness>::parse(data).map_err(unknown)?;
+    let endian = header.endian().map_err(unknown)?;
+    let elf = object::File::parse(data).map_err(unknown)?;
+    let is_libc = elf
+        .section_by_name(".dynstr")
+        .and_then(|section| section.data().ok())
+        .is_some_and(|names| memchr::memmem::find(names, b"__libc_start_main").is_some());
+    // It is there in any case.
+    if is_libc {
+        return Ok(());
+    }
+    check_names(&elf)?;
+    let segments = header.program_headers(endian, data).map_err(unknown)?;
+    check_code(segments, endian, data)
 }
 
 /// As a shell finds it.
@@ -114,24 +170,8 @@ fn check(data: &[u8]) -> Result<(), String> {
     {
         return Err("Go makes system calls of its own".to_owned());
     }
-    let names = elf
-        .section_by_name(".dynstr")
-        .and_then(|section| section.data().ok());
-    let names = names.unwrap_or_default();
-    let has = |name: &str| memchr::memmem::find(names, name.as_bytes()).is_some();
-    if [
-        "__asan_",
-        "__tsan_",
-        "__msan_",
-        "__hwasan_",
-        "__lsan_",
-        "__ubsan_",
-    ]
-    .iter()
-    .any(|name| has(name))
-    {
-        return Err("it has a sanitizer".to_owned());
-    }
+    check_names(&elf)?;
+    let names = dynamic_names(&elf);
     let needed = segments
         .iter()
         .find_map(|segment| segment.dynamic(endian, data).ok().flatten())
@@ -146,7 +186,43 @@ fn check(data: &[u8]) -> Result<(), String> {
     if !libraries.any(|name| name == b"libc.so.6") {
         return Err("it does not use glibc by itself".to_owned());
     }
-    for segment in of_kind(PT_LOAD).filter(|segment| segment.p_flags(endian).0 & PF_X.0 != 0) {
+    check_code(segments, endian, data)
+}
+
+fn dynamic_names<'a>(elf: &object::File<'a>) -> &'a [u8] {
+    let names = elf
+        .section_by_name(".dynstr")
+        .and_then(|section| section.data().ok());
+    names.unwrap_or_default()
+}
+
+/// Sanitizers replace the C library's functions, too.
+fn check_names(elf: &object::File<'_>) -> Result<(), String> {
+    const SANITIZERS: [&str; 6] = [
+        "__asan_",
+        "__tsan_",
+        "__msan_",
+        "__hwasan_",
+        "__lsan_",
+        "__ubsan_",
+    ];
+    let names = dynamic_names(elf);
+    let has = |name: &&str| memchr::memmem::find(names, name.as_bytes()).is_some();
+    if SANITIZERS.iter().any(has) {
+        return Err("it has a sanitizer".to_owned());
+    }
+    Ok(())
+}
+
+fn check_code(
+    segments: &[object::elf::ProgramHeader64<Endianness>],
+    endian: Endianness,
+    data: &[u8],
+) -> Result<(), String> {
+    let is_code = |segment: &&object::elf::ProgramHeader64<Endianness>| {
+        segment.p_type(endian) == PT_LOAD && segment.p_flags(endian).0 & PF_X.0 != 0
+    };
+    for segment in segments.iter().filter(is_code) {
         let code = segment.data(endian, data).unwrap_or_default();
         if code::makes_system_calls(code) {
             return Err("it makes system calls of its own".to_owned());

@@ -1,0 +1,440 @@
+//! The functions of the C library that are replaced, and what each has to do before it goes on as the original.
+
+pub(crate) use crate::family::before_fork;
+use crate::family::{self, come_back, find, go_away, retire, with_environment};
+use crate::ring;
+use crate::system::{self, can_be_read};
+use crate::writes::{before_write, before_writev, ring, settle, settle_for};
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+macro_rules! originals {
+    ($($index:ident $name:literal)*) => {
+        #[repr(usize)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Index { $($index),*, COUNT }
+        static NAMES: [&[u8]; Index::COUNT as usize] = [$(concat!($name, "\0").as_bytes()),*];
+    };
+}
+originals! {
+    write "write" writev "writev" testcancel "pthread_testcancel" register_atfork "__register_atfork"
+    fork "fork" Fork "_Fork" vfork "vfork" clone "clone" system "system" popen "popen"
+    posix_spawn "posix_spawn" posix_spawnp "posix_spawnp"
+    execve "execve" fexecve "fexecve" execveat "execveat"
+    unshare "unshare" setns "setns" sendmsg "sendmsg" sendmmsg "sendmmsg"
+    ioctl "ioctl" tcsetattr "tcsetattr" tcdrain "tcdrain" tcflush "tcflush" tcflow "tcflow" tcsendbreak "tcsendbreak"
+    splice "splice" sendfile "sendfile" sendfile64 "sendfile64" vmsplice "vmsplice" tee "tee"
+    copy_file_range "copy_file_range" vhangup "vhangup" prctl "prctl" syscall "syscall"
+    close "close" dup2 "dup2" dup3 "dup3" close_range "close_range" closefrom "closefrom"
+    fclose "fclose" freopen "freopen" freopen64 "freopen64"
+    munmap "munmap" mprotect "mprotect" pkey_mprotect "pkey_mprotect" mremap "mremap" mmap "mmap" mmap64 "mmap64"
+    brk "brk" sbrk "sbrk" shmdt "shmdt" madvise "madvise"
+}
+
+pub(crate) static ORIGINALS: [AtomicPtr<c_void>; Index::COUNT as usize] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; Index::COUNT as usize];
+static RESOLVED: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    pub(crate) fn __errno_location() -> *mut c_int;
+}
+
+const RTLD_NEXT: *mut c_void = ptr::without_provenance_mut(usize::MAX);
+
+/// Other libraries' constructors may come before ours.
+#[cold]
+fn resolve() {
+    for (original, name) in ORIGINALS.iter().zip(NAMES) {
+        // SAFETY: the name ends with a NUL; dlsym finds the next function of that name behind this object.
+        let found = unsafe { dlsym(RTLD_NEXT, name.as_ptr().cast()) };
+        original.store(found, Ordering::Relaxed);
+    }
+    RESOLVED.store(true, Ordering::Release);
+}
+
+pub(crate) fn ensure_resolved() {
+    if !RESOLVED.load(Ordering::Acquire) {
+        resolve();
+    }
+}
+
+pub(crate) fn original(index: Index) -> *mut c_void {
+    ensure_resolved();
+    ORIGINALS[index as usize].load(Ordering::Relaxed)
+}
+
+// ---- What has to come before.
+
+/// A descriptor may become another one.
+pub(crate) extern "C" fn before_close() {
+    ensure_resolved();
+    system::forget_descriptors();
+}
+
+/// A page may be there no more.
+pub(crate) extern "C" fn before_unmap() {
+    ensure_resolved();
+    system::forget_pages();
+}
+
+/// Something that looks at the terminal, or changes it.
+pub(crate) extern "C" fn before_terminal(descriptor: c_int) {
+    ensure_resolved();
+    if let Some(ring) = ring() {
+        settle_for(ring, descriptor);
+    }
+}
+
+/// The processor's and the C library's numbers, which are the same everywhere.
+const TCGETS: u32 = 0x5401;
+const TIOCGPGRP: u32 = 0x540f;
+const TIOCGWINSZ: u32 = 0x5413;
+const FIONREAD: u32 = 0x541b;
+const TCSETS: u32 = 0x5402;
+const TCSETSF: u32 = 0x5404;
+const TCSETS2: u32 = 0x402c_542b;
+const TCSETSF2: u32 = 0x402c_542d;
+
+pub(crate) extern "C" fn before_ioctl(descriptor: c_int, request: u32, settings: *const u32) {
+    ensure_resolved();
+    match request {
+        // Asks for nothing that output changes.
+        TCGETS | TIOCGPGRP | TIOCGWINSZ | FIONREAD => {}
+        TCSETS..=TCSETSF | TCSETS2..=TCSETSF2 => before_settings(descriptor, 0, settings),
+        _ => before_terminal(descriptor),
+    }
+}
+
+/// Settings begin with four words of flags, for the kernel as for the C library.
+pub(crate) extern "C" fn before_settings(descriptor: c_int, _: c_int, settings: *const u32) {
+    const LOCAL: usize = 3;
+    const TOSTOP: u32 = 0o400;
+    before_terminal(descriptor);
+    let Some(ring) = ring() else {
+        return;
+    };
+    if can_be_read(settings.cast(), 16) && settings.is_aligned() {
+        // SAFETY: asked just now.
+        let flags = unsafe { settings.add(LOCAL).read() };
+        // A write of a job in the background is to stop it, which only the kernel knows. `run` looks at that, too.
+        if flags & TOSTOP != 0 {
+            ring.close(ring::BY_TERMINAL);
+        }
+    }
+}
+
+/// Something that may write to the terminal by other means.
+pub(crate) extern "C" fn before_other() {
+    ensure_resolved();
+    if let Some(ring) = ring() {
+        settle(ring);
+    }
+}
+
+pub(crate) extern "C" fn before_prctl(option: c_int) {
+    const PR_SET_SECCOMP: c_int = 22;
+    ensure_resolved();
+    // Afterwards not all system calls are allowed.
+    if option == PR_SET_SECCOMP {
+        retire(ring::BY_BYPASS);
+    }
+}
+
+/// The numbers of processes may mean others from now on.
+pub(crate) extern "C" fn before_namespace() {
+    ensure_resolved();
+    retire(ring::BY_BYPASS);
+}
+
+const NAMESPACES: usize = 0x7e02_0080;
+
+/// `clone(function, stack, flags, …)`.
+pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
+    before_fork();
+    if flags as usize & NAMESPACES != 0 {
+        retire(ring::BY_BYPASS);
+    }
+}
+
+/// A program that the C library starts from within: by `posix_spawn`, or it cannot be told when.
+pub(crate) extern "C" fn before_system() {
+    ensure_resolved();
+    if ring().is_none() {
+        family::EARLY.store(1, Ordering::Relaxed);
+    }
+}
+
+/// `sendmsg(socket, message, …)`: a descriptor of the terminal may go to a process that is no member.
+pub(crate) extern "C" fn before_message(_: c_int, message: *const usize) {
+    /// `msg_control`, `msg_controllen` (`struct msghdr`).
+    const CONTROL: usize = 4;
+    const CONTROL_LENGTH: usize = 5;
+    const MOST: usize = 4096;
+    ensure_resolved();
+    let Some(ring) = ring() else {
+        return;
+    };
+    if !message.is_aligned() || !can_be_read(message.cast(), (CONTROL_LENGTH + 1) * 8) {
+        return;
+    }
+    // SAFETY: asked just now.
+    let (control, length) = unsafe {
+        (
+            message.add(CONTROL).read() as *const u32,
+            message.add(CONTROL_LENGTH).read(),
+        )
+    };
+    if length == 0 {
+        return;
+    }
+    let has_terminal = length > MOST || !control.is_aligned() || {
+        // Whatever words there are: the number of a descriptor is one of them.
+        can_be_read(control.cast(), length)
+            && (0..length / 4).any(|index| {
+                // SAFETY: asked just now.
+                let word = unsafe { control.add(index).read() };
+                word < 1 << 20 && system::leads(word as c_int, ring) != system::Leads::Elsewhere
+            })
+    };
+    if has_terminal {
+        retire(ring::BY_BYPASS);
+    }
+}
+
+/// Several messages at once.
+pub(crate) extern "C" fn before_messages(_: c_int, messages: *const usize, count: u32) {
+    const SIZE: usize = 8;
+    for index in 0..count as usize {
+        before_message(0, messages.wrapping_add(index * SIZE));
+    }
+}
+
+pub(crate) extern "C" fn before_syscall(
+    number: usize,
+    descriptor: usize,
+    third: usize,
+    fourth: usize,
+) {
+    use crate::machine::numbers::*;
+    ensure_resolved();
+    match number {
+        WRITE | WRITEV => before_terminal(descriptor as c_int),
+        IOCTL => before_ioctl(descriptor as c_int, third as u32, fourth as *const u32),
+        PRCTL => before_prctl(descriptor as c_int),
+        SENDMSG => before_message(0, third as *const usize),
+        SENDMMSG => before_messages(0, third as *const usize, fourth as u32),
+        number if BEHIND.contains(&number) => retire(ring::BY_BYPASS),
+        number if OTHER.contains(&number) => before_other(),
+        number if CLOSE.contains(&number) => before_close(),
+        number if UNMAP.contains(&number) => before_unmap(),
+        _ => {}
+    }
+}
+
+// ---- The replacements.
+
+writes! { write before_write writev before_writev }
+
+before! {
+    before_fork: fork, _Fork = Fork, vfork;
+    before_clone: clone;
+    before_system: system, popen;
+    before_namespace: unshare, setns;
+    before_message: sendmsg;
+    before_messages: sendmmsg;
+    before_ioctl: ioctl;
+    before_settings: tcsetattr;
+    before_terminal: tcdrain, tcflush, tcflow, tcsendbreak;
+    before_other: splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup;
+    before_prctl: prctl;
+    before_close: close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64;
+    before_unmap: munmap, mprotect, pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise;
+    before_syscall: syscall;
+}
+
+type Texts = *const *const c_char;
+
+/// As the C library's.
+///
+/// # Safety
+///
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execve(path: *const c_char, words: Texts, environment: Texts) -> c_int {
+    type Execve = unsafe extern "C" fn(*const c_char, Texts, Texts) -> c_int;
+    // SAFETY: the function of that name has this type.
+    let original: Execve = unsafe { core::mem::transmute(original(Index::execve)) };
+    let Some(ring) = ring() else {
+        // SAFETY: the caller's.
+        return unsafe { original(path, words, environment) };
+    };
+    let away = go_away(ring, ring::BY_EXEC);
+    // SAFETY: the caller's.
+    let failed = unsafe {
+        with_environment(path, environment, |environment| {
+            original(path, words, environment)
+        })
+    };
+    come_back(away);
+    failed
+}
+
+/// As the C library's.
+///
+/// # Safety
+///
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fexecve(descriptor: c_int, words: Texts, environment: Texts) -> c_int {
+    type Fexecve = unsafe extern "C" fn(c_int, Texts, Texts) -> c_int;
+    // SAFETY: the function of that name has this type.
+    let original: Fexecve = unsafe { core::mem::transmute(original(Index::fexecve)) };
+    let away = ring().and_then(|ring| go_away(ring, ring::BY_EXEC));
+    // SAFETY: the caller's.
+    let failed = unsafe { original(descriptor, words, environment) };
+    come_back(away);
+    failed
+}
+
+/// As the C library's.
+///
+/// # Safety
+///
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execveat(
+    directory: c_int,
+    path: *const c_char,
+    words: Texts,
+    environment: Texts,
+    flags: c_int,
+) -> c_int {
+    type Execveat = unsafe extern "C" fn(c_int, *const c_char, Texts, Texts, c_int) -> c_int;
+    // SAFETY: the function of that name has this type.
+    let original: Execveat = unsafe { core::mem::transmute(original(Index::execveat)) };
+    let away = ring().and_then(|ring| go_away(ring, ring::BY_EXEC));
+    // SAFETY: the caller's.
+    let failed = unsafe { original(directory, path, words, environment, flags) };
+    come_back(away);
+    failed
+}
+
+type Spawn = unsafe extern "C" fn(
+    *mut c_int,
+    *const c_char,
+    *const c_void,
+    *const c_void,
+    Texts,
+    Texts,
+) -> c_int;
+
+/// As the C library's.
+///
+/// # Safety
+///
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawn(
+    process: *mut c_int,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    words: Texts,
+    environment: Texts,
+) -> c_int {
+    // SAFETY: the function of that name has this type.
+    let original: Spawn = unsafe { core::mem::transmute(original(Index::posix_spawn)) };
+    let Some(ring) = ring() else {
+        family::EARLY.store(1, Ordering::Relaxed);
+        // SAFETY: the caller's.
+        return unsafe { original(process, path, actions, attributes, words, environment) };
+    };
+    let away = go_away(ring, ring::BY_EXEC);
+    // SAFETY: the caller's.
+    let result = unsafe {
+        with_environment(path, environment, |environment| {
+            original(process, path, actions, attributes, words, environment)
+        })
+    };
+    come_back(away);
+    result
+}
+
+/// As the C library's.
+///
+/// # Safety
+///
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawnp(
+    process: *mut c_int,
+    file: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    words: Texts,
+    environment: Texts,
+) -> c_int {
+    // SAFETY: the function of that name has this type.
+    let original: Spawn = unsafe { core::mem::transmute(original(Index::posix_spawnp)) };
+    let Some(ring) = ring() else {
+        family::EARLY.store(1, Ordering::Relaxed);
+        // SAFETY: the caller's.
+        return unsafe { original(process, file, actions, attributes, words, environment) };
+    };
+    let away = go_away(ring, ring::BY_EXEC);
+    let mut buffer = [0; 1024];
+    // SAFETY: the caller's.
+    let result = unsafe {
+        let path = find(file, &mut buffer).unwrap_or(c"".as_ptr());
+        with_environment(path, environment, |environment| {
+            original(process, file, actions, attributes, words, environment)
+        })
+    };
+    come_back(away);
+    result
+}
+
+pub(crate) type Code = unsafe extern "C" fn();
+
+/// The replacements, in the order of [`Index`]; none for what is only called.
+pub(crate) fn replacement(index: usize) -> Option<Code> {
+    macro_rules! code {
+        ($function:expr, $type:ty) => {
+            // SAFETY: only the address is used, as the target of calls that pass what the function takes.
+            Some(unsafe { core::mem::transmute::<$type, Code>($function) })
+        };
+    }
+    type Execveat = unsafe extern "C" fn(c_int, *const c_char, Texts, Texts, c_int) -> c_int;
+    const LAST: usize = Index::COUNT as usize;
+    static PLAIN: [Option<Code>; LAST] = {
+        let mut all: [Option<Code>; LAST] = [None; LAST];
+        macro_rules! plain {
+            ($($name:ident $(= $index:ident)?),*) => { $(all[before!(@index $name $($index)?) as usize] = Some($name);)* };
+        }
+        plain! {
+            write, writev, fork, _Fork = Fork, vfork, clone, system, popen, unshare, setns, sendmsg, sendmmsg, ioctl, tcsetattr,
+            tcdrain, tcflush, tcflow, tcsendbreak, splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup,
+            prctl, syscall, close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64, munmap, mprotect,
+            pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise
+        }
+        all
+    };
+    match index {
+        index if index == Index::execve as usize => {
+            code!(
+                execve,
+                unsafe extern "C" fn(*const c_char, Texts, Texts) -> c_int
+            )
+        }
+        index if index == Index::fexecve as usize => {
+            code!(fexecve, unsafe extern "C" fn(c_int, Texts, Texts) -> c_int)
+        }
+        index if index == Index::execveat as usize => code!(execveat, Execveat),
+        index if index == Index::posix_spawn as usize => code!(posix_spawn, Spawn),
+        index if index == Index::posix_spawnp as usize => code!(posix_spawnp, Spawn),
+        index => PLAIN.get(index).copied().flatten(),
+    }
+}

@@ -1,0 +1,281 @@
+//! System calls, made without the C library, and what a descriptor and a piece of memory are.
+
+use crate::ring::Header;
+use core::ffi::{c_char, c_int};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+pub(crate) use crate::machine::{call, thread};
+
+/// The numbers of system calls.
+#[cfg(target_arch = "x86_64")]
+mod numbers {
+    pub(crate) const READ: usize = 0;
+    pub(crate) const CLOSE: usize = 3;
+    pub(crate) const FSTAT: usize = 5;
+    pub(crate) const MMAP: usize = 9;
+    pub(crate) const MPROTECT: usize = 10;
+    pub(crate) const MUNMAP: usize = 11;
+    pub(crate) const RT_SIGPROCMASK: usize = 14;
+    pub(crate) const PREAD: usize = 17;
+    pub(crate) const SCHED_YIELD: usize = 24;
+    pub(crate) const MADVISE: usize = 28;
+    pub(crate) const GETPID: usize = 39;
+    pub(crate) const KILL: usize = 62;
+    pub(crate) const FCNTL: usize = 72;
+    pub(crate) const PRCTL: usize = 157;
+    pub(crate) const FGETXATTR: usize = 193;
+    pub(crate) const FUTEX: usize = 202;
+    pub(crate) const OPENAT: usize = 257;
+    pub(crate) const NEWFSTATAT: usize = 262;
+}
+pub(crate) use numbers::*;
+
+pub(crate) const ESRCH: isize = -3;
+const EFAULT: isize = -14;
+pub(crate) const TIMED_OUT: isize = -110;
+const AT_FDCWD: usize = -100_isize as usize;
+
+/// Opens a file for reading, or for more; a negated error if that cannot be.
+///
+/// # Safety
+///
+/// The path ends with a NUL, or cannot be read.
+pub(crate) unsafe fn open(path: *const c_char, flags: usize) -> isize {
+    const CLOEXEC: usize = 0o2000000;
+    // SAFETY: the kernel reads the path, or says that it cannot.
+    unsafe { call(OPENAT, AT_FDCWD, path as usize, flags | CLOEXEC, 0, 0, 0) }
+}
+
+pub(crate) fn close(descriptor: isize) {
+    // SAFETY: a descriptor of our own.
+    unsafe { call(CLOSE, descriptor as usize, 0, 0, 0, 0, 0) };
+}
+
+/// Reads into the buffer, from this place in the file; how much, or a negated error.
+pub(crate) fn read_at(descriptor: isize, buffer: &mut [u8], at: usize) -> isize {
+    let (start, length) = (buffer.as_mut_ptr() as usize, buffer.len());
+    // SAFETY: the kernel writes into the buffer, and not past its end.
+    unsafe { call(PREAD, descriptor as usize, start, length, at, 0, 0) }
+}
+
+pub(crate) fn process() -> u32 {
+    // SAFETY: no memory is involved.
+    unsafe { call(GETPID, 0, 0, 0, 0, 0, 0) as u32 }
+}
+
+#[repr(C)]
+pub(crate) struct Stat {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) links: u64,
+    pub(crate) mode: u32,
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(crate) links: u32,
+    user: u32,
+    group: u32,
+    #[cfg(target_arch = "x86_64")]
+    padding: u32,
+    pub(crate) special: u64,
+    rest: [u64; 16],
+}
+
+impl Stat {
+    const EMPTY: Self = Self {
+        device: 0,
+        inode: 0,
+        links: 0,
+        mode: 0,
+        user: 0,
+        group: 0,
+        #[cfg(target_arch = "x86_64")]
+        padding: 0,
+        special: 0,
+        rest: [0; 16],
+    };
+
+    pub(crate) fn of(descriptor: usize) -> Option<Self> {
+        let mut stat = Self::EMPTY;
+        // SAFETY: the kernel fills in at most the 144 bytes that its structure has; there are more.
+        let result = unsafe { call(FSTAT, descriptor, &raw mut stat as usize, 0, 0, 0, 0) };
+        (result == 0).then_some(stat)
+    }
+
+    pub(crate) fn at(path: &core::ffi::CStr) -> Option<Self> {
+        let mut stat = Self::EMPTY;
+        let (path, place) = (path.as_ptr() as usize, &raw mut stat as usize);
+        // SAFETY: the path ends with a NUL; see above for the structure.
+        let result = unsafe { call(NEWFSTATAT, AT_FDCWD, path, place, 0, 0, 0) };
+        (result == 0).then_some(stat)
+    }
+}
+
+#[derive(PartialEq, Eq)]
+pub(crate) enum Leads {
+    /// To the terminal of the ring.
+    Here,
+    /// Perhaps to it, under another name (`/dev/tty`).
+    Perhaps,
+    Elsewhere,
+}
+
+const CHARACTER_DEVICE: u32 = 0o020000;
+const FILE_TYPE: u32 = 0o170000;
+const DEV_TTY: u64 = 5 << 8;
+
+pub(crate) fn leads(descriptor: c_int, ring: &Header) -> Leads {
+    let Some(stat) = Stat::of(descriptor as usize) else {
+        return Leads::Elsewhere;
+    };
+    let terminal = ring.terminal.load(Ordering::Relaxed);
+    if stat.mode & FILE_TYPE != CHARACTER_DEVICE {
+        Leads::Elsewhere
+    } else if stat.special == terminal
+        && stat.device == ring.device.load(Ordering::Relaxed)
+        && stat.inode == ring.inode.load(Ordering::Relaxed)
+    {
+        Leads::Here
+    } else if stat.special == DEV_TTY || stat.special == terminal {
+        Leads::Perhaps
+    } else {
+        Leads::Elsewhere
+    }
+}
+
+const F_GETFL: usize = 3;
+const O_ACCMODE: isize = 3;
+const O_WRONLY: isize = 1;
+const O_RDWR: isize = 2;
+pub(crate) const O_NONBLOCK: isize = 0o4000;
+const O_PATH: isize = 0o10000000;
+
+pub(crate) fn flags(descriptor: c_int) -> isize {
+    // SAFETY: no memory is involved.
+    unsafe { call(FCNTL, descriptor as usize, F_GETFL, 0, 0, 0, 0) }
+}
+
+/// Descriptors that can be written to. What a descriptor is open for changes only when it becomes another one.
+static WRITABLE: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) fn is_writable(descriptor: c_int) -> bool {
+    let bit = 1_usize.checked_shl(descriptor as u32).unwrap_or(0);
+    if WRITABLE.load(Ordering::Relaxed) & bit != 0 {
+        return true;
+    }
+    let flags = flags(descriptor);
+    let is_writable =
+        flags >= 0 && flags & O_PATH == 0 && matches!(flags & O_ACCMODE, O_WRONLY | O_RDWR);
+    if is_writable {
+        WRITABLE.fetch_or(bit, Ordering::Relaxed);
+    }
+    is_writable
+}
+
+/// A descriptor may become another one.
+pub(crate) fn forget_descriptors() {
+    WRITABLE.store(0, Ordering::Relaxed);
+}
+
+/// Pages that can be read, at most one of those that share the last bits of their number.
+static READABLE: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+
+/// A page may be there no more.
+pub(crate) fn forget_pages() {
+    for page in &READABLE {
+        page.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Whether bytes can be read, all of them: with a system call that copies eight of them, and then refuses.
+pub(crate) fn can_be_read(start: *const u8, length: usize) -> bool {
+    const NO_SUCH_WAY: usize = 77;
+    const PAGE: usize = 4096;
+    // Aligned words lie in one page.
+    let (mut at, last) = (
+        start as usize & !7,
+        (start as usize).wrapping_add(length - 1) & !7,
+    );
+    // No address, for this system call, means no mask.
+    if last < at || at < PAGE {
+        return false;
+    }
+    loop {
+        let known = &READABLE[(at >> 12) % READABLE.len()];
+        if known.load(Ordering::Relaxed) != at >> 12 {
+            // SAFETY: the kernel reads eight bytes, or says that it cannot; there is no such way to change a mask.
+            if unsafe { call(RT_SIGPROCMASK, NO_SUCH_WAY, at, 0, 8, 0, 0) } == EFAULT {
+                return false;
+            }
+            known.store(at >> 12, Ordering::Relaxed);
+        }
+        if at >> 12 == last >> 12 {
+            return true;
+        }
+        at = ((at >> 12) + 1) << 12;
+    }
+}
+
+/// A file of proc(5) that tells of a process (`stat`): its first bytes, from behind the program's name.
+fn told(path: &core::ffi::CStr, buffer: &mut [u8; 512]) -> Option<usize> {
+    // SAFETY: the path ends with a NUL.
+    let file = unsafe { open(path.as_ptr(), 0) };
+    if file < 0 {
+        return None;
+    }
+    let read = read_at(file, buffer, 0);
+    close(file);
+    let text = buffer.get(..usize::try_from(read).ok()?)?;
+    Some(text.iter().rposition(|byte| *byte == b')')? + 2)
+}
+
+/// When this process was started, in the kernel's ticks.
+pub(crate) fn start_time() -> Option<u64> {
+    /// The field, counted from that behind the name.
+    const START_TIME: usize = 19;
+    let mut buffer = [0; 512];
+    let from = told(c"/proc/self/stat", &mut buffer)?;
+    let mut fields = buffer.get(from..)?.split(|byte| *byte == b' ');
+    let mut time = 0_u64;
+    for digit in fields.nth(START_TIME)? {
+        time = time
+            .wrapping_mul(10)
+            .wrapping_add(u64::from(digit.wrapping_sub(b'0')));
+    }
+    Some(time)
+}
+
+/// Whether a process has ended, though perhaps its parent does not know that yet.
+pub(crate) fn is_dead(process: u32) -> bool {
+    // SAFETY: signal 0 is none.
+    if unsafe { call(KILL, process as usize, 0, 0, 0, 0, 0) } == ESRCH {
+        return true;
+    }
+    let mut path = *b"/proc/0000000000/stat\0";
+    let (mut at, mut rest) = (16, process);
+    while at > 6 {
+        at -= 1;
+        path[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    // "/proc/" stands before the digits, without those at the front.
+    while path[at] == b'0' {
+        at += 1;
+    }
+    path.copy_within(0..6, at - 6);
+    let Ok(path) = core::ffi::CStr::from_bytes_until_nul(&path[at - 6..]) else {
+        return false;
+    };
+    let mut buffer = [0; 512];
+    let Some(from) = told(path, &mut buffer) else {
+        return false;
+    };
+    /// The field, counted from that behind the name.
+    const THREADS: usize = 17;
+    let mut fields = buffer
+        .get(from..)
+        .unwrap_or_default()
+        .split(|byte| *byte == b' ');
+    let has_ended = matches!(fields.next(), Some(b"Z" | b"X"));
+    // A first thread that has ended stays as long as others.
+    has_ended && matches!(fields.nth(THREADS - 1), Some(b"0" | b"1"))
+}

@@ -1,0 +1,284 @@
+//! The C library's own calls of what is replaced: they do not go by a name that could be another's. Each is redirected in
+//! its code, once, while the program has one thread.
+
+use crate::hooks::{Index, ORIGINALS, original, replacement};
+use crate::machine::{Found, candidates, change, look};
+use crate::ring::{self, Calls, Header};
+use crate::system::{MPROTECT, call};
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr;
+use core::sync::atomic::Ordering;
+
+unsafe extern "C" {
+    fn dl_iterate_phdr(
+        callback: unsafe extern "C" fn(*const Object, usize, *mut c_void) -> c_int,
+        data: *mut c_void,
+    ) -> c_int;
+}
+
+/// `dl_phdr_info` (dl_iterate_phdr(3)).
+#[repr(C)]
+struct Object {
+    address: usize,
+    name: *const c_char,
+    headers: *const Segment,
+    count: u16,
+}
+
+/// `Elf64_Phdr`.
+#[repr(C)]
+struct Segment {
+    kind: u32,
+    flags: u32,
+    offset: u64,
+    address: usize,
+    physical: usize,
+    file_size: usize,
+    size: usize,
+    align: usize,
+}
+
+/// Where the C library's code is.
+struct Text {
+    of: usize,
+    start: usize,
+    length: usize,
+    /// What the library calls itself.
+    build: [u64; 2],
+}
+
+unsafe extern "C" fn find_text(object: *const Object, _: usize, found: *mut c_void) -> c_int {
+    const PT_LOAD: u32 = 1;
+    const PT_NOTE: u32 = 4;
+    const PF_X: u32 = 1;
+    // SAFETY: the loader passes a valid object, and we our own text; its headers are so many.
+    let (object, text, headers) = unsafe {
+        let headers = core::slice::from_raw_parts((*object).headers, (*object).count.into());
+        (&*object, &mut *found.cast::<Text>(), headers)
+    };
+    let start = |segment: &Segment| object.address.wrapping_add(segment.address);
+    let code = headers.iter().find(|segment| {
+        segment.kind == PT_LOAD
+            && segment.flags & PF_X != 0
+            && text.of.wrapping_sub(start(segment)) < segment.size
+    });
+    let Some(code) = code else {
+        return 0;
+    };
+    (text.start, text.length) = (start(code), code.size);
+    for note in headers.iter().filter(|segment| segment.kind == PT_NOTE) {
+        // SAFETY: the loader has mapped it.
+        text.build = unsafe { build_id(start(note), note.size) }.unwrap_or(text.build);
+    }
+    1
+}
+
+/// The first 16 bytes of the build ID that a segment of notes has (elf(5), `Elf64_Nhdr`).
+unsafe fn build_id(start: usize, length: usize) -> Option<[u64; 2]> {
+    const NT_GNU_BUILD_ID: u32 = 3;
+    const NAME: u32 = u32::from_ne_bytes(*b"GNU\0");
+    let mut at = start;
+    while at + 32 <= start + length {
+        // SAFETY: within the segment, whose notes are aligned to four bytes.
+        unsafe {
+            let word = |index: usize| (at as *const u32).add(index).read_unaligned();
+            let (name, description) = (word(0) as usize, word(1) as usize);
+            if word(2) == NT_GNU_BUILD_ID && word(3) == NAME && description >= 16 {
+                return Some([
+                    ((at + 16) as *const u64).read_unaligned(),
+                    ((at + 24) as *const u64).read_unaligned(),
+                ]);
+            }
+            at += 12 + name.next_multiple_of(4) + description.next_multiple_of(4);
+        }
+    }
+    None
+}
+
+/// How many calls of each were found, of those without which nothing is right.
+#[derive(Default)]
+struct Count {
+    writes: u32,
+    execs: u32,
+    spawns: u32,
+    last_words: u32,
+}
+
+impl Count {
+    fn add(&mut self, function: usize) {
+        let function = function as u32;
+        let of = |index: Index| u32::from(function == index as u32);
+        self.writes += of(Index::write);
+        self.execs += of(Index::execve);
+        self.spawns += of(Index::posix_spawn);
+        self.last_words += of(Index::COUNT);
+    }
+
+    /// The library is of the kind that is known: streams write by `write`, all functions that become another program
+    /// do so by `execve`, or by `posix_spawn`.
+    fn is_known(&self) -> bool {
+        self.writes > 0 && self.execs > 2 && self.spawns > 0 && self.last_words > 0
+    }
+}
+
+fn calls(ring: &Header) -> &Calls {
+    // SAFETY: the shared memory has them behind the members, and they are atomics.
+    unsafe { &*ptr::from_ref(ring).cast::<u8>().add(ring::CALLS).cast() }
+}
+
+/// `standing` of the calls.
+const NONE: u32 = 0;
+const WRITING: u32 = 1;
+const THERE: u32 = 2;
+
+/// Lets the C library's own calls of what is replaced lead to the replacements. Returns whether it did.
+pub(crate) fn redirect(ring: &Header) -> bool {
+    let write_at = original(Index::write) as usize;
+    let mut text = Text {
+        of: write_at,
+        start: 0,
+        length: 0,
+        build: [0; 2],
+    };
+    // SAFETY: the callback gets its text.
+    unsafe { dl_iterate_phdr(find_text, (&raw mut text).cast()) };
+    let (mut lowest, mut highest) = (usize::MAX, 0);
+    for (index, original) in ORIGINALS.iter().enumerate() {
+        let at = original.load(Ordering::Relaxed) as usize;
+        // What another library replaces, too, is not the C library's.
+        if replacement(index).is_none() || at == 0 {
+            continue;
+        }
+        if at.wrapping_sub(text.start) >= text.length {
+            return false;
+        }
+        (lowest, highest) = (lowest.min(at), highest.max(at));
+    }
+    let calls = calls(ring);
+    let (build, place) = (text.build, write_at - text.start);
+    let key = [build[0], build[1], text.length as u64, place as u64];
+    let is_of_this = || {
+        let mut pairs = calls.key.iter().zip(key);
+        build != [0; 2] && pairs.all(|(place, part)| place.load(Ordering::Relaxed) == part)
+    };
+    let is_there = calls.standing.load(Ordering::Acquire) == THERE && is_of_this();
+    const READ_WRITE_EXEC: usize = 7;
+    const READ_EXEC: usize = 5;
+    let start = text.start & !0xfff;
+    let length = ((text.start + text.length + 0xfff) & !0xfff) - start;
+    // SAFETY: the C library's code, which goes on being executed; only what is changed is copied. This object's own
+    // code lies elsewhere, and there is one thread.
+    unsafe {
+        if call(MPROTECT, start, length, READ_WRITE_EXEC, 0, 0, 0) != 0 {
+            return false;
+        }
+        let is_redirected = if is_there {
+            by_list(&text, calls)
+        } else {
+            by_search(&text, calls, key, lowest, highest)
+        };
+        call(MPROTECT, start, length, READ_EXEC, 0, 0, 0) == 0 && is_redirected
+    }
+}
+
+/// Which function is called there, if it is one that is replaced; [`Index::COUNT`] for the last words.
+unsafe fn function_at(at: usize, text: &Text) -> Option<(usize, Found)> {
+    // SAFETY: the caller's.
+    let found = unsafe { look(at, text.start) }?;
+    let index = match found {
+        Found::LastWords => Index::COUNT as usize,
+        Found::Call(target) => {
+            let mut originals = ORIGINALS.iter().enumerate();
+            let is_it = |index: usize, at: *mut c_void| {
+                at as usize == target && replacement(index).is_some()
+            };
+            originals
+                .find(|(index, at)| is_it(*index, at.load(Ordering::Relaxed)))?
+                .0
+        }
+    };
+    Some((index, found))
+}
+
+/// What the place is to lead to.
+fn code_for(index: usize) -> Option<crate::hooks::Code> {
+    match index {
+        index if index == Index::COUNT as usize => Some(crate::hooks::write),
+        index => replacement(index),
+    }
+}
+
+/// In code that can be written to: looks at all of it. The replaced functions are within these bounds.
+unsafe fn by_search(
+    text: &Text,
+    calls: &Calls,
+    key: [u64; 4],
+    lowest: usize,
+    highest: usize,
+) -> bool {
+    let standing = &calls.standing;
+    let is_first = standing
+        .compare_exchange(NONE, WRITING, Ordering::Acquire, Ordering::Relaxed)
+        .is_ok();
+    let (mut count, mut stored, mut is_whole) = (Count::default(), 0_usize, true);
+    // SAFETY: the caller's.
+    unsafe {
+        candidates(text.start, text.length, |at| {
+            if let Some(Found::Call(target)) = look(at, text.start)
+                && (target < lowest || target > highest)
+            {
+                return;
+            }
+            let Some((index, found)) = function_at(at, text) else {
+                return;
+            };
+            count.add(index);
+            is_whole &= code_for(index).is_some_and(|code| change(at, found, code));
+            let entry = (at - text.start) as u64 | (index as u64) << 32;
+            if let Some(place) = calls.list.get(stored).filter(|_| is_first) {
+                place.store(entry, Ordering::Relaxed);
+            }
+            stored += 1;
+        });
+    }
+    let is_good = is_whole && count.is_known();
+    if is_first && is_good && stored <= calls.list.len() {
+        for (place, part) in calls.key.iter().zip(key) {
+            place.store(part, Ordering::Relaxed);
+        }
+        calls.count.store(stored as u32, Ordering::Relaxed);
+        standing.store(THERE, Ordering::Release);
+    }
+    is_good
+}
+
+/// The same, at the places that the first process has found in the same library; each is what it was there.
+unsafe fn by_list(text: &Text, calls: &Calls) -> bool {
+    let list = calls
+        .list
+        .get(..calls.count.load(Ordering::Relaxed) as usize)
+        .unwrap_or_default();
+    let mut count = Count::default();
+    for entry in list {
+        let entry = entry.load(Ordering::Relaxed);
+        let (at, index) = (
+            text.start + (entry & u64::from(u32::MAX)) as usize,
+            (entry >> 32) as usize,
+        );
+        if at + 16 > text.start + text.length {
+            return false;
+        }
+        // SAFETY: within the code; the caller's.
+        let is_changed = unsafe {
+            match (function_at(at, text), code_for(index)) {
+                (Some((same, found)), Some(code)) if same == index => change(at, found, code),
+                _ => false,
+            }
+        };
+        if !is_changed {
+            return false;
+        }
+        count.add(index);
+    }
+    count.is_known()
+}

@@ -1,0 +1,276 @@
+//! `write` and `writev`: through the ring where that can be, else to the kernel, after what is in the ring.
+
+use crate::family::{self, is_ours, me};
+use crate::hooks::ensure_resolved;
+use crate::ring::{self, Header, Put};
+use crate::system::{
+    self, FUTEX, KILL, Leads, O_NONBLOCK, SCHED_YIELD, TIMED_OUT, call, can_be_read, flags,
+    is_writable, leads,
+};
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// The shared memory, once it is there.
+pub(crate) static RING: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
+
+/// The ring; nothing where this process has no part in it, or has given it up.
+pub(crate) fn ring() -> Option<&'static Header> {
+    // SAFETY: null, or a mapping that stays for as long as the process.
+    unsafe { RING.load(Ordering::Acquire).as_ref() }
+}
+
+/// `struct iovec`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    start: *const u8,
+    length: usize,
+}
+
+/// Copies into the ring, from `at` on, past its end to its beginning.
+///
+/// # Safety
+///
+/// The bytes can be read, fit, and the caller has the ring's lock.
+unsafe fn copy(ring: &Header, at: u64, from: *const u8, length: usize) {
+    // SAFETY: the data follow the header; both pieces lie within the ring's capacity, and no reader looks at them yet.
+    unsafe {
+        let data = ptr::from_ref(ring).cast_mut().cast::<u8>().add(ring::DATA);
+        let first = length.min((ring::CAPACITY - at) as usize);
+        ptr::copy_nonoverlapping(from, data.add(at as usize), first);
+        ptr::copy_nonoverlapping(from.add(first), data, length - first);
+    }
+}
+
+const FUTEX_WAIT: usize = 0;
+const FUTEX_WAKE: usize = 1;
+const EAGAIN: c_int = 11;
+/// How long one waits before it looks whether `run` is still there.
+const LOOK: [i64; 2] = [0, 50_000_000];
+/// So many looks, each of which lets others run, and a lock that is held is taken for one that nobody lets go.
+const PATIENCE: u32 = 20_000;
+/// So many looks, and whether the holder is still there is asked.
+const DOUBT: u32 = 1_000;
+const FOREVER: u32 = u32::MAX;
+
+pub(crate) fn wake(ring: &Header) {
+    if ring.rouse() {
+        // SAFETY: the word is in the shared memory.
+        unsafe {
+            call(
+                FUTEX,
+                &raw const ring.doze.0 as usize,
+                FUTEX_WAKE,
+                1,
+                0,
+                0,
+                0,
+            )
+        };
+    }
+}
+
+pub(crate) fn give_way() {
+    // SAFETY: no memory is involved.
+    unsafe { call(SCHED_YIELD, 0, 0, 0, 0, 0, 0) };
+}
+
+/// Waits until `holds`, or `run` is not there any more, or, if that is given, for so many looks.
+fn wait(ring: &Header, looks: u32, holds: impl Fn() -> bool) -> bool {
+    ring.begin_to_wait();
+    let mut left = looks;
+    let held = loop {
+        let drained = ring.drained.0.load(Ordering::SeqCst);
+        if holds() {
+            break true;
+        }
+        if ring.state() == ring::DEAD || left == 0 {
+            break false;
+        }
+        wake(ring);
+        let (word, limit) = (&raw const ring.drained.0 as usize, LOOK.as_ptr() as usize);
+        // SAFETY: the word is in the shared memory, the time is a constant.
+        let waited = unsafe { call(FUTEX, word, FUTEX_WAIT, drained as usize, limit, 0, 0) };
+        if waited == TIMED_OUT {
+            left = left.saturating_sub(u32::from(looks != FOREVER));
+            let run = ring.run.load(Ordering::Relaxed) as usize;
+            // SAFETY: signal 0 is none.
+            if unsafe { call(KILL, run, 0, 0, 0, 0, 0) } == system::ESRCH {
+                ring.die();
+            }
+        }
+    };
+    ring.end_to_wait();
+    held
+}
+
+/// Returns when everything that was written before is on the terminal.
+pub(crate) fn settle(ring: &Header) {
+    if !ring.is_drained() {
+        let published = ring.head.0.load(Ordering::Acquire);
+        wait(ring, FOREVER, || {
+            ring.tail.0.load(Ordering::Acquire) >= published
+        });
+    }
+}
+
+/// Before a write, or something else, that goes to the terminal directly.
+pub(crate) fn settle_for(ring: &Header, descriptor: c_int) {
+    if !ring.is_drained() && leads(descriptor, ring) != Leads::Elsewhere {
+        settle(ring);
+    }
+}
+
+/// Another process, which knows nothing of the ring, may write from now on.
+pub(crate) fn close_and_settle(ring: &Header, reason: u32) {
+    ring.close(reason);
+    // A write of another thread that has begun is published before the lock is free.
+    let me = me();
+    let mut looks = 0;
+    loop {
+        let holder = ring.lock.0.load(Ordering::Acquire);
+        if holder == 0 || holder == me || looks >= PATIENCE {
+            break;
+        }
+        looks += 1;
+        doubt(ring, holder, looks);
+        give_way();
+    }
+    settle(ring);
+}
+
+/// Now and then: whether the holder of the lock is dead.
+fn doubt(ring: &Header, holder: u64, looks: u32) {
+    if looks % DOUBT == 0 && holder != 0 && system::is_dead(ring::process_of(holder)) {
+        ring.take_over(holder);
+    }
+}
+
+enum Through {
+    /// So many bytes.
+    Ring(usize),
+    /// It is for the kernel.
+    Kernel,
+    /// There is no room, and the descriptor does not wait.
+    NoRoom,
+}
+
+/// Writes the parts through the ring, if that can be done.
+fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
+    let lengths = parts.iter().map(|part| part.length);
+    let length = lengths.fold(0_usize, usize::saturating_add);
+    let is_readable = |part: &Part| part.length == 0 || can_be_read(part.start, part.length);
+    if length == 0 || length > ring::LONGEST {
+        return Through::Kernel;
+    }
+    if !ring.is_open() {
+        family::ask_for_ring(ring, descriptor);
+        return Through::Kernel;
+    }
+    if !is_ours(ring)
+        || leads(descriptor, ring) != Leads::Here
+        || !is_writable(descriptor)
+        || !parts.iter().all(is_readable)
+    {
+        return Through::Kernel;
+    }
+    let mut looks = 0;
+    loop {
+        let put = ring.put(me(), length as u64, |mut at| {
+            for part in parts {
+                // SAFETY: asked above; `put` has the lock and has found room for all.
+                unsafe { copy(ring, at, part.start, part.length) };
+                at = (at + part.length as u64) % ring::CAPACITY;
+            }
+            family::count(length);
+        });
+        match put {
+            Put::Done { wake: asleep } => {
+                if asleep {
+                    wake(ring);
+                }
+                return Through::Ring(length);
+            }
+            Put::Closed | Put::Nested => return Through::Kernel,
+            Put::Busy if looks < PATIENCE => {
+                looks += 1;
+                doubt(ring, ring.lock.0.load(Ordering::Relaxed), looks);
+                if looks % 64 == 0 {
+                    give_way();
+                }
+                core::hint::spin_loop();
+            }
+            Put::Busy => {
+                ring.close(ring::BY_LOCK);
+                return Through::Kernel;
+            }
+            Put::Full => {
+                let has_room = || {
+                    let head = ring.head.0.load(Ordering::Acquire);
+                    let used = head.saturating_sub(ring.tail.0.load(Ordering::Acquire));
+                    used + length as u64 <= ring::CAPACITY
+                };
+                // The terminal is full, too, when `run` cannot pass on: poll(2) says the same.
+                let does_not_wait = flags(descriptor) & O_NONBLOCK != 0;
+                let looks = if does_not_wait { 1 } else { FOREVER };
+                if !wait(ring, looks, has_room) && does_not_wait {
+                    return Through::NoRoom;
+                }
+            }
+        }
+    }
+}
+
+/// The original is to do it.
+pub(crate) const PASS: isize = isize::MIN;
+
+fn answer(ring: &Header, descriptor: c_int, through: Through) -> isize {
+    match through {
+        Through::Ring(written) => written as isize,
+        Through::NoRoom => {
+            // SAFETY: the C library's errno of this thread.
+            unsafe { *crate::hooks::__errno_location() = EAGAIN };
+            -1
+        }
+        Through::Kernel => {
+            settle_for(ring, descriptor);
+            PASS
+        }
+    }
+}
+
+pub(crate) extern "C" fn before_write(descriptor: c_int, bytes: *const u8, length: usize) -> isize {
+    let Some(ring) = ring() else {
+        ensure_resolved();
+        return PASS;
+    };
+    let part = Part {
+        start: bytes,
+        length,
+    };
+    answer(ring, descriptor, through_ring(ring, descriptor, &[part]))
+}
+
+/// The most parts that go through the ring.
+const PARTS: usize = 16;
+
+pub(crate) extern "C" fn before_writev(
+    descriptor: c_int,
+    parts: *const Part,
+    count: c_int,
+) -> isize {
+    let Some(ring) = ring() else {
+        ensure_resolved();
+        return PASS;
+    };
+    let fits = count > 0 && count as usize <= PARTS && parts.is_aligned();
+    let through = if fits && can_be_read(parts.cast(), count as usize * size_of::<Part>()) {
+        // SAFETY: as many can be read.
+        let parts = unsafe { core::slice::from_raw_parts(parts, count as usize) };
+        through_ring(ring, descriptor, parts)
+    } else {
+        Through::Kernel
+    };
+    answer(ring, descriptor, through)
+}

@@ -1,0 +1,281 @@
+//! Whether each process that can write to the terminal has the shim: only then may the ring be used.
+//!
+//! A process can when it is the process's controlling terminal (`/dev/tty`), or when a descriptor leads to it. Both are
+//! in proc(5). Processes of other users show their descriptors to the superuser only: those that the program may have
+//! started count as ones that can.
+
+use super::program;
+use super::ring::{self, Member};
+use super::sync::Ordering;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// A process that is no member, and why.
+pub(super) struct Stranger {
+    pub(super) name: String,
+    pub(super) reason: String,
+    /// It is a member whose program must not have the shim.
+    pub(super) is_unfit: bool,
+}
+
+/// What is known of the processes on a terminal.
+pub(super) struct Processes {
+    /// Ours: `outpace`, and the leader of the session.
+    ours: [i32; 2],
+    terminal: u64,
+    /// When the leader was started.
+    since: u64,
+    /// Of programs that were looked at, by device and inode: why they are unfit, if they are.
+    programs: HashMap<(u64, u64), Option<String>>,
+    pub(super) strangers: BTreeMap<i32, Stranger>,
+    /// Not before that is looked again.
+    next: Instant,
+}
+
+/// Looking takes at most this part of the time, and is done at most so often.
+const SHARE: u32 = 50;
+const AT_MOST_EVERY: Duration = Duration::from_millis(20);
+/// What is kept to be said of strangers.
+const MOST_STRANGERS: usize = 64;
+
+/// What proc(5) has of a process in `stat`.
+struct Stat {
+    name: String,
+    state: u8,
+    parent: i32,
+    session: i32,
+    terminal: u64,
+    kernel: bool,
+    threads: u32,
+    start: u64,
+}
+
+impl Stat {
+    fn of(process: i32) -> Option<Self> {
+        let text = fs::read(format!("/proc/{process}/stat")).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let (name, rest) = text.split_once('(')?.1.rsplit_once(") ")?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |field: usize| fields.get(field)?.parse::<i64>().ok();
+        const PF_KTHREAD: i64 = 0x20_0000;
+        Some(Self {
+            name: name.to_owned(),
+            state: *fields.first()?.as_bytes().first()?,
+            parent: number(1)? as i32,
+            session: number(3)? as i32,
+            terminal: u64::from(number(4)? as u32),
+            kernel: number(6)? & PF_KTHREAD != 0,
+            threads: number(17)? as u32,
+            start: number(19)? as u64,
+        })
+    }
+
+    /// A first thread that has ended stays as long as others.
+    fn has_ended(&self) -> bool {
+        matches!(self.state, b'Z' | b'X') && self.threads <= 1
+    }
+}
+
+/// A device as `stat` has it (proc(5), `tty_nr`).
+fn encoded(device: u64) -> u64 {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    u64::from(minor & 0xff | major << 8 | (minor & !0xff) << 12)
+}
+
+impl Processes {
+    pub(super) fn new(leader: i32, terminal: impl AsFd) -> std::io::Result<Self> {
+        Ok(Self {
+            ours: [std::process::id() as i32, leader],
+            terminal: rustix::fs::fstat(terminal)?.st_rdev,
+            since: Stat::of(leader).map_or(0, |stat| stat.start),
+            programs: HashMap::new(),
+            strangers: BTreeMap::new(),
+            next: Instant::now(),
+        })
+    }
+
+    /// Whether all of them are members, as far as that is asked for so soon again.
+    pub(super) fn are_members(&mut self, members: &[Member]) -> bool {
+        let began = Instant::now();
+        if began < self.next {
+            return false;
+        }
+        let are_members = self.look(members).unwrap_or(false);
+        let now = Instant::now();
+        self.next = now + AT_MOST_EVERY.max((now - began) * SHARE);
+        are_members
+    }
+
+    fn look(&mut self, members: &[Member]) -> Option<bool> {
+        // A process that starts another one and ends is met, or the other is.
+        let mut seen = HashSet::new();
+        loop {
+            let all = numbers()?;
+            // Where others are hidden (proc(5), hidepid), nothing can be known.
+            if !all.contains(&1) {
+                return None;
+            }
+            let new: Vec<i32> = all
+                .into_iter()
+                .filter(|process| seen.insert(*process))
+                .collect();
+            if new.is_empty() {
+                return Some(true);
+            }
+            for process in new {
+                if !self.ours.contains(&process) && !self.is_right(process, members) {
+                    return Some(false);
+                }
+            }
+        }
+    }
+
+    /// Whether a process is a member, or cannot write to the terminal.
+    fn is_right(&mut self, process: i32, members: &[Member]) -> bool {
+        let Some(stat) = Stat::of(process).filter(|stat| !stat.kernel && !stat.has_ended()) else {
+            return true;
+        };
+        let member = members
+            .iter()
+            .find(|member| member.is(process as u32, stat.start));
+        if let Some(member) = member {
+            if member.verdict.load(Ordering::Relaxed) == ring::UNSEEN {
+                let refusal = self.refusal(process);
+                let verdict = if refusal.is_some() {
+                    ring::UNFIT
+                } else {
+                    ring::FIT
+                };
+                member.verdict.store(verdict, Ordering::Relaxed);
+                if let Some(reason) = refusal {
+                    self.is_strange(process, &stat, reason, true);
+                }
+            }
+            return member.verdict.load(Ordering::Relaxed) == ring::FIT;
+        }
+        if !self.has_terminal(process, &stat) {
+            return true;
+        }
+        let reason = self
+            .refusal(process)
+            .unwrap_or_else(|| "the program that started it has none".to_owned());
+        self.is_strange(process, &stat, reason, false);
+        false
+    }
+
+    fn is_strange(&mut self, process: i32, stat: &Stat, reason: String, is_unfit: bool) {
+        if self.strangers.len() < MOST_STRANGERS {
+            let name = stat.name.clone();
+            let stranger = Stranger {
+                name,
+                reason,
+                is_unfit,
+            };
+            self.strangers.insert(process, stranger);
+        }
+    }
+
+    fn has_terminal(&self, process: i32, stat: &Stat) -> bool {
+        if stat.terminal == encoded(self.terminal) {
+            return true;
+        }
+        let directory = format!("/proc/{process}/fd");
+        let descriptors = match fs::read_dir(&directory) {
+            Ok(descriptors) => descriptors,
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                return self.may_be_ours(process, stat);
+            }
+            // It has ended.
+            Err(_) => return false,
+        };
+        let leads_there = |path: PathBuf| {
+            // Not each file of others answers at once: only what may be a terminal is asked.
+            let name = fs::read_link(&path).unwrap_or_default();
+            let is_device = name
+                .parent()
+                .is_some_and(|directory| directory.ends_with("pts"))
+                || name.as_os_str().len() <= "/4194304".len();
+            is_device && fs::metadata(&path).is_ok_and(|file| file.rdev() == self.terminal)
+        };
+        descriptors
+            .flatten()
+            .any(|descriptor| leads_there(descriptor.path()))
+    }
+
+    /// Whether the program may have started a process whose descriptors are not shown.
+    fn may_be_ours(&self, process: i32, stat: &Stat) -> bool {
+        let leader = self.ours[1];
+        if stat.start < self.since {
+            return false;
+        }
+        // One whose parent has ended has the first process as its parent.
+        let (mut parent, mut session) = (stat.parent, stat.session);
+        let mut passed = HashSet::from([process]);
+        loop {
+            if session == leader || parent == leader || parent == 1 {
+                return true;
+            }
+            if parent == 0 || !passed.insert(parent) {
+                return false;
+            }
+            match Stat::of(parent) {
+                Some(stat) if stat.start >= self.since => {
+                    (parent, session) = (stat.parent, stat.session)
+                }
+                Some(_) => return false,
+                None => return true,
+            }
+        }
+    }
+
+    /// Why the program of a process cannot have the shim, or must not.
+    fn refusal(&mut self, process: i32) -> Option<String> {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let tracer = status
+            .lines()
+            .find_map(|line| line.strip_prefix("TracerPid:"));
+        if tracer.is_some_and(|tracer| tracer.trim() != "0") {
+            return Some("another process traces it".to_owned());
+        }
+        let path = PathBuf::from(format!("/proc/{process}/exe"));
+        let Ok(file) = fs::metadata(&path) else {
+            return Some("its program's file cannot be read".to_owned());
+        };
+        let known = self.programs.entry((file.dev(), file.ino()));
+        known.or_insert_with(|| program::refused(&path)).clone()
+    }
+}
+
+fn numbers() -> Option<Vec<i32>> {
+    let entries = fs::read_dir("/proc").ok()?.flatten();
+    Some(
+        entries
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_encoded_as_the_kernel_does() {
+        assert_eq!(encoded(rustix::fs::makedev(136, 5)), 136 << 8 | 5);
+        assert_eq!(
+            encoded(rustix::fs::makedev(136, 300)),
+            136 << 8 | 44 | 1 << 20
+        );
+    }
+
+    #[test]
+    fn a_process_is_seen_as_it_is() {
+        let stat = Stat::of(std::process::id() as i32).unwrap();
+        assert!(!stat.kernel && !stat.has_ended());
+        assert_eq!(stat.parent, std::os::unix::process::parent_id() as i32);
+    }
+}
