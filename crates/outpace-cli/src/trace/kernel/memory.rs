@@ -1,7 +1,7 @@
 //! Reading the end of what a thread is writing, from its memory.
 #![allow(unsafe_code)]
 
-use super::calls::{Payload, WriteCall};
+use crate::trace::kernel::calls::{Payload, WriteCall};
 
 /// The bytes at `address` in another process, when all of them can be read.
 fn peek<const N: usize>(process: i32, address: u64) -> Option<[u8; N]> {

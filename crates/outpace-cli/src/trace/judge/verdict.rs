@@ -1,8 +1,9 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
-use super::findings::{Findings, Mode, Stream};
-use super::printing;
-use super::target::Kind;
+use super::estimate;
+use crate::trace::model::findings::{Findings, Mode, Stream};
+use crate::trace::model::interval::Interval;
+use crate::trace::model::target::Kind;
 use crate::user::quantity::{duration, grouped};
 
 /// What stands in the way of a stream.
@@ -39,9 +40,9 @@ pub(crate) struct Verdict {
     /// The time without tracing, with a processor whenever it is wanted.
     pub(crate) now_ns: u64,
     /// The time if the streams written in small pieces were block-buffered.
-    pub(crate) with_blocks_ns: u64,
+    pub(crate) with_blocks_ns: Interval,
     /// The time if no reader ever made a write wait.
-    pub(crate) with_fast_reader_ns: u64,
+    pub(crate) with_fast_reader_ns: Interval,
     pub(crate) sentences: Vec<String>,
     pub(crate) remedies: Vec<String>,
 }
@@ -52,51 +53,47 @@ const WORTH_IT: f64 = 0.10;
 const SMALL: f64 = 0.25;
 /// Of several things to do, one that gains less than this is not named.
 const NAMED: f64 = 0.05;
-/// A copy into a buffer and out of it.
-const COPY_BYTE_NS: f64 = 0.1;
-
-/// Time the writing of a stream would take after the change that its language allows (large blocks, but for a
-/// shell), in the program's own time.
-fn in_blocks_ns(stream: &Stream) -> f64 {
-    if let Some(detour) = stream.detour {
-        return (stream.calls as f64 * detour.call_ns).min(stream.writing_ns() as f64);
-    }
-    let byte_ns = stream
-        .costs
-        .map_or(COPY_BYTE_NS, |costs| costs.byte_ns + COPY_BYTE_NS);
-    let blocks = stream.bytes as f64 * byte_ns;
-    if stream.reader_keeps_up() {
-        blocks.min(stream.writing_ns() as f64)
-    } else {
-        // The reader is busy as long as it was; only the calls are saved.
-        (stream.waiting_ns as f64 + blocks).min(stream.writing_ns() as f64)
-    }
-}
+/// The time in which threads were seen waiting is an estimate: so much of it at least.
+const WAITED: f64 = 0.75;
+/// No program takes less than this part of its time once its output is cheap, as far as a trace can tell.
+const LEAST_LEFT: f64 = 0.02;
+/// What the time of a program differs by from run to run.
+const RUN_TO_RUN: f64 = 0.07;
+/// Ends of an interval that are as near as this are one figure.
+const SAME: f64 = 1.2;
 
 impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
-        let now_ns = findings
+        let run = &findings.run;
+        let now_ns = run
             .wall_ns
-            .saturating_sub(findings.overhead_ns)
-            .saturating_sub(findings.delayed_ns)
+            .saturating_sub(run.overhead_ns)
+            .saturating_sub(run.delayed_ns)
             .max(1);
         let sum = |part: fn(&Stream) -> u64| findings.streams.iter().map(part).sum::<u64>();
         let writing_ns = sum(Stream::writing_ns).min(now_ns);
-        let waiting_ns = sum(|stream| stream.waiting_ns).min(writing_ns);
+        let waiting_ns = sum(|stream| stream.waiting_ns).min(writing_ns) as f64;
         let share = writing_ns as f64 / now_ns as f64;
-        let rest_ns = (now_ns - writing_ns) as f64;
-        let (mut saved_ns, mut left_ns) = (0.0, 0.0);
-        for stream in findings.streams.iter().filter(|it| it.could_be_larger()) {
-            saved_ns += stream.writing_ns() as f64 - in_blocks_ns(stream);
-            saved_ns += printing::gone_ns(stream, rest_ns);
-            left_ns += in_blocks_ns(stream);
-        }
-        // What the clock ticks gave to writing may be more than there was.
-        let with_blocks_ns = now_ns
-            .saturating_sub(saved_ns as u64)
-            .max(left_ns as u64)
-            .min(now_ns);
-        let with_fast_reader_ns = now_ns - waiting_ns;
+        let now = now_ns as f64;
+        let saved = findings.streams.iter().map(estimate::saved_ns);
+        // Programs that write beside each other save no more together than the one that saves most, at worst.
+        let least = saved.clone().map(|saved| saved.low).fold(0.0, f64::max);
+        let saved: Interval = saved.sum();
+        let saved = Interval {
+            low: least,
+            ..saved
+        };
+        let with_blocks_ns = saved.taken_from(now).within(now * LEAST_LEFT, now);
+        let with_blocks_ns = Interval {
+            low: with_blocks_ns.low * (1.0 - RUN_TO_RUN),
+            high: with_blocks_ns.high * (1.0 + RUN_TO_RUN),
+            ..with_blocks_ns
+        };
+        let with_fast_reader_ns = Interval {
+            low: now - waiting_ns,
+            likely: now - waiting_ns,
+            high: now - WAITED * waiting_ns,
+        };
         let worst = findings
             .streams
             .iter()
@@ -112,7 +109,7 @@ impl Verdict {
             remedies: Vec::new(),
         };
         match worst {
-            Some(_) if findings.mode == Mode::Ptrace => verdict.leave_open(),
+            Some(_) if findings.run.mode == Mode::Ptrace => verdict.leave_open(),
             Some(worst) => {
                 if share >= WORTH_IT && verdict.best_gain() >= WORTH_IT {
                     verdict.limit = limit_of(worst);
@@ -121,7 +118,7 @@ impl Verdict {
             }
             None => verdict.explain_silence(findings),
         }
-        if findings.ending.is_some() {
+        if findings.run.ending.is_some() {
             // It was started here, so that its command is known.
             let command = as_typed(&findings.command);
             for remedy in &mut verdict.remedies {
@@ -132,12 +129,13 @@ impl Verdict {
     }
 
     /// The part of the time that a change gains which leaves so much of it.
-    fn gain(&self, then_ns: u64) -> f64 {
-        1.0 - then_ns as f64 / self.now_ns as f64
+    fn gain(&self, then_ns: Interval) -> f64 {
+        1.0 - then_ns.likely / self.now_ns as f64
     }
 
     fn best_gain(&self) -> f64 {
-        self.gain(self.with_blocks_ns.min(self.with_fast_reader_ns))
+        self.gain(self.with_blocks_ns)
+            .max(self.gain(self.with_fast_reader_ns))
     }
 
     /// Stopping a program at each write takes longer than most writes, and changes which of them wait.
@@ -151,7 +149,7 @@ impl Verdict {
     }
 
     fn explain_silence(&mut self, findings: &Findings) {
-        let tree = findings.tree.filter(|tree| tree.write_calls > 0);
+        let tree = findings.run.tree.filter(|tree| tree.write_calls > 0);
         self.sentences.push(match tree {
             Some(tree) => format!(
                 "No verdict: the program ended too soon to be looked at. The kernel counted {} write calls, {} bytes.",
@@ -225,24 +223,24 @@ impl Verdict {
     /// The time that is judged, and why it is not what a clock on the wall shows.
     fn total(&self, findings: &Findings) -> String {
         let now = duration(self.now_ns as f64);
-        let left_out = findings.wall_ns.saturating_sub(self.now_ns);
-        if left_out * 50 < findings.wall_ns {
+        let left_out = findings.run.wall_ns.saturating_sub(self.now_ns);
+        if left_out * 50 < findings.run.wall_ns {
             return now;
         }
-        let why = if findings.overhead_ns > findings.delayed_ns {
+        let why = if findings.run.overhead_ns > findings.run.delayed_ns {
             "tracing"
         } else {
             "waiting for a processor"
         };
         format!(
             "{now} ({} less {} of {why})",
-            duration(findings.wall_ns as f64),
+            duration(findings.run.wall_ns as f64),
             duration(left_out as f64)
         )
     }
 
     fn suggest(&mut self, worst: &Stream) {
-        let about = |then_ns: u64| format!("it would take about {}.", duration(then_ns as f64));
+        let about = |then_ns: Interval| format!("it would take {}.", range(then_ns));
         let blocks = worst.could_be_larger() && self.gain(self.with_blocks_ns) >= NAMED;
         let blocks = blocks.then(|| {
             let remedy = worst
@@ -272,6 +270,15 @@ impl Verdict {
             self.sentences.push(sentence);
             self.remedies.push(remedy);
         }
+    }
+}
+
+/// An interval of time for people.
+fn range(time_ns: Interval) -> String {
+    if time_ns.high <= time_ns.low * SAME {
+        format!("about {}", duration(time_ns.likely))
+    } else {
+        format!("{} to {}", duration(time_ns.low), duration(time_ns.high))
     }
 }
 
@@ -307,7 +314,7 @@ fn as_typed(words: &[String]) -> String {
 
 /// Whether the calls or the reader take the time of a stream.
 fn limit_of(stream: &Stream) -> Limit {
-    if stream.waiting_ns > stream.in_kernel_ns
+    if stream.waiting_ns as f64 > stream.in_kernel_ns.likely
         && !(stream.reader_keeps_up() && stream.buffering.is_fine_grained())
     {
         Limit::Reader
@@ -320,10 +327,10 @@ fn limit_of(stream: &Stream) -> Limit {
 mod tests {
     use super::*;
     use crate::platform::ending::Ending;
-    use crate::trace::findings::{Descriptors, Elsewhere};
-    use crate::trace::language::Language;
-    use crate::trace::tally::{Buffering, CallTally};
-    use crate::trace::target::Target;
+    use crate::trace::model::findings::{Descriptors, Elsewhere, Recording};
+    use crate::trace::model::language::Language;
+    use crate::trace::model::tally::{Buffering, CallTally};
+    use crate::trace::model::target::Target;
 
     const MS: u64 = 1_000_000;
 
@@ -342,32 +349,25 @@ mod tests {
             readers: Vec::new(),
             calls,
             bytes: 12 * calls,
-            messages: calls,
             tally: CallTally::default(),
             buffering: Buffering::Line,
-            own_ns: None,
-            in_kernel_ns,
+            busy_ns: None,
+            own_ns: Interval::default(),
+            in_kernel_ns: Interval::exactly(in_kernel_ns as f64),
             waiting_ns,
-            costs: None,
-            detour: None,
         }
     }
 
     fn verdict(mode: Mode, wall_ns: u64, streams: Vec<Stream>) -> Verdict {
         Verdict::on(&Findings {
             command: vec!["program".to_owned()],
-            root: 1,
-            mode,
-            ending: Some(Ending::Exited(0)),
-            wall_ns,
-            overhead_ns: 0,
-            delayed_ns: 0,
-            user_ns: 0,
-            system_ns: 0,
+            run: Recording {
+                ending: Some(Ending::Exited(0)),
+                wall_ns,
+                ..Recording::of(1, mode)
+            },
             streams,
             elsewhere: Elsewhere::default(),
-            tree: None,
-            notes: Vec::new(),
         })
     }
 
@@ -380,7 +380,10 @@ mod tests {
         assert!(verdict.sentences[0].starts_with("Output is the problem: 80 % of 100 ms"));
         assert!(verdict.sentences[1].contains("number of system calls: 100,000 of 12 bytes"));
         assert!(verdict.remedies[0].starts_with("Rust: "), "{verdict:?}");
-        assert!(verdict.with_blocks_ns < 25 * MS, "{verdict:?}");
+        assert!(
+            verdict.with_blocks_ns.high < 25.0 * MS as f64,
+            "{verdict:?}"
+        );
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The mechanism that works for everybody: `ptrace`, stopping the program only at the calls of the
 //! write family by a seccomp filter, or at every call when it was running already.
 
-use super::{Ledger, Outcome, sys};
+use super::Ledger;
 use crate::platform::ending::Ending;
 use crate::platform::{clock, interrupts};
-use crate::trace::calls::{Call, WRITE_FAMILY, WriteCall};
-use crate::trace::findings::Mode;
-use crate::trace::{memory, procfs};
+use crate::trace::kernel::calls::{Call, WRITE_FAMILY, WriteCall};
+use crate::trace::kernel::sys;
+use crate::trace::kernel::{memory, procfs};
+use crate::trace::model::findings::Mode;
+use crate::trace::model::findings::Recording;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -86,7 +88,7 @@ pub(crate) fn run(
     command: Command,
     ledger: &mut Ledger,
     ready: &mut dyn FnMut(i32),
-) -> io::Result<Outcome> {
+) -> io::Result<Recording> {
     super::gate::start(command, Some(filter()), |root, gate| {
         sys::seize(root, OPTIONS)?;
         let mut tracer = Tracer::new(root, ledger, true);
@@ -94,12 +96,12 @@ pub(crate) fn run(
         tracer.began_ns = clock::now_ns();
         gate.open()?;
         tracer.run()?;
-        Ok(tracer.outcome())
+        Ok(tracer.recording())
     })
 }
 
 /// Traces a process that is running already, until it ends or the user interrupts.
-pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Outcome> {
+pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
     let mut tracer = Tracer::new(root, ledger, false);
     tracer.started = true;
     for thread in procfs::threads(root) {
@@ -115,7 +117,7 @@ pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Outcome> {
     }
     tracer.run()?;
     // The kernel detaches what this thread still traces when the thread ends.
-    Ok(tracer.outcome())
+    Ok(tracer.recording())
 }
 
 impl<'a> Tracer<'a> {
@@ -140,16 +142,14 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn outcome(&self) -> Outcome {
+    /// The time without a processor is left out: most of it would be ours, as every stop ends with some.
+    fn recording(&self) -> Recording {
         let ended_ns = self.ended_ns.unwrap_or_else(clock::now_ns);
-        Outcome {
-            root: self.root,
-            mode: Mode::Ptrace,
+        Recording {
             ending: self.ending,
             wall_ns: ended_ns - self.began_ns,
-            // Most of that would be ours: every stop ends with one.
-            delayed_ns: 0,
-            stopped_ns: self.stopped_ns,
+            overhead_ns: self.stopped_ns,
+            ..Recording::of(self.root, Mode::Ptrace)
         }
     }
 

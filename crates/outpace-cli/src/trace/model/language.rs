@@ -3,9 +3,9 @@
 //! A wrong name leads to advice that changes nothing. So a program counts as written in a language only if its
 //! executable file shows that; one that is none of these is called unrecognised.
 
-use super::procfs;
 use super::tally::Buffering;
 use super::target::Kind;
+use crate::trace::kernel::procfs;
 use memchr::memmem;
 use object::{Object, ObjectSection, ReadCache};
 use std::fs::File;
@@ -52,19 +52,16 @@ pub(crate) enum PythonUnbuffered {
     Option,
 }
 
-/// What goes with the small writes of a program besides the writes: the code of its library that leads to a
-/// call, and what that finds in the caches when the kernel comes back from one.
+/// What printing takes in the program's own code, in nanoseconds, at least and at most.
 ///
-/// Measured as the user time of loops that do nothing but print short lines, with a system call a message and with a
-/// large buffer, as described in `bench/results` under "Estimates".
+/// Measured as the user time of loops that do nothing but print short lines, with a system call a message and with
+/// a large buffer, into pipes and files, and made wider by what machines differ in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printing {
-    /// For each write call, on the machine that [`calibrate::slowness`](super::calibrate::slowness) compares with.
-    pub(crate) call_ns: f64,
-    /// For each message, in a large buffer.
-    pub(crate) message_ns: f64,
-    /// The part of the program's own time that is left to one that does nothing else.
-    pub(crate) least_left: f64,
+    /// For each write call: what leads to it in the library, and what the program finds in the caches after it.
+    pub(crate) call_ns: (f64, f64),
+    /// For each line, in a large buffer.
+    pub(crate) line_ns: (f64, f64),
 }
 
 impl Language {
@@ -234,61 +231,29 @@ impl Language {
         )
     }
 
-    /// What printing in small pieces costs a program of this language in its own code.
-    pub(crate) fn printing(self, buffering: Buffering, kind: Kind) -> Printing {
-        let (call_ns, message_ns, least_left) = match (self, buffering, kind) {
-            (
-                Self::C | Self::Zig | Self::D | Self::Nim | Self::OCaml | Self::Unrecognised,
-                _,
-                Kind::File,
-            ) => (90.0, 38.0, 0.13),
-            (
-                Self::C
-                | Self::InstalledC
-                | Self::Zig
-                | Self::D
-                | Self::Nim
-                | Self::OCaml
-                | Self::Unrecognised,
-                ..,
-            ) => (75.0, 38.0, 0.13),
-            (Self::Rust, ..) => (95.0, 17.0, 0.16),
-            (Self::Cpp, ..) => (85.0, 30.0, 0.2),
-            (Self::Go, ..) => (150.0, 53.0, 0.2),
-            (
-                Self::Perl
-                | Self::Ruby
-                | Self::Php
-                | Self::Lua
-                | Self::Awk
-                | Self::R
-                | Self::Haskell
-                | Self::Tcl
-                | Self::Guile,
-                ..,
-            ) => (90.0, 53.0, 0.3),
-            (Self::Python(_), Buffering::Unbuffered, _) => (300.0, 355.0, 0.2),
-            (Self::Python(_), ..) => (800.0, 355.0, 0.25),
-            (Self::Node, _, Kind::Terminal) => (3350.0, 120.0, 0.03),
-            (Self::Node, ..) => (1450.0, 120.0, 0.05),
-            (Self::Java, ..) => (330.0, 115.0, 0.25),
+    /// What printing costs a program of this language in its own code; none where that is not known.
+    pub(crate) fn printing(self, kind: Kind) -> Option<Printing> {
+        let (call_ns, line_ns) = match self {
+            Self::C | Self::InstalledC | Self::Zig => ((50.0, 120.0), (26.0, 58.0)),
+            Self::Cpp => ((50.0, 120.0), (22.0, 50.0)),
+            Self::Rust => ((40.0, 100.0), (15.0, 36.0)),
+            Self::Go => ((55.0, 150.0), (38.0, 90.0)),
+            Self::D | Self::Nim => ((60.0, 140.0), (55.0, 120.0)),
+            Self::Perl | Self::Php => ((45.0, 120.0), (35.0, 85.0)),
+            Self::Lua | Self::Awk => ((80.0, 200.0), (120.0, 260.0)),
+            Self::Ruby | Self::Guile => ((100.0, 250.0), (180.0, 400.0)),
+            Self::OCaml => ((60.0, 250.0), (60.0, 450.0)),
+            Self::Haskell => ((100.0, 220.0), (90.0, 220.0)),
+            Self::Tcl => ((200.0, 400.0), (350.0, 750.0)),
+            Self::Python(_) => ((150.0, 350.0), (350.0, 750.0)),
+            Self::Node if kind == Kind::Terminal => ((2000.0, 4500.0), (100.0, 320.0)),
+            Self::Node => ((900.0, 2200.0), (100.0, 320.0)),
+            Self::Java => ((220.0, 600.0), (80.0, 300.0)),
+            Self::R => ((0.0, 300.0), (3000.0, 6500.0)),
             // Its remedy leaves the printing as it is.
-            (Self::Shell, ..) => (0.0, 0.0, 1.0),
+            Self::Shell | Self::Unrecognised => return None,
         };
-        Printing {
-            call_ns,
-            message_ns,
-            least_left,
-        }
-    }
-
-    /// The size of the blocks that a program writes once it follows [the remedy](Self::remedy_for_calls).
-    pub(crate) fn block_size(self) -> usize {
-        match self {
-            Self::Rust | Self::Cpp | Self::Java => 8 << 10,
-            Self::Awk | Self::D | Self::Nim => 4 << 10,
-            _ => 64 << 10,
-        }
+        Some(Printing { call_ns, line_ns })
     }
 
     /// What its author can do about a stream whose many small calls are what costs; `None` where nothing is known that

@@ -1,6 +1,6 @@
-//! When each thread was in which write: the material of a profile.
+//! When each thread was in which write, and what was running: the material of a profile.
 
-use super::calls::Call;
+use crate::trace::kernel::calls::Call;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -28,6 +28,26 @@ impl Span {
             _ => None,
         };
     }
+}
+
+/// Samples of stacks a second; not a round number, so that no periodic work keeps step with it.
+pub(crate) const FREQUENCY: u32 = 999;
+
+/// A sample: a thread that was running, and what it was in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    pub(crate) process: i32,
+    pub(crate) thread: i32,
+    pub(crate) time_ns: u64,
+    /// The outermost first.
+    pub(crate) frames: Vec<Frame>,
+}
+
+/// A function on a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) name: String,
+    pub(crate) in_kernel: bool,
 }
 
 /// What one thread did.

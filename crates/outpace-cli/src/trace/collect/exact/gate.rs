@@ -1,6 +1,6 @@
 //! Starting a program only when everything that watches it is in place.
 
-use super::sys;
+use crate::trace::kernel::sys;
 use std::io::{self, Read, Write};
 use std::process::Command;
 

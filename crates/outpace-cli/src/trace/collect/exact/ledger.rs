@@ -1,11 +1,11 @@
 //! Finished write calls, summed by program and stream.
 
-use crate::trace::calls::Call;
-use crate::trace::language::Language;
-use crate::trace::procfs;
-use crate::trace::tally::CallTally;
-use crate::trace::target::{Kind, Target};
-use crate::trace::timeline::Timeline;
+use crate::trace::kernel::calls::Call;
+use crate::trace::kernel::procfs;
+use crate::trace::model::language::Language;
+use crate::trace::model::tally::CallTally;
+use crate::trace::model::target::{Kind, Target};
+use crate::trace::model::timeline::Timeline;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::rc::Rc;

@@ -1,18 +1,20 @@
 //! The default mode: no privileges, no slowdown. The kernel's own counters say how many calls and
-//! bytes; looking at `/proc/PID/task/TID/syscall` now and then says who waits in which write.
+//! bytes; looking at `/proc/PID/task/TID/syscall` now and then says which thread waits in which write; a short
+//! [exact look](peek) at a thread that writes much shows how it is buffered.
 
-use super::calls::WriteCall;
-use super::language::Language;
-use super::memory;
-use super::pace::Pace;
-use super::procfs::{self, Doing, IoCounters, Usage};
-use super::tally::CallTally;
-use super::target::Target;
-use super::timeline::{Span, Timeline};
-use super::windows;
+use super::peek;
+use super::threads::{Processor, Threads};
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
+use crate::trace::kernel::calls::WriteCall;
+use crate::trace::kernel::memory;
+use crate::trace::kernel::procfs::{self, Doing, IoCounters, Usage};
+use crate::trace::model::findings::{Mode, Recording};
+use crate::trace::model::language::Language;
+use crate::trace::model::tally::CallTally;
+use crate::trace::model::target::Target;
+use crate::trace::model::timeline::{Span, Timeline};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
@@ -62,6 +64,16 @@ impl Rhythm {
     }
 }
 
+/// An exact look at a process is taken from so many writes on, again when there are so many times as many, and not
+/// more often than this; nor where so many looks have shown writes already.
+const PEEK_FROM: u64 = 16;
+const PEEK_AGAIN: u64 = 50;
+const MOST_PEEKS: u32 = 4;
+const FEWEST_PEEKED: usize = 16;
+const ENOUGH_LOOKS: u64 = 40;
+/// Larger writes, on average, are not looked at so: a stop could cut one in two.
+const LARGEST_PEEKED: u64 = 1024;
+
 /// A program that starts this many threads is sampled in part.
 const MOST_THREADS: usize = 256;
 
@@ -78,11 +90,13 @@ struct Thread {
     asleep: Option<Asleep>,
 }
 
-/// What was seen of one descriptor: only writes somebody slept in.
+/// What was seen of one descriptor: writes in which a thread slept, and those of a short exact look.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) waiting_ns: u64,
     pub(crate) looks: u64,
+    /// Writes of exact looks.
+    pub(crate) peeked: u64,
     pub(crate) tally: CallTally,
 }
 
@@ -99,7 +113,7 @@ pub(crate) struct Watched {
     /// Whether it has other descriptors open that writes could have gone to.
     pub(crate) writes_elsewhere: bool,
     pub(crate) seen: BTreeMap<i32, Seen>,
-    pub(crate) pace: Pace,
+    tasks: Threads,
     first_ns: u64,
     counters: Option<File>,
     /// The kernel's counters, which include the children it has waited for: now, and when it began.
@@ -111,6 +125,20 @@ pub(crate) struct Watched {
     inherited: IoCounters,
     /// Writes of its last moments, found in what it left to its parent.
     last_moments: IoCounters,
+    /// Its processor time to the microsecond, known when it is reaped.
+    reaped: Option<Processor>,
+    /// What it had written, and the processor time that had taken, when it was first seen to have written.
+    pub(crate) start: Option<(u64, Processor)>,
+    /// How often its writes were looked at exactly, and how many there were then.
+    peeks: u32,
+    peeked_at: u64,
+    /// Time that it took, without waiting for a processor, and processor time.
+    peeking_ns: u64,
+    stops_ns: u64,
+    /// Looks that found its thread asleep in a write, and elsewhere.
+    asleep: (u64, u64),
+    /// When it was last seen.
+    last_ns: u64,
     /// How many searches have found it.
     searches: u64,
     threads: HashMap<i32, Thread>,
@@ -130,7 +158,7 @@ impl Watched {
             targets: BTreeMap::new(),
             writes_elsewhere: false,
             seen: BTreeMap::new(),
-            pace: Pace::default(),
+            tasks: Threads::default(),
             first_ns: now_ns,
             counters: File::open(format!("/proc/{process}/io")).ok(),
             io: IoCounters::default(),
@@ -139,20 +167,65 @@ impl Watched {
             usage_before: Usage::default(),
             inherited: IoCounters::default(),
             last_moments: IoCounters::default(),
+            reaped: None,
+            start: None,
+            peeks: 0,
+            peeked_at: 0,
+            peeking_ns: 0,
+            stops_ns: 0,
+            asleep: (0, 0),
+            last_ns: now_ns,
             searches: 0,
             threads: HashMap::new(),
         }
     }
 
-    /// Its own processor time while it was watched.
-    pub(crate) fn own_usage(&self) -> Usage {
-        let since = |now: u64, before: u64| now.saturating_sub(before);
-        Usage {
-            user_ns: since(self.usage.user_ns, self.usage_before.user_ns),
-            system_ns: since(self.usage.system_ns, self.usage_before.system_ns),
-            minor_faults: since(self.usage.minor_faults, self.usage_before.minor_faults),
-            ..self.usage
+    /// The processor time of its threads that write, while it was watched, without what stops at its calls took.
+    pub(crate) fn processor(&self) -> Processor {
+        self.processor_and_stops().since(Processor {
+            total_ns: self.stops_ns,
+            user_ns: 0,
+            system_ns: self.stops_ns,
+        })
+    }
+
+    fn processor_and_stops(&self) -> Processor {
+        if !self.tasks.is_one() {
+            return self.tasks.of_writers();
         }
+        let of_usage = |usage: Usage| Processor {
+            total_ns: usage.user_ns + usage.system_ns,
+            user_ns: usage.user_ns,
+            system_ns: usage.system_ns,
+        };
+        let now = self.reaped.unwrap_or(of_usage(self.usage));
+        now.since(of_usage(self.usage_before))
+    }
+
+    /// How long its threads slept in writes: of a process with one thread, that part of all the time it slept which it
+    /// was seen to sleep in writes; else as long as they were seen to.
+    pub(crate) fn waiting_ns(&self) -> u64 {
+        let seen_ns = self.seen.values().map(|seen| seen.waiting_ns).sum();
+        let (in_writes, elsewhere) = self.asleep;
+        if !self.tasks.is_one() || in_writes == 0 {
+            return seen_ns;
+        }
+        let watched_ns = self.last_ns - self.first_ns;
+        let asleep_ns = (watched_ns + self.stops_ns)
+            .saturating_sub(self.tasks.scheduled_ns() + self.peeking_ns);
+        (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
+    }
+
+    /// Whether the parts of that time are known in hundredths of a second only.
+    pub(crate) fn is_rounded(&self) -> bool {
+        self.reaped.is_none() || !self.tasks.is_one()
+    }
+
+    /// Page faults while it was watched.
+    pub(crate) fn faults(&self) -> u64 {
+        self.usage
+            .minor_faults
+            .saturating_sub(self.usage_before.minor_faults)
     }
 
     /// Whether a descriptor leads where stdout or stderr do (Node.js opens its terminal once more).
@@ -169,6 +242,40 @@ impl Watched {
             Some(executable) => self.executable.as_ref() == Some(&executable),
             None => procfs::name(self.process).is_some_and(|name| *self.name == *name),
         }
+    }
+
+    /// Looks up what a descriptor is connected to, if that is not known, and gives its number: that of stdout or stderr
+    /// for another name of those (Node.js opens its terminal once more).
+    fn identify(&mut self, descriptor: i32) -> i32 {
+        if descriptor > 2
+            && !self.targets.contains_key(&descriptor)
+            && let Some(target) = Target::of(self.process, descriptor)
+        {
+            self.targets.insert(descriptor, target);
+        }
+        let identity = |descriptor| Some(self.targets.get(&descriptor)?.identity);
+        let stream = (1..=2)
+            .find(|&stream| identity(stream).is_some() && identity(stream) == identity(descriptor));
+        if descriptor > 2 {
+            stream.unwrap_or(descriptor)
+        } else {
+            descriptor
+        }
+    }
+
+    /// The thread whose writes should be looked at exactly: it has made many small ones since the last time, runs, and
+    /// looks do not show enough of them.
+    fn worth_a_peek(&self) -> Option<i32> {
+        let own = self.own();
+        let looks: u64 = self.seen.values().map(|seen| seen.looks).sum();
+        let is_due = self.peeks < MOST_PEEKS
+            && own.write_calls >= PEEK_FROM.max(self.peeked_at * PEEK_AGAIN)
+            && looks < ENOUGH_LOOKS
+            && own.bytes_written <= own.write_calls * LARGEST_PEEKED;
+        let (thread, _) = is_due.then(|| self.tasks.busiest())??;
+        // A thread that sleeps in a call is not stopped: some calls do not go on as if nothing had been.
+        let is_running = |thread: &&Thread| thread.doing() == Doing::Running;
+        self.threads.get(&thread).filter(is_running).map(|_| thread)
     }
 
     fn read_counters(&self) -> Option<IoCounters> {
@@ -197,32 +304,20 @@ impl Watched {
         self.io.since(self.io_before)
     }
 
+    fn has_reaped(&self) -> bool {
+        self.usage.children_faults != self.usage_before.children_faults
+    }
+
     /// Its own reads and writes. Once it has waited for a child only what its threads are known to have made, which
     /// is all unless one has ended.
     pub(crate) fn own(&self) -> IoCounters {
-        let has_reaped = self.usage.children_faults != self.usage_before.children_faults;
-        let own = if has_reaped {
-            self.pace.io()
+        let own = if self.has_reaped() {
+            self.tasks.io()
         } else {
             self.with_children()
         };
         own.plus(self.last_moments)
     }
-}
-
-/// Everything the default mode found.
-pub(crate) struct Found {
-    pub(crate) root: i32,
-    pub(crate) ending: Option<Ending>,
-    pub(crate) processes: Vec<Watched>,
-    pub(crate) wall_ns: u64,
-    /// How much of that the root, or who it waited for, was ready to run and had no processor.
-    pub(crate) delayed_ns: u64,
-    pub(crate) looks: u64,
-    /// Calls and bytes of the whole tree, including processes too short-lived to be seen; only for a
-    /// program started by us.
-    pub(crate) tree: Option<IoCounters>,
-    pub(crate) timeline: Timeline,
 }
 
 struct Watcher {
@@ -237,22 +332,35 @@ struct Watcher {
     searched: bool,
     looks: u64,
     last_look_ns: u64,
+    /// What exact looks took.
+    peeking_ns: u64,
     /// The root's, since the watching began.
     delay: Delay<i32>,
 }
 
+#[cfg(test)]
+impl Watched {
+    /// One that has written so much.
+    pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
+        let mut watched = Self::new(0, "program".into(), None, 0);
+        watched.io.write_calls = calls;
+        watched.io.bytes_written = bytes;
+        watched
+    }
+}
+
 /// Watches a child of ours until it ends.
-pub(crate) fn child(root: i32, timeline: Timeline) -> io::Result<Found> {
+pub(super) fn child(root: i32, timeline: Timeline) -> io::Result<(Recording, Vec<Watched>)> {
     let ours_before = IoCounters::of("self").unwrap_or_default();
-    let mut found = Watcher::new(root, true, timeline).watch()?;
-    found.tree = IoCounters::of("self")
+    let (mut run, processes) = Watcher::new(root, true, timeline).watch()?;
+    run.tree = IoCounters::of("self")
         .ok()
         .map(|ours| ours.since(ours_before));
-    Ok(found)
+    Ok((run, processes))
 }
 
 /// Watches a process that was running already, until it ends or the user interrupts.
-pub(crate) fn other(root: i32, timeline: Timeline) -> io::Result<Found> {
+pub(super) fn other(root: i32, timeline: Timeline) -> io::Result<(Recording, Vec<Watched>)> {
     Watcher::new(root, false, timeline).watch()
 }
 
@@ -269,18 +377,18 @@ impl Watcher {
             searched: false,
             looks: 0,
             last_look_ns: now_ns,
+            peeking_ns: 0,
             delay: Delay::of(root),
         }
     }
 
-    fn watch(mut self) -> io::Result<Found> {
+    fn watch(mut self) -> io::Result<(Recording, Vec<Watched>)> {
         let began_ns = self.last_look_ns;
         let mut ending = None;
         let mut child_ended = true;
         // New threads, children and programs are looked for; then what each thread is in.
         let mut searches = Rhythm::new(1_000_000, 20_000_000);
         let mut looks = Rhythm::new(1_000_000, 6_000_000);
-        let mut windows = windows::Schedule::default();
         let mut spent_ns = clock::thread_ns();
         loop {
             let now_ns = clock::now_ns();
@@ -290,15 +398,13 @@ impl Watcher {
                 let took_ns = clock::thread_ns() - before_ns;
                 searches.took(took_ns, now_ns - began_ns, now_ns);
                 spent_ns += took_ns;
+                self.peek();
             }
             if now_ns >= looks.due_ns {
                 self.look(now_ns);
                 // With all that has been done since the last one, waking up among it.
                 let before_ns = std::mem::replace(&mut spent_ns, clock::thread_ns());
                 looks.took(spent_ns - before_ns, now_ns - began_ns, now_ns);
-            }
-            if now_ns >= windows.due_ns {
-                self.turn(&mut windows, now_ns);
             }
             if self.launched && child_ended {
                 ending = self.reap()?;
@@ -318,7 +424,7 @@ impl Watcher {
                 interrupts::pass_on(signal, self.root);
             }
             // Until the next is due, or a signal (a child's end among them) arrives.
-            let due_ns = searches.due_ns.min(looks.due_ns).min(windows.due_ns);
+            let due_ns = searches.due_ns.min(looks.due_ns);
             let pause_ns = due_ns.saturating_sub(clock::now_ns());
             child_ended = interrupts::sleep(Duration::from_nanos(pause_ns));
         }
@@ -328,16 +434,15 @@ impl Watcher {
         self.ended.sort_by_key(|process| process.first_ns);
         self.settle_only_children();
         let delayed_ns = self.delayed_ns();
-        Ok(Found {
-            root: self.root,
+        let run = Recording {
             ending,
-            processes: self.ended,
             wall_ns,
+            overhead_ns: self.peeking_ns,
             delayed_ns,
-            looks: self.looks,
-            tree: None,
             timeline: self.timeline,
-        })
+            ..Recording::of(self.root, Mode::Sampled { looks: self.looks })
+        };
+        Ok((run, self.ended))
     }
 
     /// How long the tree was ready to run and had no processor: the first thread of the root and those that wrote, or
@@ -347,25 +452,42 @@ impl Watcher {
         let (root, others): (Vec<_>, Vec<_>) = self.ended.iter().partition(of_root);
         let root = root
             .iter()
-            .map(|root| root.pace.delayed_ns(Some(self.root)));
-        let others = others.iter().map(|other| other.pace.delayed_ns(None));
+            .map(|root| root.tasks.delayed_ns(Some(self.root)));
+        let others = others.iter().map(|other| other.tasks.delayed_ns(None));
         (self.delay.ns() + root.sum::<u64>()).max(others.max().unwrap_or(0))
     }
 
-    /// Ends the window in which threads are sampled, if there is one, or begins one.
-    fn turn(&mut self, windows: &mut windows::Schedule, now_ns: u64) {
-        if windows.window.is_some() {
-            for sampled in windows.close(now_ns) {
-                if let Some(watched) = self.alive.get_mut(&sampled.process) {
-                    watched.pace.add(&sampled);
+    /// Looks exactly at a thread that writes much, of each process of which the looks do not say how it is buffered.
+    fn peek(&mut self) {
+        for watched in self.alive.values_mut() {
+            let Some(thread) = watched.worth_a_peek() else {
+                continue;
+            };
+            watched.peeked_at = watched.own().write_calls;
+            let before = watched.tasks.schedule_ns(thread);
+            let peek = peek::at(watched.process, thread);
+            let after = watched.tasks.schedule_ns(thread);
+            let delay_ns = after.1.saturating_sub(before.1);
+            watched.stops_ns += after.0.saturating_sub(before.0);
+            match peek {
+                Ok(peek) => {
+                    watched.peeks += 1;
+                    watched.peeking_ns += peek.took_ns.saturating_sub(delay_ns);
+                    self.peeking_ns += peek.took_ns.saturating_sub(delay_ns);
+                    if peek.writes.len() < FEWEST_PEEKED {
+                        // It had no processor, or has just stopped writing: it is worth another try.
+                        watched.peeked_at = 0;
+                    }
+                    for write in peek.writes {
+                        let descriptor = watched.identify(write.descriptor);
+                        let seen = watched.seen.entry(descriptor).or_default();
+                        seen.peeked += 1;
+                        seen.tally.sample(write.size, write.ends_line);
+                    }
                 }
+                // Not permitted, or it has just ended.
+                Err(_) => watched.peeks = MOST_PEEKS,
             }
-        } else {
-            let mut window = windows::Window::default();
-            for watched in self.alive.values() {
-                watched.pace.sample(&mut window, watched.process);
-            }
-            windows.open(window, now_ns);
         }
     }
 
@@ -413,7 +535,7 @@ impl Watcher {
     fn settle(&mut self) {
         let first = self.ended.len() - std::mem::take(&mut self.ended_now);
         for parent in self.alive.values_mut() {
-            let Some(own) = parent.pace.io_of_only_thread() else {
+            let Some(own) = parent.tasks.io_of_only_thread() else {
                 continue;
             };
             let inherited = parent.with_children().since(own);
@@ -435,7 +557,7 @@ impl Watcher {
         let parents = self.ended.iter().filter_map(|parent| {
             let inherited = parent
                 .with_children()
-                .since(parent.pace.io_of_only_thread()?);
+                .since(parent.tasks.io_of_only_thread()?);
             Some((parent.process, inherited))
         });
         for (parent, inherited) in parents.collect::<Vec<_>>() {
@@ -460,10 +582,10 @@ impl Watcher {
             let former = self.alive.remove(&process);
             if let Some(former) = &former {
                 // It runs another program now, and the counters go on.
-                next.pace.go_on(process, &former.pace);
+                next.tasks.go_on(process, &former.tasks);
                 (next.io_before, next.usage_before) = (former.io, former.usage);
             } else if !(self.launched || self.searched) {
-                next.pace.begin(process, &threads);
+                next.tasks.begin(process, &threads);
                 next.count();
                 (next.io_before, next.usage_before) = (next.io, next.usage);
             }
@@ -473,18 +595,20 @@ impl Watcher {
         let Some(watched) = self.alive.get_mut(&process) else {
             return;
         };
-        let known = (watched.pace.known_io(), watched.io);
+        let known = (watched.tasks.known_io(), watched.io);
         // The threads' before the whole: a write in between is then no thread's, and no child's either.
-        watched.pace.read(process, &threads, now_ns);
+        watched.tasks.read(process, &threads);
         watched.count();
+        watched.last_ns = clock::now_ns();
         watched.searches += 1;
         if !watched.runs_as_before() {
             // Counted for the program that it has just become, if that is seen.
-            watched.pace.restore(&known.0);
+            watched.tasks.restore(&known.0);
             watched.io = known.1;
         }
-        let (reads, faults) = (watched.own().read_calls, watched.own_usage().minor_faults);
-        watched.pace.note(reads, faults);
+        if watched.start.is_none() && watched.own().write_calls > 0 {
+            watched.start = Some((watched.own().write_calls, watched.tasks.of_writers()));
+        }
         watched.threads.retain(|thread, _| threads.contains(thread));
         for thread in threads {
             if watched.threads.len() < MOST_THREADS
@@ -525,9 +649,6 @@ impl Watcher {
         self.last_look_ns = now_ns;
         self.looks += 1;
         for watched in self.alive.values_mut() {
-            let Some(counters) = &watched.counters else {
-                continue;
-            };
             let mut threads = std::mem::take(&mut watched.threads);
             for (&id, thread) in &mut threads {
                 let doing = thread.doing();
@@ -535,27 +656,23 @@ impl Watcher {
                     Doing::InCall { number, .. } => WriteCall::with_number(number),
                     _ => None,
                 };
-                let is_elsewhere = matches!(doing, Doing::InCall { .. } | Doing::Asleep);
-                watched.pace.looked(id, is_elsewhere && written.is_none());
                 let (Doing::InCall { number, arguments }, Some(call)) = (doing, written) else {
+                    let is_asleep = matches!(doing, Doing::InCall { .. } | Doing::Asleep);
+                    watched.asleep.1 += u64::from(is_asleep);
                     thread.asleep = None;
                     continue;
                 };
+                watched.asleep.0 += 1;
                 let descriptor = call.target(&arguments);
                 let ends_line = memory::ends_line(watched.process, call, &arguments);
-                let write_calls = IoCounters::read(counters).map_or(0, |io| io.write_calls);
+                let write_calls = watched.read_counters().map_or(0, |io| io.write_calls);
                 let asleep = Asleep {
                     arguments,
                     write_calls,
                 };
                 let same_call = thread.asleep == Some(asleep);
                 thread.asleep = Some(asleep);
-                if descriptor > 2
-                    && !watched.targets.contains_key(&descriptor)
-                    && let Some(target) = Target::of(watched.process, descriptor)
-                {
-                    watched.targets.insert(descriptor, target);
-                }
+                let descriptor = watched.identify(descriptor);
                 let seen = watched.seen.entry(descriptor).or_default();
                 seen.waiting_ns += since_ns;
                 seen.looks += 1;
@@ -587,9 +704,23 @@ impl Watcher {
         for process in procfs::ended_children() {
             if let Some(watched) = self.alive.get_mut(&process) {
                 watched.count();
-                watched.pace.read(process, &[], clock::now_ns());
+                watched.tasks.read(process, &[]);
+                watched.last_ns = clock::now_ns();
             }
+            let before = clock::children_ns();
             let ending = Ending::of(process)?;
+            let after = clock::children_ns();
+            if let Some(watched) = self.alive.get_mut(&process)
+                && !watched.has_reaped()
+            {
+                // What the process adds to ours is its own, as it has no children.
+                let (user_ns, system_ns) = (after.0 - before.0, after.1 - before.1);
+                watched.reaped = Some(Processor {
+                    total_ns: user_ns + system_ns,
+                    user_ns,
+                    system_ns,
+                });
+            }
             if process == self.root {
                 root = ending;
             }

@@ -22,7 +22,7 @@ fn check(result: libc::c_long) -> io::Result<libc::c_long> {
 
 /// Waits for any child or tracee: its thread id and raw status. It first asks in a loop for `spin`:
 /// the next stop is often a few microseconds away, and waking a sleeping processor takes longer.
-pub(super) fn wait_any(spin: Duration) -> io::Result<(i32, i32)> {
+pub(in crate::trace) fn wait_any(spin: Duration) -> io::Result<(i32, i32)> {
     let until = Instant::now() + spin;
     loop {
         let patience = if Instant::now() < until {
@@ -39,8 +39,22 @@ pub(super) fn wait_any(spin: Duration) -> io::Result<(i32, i32)> {
     }
 }
 
+/// What a traced thread has stopped for, if it has: the signal, and above it the event. Its end is left to others.
+pub(in crate::trace) fn stop_of(thread: i32) -> io::Result<Option<i32>> {
+    // SAFETY: the structure is plain numbers, for which zeroes are valid, and the call fills it in.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let events = libc::WSTOPPED | libc::WNOHANG | libc::__WALL;
+        check(libc::waitid(libc::P_PID, thread as libc::id_t, &raw mut info, events).into())?;
+        Ok(
+            (info.si_code == libc::CLD_TRAPPED || info.si_code == libc::CLD_STOPPED)
+                .then(|| info.si_status()),
+        )
+    }
+}
+
 /// Waits until a thread has something to report; whether that is its end, which is left to others.
-pub(super) fn has_ended(thread: i32) -> io::Result<bool> {
+pub(in crate::trace) fn has_ended(thread: i32) -> io::Result<bool> {
     // SAFETY: the structure is plain numbers, for which zeroes are valid, and the call fills it in.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
@@ -66,18 +80,18 @@ fn ptrace(
 }
 
 /// Starts tracing a thread without stopping it.
-pub(super) fn seize(thread: i32, options: libc::c_int) -> io::Result<()> {
+pub(in crate::trace) fn seize(thread: i32, options: libc::c_int) -> io::Result<()> {
     ptrace(libc::PTRACE_SEIZE, thread, 0, options as usize).map(drop)
 }
 
 /// Stops a traced thread.
-pub(super) fn interrupt(thread: i32) -> io::Result<()> {
+pub(in crate::trace) fn interrupt(thread: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_INTERRUPT, thread, 0, 0).map(drop)
 }
 
 /// How a stopped thread goes on.
 #[derive(Clone, Copy)]
-pub(super) enum Resume {
+pub(in crate::trace) enum Resume {
     /// To the next event.
     Run,
     /// To the next event, or the entry or exit of a system call.
@@ -87,7 +101,7 @@ pub(super) enum Resume {
 }
 
 /// Lets a stopped thread go on, delivering `signal` unless it is 0.
-pub(super) fn resume(thread: i32, how: Resume, signal: i32) -> io::Result<()> {
+pub(in crate::trace) fn resume(thread: i32, how: Resume, signal: i32) -> io::Result<()> {
     let request = match how {
         Resume::Run => libc::PTRACE_CONT,
         Resume::ToCall => libc::PTRACE_SYSCALL,
@@ -97,7 +111,7 @@ pub(super) fn resume(thread: i32, how: Resume, signal: i32) -> io::Result<()> {
 }
 
 /// The number that came with the event a thread is stopped at (a new thread's id, a former id).
-pub(super) fn event_message(thread: i32) -> io::Result<u64> {
+pub(in crate::trace) fn event_message(thread: i32) -> io::Result<u64> {
     let mut message: libc::c_ulong = 0;
     ptrace(
         libc::PTRACE_GETEVENTMSG,
@@ -109,7 +123,7 @@ pub(super) fn event_message(thread: i32) -> io::Result<u64> {
 }
 
 /// Where a thread is stopped with respect to a system call.
-pub(super) enum AtCall {
+pub(in crate::trace) enum AtCall {
     /// At its entry, by the filter or by itself.
     Entry { number: i64, arguments: [u64; 6] },
     /// At its exit.
@@ -138,7 +152,7 @@ const PTRACE_SYSCALL_INFO_EXIT: u8 = 2;
 const PTRACE_SYSCALL_INFO_SECCOMP: u8 = 3;
 
 /// What `PTRACE_GET_SYSCALL_INFO` says about a stopped thread.
-pub(super) fn at_call(thread: i32) -> io::Result<AtCall> {
+pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
     let mut info = CallInfo::default();
     ptrace(
         PTRACE_GET_SYSCALL_INFO,
@@ -162,7 +176,7 @@ pub(super) fn at_call(thread: i32) -> io::Result<AtCall> {
 
 /// Makes the child announce itself on `ready` and wait for a byte on `go` before it becomes the
 /// program; then, with a filter, install that.
-pub(super) fn hold_at_gate(
+pub(in crate::trace) fn hold_at_gate(
     command: &mut Command,
     ready: OwnedFd,
     go: OwnedFd,
@@ -275,7 +289,7 @@ const PERF_EVENT_IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
 const PERF_EVENT_IOC_SET_FILTER: libc::Ioctl = 0x4008_2406_u32 as libc::Ioctl;
 
 /// Lets an event pass only the records that match a tracepoint filter.
-pub(super) fn set_filter(event: &OwnedFd, filter: &std::ffi::CStr) -> io::Result<()> {
+pub(in crate::trace) fn set_filter(event: &OwnedFd, filter: &std::ffi::CStr) -> io::Result<()> {
     // SAFETY: the string is terminated and outlives the call.
     check(
         unsafe {
@@ -291,7 +305,7 @@ pub(super) fn set_filter(event: &OwnedFd, filter: &std::ffi::CStr) -> io::Result
 }
 
 /// Sends an event's records to the ring of another event on the same processor.
-pub(super) fn send_to(event: &OwnedFd, ring: &OwnedFd) -> io::Result<()> {
+pub(in crate::trace) fn send_to(event: &OwnedFd, ring: &OwnedFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     check(
         unsafe {
@@ -410,7 +424,7 @@ fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_long> {
 }
 
 /// Makes a hash map in the kernel that forgets its oldest entries when it is full.
-pub(super) fn bpf_map(key: u32, value: u32, entries: u32) -> io::Result<OwnedFd> {
+pub(in crate::trace) fn bpf_map(key: u32, value: u32, entries: u32) -> io::Result<OwnedFd> {
     let fd = bpf(
         BPF_MAP_CREATE,
         &[BPF_MAP_TYPE_LRU_HASH, key, value, entries],
@@ -420,7 +434,7 @@ pub(super) fn bpf_map(key: u32, value: u32, entries: u32) -> io::Result<OwnedFd>
 }
 
 /// Loads a tracepoint program after the kernel has proved it harmless.
-pub(super) fn bpf_load(program: &[u64]) -> io::Result<OwnedFd> {
+pub(in crate::trace) fn bpf_load(program: &[u64]) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Load {
         kind: u32,
@@ -441,7 +455,7 @@ pub(super) fn bpf_load(program: &[u64]) -> io::Result<OwnedFd> {
 }
 
 /// Runs a program at the tracepoint of an event.
-pub(super) fn bpf_attach(event: &OwnedFd, program: &OwnedFd) -> io::Result<()> {
+pub(in crate::trace) fn bpf_attach(event: &OwnedFd, program: &OwnedFd) -> io::Result<()> {
     // SAFETY: no memory is involved.
     check(
         unsafe {
@@ -457,7 +471,7 @@ pub(super) fn bpf_attach(event: &OwnedFd, program: &OwnedFd) -> io::Result<()> {
 }
 
 /// Looks a key up; the map's keys and values are of these types.
-pub(super) fn bpf_lookup(map: &OwnedFd, key: [i32; 2]) -> Option<[u64; 2]> {
+pub(in crate::trace) fn bpf_lookup(map: &OwnedFd, key: [i32; 2]) -> Option<[u64; 2]> {
     #[repr(C)]
     struct Lookup {
         map: u32,
@@ -484,7 +498,7 @@ const FSMOUNT_CLOEXEC: libc::c_uint = 1;
 const FSCONFIG_CMD_CREATE: libc::c_uint = 6;
 
 /// Opens the tracing file system without mounting it anywhere (Linux 5.2, privileges).
-pub(super) fn open_tracefs() -> io::Result<File> {
+pub(in crate::trace) fn open_tracefs() -> io::Result<File> {
     // SAFETY: the name is terminated; the calls take no other memory, and each descriptor is owned
     // as soon as it is there.
     unsafe {

@@ -94,6 +94,14 @@ impl Usage {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         Self::parse(&text, rustix::param::clock_ticks_per_second())
     }
+
+    /// The same, of an open `/proc/PID/stat` or `/proc/PID/task/TID/stat`.
+    pub(crate) fn read(file: &fs::File) -> Option<Self> {
+        let mut text = [0; 1024];
+        let length = std::os::unix::fs::FileExt::read_at(file, &mut text, 0).ok()?;
+        let text = String::from_utf8_lossy(&text[..length]);
+        Self::parse(&text, rustix::param::clock_ticks_per_second())
+    }
 }
 
 /// What a thread was doing at the moment it was asked.

@@ -1,9 +1,9 @@
 //! The report on a terminal: the verdict in plain words, the figures below it.
 
-use super::findings::{Findings, Mode, Stream};
-use super::tally::{Bucket, Histogram};
-use super::verdict::{Limit, Verdict};
 use crate::platform::ending::Ending;
+use crate::trace::judge::verdict::{Limit, Verdict};
+use crate::trace::model::findings::{Findings, Mode, Stream};
+use crate::trace::model::tally::{Bucket, Histogram};
 use crate::user::inert::inert;
 use crate::user::quantity::{duration, grouped};
 use crate::user::screen::{Screen, broken};
@@ -55,9 +55,9 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
     }
     let processor = format!(
         "{} wall, {} user, {} system",
-        duration(findings.wall_ns as f64),
-        ticks(findings.user_ns),
-        ticks(findings.system_ns)
+        duration(findings.run.wall_ns as f64),
+        ticks(findings.run.user_ns),
+        ticks(findings.run.system_ns)
     );
     text.line(
         Style::Faint,
@@ -65,6 +65,7 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
         &format!("{processor}; {}", mode_line(findings)),
     );
     if let Some(ending) = findings
+        .run
         .ending
         .filter(|ending| *ending != Ending::Exited(0))
     {
@@ -74,17 +75,17 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
             &format!("the program ended with {}", ending.describe()),
         );
     }
-    if findings.delayed_ns * 10 >= findings.wall_ns {
+    if findings.run.delayed_ns * 10 >= findings.run.wall_ns {
         text.line(
             Style::Faint,
             0,
             &format!(
                 "note: it waited {} for a processor, which is left out of the times above",
-                duration(findings.delayed_ns as f64)
+                duration(findings.run.delayed_ns as f64)
             ),
         );
     }
-    for note in &findings.notes {
+    for note in &findings.run.notes {
         text.line(Style::Faint, 0, &format!("note: {note}"));
     }
     text.text
@@ -95,7 +96,7 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
 fn matters(stream: &Stream, findings: &Findings) -> bool {
     let calls: u64 = findings.streams.iter().map(|stream| stream.calls).sum();
     let most = findings.streams.iter().map(|stream| stream.calls).max();
-    stream.writing_ns() * 100 >= findings.wall_ns
+    stream.writing_ns() * 100 >= findings.run.wall_ns
         || stream.calls * 10 >= calls
         || Some(stream.calls) == most
 }
@@ -195,12 +196,12 @@ impl Page {
 }
 
 fn mode_line(findings: &Findings) -> String {
-    match findings.mode {
+    match findings.run.mode {
         Mode::Sampled { looks } => format!("{} looks, counts by the kernel", grouped(looks)),
         Mode::Tracepoints { lost: 0 } => {
             format!(
                 "every call, by tracepoints (they cost it about {})",
-                time(findings.overhead_ns)
+                time(findings.run.overhead_ns)
             )
         }
         Mode::Tracepoints { lost } => {
@@ -211,7 +212,7 @@ fn mode_line(findings: &Findings) -> String {
         }
         Mode::Ptrace => format!(
             "every call, by ptrace (which cost it about {})",
-            time(findings.overhead_ns)
+            time(findings.run.overhead_ns)
         ),
     }
 }
@@ -265,11 +266,11 @@ fn stream_figures(text: &mut Page, stream: &Stream, findings: &Findings) {
         2,
         &format!(
             "{} in the kernel, {} waiting for the reader",
-            time(stream.in_kernel_ns),
+            time(stream.in_kernel_ns.likely as u64),
             time(stream.waiting_ns)
         ),
     );
-    if !matches!(findings.mode, Mode::Sampled { .. }) {
+    if !matches!(findings.run.mode, Mode::Sampled { .. }) {
         histogram(text, "size of a call", &stream.tally.sizes, grouped);
         histogram(text, "time of a call", &stream.tally.durations_ns, |ns| {
             duration(ns as f64)

@@ -3,7 +3,7 @@
 //! every `write` and `writev` and counts, for each process and descriptor, how many it saw and how many of them
 //! were newlines.
 
-use super::sys;
+use crate::trace::kernel::sys;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 

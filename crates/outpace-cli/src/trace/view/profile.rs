@@ -4,9 +4,8 @@
 //! seen waiting in one), a counter of bytes for each stream, and a track of call stacks for each thread
 //! that was seen running, where there are some.
 
-use super::findings::Findings;
-use super::stacks::{self, Sample};
-use super::timeline::{Span, Timeline};
+use crate::trace::model::findings::{Descriptors, Findings};
+use crate::trace::model::timeline::{FREQUENCY, Sample, Span};
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags,
     MarkerFieldFormat, MarkerLocations, MarkerTiming, ProcessHandle, Profile, ReferenceTimestamp,
@@ -76,7 +75,8 @@ impl StaticSchemaMarker for WriteMarker {
 }
 
 /// The whole profile.
-pub(crate) fn build(findings: &Findings, timeline: &Timeline, samples: &[Sample]) -> Profile {
+pub(crate) fn build(findings: &Findings) -> Profile {
+    let (timeline, samples) = (&findings.run.timeline, &findings.run.samples);
     let spans = timeline
         .tracks
         .values()
@@ -87,11 +87,11 @@ pub(crate) fn build(findings: &Findings, timeline: &Timeline, samples: &[Sample]
         .chain(samples.iter().map(|sample| sample.time_ns))
         .min()
         .unwrap_or(0);
-    let start = SystemTime::now() - Duration::from_nanos(findings.wall_ns);
+    let start = SystemTime::now() - Duration::from_nanos(findings.run.wall_ns);
     let mut profile = Profile::new(
         &findings.command.join(" "),
         ReferenceTimestamp::from(start),
-        SamplingInterval::from_hz(stacks::FREQUENCY as f32),
+        SamplingInterval::from_hz(FREQUENCY as f32),
     );
     profile.set_os_name("Linux");
     // What perf could name is named, and nothing else will be.
@@ -101,11 +101,11 @@ pub(crate) fn build(findings: &Findings, timeline: &Timeline, samples: &[Sample]
         program: profile.add_category("Program", CategoryColor::Blue),
         kernel: profile.add_category("Kernel", CategoryColor::Red),
         began_ns,
-        end: Timestamp::from_nanos_since_reference(findings.wall_ns),
+        end: Timestamp::from_nanos_since_reference(findings.run.wall_ns),
         profile,
         processes: HashMap::new(),
     };
-    builder.whole(findings, timeline, samples)
+    builder.whole(findings)
 }
 
 /// A profile in the making.
@@ -120,9 +120,10 @@ struct Builder {
 }
 
 impl Builder {
-    fn whole(mut self, findings: &Findings, timeline: &Timeline, samples: &[Sample]) -> Profile {
+    fn whole(mut self, findings: &Findings) -> Profile {
+        let (timeline, samples) = (&findings.run.timeline, &findings.run.samples);
         let name = findings.command.first().map_or("", String::as_str);
-        let mut named: HashMap<i32, &str> = HashMap::from([(findings.root, name)]);
+        let mut named: HashMap<i32, &str> = HashMap::from([(findings.run.root, name)]);
         for track in timeline.tracks.values() {
             named.insert(track.process, &track.program);
         }
@@ -133,7 +134,7 @@ impl Builder {
         }
         if threads.is_empty() && timeline.tracks.is_empty() {
             // A profile without a thread does not load.
-            threads.insert((findings.root, findings.root), Vec::new());
+            threads.insert((findings.run.root, findings.run.root), Vec::new());
         }
         for ((process, thread), samples) in threads {
             let program = named.get(&process).copied().unwrap_or("child");
@@ -192,7 +193,7 @@ impl Builder {
         let is_main = thread == process;
         let handle = self.thread(process, thread, program, self.began_ns, is_main);
         self.profile.set_thread_name(handle, program);
-        let interval = Duration::from_secs(1) / stacks::FREQUENCY;
+        let interval = Duration::from_secs(1) / FREQUENCY;
         for sample in samples {
             let frames: Vec<FrameInfo> = sample
                 .frames
@@ -269,5 +270,5 @@ impl Builder {
 }
 
 fn stream_name(descriptor: i32) -> String {
-    super::findings::Descriptors::One(descriptor).name()
+    Descriptors::One(descriptor).name()
 }

@@ -1,6 +1,6 @@
 //! Counting write calls: sizes, durations, newlines; and what they say about a stream's buffering.
 
-use super::calls::Call;
+use crate::trace::kernel::calls::Call;
 use std::collections::HashMap;
 
 /// Counts and sums by power of two: bucket `n` holds the values of `n` significant bits.
@@ -281,6 +281,22 @@ pub(crate) enum Buffering {
 }
 
 impl Buffering {
+    /// What the sums alone say: full blocks and a rest, or blocks a little below a customary size, as those are that keep
+    /// messages whole. Nothing else has such a mean.
+    pub(crate) fn of_sums(calls: u64, bytes: u64) -> Option<Self> {
+        let mean = bytes / calls.max(1);
+        let capacity = mean.next_power_of_two();
+        if calls < FEWEST || capacity < 2 * SMALLEST_BLOCK {
+            return None;
+        }
+        let is_full = bytes > capacity * (calls - 1) && bytes <= capacity * calls;
+        let is_nearly = capacity - mean <= capacity / 50;
+        (is_full || is_nearly).then_some(Self::Block {
+            capacity,
+            exact: false,
+        })
+    }
+
     /// The word for JSON.
     pub(crate) fn word(self) -> &'static str {
         match self {

@@ -4,31 +4,12 @@
 //! child here, so that nothing it does is counted as the program's.
 
 use crate::platform::signals;
+use crate::trace::model::timeline::{FREQUENCY, Frame, Sample};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempPath;
-
-/// Samples a second; not a round number, so that nothing periodic keeps step with it.
-pub(super) const FREQUENCY: u32 = 999;
-
-/// A sample: a thread that was running, and what it was in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sample {
-    pub(crate) process: i32,
-    pub(crate) thread: i32,
-    pub(crate) time_ns: u64,
-    /// The outermost first.
-    pub(crate) frames: Vec<Frame>,
-}
-
-/// A function on a stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
-    pub(crate) name: String,
-    pub(crate) in_kernel: bool,
-}
 
 /// A perf that records.
 pub(super) struct Recorder {

@@ -1,44 +1,38 @@
 //! The cheap mechanism: the kernel's `raw_syscalls` tracepoints through `perf_event_open(2)`, one ring
 //! buffer a processor. The program is never stopped; a call costs it about half a microsecond.
 
+use super::Ledger;
 use super::gate::{self, Gate};
 use super::tails::Tails;
-use super::{Ledger, Outcome, sys};
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
-use crate::trace::calls::{Call, WRITE_FAMILY, WriteCall};
-use crate::trace::findings::Mode;
-use crate::trace::procfs;
+use crate::trace::kernel::calls::{Call, WRITE_FAMILY, WriteCall};
+use crate::trace::kernel::procfs;
+use crate::trace::kernel::sys;
+use crate::trace::model::findings::Mode;
+use crate::trace::model::findings::Recording;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::process::Command;
 
-/// That this machine and user allow the tracepoints.
-#[derive(Debug)]
-pub(crate) struct Permission {
-    points: Points,
-    /// An event on each, never enabled: the last to leave a tracepoint waits for every processor, which
-    /// takes as long as thousands of calls.
-    held: [OwnedFd; 2],
-}
-
 /// The tracepoints' numbers.
+/// That they were found says that this machine and user allow them.
 #[derive(Clone, Copy, Debug)]
-struct Points {
+pub(crate) struct Points {
     enter: u64,
     exit: u64,
 }
 
-/// Writes, watched and not, that tell what the watching costs.
-const CALIBRATION_CALLS: u64 = 2000;
-const CALIBRATION_TURNS: usize = 3;
+/// What a call costs a program more because it is watched, on most machines; half of that is inside of the times that
+/// are measured.
+pub(crate) const CALL_NS: u64 = 500;
 
 const PERF_TYPE_TRACEPOINT: u32 = 2;
 const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 10; // PERF_SAMPLE_TID | TIME | RAW
@@ -80,9 +74,9 @@ const OPEN: libc::c_long = libc::SYS_open;
 #[cfg(not(target_arch = "x86_64"))]
 const OPEN: libc::c_long = libc::SYS_openat;
 
-impl Permission {
+impl Points {
     /// Finds the tracepoints and tries one on this very thread.
-    pub(crate) fn check() -> io::Result<Self> {
+    pub(crate) fn find() -> io::Result<Self> {
         let mounted = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
             .into_iter()
             .find_map(|at| Self::read(at).ok());
@@ -93,58 +87,23 @@ impl Permission {
                 Self::read(&format!("/proc/self/fd/{}", detached.as_raw_fd()))?
             }
         };
-        let held = |tracepoint| {
-            let attributes = sys::Attributes {
-                flags: sys::DISABLED,
-                ..attributes(tracepoint, 0)
-            };
-            sys::open_event(&attributes, 0, -1)
+        let attributes = sys::Attributes {
+            flags: sys::DISABLED,
+            ..attributes(points.enter, 0)
         };
-        Ok(Self {
-            points,
-            held: [held(points.enter)?, held(points.exit)?],
-        })
+        aside(sys::open_event(&attributes, 0, -1)?);
+        Ok(points)
     }
 
-    fn read(tracefs: &str) -> io::Result<Points> {
+    fn read(tracefs: &str) -> io::Result<Self> {
         let id = |name: &str| {
             let text = fs::read_to_string(format!("{tracefs}/events/raw_syscalls/{name}/id"))?;
             text.trim().parse().map_err(io::Error::other)
         };
-        Ok(Points {
+        Ok(Self {
             enter: id("sys_enter")?,
             exit: id("sys_exit")?,
         })
-    }
-
-    /// What a call costs a program more because it is watched: measured on this thread, with writes
-    /// to the null device.
-    pub(crate) fn cost_of_a_call(&self) -> io::Result<u64> {
-        let null = fs::OpenOptions::new().write(true).open("/dev/null")?;
-        let time_of = || -> io::Result<u64> {
-            let began_ns = clock::now_ns();
-            for _ in 0..CALIBRATION_CALLS {
-                (&null).write_all(b"-")?;
-            }
-            Ok((clock::now_ns() - began_ns) / CALIBRATION_CALLS)
-        };
-        let thread = rustix::thread::gettid().as_raw_nonzero().get();
-        let least = || -> io::Result<u64> {
-            let turns: io::Result<Vec<u64>> = (0..CALIBRATION_TURNS).map(|_| time_of()).collect();
-            Ok(turns?.into_iter().min().unwrap_or(0))
-        };
-        let plain_ns = least()?;
-        let rings = Rings::open(self.points, &[thread], false)?;
-        let watched_ns = least()?;
-        aside(rings);
-        Ok(watched_ns.saturating_sub(plain_ns))
-    }
-
-    /// Lets go of the tracepoints.
-    pub(crate) fn release(self) {
-        let [enter, exit] = self.held;
-        aside(enter);
-        aside(exit);
     }
 }
 
@@ -387,13 +346,13 @@ impl Reader {
     }
 
     /// Takes the last records.
-    fn finish(mut self, rings: Rings, ledger: &mut Ledger, outcome: Outcome) -> Outcome {
+    fn finish(mut self, rings: Rings, ledger: &mut Ledger, run: Recording) -> Recording {
         self.drain(&rings, ledger, true);
         rings.tell_line_ends(ledger);
         aside(rings);
-        Outcome {
+        Recording {
             mode: Mode::Tracepoints { lost: self.lost },
-            ..outcome
+            ..run
         }
     }
 
@@ -548,19 +507,19 @@ impl Reader {
 
 /// Runs a command and watches it and its descendants until it has ended.
 pub(crate) fn run(
-    permission: &Permission,
+    points: Points,
     command: Command,
     ledger: &mut Ledger,
     ready: &mut dyn FnMut(i32),
-) -> io::Result<Outcome> {
+) -> io::Result<Recording> {
     gate::start(command, None, |root, gate: Gate| {
-        let rings = Rings::open(permission.points, &[root], true)?;
+        let rings = Rings::open(points, &[root], true)?;
         let program = end_of(root);
         ready(root);
         let began_ns = clock::now_ns();
         let mut delay = Delay::of(root);
         gate.open()?;
-        let mut reader = Reader::new(permission.points);
+        let mut reader = Reader::new(points);
         let mut ending = None;
         // A program that could not be started is gone without an ending.
         while ending.is_none() && procfs::name(root).is_some() {
@@ -575,15 +534,13 @@ pub(crate) fn run(
                 interrupts::pass_on(signal, root);
             }
         }
-        let outcome = Outcome {
-            root,
-            mode: Mode::Tracepoints { lost: 0 },
+        let run = Recording {
             ending,
             wall_ns: clock::now_ns() - began_ns,
             delayed_ns: delay.ns(),
-            stopped_ns: 0,
+            ..Recording::of(root, Mode::Tracepoints { lost: 0 })
         };
-        Ok(reader.finish(rings, ledger, outcome))
+        Ok(reader.finish(rings, ledger, run))
     })
 }
 
@@ -595,29 +552,22 @@ fn end_of(process: i32) -> Option<OwnedFd> {
 }
 
 /// Watches a process that is running already, until it ends or the user interrupts.
-pub(crate) fn attach(
-    permission: &Permission,
-    root: i32,
-    ledger: &mut Ledger,
-) -> io::Result<Outcome> {
+pub(crate) fn attach(points: Points, root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
     let began_ns = clock::now_ns();
-    let rings = Rings::open(permission.points, &procfs::threads(root), false)?;
+    let rings = Rings::open(points, &procfs::threads(root), false)?;
     let program = end_of(root);
     ledger.look_at(root);
-    let mut reader = Reader::new(permission.points);
+    let mut reader = Reader::new(points);
     let mut delay = Delay::of(root);
     while procfs::name(root).is_some() && interrupts::take().is_none() {
         rings.wait(program.as_ref());
         delay.look();
         reader.drain(&rings, ledger, false);
     }
-    let outcome = Outcome {
-        root,
-        mode: Mode::Tracepoints { lost: 0 },
-        ending: None,
+    let run = Recording {
         wall_ns: clock::now_ns() - began_ns,
         delayed_ns: delay.ns(),
-        stopped_ns: 0,
+        ..Recording::of(root, Mode::Tracepoints { lost: 0 })
     };
-    Ok(reader.finish(rings, ledger, outcome))
+    Ok(reader.finish(rings, ledger, run))
 }

@@ -1,6 +1,6 @@
 //! What a descriptor is connected to, as `ls -l /proc/PID/fd` and `file` would say it, and who reads it.
 
-use super::procfs;
+use crate::trace::kernel::procfs;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
