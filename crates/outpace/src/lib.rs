@@ -209,7 +209,7 @@ pub use api::endings;
 #[doc(hidden)]
 pub use api::foreign;
 pub use api::guard::Guard;
-pub use api::handles::{BrokenPipe, Stats, Stderr, Stdout, Stream, stderr, stdout};
+pub use api::handles::{Stderr, Stdout, Stream, stderr, stdout};
 pub use api::init::{self, init};
 pub use api::message::{Message, Reserved};
 pub use api::raw;
@@ -222,6 +222,8 @@ pub use api::tracing;
 pub use api::unflushed::Unflushed;
 pub use stream::buffering::{Buffering, Overflow, ParseBufferingError};
 pub use stream::gap::{Gap, GapMarker};
+pub use stream::state::BrokenPipe;
+pub use stream::stats::Stats;
 
 /// What the macros' expansions call. Not for use by anyone else: it changes without notice.
 #[doc(hidden)]

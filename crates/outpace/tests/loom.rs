@@ -66,7 +66,7 @@ mod sys {
     }
 }
 
-use cursor::Flow;
+use cursor::SharedCursor;
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -533,14 +533,14 @@ fn at(offset: usize) -> *mut u8 {
     std::ptr::without_provenance_mut(4096 + offset)
 }
 
-fn offset(flow: &Flow) -> usize {
-    flow.published().addr() - at(0).addr()
+fn offset(cursor: &SharedCursor) -> usize {
+    cursor.published().addr() - at(0).addr()
 }
 
 /// A stream as far as its promises go: what is published, and what was decided about it.
 struct Stream {
     guarded: Guarded,
-    flow: Flow,
+    cursor: SharedCursor,
     state: Mutex<State>,
 }
 
@@ -557,29 +557,29 @@ impl Stream {
     fn in_a_burst() -> Self {
         let stream = Stream {
             guarded: Guarded::owned(),
-            flow: Flow::new(),
+            cursor: SharedCursor::new(),
             state: Mutex::new(State {
                 drained: 0,
                 active: true,
                 stale: false,
             }),
         };
-        stream.flow.begin(at(0));
-        stream.flow.open(at(100));
+        stream.cursor.begin(at(0));
+        stream.cursor.open(at(100));
         stream
     }
 
     /// What `Guard::append` and `after_message` do: a message of ten bytes. Returns whether it asked.
     fn message(&self, me: ThreadId) -> bool {
         self.guarded.lock.enter(me);
-        let end = self.flow.published().wrapping_add(10);
-        let fits = end <= self.flow.limit();
+        let end = self.cursor.published().wrapping_add(10);
+        let fits = end <= self.cursor.limit();
         self.guarded.touch();
-        let free = self.flow.publish(end) && fits;
+        let free = self.cursor.publish(end) && fits;
         if !free {
             let mut state = self.state.lock().unwrap();
             state.active = true;
-            self.settle(&mut state);
+            self.apply_policy(&mut state);
         }
         self.guarded.lock.leave(me);
         !free
@@ -589,16 +589,16 @@ impl Stream {
     fn end_burst(&self) {
         let mut state = self.state.lock().unwrap();
         state.active = false;
-        let closed = self.flow.close_for_all();
+        let closed = self.cursor.close_for_all();
         drop(state);
         let before = unless!(
             "a helper looks before the fence",
             usize::MAX,
-            offset(&self.flow)
+            offset(&self.cursor)
         );
-        self.flow.make_seen(closed);
+        self.cursor.make_seen(closed);
         let mut state = self.state.lock().unwrap();
-        if !state.active && offset(&self.flow).min(before) > state.drained {
+        if !state.active && offset(&self.cursor).min(before) > state.drained {
             state.active = true;
         }
     }
@@ -607,28 +607,28 @@ impl Stream {
     fn switch(&self, me: ThreadId) -> bool {
         let mut state = self.state.lock().unwrap();
         state.stale = true;
-        self.flow.close_at_once();
+        self.cursor.close_at_once();
         drop(state);
         let entry = self.guarded.lock.try_enter(me);
         if entry.is_some() {
             // Changes the tail, which only the guard's holder may.
             self.guarded.touch();
-            self.settle(&mut self.state.lock().unwrap());
+            self.apply_policy(&mut self.state.lock().unwrap());
             self.guarded.lock.leave(me);
         }
         entry.is_some()
     }
 
-    /// What `settle` and `reopen` do: nobody need ask while a helper looks.
-    fn settle(&self, state: &mut State) {
+    /// What `apply_policy` and `enable_fast_path` do: nobody need ask while a helper looks.
+    fn apply_policy(&self, state: &mut State) {
         state.stale = false;
-        if offset(&self.flow) > state.drained {
+        if offset(&self.cursor) > state.drained {
             state.active = true;
         }
         if state.active {
-            self.flow.open(at(100));
+            self.cursor.open(at(100));
         } else {
-            self.flow.close();
+            self.cursor.close();
         }
     }
 }
@@ -643,7 +643,7 @@ fn a_helper_goes_idle_while_a_message_comes() {
     stream.message(OWNER);
     helper.join().unwrap();
     let state = stream.state.lock().unwrap();
-    assert_eq!(offset(&stream.flow), 10);
+    assert_eq!(offset(&stream.cursor), 10);
     assert!(state.active, "a message was left behind");
 }
 
@@ -666,7 +666,7 @@ fn a_switch_in_the_middle_of_messages() {
     if stale {
         // Then the second message was published before the switch, and the next one has to ask.
         assert!(!at_once);
-        assert!(!second || stream.flow.limit().is_null());
+        assert!(!second || stream.cursor.limit().is_null());
         assert!(stream.message(OWNER), "the switch was forgotten");
         assert!(!stream.state.lock().unwrap().stale);
     }
@@ -693,11 +693,11 @@ fn a_switch_a_helper_that_goes_idle_and_an_author_agree() {
         helper.join().unwrap();
         switcher.join().unwrap();
         let state = stream.state.lock().unwrap();
-        assert_eq!(offset(&stream.flow), 10);
-        assert_eq!(stream.flow.messages(), 1);
+        assert_eq!(offset(&stream.cursor), 10);
+        assert_eq!(stream.cursor.messages(), 1);
         assert!(state.active, "a message was left behind");
         assert!(
-            !state.stale || stream.flow.limit().is_null(),
+            !state.stale || stream.cursor.limit().is_null(),
             "the switch was forgotten"
         );
     });
@@ -715,8 +715,8 @@ fn two_close() {
         let stream = stream.clone();
         move || {
             let state = stream.state.lock().unwrap();
-            stream.flow.close_at_once();
-            let known = offset(&stream.flow);
+            stream.cursor.close_at_once();
+            let known = offset(&stream.cursor);
             drop(state);
             known
         }

@@ -13,12 +13,9 @@
 mod emulator;
 mod frames;
 mod inline;
-mod scrollback;
 mod tmux;
 mod transcript;
 mod widgets;
-#[path = "../support/wire.rs"]
-mod wire;
 
 use frames::{Random, play};
 

@@ -5,10 +5,10 @@
 
 use crate::stream::engine::Role;
 use crate::stream::hot;
+use crate::sync::linked::Linked;
 use crate::text::scratch::Scratch;
 use std::cell::RefCell;
 use std::fmt;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What [`capture`] has caught.
@@ -27,7 +27,7 @@ pub struct Captured<T> {
 static CAPTURING: AtomicUsize = AtomicUsize::new(0);
 
 /// What catches a message if the thread captures: a pointer, so that only a program that captures has it.
-static CATCH: OnceLock<fn(Role, &str) -> bool> = OnceLock::new();
+static CATCH: Linked<fn(Role, &str) -> bool> = Linked::new();
 
 thread_local! {
     /// What has been caught, if this thread captures.
@@ -77,7 +77,7 @@ struct Capture {
 
 impl Capture {
     fn begin() -> Capture {
-        CATCH.get_or_init(|| catch);
+        CATCH.link(catch);
         CAPTURING.fetch_add(1, Ordering::Relaxed);
         hot::forget_thread();
         Capture {

@@ -1,14 +1,14 @@
 //! What the C interface is made of: a guard whose cursor another language moves.
 //!
 //! `include/outpace.h` has the same structure as [`Appender`], and inline functions that do what `Message` and
-//! `Flow::publish` do: append at `at`, and, when a message is complete, count it, store where it ends, and look whether
+//! `SharedCursor::publish` do: append at `at`, and, when a message is complete, count it, store where it ends, and look whether
 //! they have to ask. What does not fit, and what has to be asked, comes here.
 #![allow(unsafe_code)]
 
 use super::guard::Guard;
 use super::handles::Stream;
 use crate::stream::buffering::MAX_CAPACITY;
-use crate::stream::cursor::Flow;
+use crate::stream::cursor::SharedCursor;
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::sync::lock::Entry;
 use std::alloc::{Layout, handle_alloc_error, realloc};
@@ -25,7 +25,7 @@ pub struct Appender {
     /// Where the message begins.
     start: *mut u8,
     /// The stream's words, or `idle`, about which there is always something to ask.
-    flow: *const Flow,
+    flow: *const SharedCursor,
     idle: Idle,
     /// Memory of its own for messages that do not fit, or for which there is no place in the stream.
     own: *mut u8,
@@ -40,7 +40,7 @@ union Storage {
     words: [u64; GUARD_WORDS],
 }
 
-/// The first words of a [`Flow`], with a limit that is always null.
+/// The first words of a [`SharedCursor`], with a limit that is always null.
 #[repr(C)]
 struct Idle {
     published: *mut u8,
@@ -53,7 +53,7 @@ const GUARD_WORDS: usize = 8;
 const _: () = {
     assert!(size_of::<Guard<'static>>() <= 8 * GUARD_WORDS);
     assert!(align_of::<Guard<'static>>() <= align_of::<u64>());
-    assert!(size_of::<Idle>() <= size_of::<Flow>());
+    assert!(size_of::<Idle>() <= size_of::<SharedCursor>());
 };
 
 /// The least that a message of its own has room for.
@@ -84,7 +84,7 @@ impl Appender {
             (&raw mut (*this).start).write(next);
             (&raw mut (*this).end).write(if in_place { end } else { next });
             (&raw mut (*this).flow).write(if in_place {
-                &raw const guard.engine.flow
+                &raw const guard.engine.cursor
             } else {
                 (&raw const (*this).idle).cast()
             });
@@ -222,7 +222,7 @@ pub unsafe fn ask(this: &mut Appender) {
         let guard = this.guard();
         if guard.entry == Entry::Outermost {
             // The other side has moved it.
-            guard.cursor.next = guard.engine.flow.published();
+            guard.cursor.next = guard.engine.cursor.published();
         }
         if apart {
             let message = std::slice::from_raw_parts(start, at.addr() - start.addr());

@@ -63,7 +63,7 @@ impl<'a> Guard<'a> {
         let me = thread_id();
         let entry = engine.lock.enter(me);
         let cursor = match entry {
-            Entry::Outermost => engine.cursor(),
+            Entry::Outermost => engine.cursor.get(),
             Entry::Nested => Cursor::NOWHERE,
         };
         let inside = Inside {
@@ -204,7 +204,7 @@ impl<'a> Guard<'a> {
     #[inline(always)]
     pub(crate) fn publish(&mut self, end: *mut u8) -> bool {
         self.cursor.next = end;
-        if self.engine.flow.publish(end) {
+        if self.engine.cursor.publish(end) {
             return true;
         }
         let answer = self.engine.after_message();

@@ -2,9 +2,11 @@
 
 use super::guard::Guard;
 use crate::stream::buffering::Buffering;
-use crate::stream::engine::{Counts, Engine, OnBrokenPipe, STDERR, STDOUT};
+use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::gap::GapMarker;
 use crate::stream::policy::assert_valid;
+use crate::stream::state::BrokenPipe;
+use crate::stream::stats::Stats;
 use crate::sys::Output;
 use crate::text::message::send_formatted;
 use std::fmt;
@@ -75,46 +77,6 @@ pub struct Stream<F> {
     file: Option<F>,
 }
 
-/// What happens when a stream's reader has gone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum BrokenPipe {
-    /// The process ends quietly, as SIGPIPE would end it, at the next `print!` or at exit: the default
-    /// of standard output. `write!` and `write_all` report the error, and the caller decides.
-    End,
-    /// It is an error like any other.
-    Error,
-    /// What cannot be delivered is forgotten: the default of standard error.
-    Ignore,
-}
-
-/// Counters of a stream since it began.
-///
-/// What is accepted is written, queued, dropped, or (after an error) given up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Messages that callers have written.
-    pub messages_accepted: u64,
-    /// Bytes that callers have written.
-    pub bytes_accepted: u64,
-    /// Bytes that the kernel has accepted (or that were given up after an error), gap markers not
-    /// counted.
-    pub bytes_written: u64,
-    /// Bytes that wait to be handed to the kernel, in memory and in the spill file.
-    pub bytes_queued: u64,
-    /// Messages that [`Overflow::DropNewest`](crate::Overflow) and `DropOldest` have dropped.
-    pub messages_dropped: u64,
-    /// Bytes of these messages.
-    pub bytes_dropped: u64,
-    /// Bytes that went through the spill file.
-    pub bytes_spilled: u64,
-    /// System calls that wrote.
-    pub write_calls: u64,
-    /// The longest that a caller waited for room in a background queue.
-    pub longest_wait: Duration,
-}
-
 macro_rules! handle {
     ([$($generics:tt)*] $handle:ty) => {
         impl<$($generics)*> $handle {
@@ -145,7 +107,7 @@ macro_rules! handle {
             /// may be dropped (else it waits for as long as the reader lives); and whatever the buffering, how long
             /// a `fork` waits for such a reader, and does so once. By default 5 s.
             pub fn exit_timeout(&self, timeout: Duration) {
-                self.engine().lock_state().exit_timeout = timeout;
+                self.engine().set_exit_timeout(timeout);
             }
 
             /// Chooses the buffering, before all other sources of it. Takes effect at the next message
@@ -180,7 +142,7 @@ macro_rules! handle {
 
             /// Counters of this stream.
             pub fn stats(&self) -> Stats {
-                stats(self.engine())
+                self.engine().stats()
             }
 
             /// Forgets the error that made the stream fail. What was given up stays lost; what comes
@@ -191,11 +153,7 @@ macro_rules! handle {
 
             /// Chooses what happens when the reader has gone.
             pub fn broken_pipe(&self, choice: BrokenPipe) {
-                self.engine().set_on_broken_pipe(match choice {
-                    BrokenPipe::End => OnBrokenPipe::End,
-                    BrokenPipe::Error => OnBrokenPipe::Error,
-                    BrokenPipe::Ignore => OnBrokenPipe::Ignore,
-                });
+                self.engine().set_broken_pipe(choice);
             }
         }
 
@@ -295,30 +253,6 @@ macro_rules! standard {
 standard!(Stdout, STDOUT, io::stdout);
 standard!(Stderr, STDERR, io::stderr);
 handle!([F] Stream<F>);
-
-fn stats(engine: &Engine) -> Stats {
-    let state = engine.lock_state();
-    let Counts {
-        dropped,
-        spilled,
-        writes,
-        longest_wait,
-        ..
-    } = state.counts;
-    let taken = engine.accepted(&state);
-    let (written, queued) = (state.drained, taken - state.drained);
-    Stats {
-        messages_accepted: engine.messages(&state) + state.counts.refused,
-        bytes_accepted: written + queued + dropped.bytes,
-        bytes_written: written,
-        bytes_queued: queued,
-        messages_dropped: dropped.messages,
-        bytes_dropped: dropped.bytes,
-        bytes_spilled: spilled,
-        write_calls: writes,
-        longest_wait,
-    }
-}
 
 #[cfg(unix)]
 use std::os::fd::AsFd as AsHandle;

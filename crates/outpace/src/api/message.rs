@@ -213,7 +213,7 @@ impl Drop for Message<'_, '_> {
         let guard = &mut *self.guard;
         if self.own_room == 0 {
             guard.cursor.next = guard.cursor.next.wrapping_add(self.filled);
-            if !guard.engine.flow.publish(guard.cursor.next) {
+            if !guard.engine.cursor.publish(guard.cursor.next) {
                 guard.accept(after_typed(guard.engine));
             }
         } else {

@@ -5,11 +5,9 @@
 //! handle, and after it has left it has drained what is pending. Both happen outside the stream's lock, because a
 //! thread may print here while it has std's.
 
-use crate::stream::drain::Patience;
-use crate::stream::engine::{Engine, Mode, Role, STDERR, STDOUT};
+use crate::stream::engine::{Engine, Role, STDERR, STDOUT};
 use crate::stream::policy::EARLY_MESSAGES;
 use crate::stream::registry::standard_streams;
-use crate::sync::lock::Around;
 use crate::sync::thread::{thread_id, work};
 use std::io::{self, Write};
 
@@ -54,22 +52,15 @@ use std::io::{self, Write};
 /// It is best called first in `main`. Called later it waits for guards that other threads hold. There is no way back.
 pub fn share() {
     for engine in standard_streams() {
-        engine.lock_state().sharing.begin();
+        engine.begin_sharing();
     }
-    let me = thread_id();
-    let (before, after) = (flush_std, || after_leaving(&STDOUT));
-    let stdout = &STDOUT.lock;
-    stdout.surround(me, Around { before, after });
-    let (before, after) = (nothing, || after_leaving(&STDERR));
-    let stderr = &STDERR.lock;
-    stderr.surround(me, Around { before, after });
+    STDOUT.surround(flush_std, || STDOUT.after_leaving());
+    STDERR.surround(|| (), || STDERR.after_leaving());
     // What is pending now would else wait for the next message.
     for engine in standard_streams() {
-        after_leaving(engine);
+        engine.after_leaving();
     }
 }
-
-fn nothing() {}
 
 /// What std's handle could not write it tells its own caller.
 fn flush_std() {
@@ -83,14 +74,14 @@ fn flush_std() {
 /// Not in the background, where no caller waits for the reader, nor while the thread holds the guard, because a thread
 /// that has std's lock may wait for it.
 pub(crate) fn std_first(engine: &Engine) {
-    let in_burst = !engine.flow.limit().is_null();
+    let in_burst = !engine.cursor.limit().is_null();
     let is_inside = || engine.lock.is_inside(thread_id()) || work::is_under_way();
     // With `share` each entry does it.
     let is_done = || engine.lock.is_surrounded();
     if engine.role != Role::Stdout || in_burst || is_done() || is_inside() {
         return;
     }
-    if engine.lock_state().mode != Mode::Background {
+    if !engine.is_in_background() {
         flush_std();
     }
 }
@@ -100,31 +91,9 @@ pub(crate) fn std_first(engine: &Engine) {
 /// then written to `std::io::stdout()`.
 pub(crate) fn std_next(engine: &Engine) {
     // In the tail alone, which is a cheap question, and then all of them.
-    let late = engine.flow.messages() > EARLY_MESSAGES;
+    let late = engine.cursor.messages() > EARLY_MESSAGES;
     if engine.role != Role::Stdout || late || work::is_under_way() {
         return;
     }
-    let state = engine.lock_state();
-    let early = engine.messages(&state) <= EARLY_MESSAGES;
-    if early && state.mode == Mode::Block && state.is_by_default() {
-        drop(engine.drain_lines(state));
-    }
-}
-
-/// Drains what the guard has left behind. What goes wrong is told to the next caller.
-fn after_leaving(engine: &Engine) {
-    if work::is_under_way() {
-        return;
-    }
-    let mut state = engine.lock_state();
-    let messages = engine.messages(&state);
-    state.sharing.guard_is_left(messages);
-    if state.mode == Mode::Background || state.failure.is_some() {
-        return;
-    }
-    let all = engine.accepted(&state);
-    if state.drained < all {
-        state = engine.stdout_first(state);
-        drop(engine.drain(state, all, Patience::Forever));
-    }
+    engine.drain_early_lines();
 }

@@ -47,9 +47,9 @@
 //! ```
 
 use super::handles::{self, Stderr, Stdout, Stream};
-use crate::stream::background::SEGMENT;
 use crate::stream::buffering::Buffering;
 use crate::stream::engine::Engine;
+use crate::stream::overflow::SEGMENT;
 use crate::stream::tasks::Attempt;
 use ::tokio::io::AsyncWrite;
 use std::fmt;

@@ -19,7 +19,7 @@ use std::ptr;
 
 /// Both places are in the tail buffer.
 #[repr(C)]
-pub(crate) struct Flow {
+pub(crate) struct SharedCursor {
     published: AtomicPtr<u8>,
     limit: AtomicPtr<u8>,
     /// Messages in the tail buffer.
@@ -30,17 +30,17 @@ pub(crate) struct Flow {
     seen: AtomicU64,
 }
 
-/// That the limit has been lowered: see [`Flow::close_for_all`].
+/// That the limit has been lowered: see [`SharedCursor::close_for_all`].
 #[must_use]
 pub(crate) struct Closed {
     opened: u64,
 }
 
-impl Flow {
+impl SharedCursor {
     const_fn! {
         /// In a tail buffer without memory.
         pub(crate) fn new() -> Self {
-            Flow {
+            SharedCursor {
                 published: AtomicPtr::new(ptr::dangling_mut()),
                 limit: AtomicPtr::new(ptr::null_mut()),
                 messages: AtomicU64::new(0),
@@ -64,6 +64,26 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn limit(&self) -> *mut u8 {
         self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Where the guard's holder appends.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Cursor {
+        Cursor {
+            next: self.published(),
+            end: self.limit(),
+        }
+    }
+
+    /// For a holder who keeps a cursor, and need not ask.
+    #[inline(always)]
+    pub(crate) fn unasked(&self) -> Answer {
+        let Cursor { next, end } = self.get();
+        Answer {
+            next,
+            room: end.addr().saturating_sub(next.addr()) as u32,
+            failed: false,
+        }
     }
 
     /// Publishes a message that ends at `end`; returns whether its author need not ask.

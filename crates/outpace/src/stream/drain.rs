@@ -4,17 +4,17 @@
 //! |---|---|
 //! | fewer bytes than offered, `EINTR` | goes on from there |
 //! | `EAGAIN` (somebody made the descriptor non-blocking) | polls, and goes on from there |
-//! | `EPIPE` | as the stream's [`OnBrokenPipe`] says |
+//! | `EPIPE` | as the stream's [`BrokenPipe`] says |
 //! | `EBADF` on a standard stream | as if written: there is no such stream |
 //! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
 #![allow(unsafe_code)]
 // Where a function is `extern "C"`, that says to the compiler that it does not unwind.
 #![allow(improper_ctypes_definitions)]
 
-use super::append::Finish;
-use super::engine::{Engine, Mode, OnBrokenPipe, Role, State};
+use super::engine::{Engine, Role};
 use super::lines::{self, LONGEST, Unfinished};
-use super::state_guard::Locked;
+use super::state::{BrokenPipe, Failure, Mode, State};
+use super::state_guard::StateGuard;
 use crate::sync::thread::{thread_id, work};
 use crate::sys::{self, Destination, Moment};
 use std::time::Duration;
@@ -96,114 +96,31 @@ impl Patience {
 /// How long a drain takes that does not wait for the reader.
 const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
 
-/// Why a stream has failed.
-pub(crate) struct Failure {
-    pub(crate) error: sys::Error,
-    on_broken_pipe: OnBrokenPipe,
-    /// Whether a caller has been given the error.
-    pub(crate) told: bool,
-}
-
-impl Failure {
-    /// Whether the reader has gone and the process is to end because of it.
-    pub(crate) fn ends_process(&self) -> bool {
-        self.error.is_broken_pipe() && self.on_broken_pipe == OnBrokenPipe::End
-    }
-}
-
-impl State {
-    /// Gives up what is in memory, but for the tail.
-    #[inline(never)]
-    pub(crate) extern "C" fn forget_closed(&mut self) {
-        while self.closed.pop_front().is_some() {}
-    }
-
-    /// Counts bytes that were written without having been in the queue.
-    fn pass_by(&mut self, bytes: usize) {
-        self.drained += bytes as u64;
-        self.tail_start += bytes as u64;
-    }
-
-    /// The failure, for a caller who now knows of it.
-    pub(crate) fn tell_failure(&mut self) -> Result<(), sys::Error> {
-        let Some(failure) = self.failure.as_mut() else {
-            return Ok(());
-        };
-        failure.told = true;
-        Err(failure.error)
-    }
-
-    /// Whether a thread or a task waits for a drain to make progress.
-    pub(crate) fn is_waited_for(&self) -> bool {
-        #[cfg(feature = "tokio")]
-        if self.tasks_wait {
-            return true;
-        }
-        self.waiters > 0
-    }
-
-    /// A drain has made progress, or ended.
-    pub(crate) fn tell_progress(&mut self) {
-        if self.waiters > 0 {
-            self.put_off.tell_progress();
-        }
-        #[cfg(feature = "tokio")]
-        if std::mem::take(&mut self.tasks_wait) {
-            self.put_off.wake_tasks();
-        }
-    }
-
-    /// Memory cannot be given back in a signal handler.
-    #[cfg(all(unix, not(outpace_portable)))]
-    extern "C" fn leak(&mut self, buffer: crate::stream::buffer::Buffer) {
-        std::mem::forget(buffer);
-    }
-
-    /// Counts `bytes` at the front of the queue as drained, and hands over the memory that is then free.
-    #[inline(never)]
-    extern "C" fn advance(&mut self, mut bytes: usize, finish: Finish) {
-        while let Some(front) = self.closed.front_mut() {
-            let here = bytes.min(front.end - front.drained);
-            front.drained += here;
-            if !front.marker {
-                self.drained += here as u64;
-            }
-            bytes -= here;
-            self.pop_drained_with(finish);
-            if bytes == 0 {
-                return;
-            }
-        }
-        self.drained += bytes as u64;
-        self.tail.drained += bytes;
-    }
-}
-
 impl Engine {
     /// Drains up to the stream offset `until`, or until somebody else has. On return the state is locked
     /// again; whether the drain got there is told by `drained` and `failure`.
     pub(crate) extern "C" fn drain<'a>(
         &'a self,
-        state: Locked<'a>,
+        state: StateGuard<'a>,
         until: u64,
         patience: Patience,
-    ) -> Locked<'a> {
+    ) -> StateGuard<'a> {
         self.drain_up_to(state, until, Unfinished::Goes, patience)
     }
 
     /// Drains all lines that are pending. An unfinished one at their end may stay, and begins at `drained` then.
-    pub(crate) extern "C" fn drain_lines<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn drain_lines<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         let all = self.accepted(&state);
         self.drain_up_to(state, all, Unfinished::Waits, Patience::Forever)
     }
 
     extern "C" fn drain_up_to<'a>(
         &'a self,
-        state: Locked<'a>,
+        state: StateGuard<'a>,
         mut until: u64,
         unfinished: Unfinished,
         patience: Patience,
-    ) -> Locked<'a> {
+    ) -> StateGuard<'a> {
         let Ok(mut state) = self.begin_drain(state, until, patience) else {
             return self.lock_state();
         };
@@ -219,7 +136,9 @@ impl Engine {
                 state = self.back_from_file(state);
                 continue;
             }
-            let mut front = match self.next_write(&state, until, unfinished, patience, &[]) {
+            // SAFETY: this is the drain; what it writes it counts after that.
+            let next = unsafe { self.next_write(&state, until, unfinished, patience, &[]) };
+            let mut front = match next {
                 Next::Write(front) => front,
                 Next::Join => {
                     let more;
@@ -297,10 +216,13 @@ impl Engine {
                 return;
             }
             let goes = Unfinished::Goes;
-            let front = match self.next_write(&state, all, goes, Patience::None, &[]) {
-                Next::Write(front) => front,
-                // The stack of a handler may be small.
-                _ => self.front(&state, all),
+            // SAFETY: nobody drains, nor can begin to while the state is locked; what is written is counted after that.
+            let front = unsafe {
+                match self.next_write(&state, all, goes, Patience::None, &[]) {
+                    Next::Write(front) => front,
+                    // The stack of a handler may be small.
+                    _ => self.front(&state, all),
+                }
             };
             if until.has_come() || !self.output.wait_writable(until) {
                 return;
@@ -321,9 +243,9 @@ impl Engine {
     /// them is an unfinished line at their end that is to wait. Called by the guard's holder.
     pub(crate) extern "C" fn write_through<'a, 'b>(
         &'a self,
-        state: Locked<'a>,
+        state: StateGuard<'a>,
         bytes: &'b [u8],
-    ) -> (Locked<'a>, &'b [u8]) {
+    ) -> (StateGuard<'a>, &'b [u8]) {
         let Ok(mut state) = self.begin_drain(state, u64::MAX, Patience::Forever) else {
             return (self.lock_state(), &[]);
         };
@@ -344,7 +266,8 @@ impl Engine {
                 break;
             }
             let queued = state.drained < all || state.has_gap();
-            let next = self.next_write(&state, all, unfinished, Patience::Forever, rest);
+            // SAFETY: this is the drain; what it writes it counts after that.
+            let next = unsafe { self.next_write(&state, all, unfinished, Patience::Forever, rest) };
             let bytes = match next {
                 Next::Write(bytes) => bytes,
                 Next::Join => {
@@ -389,8 +312,12 @@ impl Engine {
 
     /// What the next write of a drain takes that is to come to the stream offset `until`; `behind` follows
     /// everything that is pending. The rule is in [`lines`].
+    ///
+    /// # Safety
+    ///
+    /// As for [`front`](Self::front).
     #[inline(never)]
-    fn next_write<'b>(
+    unsafe fn next_write<'b>(
         &self,
         state: &State,
         until: u64,
@@ -399,7 +326,8 @@ impl Engine {
         behind: &'b [u8],
     ) -> Next<'b> {
         let is_marker = state.closed.front().is_some_and(|front| front.marker);
-        let front: &'b [u8] = self.front(state, until);
+        // SAFETY: the same is demanded.
+        let front: &'b [u8] = unsafe { self.front(state, until) };
         if is_marker {
             return Next::Write(front);
         }
@@ -439,12 +367,12 @@ impl Engine {
     #[inline(never)]
     fn write_joined<'a>(
         &'a self,
-        mut state: Locked<'a>,
+        mut state: StateGuard<'a>,
         until: u64,
         unfinished: Unfinished,
         patience: Patience,
         behind: &mut &[u8],
-    ) -> (Locked<'a>, bool) {
+    ) -> (StateGuard<'a>, bool) {
         let mut line = [0; LONGEST];
         let limit = state.write_limit(patience).min(LONGEST);
         let joined = self.join(&state, until, unfinished, behind, &mut line[..limit]);
@@ -511,7 +439,8 @@ impl Engine {
                 break;
             }
             segments += 1;
-            more = take(segment.pending_bytes());
+            // SAFETY: copied at once, with the state locked.
+            more = take(unsafe { segment.pending_bytes() });
             if !more {
                 break;
             }
@@ -556,10 +485,10 @@ impl Engine {
     /// Becomes the one that drains. Gives up, unlocked, when there is nothing left to do, or no patience.
     extern "C" fn begin_drain<'a>(
         &'a self,
-        mut state: Locked<'a>,
+        mut state: StateGuard<'a>,
         until: u64,
         patience: Patience,
-    ) -> Result<Locked<'a>, ()> {
+    ) -> Result<StateGuard<'a>, ()> {
         let me = thread_id();
         let limit = match patience {
             Patience::Forever => None,
@@ -585,7 +514,7 @@ impl Engine {
         Ok(state)
     }
 
-    fn end_drain<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    fn end_drain<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         state.drainer = 0;
         state.tell_progress();
         state
@@ -595,9 +524,9 @@ impl Engine {
     #[inline(never)]
     pub(crate) extern "C" fn wait<'a>(
         &'a self,
-        mut state: Locked<'a>,
+        mut state: StateGuard<'a>,
         limit: Option<Duration>,
-    ) -> Locked<'a> {
+    ) -> StateGuard<'a> {
         state.waiters += 1;
         let mut state = state.wait_for(&self.progress, limit);
         state.waiters = state.waiters.saturating_sub(1);
@@ -607,12 +536,15 @@ impl Engine {
     /// The oldest published bytes that lie in one piece, up to the stream offset `until`, or to the end of the line
     /// there, if it has been finished.
     ///
-    /// They stay where they are, and unchanged, until the caller, who is the one that drains, counts
-    /// them as drained.
+    /// # Safety
+    ///
+    /// The caller is the one that drains, and does not use them after it has counted them as drained: until then they
+    /// stay where they are, and unchanged.
     #[inline(never)]
-    fn front<'b>(&self, state: &State, until: u64) -> &'b [u8] {
+    unsafe fn front<'b>(&self, state: &State, until: u64) -> &'b [u8] {
         let (segment, end) = match state.closed.front() {
-            Some(marker) if marker.marker => return marker.pending_bytes(),
+            // SAFETY: the same is demanded.
+            Some(marker) if marker.marker => return unsafe { marker.pending_bytes() },
             Some(segment) => (segment, segment.end),
             None => (&state.tail, self.offset(state)),
         };
@@ -633,10 +565,10 @@ impl Engine {
     /// anything could be written.
     extern "C" fn write_some<'a>(
         &'a self,
-        state: Locked<'a>,
+        state: StateGuard<'a>,
         bytes: &[u8],
         patience: Patience,
-    ) -> Option<(Locked<'a>, Result<usize, sys::Error>)> {
+    ) -> Option<(StateGuard<'a>, Result<usize, sys::Error>)> {
         let is_waited_for = !state.never_waits();
         drop(state);
         let result = self.write_once(bytes, patience)?;
@@ -683,7 +615,7 @@ impl Engine {
     /// Whether what cannot be written is to be taken as written.
     fn swallows(&self, error: sys::Error) -> bool {
         if error.is_broken_pipe() {
-            return self.lock_state().on_broken_pipe == OnBrokenPipe::Ignore;
+            return self.lock_state().on_broken_pipe == BrokenPipe::Ignore;
         }
         self.role != Role::Other && error.is_closed_descriptor()
     }
@@ -696,7 +628,7 @@ impl Engine {
             on_broken_pipe: state.on_broken_pipe,
             told: false,
         });
-        self.flow.close();
+        self.cursor.close();
         self.give_up(state);
     }
 
@@ -706,9 +638,7 @@ impl Engine {
         // Nobody is writing from the memory: a failed stream has no drain but the one that failed.
         debug_assert!(state.failure.is_some());
         state.forget_closed();
-        if let Some(relief) = state.relief {
-            relief.clear(state);
-        }
+        state.clear_spill();
         state.tail.drained = self.offset(state);
         state.drained = self.accepted(state);
     }

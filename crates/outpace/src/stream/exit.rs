@@ -86,14 +86,14 @@ impl Engine {
         for last in [false, true] {
             if last {
                 state.exiting = true;
-                self.flow.close_at_once();
+                self.cursor.close_at_once();
             }
             let all = self.accepted(&state);
             state = self.drain(state, all, patience);
         }
         let lost = self.accepted(&state) - state.drained;
-        if let (true, Some(relief)) = (lost > 0 && state.drops(), state.relief) {
-            relief.report_lost(self, &mut state, lost);
+        if lost > 0 && state.drops() {
+            self.report_lost(&mut state, lost);
         }
         let Some(failure) = state.failure.as_mut().filter(|failure| !failure.told) else {
             return End::Well;
@@ -127,8 +127,9 @@ pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
 #[cfg(all(unix, not(outpace_portable)))]
 mod fork {
     use crate::stream::drain::Patience;
-    use crate::stream::engine::{Engine, Mode};
+    use crate::stream::engine::Engine;
     use crate::stream::registry::{for_each_stream, hold_each, let_go_of_each};
+    use crate::stream::state::Mode;
     use crate::sys;
 
     /// Called before `main`, because a thread may use a stream for the first time while another one forks: for

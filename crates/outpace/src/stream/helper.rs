@@ -12,8 +12,10 @@
 
 use super::buffer::Buffer;
 use super::drain::Patience;
-use super::engine::{Engine, Mode, Role, State};
-use super::state_guard::Locked;
+use super::engine::{Engine, Role};
+use super::state::{Mode, State};
+use super::state_guard::StateGuard;
+use super::worker::{Place, Rest, Worker};
 use crate::sync::barrier;
 use crate::sync::lock::task;
 use crate::sync::thread::{ThreadId, thread_id};
@@ -32,38 +34,27 @@ const LOOKS_PER_DELAY: u32 = 2;
 /// In the background, how many intervals without a message end a burst.
 const QUIET_INTERVALS: u32 = 4;
 
-/// So many bytes of finished segments are kept for the next ones: memory that is new costs its first user more
-/// than the messages in it.
-const SPARES: usize = 1 << 20;
-
 /// What a stream knows of its helper.
 pub(crate) struct Helper {
-    /// The thread is there.
-    pub(crate) alive: bool,
+    pub(super) worker: Worker,
     /// It looks at the stream in intervals; else it sleeps until woken.
-    pub(crate) active: bool,
-    /// It is to end.
-    pub(crate) stop: bool,
+    pub(super) active: bool,
     /// The thread that has begun the burst, and its number in the system.
     begun_by: (ThreadId, u32),
-    /// It sleeps, until it is woken or until the deadline: waking it otherwise is a system call for nothing.
-    asleep: bool,
     /// It looks again without an interval.
-    hurried: bool,
+    pub(super) hurried: bool,
     /// When it looks next; at once, if never.
     deadline: Option<Moment>,
     /// The stream offset up to which it drains even if the policy no longer asks for it.
-    pub(crate) promised: u64,
-    pub(crate) spare: Vec<Buffer>,
+    pub(super) promised: u64,
+    pub(super) spare: Vec<Buffer>,
 }
 
 impl Helper {
-    pub(crate) const NONE: Helper = Helper {
-        alive: false,
+    pub(super) const NONE: Helper = Helper {
+        worker: Worker::NONE,
         active: false,
-        stop: false,
         begun_by: (0, 0),
-        asleep: false,
         hurried: false,
         deadline: None,
         promised: 0,
@@ -72,52 +63,19 @@ impl Helper {
 
     /// The child of a fork has no helper yet.
     #[cfg(all(unix, not(outpace_portable)))]
-    pub(crate) fn reset_after_fork(&mut self) {
+    pub(super) fn reset_after_fork(&mut self) {
         // The memory that it has kept is as good here.
         *self = Helper {
-            stop: self.stop,
+            worker: self.worker.after_fork(),
             spare: mem::take(&mut self.spare),
             ..Helper::NONE
         };
     }
 }
 
-impl State {
-    /// Keeps the memory of a finished segment, if it is of use.
-    pub(crate) extern "C" fn keep_spare(&mut self, buffer: Buffer) {
-        // In the background as much as is filled before the helper is woken.
-        let limit = match self.mode {
-            Mode::Background => self.filling(),
-            _ => SPARES,
-        };
-        let kept = self.helper.spare.len() * buffer.capacity();
-        if kept < limit && buffer.is_alone() {
-            self.helper.spare.push(buffer);
-        } else {
-            self.put_off.free(buffer);
-        }
-    }
-
-    /// Has an active helper look at the stream now.
-    pub(crate) fn hurry_helper(&mut self) {
-        if !self.helper.hurried {
-            self.helper.hurried = true;
-            self.notify_helper();
-        }
-    }
-
-    pub(crate) fn notify_helper(&mut self) {
-        if self.helper.asleep {
-            // Once is enough.
-            self.helper.asleep = false;
-            self.put_off.wake_helper();
-        }
-    }
-}
-
 impl Engine {
     /// Has the helper look at the stream; returns false if there is no helper to be had.
-    pub(crate) extern "C" fn wake_helper(&self, state: &mut State) -> bool {
+    pub(super) extern "C" fn wake_helper(&self, state: &mut State) -> bool {
         if state.helper.active {
             // In its interval, or busy with a drain.
             if state.mode == Mode::Background {
@@ -125,19 +83,16 @@ impl Engine {
             }
             return true;
         }
-        if state.helper.stop {
+        if state.helper.worker.is_dismissed() {
             return false;
         }
         state.helper.deadline = match state.mode {
             Mode::Prompt { max_delay } => Some(Moment::now() + max_delay / LOOKS_PER_DELAY),
             _ => None,
         };
-        if state.helper.alive {
+        if state.helper.worker.is_alive() {
             state.notify_helper();
         } else {
-            let Some(engine) = self.keep_alive() else {
-                return false;
-            };
             // Now, because it takes 3 µs while the process has one thread, and 12 ms with two.
             barrier::prepare();
             let name = match self.role {
@@ -145,10 +100,12 @@ impl Engine {
                 Role::Stderr => c"outpace-stderr",
                 Role::Other => c"outpace-stream",
             };
-            if sys::spawn(name, Box::new(move || run(&engine))).is_err() {
+            if self
+                .start_worker(state, |state| &mut state.helper.worker, name, run)
+                .is_err()
+            {
                 return false;
             }
-            state.helper.alive = true;
         }
         state.helper.active = true;
         state.helper.begun_by = (thread_id(), task());
@@ -156,14 +113,14 @@ impl Engine {
     }
 
     /// Goes to sleep, unless a message came meanwhile that the policy wants looked after.
-    extern "C" fn end_burst<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    extern "C" fn end_burst<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         state.helper.active = false;
-        let closed = self.flow.close_for_all();
+        let closed = self.cursor.close_for_all();
         // The fence takes effect on other processors, which may be slow to answer, so the lock is open
         // meanwhile. Who asks in that time finds the helper inactive: it does not open the limit, and if there
         // is something to do, it activates the helper.
         drop(state);
-        self.flow.make_seen(closed);
+        self.cursor.make_seen(closed);
         let mut state = self.lock_state();
         if state.helper.active {
             return state;
@@ -176,23 +133,11 @@ impl Engine {
             // Who asked for a queue of that size is allowed to use it.
             if state.mode != Mode::Background {
                 let State {
-                    helper, put_off, ..
+                    helper, deferred, ..
                 } = &mut *state;
-                put_off.free_all(&mut helper.spare);
+                deferred.free_all(&mut helper.spare);
             }
         }
-        state
-    }
-
-    /// Sleeps until woken, or until the deadline.
-    fn sleep<'a>(&'a self, mut state: Locked<'a>, until: Option<Moment>) -> Locked<'a> {
-        let left = until.map(Moment::left);
-        if left == Some(None) {
-            return state;
-        }
-        state.helper.asleep = true;
-        let mut state = state.wait_for(&self.wake, left.flatten());
-        state.helper.asleep = false;
         state
     }
 }
@@ -239,25 +184,24 @@ impl Line {
 }
 
 fn run(engine: &Engine) {
-    let mut state = engine.lock_state();
     // The stream's length when last looked at, and how often it has not grown since.
     let (mut seen, mut quiet) = (u64::MAX, 0);
     // The line that was unfinished then.
     let mut unfinished: Option<Line> = None;
-    while !state.helper.stop {
+    let place: Place = |state| &mut state.helper.worker;
+    engine.work(place, &engine.wake, |mut state| {
         if !state.helper.active {
             state.helper.hurried = false;
-            state = engine.sleep(state, None);
             (seen, quiet) = (u64::MAX, 0);
             unfinished = None;
-            continue;
+            return (state, Rest::UntilWoken);
         }
         let now = Moment::now();
-        let early = state.helper.deadline.and_then(Moment::left).is_some();
-        if early && !state.helper.hurried {
-            let deadline = state.helper.deadline;
-            state = engine.sleep(state, deadline);
-            continue;
+        if let Some(deadline) = state.helper.deadline
+            && deadline.left().is_some()
+            && !state.helper.hurried
+        {
+            return (state, Rest::Until(deadline));
         }
         let hurried = mem::replace(&mut state.helper.hurried, false);
         let all = engine.accepted(&state);
@@ -306,7 +250,6 @@ fn run(engine: &Engine) {
             _ => Moment::now() + interval,
         });
         state.helper.hurried |= engine.is_filling(&state);
-        state = state.catch_up();
-    }
-    state.helper.alive = false;
+        (state, Rest::None)
+    });
 }

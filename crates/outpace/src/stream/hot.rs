@@ -3,6 +3,7 @@
 // Where a function is `extern "C"`, that says to the compiler that it does not unwind.
 #![allow(improper_ctypes_definitions)]
 
+use super::buffering::MAX_CAPACITY;
 use super::cursor::Answer;
 use super::engine::{Engine, STDOUT};
 use crate::sync::lock::{ByBias, Draft, Entrance, Entry, Lock};
@@ -11,6 +12,15 @@ use crate::text::copy;
 use crate::text::scratch::{Format, Memory, Scratch};
 use std::cell::Cell;
 use std::fmt;
+
+/// Where a message goes that needs at most `room` bytes, if there is room; called by the guard's holder, who
+/// keeps no cursor.
+#[inline(always)]
+fn place(engine: &Engine, room: usize) -> Option<*mut u8> {
+    let cursor = engine.cursor.get();
+    // The first is for sums that saturated.
+    (room <= MAX_CAPACITY && cursor.admits(room)).then_some(cursor.next)
+}
 
 /// One message of a guard's holder who does not keep a cursor: puts at most `room` bytes where they belong
 /// in the stream, if there is room.
@@ -29,7 +39,7 @@ pub(crate) unsafe fn in_place(
     if entry == Entry::Nested {
         return None;
     }
-    Some(published(engine, put(engine.place(room)?)))
+    Some(published(engine, put(place(engine, room)?)))
 }
 
 /// Where less is left, what is formatted most likely does not fit.
@@ -49,7 +59,7 @@ pub(crate) fn format_draft(
     let Some(draft) = draft else {
         return Drafted::NotBegun;
     };
-    let cursor = engine.cursor();
+    let cursor = engine.cursor.get();
     if !cursor.admits(FORMATTED) {
         return Drafted::NotBegun;
     }
@@ -59,8 +69,8 @@ pub(crate) fn format_draft(
     let text = match scratch.end_in_place() {
         Ok(end) => match draft.enter() {
             Ok(inside) => {
-                debug_assert_eq!(engine.flow.published(), cursor.next);
-                if engine.flow.publish(end) {
+                debug_assert_eq!(engine.cursor.published(), cursor.next);
+                if engine.cursor.publish(end) {
                     inside.leave();
                     return Drafted::Sent;
                 }
@@ -99,7 +109,7 @@ pub(crate) enum Drafted {
 /// takes effect then.
 #[inline(always)]
 pub(crate) fn format_in_place(engine: &Engine, entry: Entry, message: impl Format) -> Answer {
-    let cursor = engine.cursor();
+    let cursor = engine.cursor.get();
     if entry == Entry::Nested || !cursor.admits(FORMATTED) {
         return format_aside(engine, entry, message);
     }
@@ -108,8 +118,8 @@ pub(crate) fn format_in_place(engine: &Engine, entry: Entry, message: impl Forma
     message.append_to(&mut scratch);
     match scratch.end_in_place() {
         Ok(end) => {
-            debug_assert_eq!(engine.flow.published(), cursor.next);
-            if engine.flow.publish(end) {
+            debug_assert_eq!(engine.cursor.published(), cursor.next);
+            if engine.cursor.publish(end) {
                 // The limit is as it was, or null.
                 return Answer {
                     next: end,
@@ -161,8 +171,8 @@ pub(crate) extern "C-unwind" fn append_text(engine: &Engine, entry: Entry, text:
 /// Publishes a message that ends at `end`, for a guard's holder who does not keep a cursor.
 #[inline(always)]
 fn published(engine: &Engine, end: *mut u8) -> Answer {
-    if engine.flow.publish(end) {
-        engine.unasked()
+    if engine.cursor.publish(end) {
+        engine.cursor.unasked()
     } else {
         engine.after_message()
     }
@@ -273,7 +283,7 @@ pub(crate) fn place_by_bias<'a>(
     room: usize,
 ) -> Result<(ByBias<'a>, *mut u8), Outcome> {
     match entrance {
-        Entrance::Entered(inside) => match engine.place(room) {
+        Entrance::Entered(inside) => match place(engine, room) {
             Some(place) => Ok((inside, place)),
             None => Err(Outcome::Stuck),
         },
@@ -285,7 +295,7 @@ pub(crate) fn place_by_bias<'a>(
 /// The second half of [`by_bias`]: the message, which ends at `end`, becomes part of the stream.
 #[inline(always)]
 pub(crate) fn publish_by_bias(engine: &Engine, inside: ByBias<'_>, end: *mut u8) -> Outcome {
-    if !engine.flow.publish(end) {
+    if !engine.cursor.publish(end) {
         return Outcome::Asks;
     }
     inside.leave();

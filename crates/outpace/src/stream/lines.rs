@@ -4,7 +4,7 @@
 //! keeps some writes together: to a pipe those of at most `PIPE_BUF` bytes (`pipe(7)`; of a longer one every page is
 //! a piece of its own once the pipe is full), to a terminal and to a regular file every one of them, to a socket of
 //! the local domain as much as one of its buffers holds. So a write has to begin and end where lines do, and be no
-//! longer than that. [`cut`] is the rule, [`State::write_limit`] says how long a write may be, and every drain goes by
+//! longer than that. [`cut`] is the rule, [`State::write_limit`](super::state::State::write_limit) says how long a write may be, and every drain goes by
 //! them, on whatever thread it runs.
 //!
 //! The unfinished line behind the last newline waits in the buffer, unless the drain is asked to take it along: by a
@@ -13,16 +13,8 @@
 //!
 //! A longer line is written by itself: it may be torn, its neighbours are not.
 
-use super::drain::Patience;
-use super::engine::{Mode, State};
-use crate::sys::{self, Destination};
-
 /// A longer unfinished line does not wait for its end.
 pub(crate) const LONGEST: usize = 4096;
-
-/// A socket of the local domain takes so much into one of its buffers, whole (`unix_stream_sendmsg` of Linux: 32 KiB,
-/// and what is left of a page).
-const SOCKET_WRITE: usize = 32 << 10;
 
 /// What a drain does about a line that has no end yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,26 +22,6 @@ pub(crate) enum Unfinished {
     /// It stays for its end, if it is short and nothing of it has been written.
     Waits,
     Goes,
-}
-
-impl State {
-    /// How many bytes one write takes at most, unless a single line is longer.
-    pub(crate) fn write_limit(&self, patience: Patience) -> usize {
-        let limit = match (self.mode, self.destination) {
-            // Asked for: a message is one write, a block is one write.
-            (Mode::Unbuffered | Mode::Block, _) => usize::MAX,
-            (_, Some((Destination::Socket, _))) => SOCKET_WRITE,
-            (_, Some((Destination::Terminal | Destination::File | Destination::Null, _))) => {
-                usize::MAX
-            }
-            (_, Some((Destination::Pipe(_), _)) | None) => sys::PIPE_BUF,
-        };
-        if patience.is_short() {
-            limit.min(sys::POLLED_WRITE)
-        } else {
-            limit
-        }
-    }
 }
 
 /// How much of `bytes` one write of at most `limit` bytes takes: whole lines, or a line that is too long to be kept

@@ -3,7 +3,6 @@
 //! TOUR
 
 mod append;
-pub(crate) mod background;
 mod buffer;
 pub(crate) mod buffering;
 pub(crate) mod cursor;
@@ -14,11 +13,16 @@ pub(crate) mod gap;
 mod helper;
 pub(crate) mod hot;
 mod lines;
-mod overflow;
+pub(crate) mod overflow;
 pub(crate) mod policy;
+mod queue;
 pub(crate) mod registry;
 pub(crate) mod settings;
+mod sharing;
 mod spill;
+pub(crate) mod state;
 mod state_guard;
+pub(crate) mod stats;
 #[cfg(feature = "tokio")]
 pub(crate) mod tasks;
+mod worker;

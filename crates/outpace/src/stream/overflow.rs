@@ -1,109 +1,182 @@
-//! What a full queue does other than wait: it drops messages, and marks the gaps, or spills them.
+//! A full queue: what finds no room waits, or messages are dropped and the gaps marked, or it is spilled.
 //!
-//! Such a queue has to be asked for in code. So all of this is reached through a pointer that
-//! [`set_buffering`](crate::Stdout::set_buffering) and its like set, and a program that calls none of them,
-//! whatever its environment says, is smaller by this and by [`spill`](crate::stream::spill).
+//! The queue of [`Buffering::Background`](crate::Buffering::Background) is the stream's closed segments and its tail, as
+//! everywhere; here there may be many of them, and the helper thread does all the draining. The budget is in bytes, and
+//! exact: what is pending in memory never exceeds the capacity (but for a message larger than that under `Block` and
+//! `Spill`, which passes alone).
+//!
+//! Drops are of whole messages, and leave a *gap*: an empty segment that counts what is missing there, and
+//! becomes a line of text when the drain reaches it. The oldest messages are dropped a segment at a time,
+//! so segments are small under that policy; the one in flight stays, and so does one that is partly
+//! written.
+//!
+//! All but waiting has to be asked for in code. So it is [linked](Linked) by [`set_buffering`](crate::Stdout::set_buffering)
+//! and its like, and a program that calls none of them, whatever its environment says, is smaller by this and by
+//! [`spill`](super::spill).
+// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
+#![allow(improper_ctypes_definitions)]
 
 use super::buffering::{Buffering, Overflow};
-use super::engine::{Engine, Segment, State};
-use super::gap::{Gap, Size};
-use super::state_guard::Locked;
+use super::drain::Patience;
+use super::engine::Engine;
+use super::gap::Size;
+use super::state::{Segment, State};
+use super::state_guard::StateGuard;
+use crate::sync::linked::Linked;
+use crate::sys::Moment;
 
-/// See the [module](self).
-pub(crate) trait Relief: Sync {
-    /// The buffering that has come into force is a queue.
-    fn adopt(&self, engine: &Engine, state: &mut State);
+/// The capacity of a segment.
+pub(crate) const SEGMENT: usize = 64 << 10;
 
-    /// A message finds the queue full: whether there is room for it now, or there will be none. Nothing, if it
-    /// has to wait.
-    fn relieve<'a>(
-        &self,
-        engine: &'a Engine,
-        state: Locked<'a>,
-        bytes: usize,
-    ) -> (Locked<'a>, Option<bool>);
-
-    /// Counts a message as missing behind the closed segments.
-    fn refuse(&self, state: &mut State, bytes: usize);
-
-    /// Gives the gap at the front of the queue, if there is one, its text.
-    fn mark_gap<'a>(&self, engine: &'a Engine, state: Locked<'a>) -> Locked<'a>;
-
-    /// Says that so many bytes did not reach the reader by the end of the process.
-    fn report_lost(&self, engine: &Engine, state: &mut State, bytes: u64);
-
-    /// Sees to it that what waits is put into the file, soon, or now if the queue is nearly full.
-    fn spill(&self, engine: &Engine, state: &mut State);
-
-    /// Brings what follows the closed segments back into memory. The caller is the one that drains.
-    fn read_back<'a>(&self, engine: &'a Engine, state: Locked<'a>) -> Locked<'a>;
-
-    /// Gives up what has been spilled.
-    fn clear(&self, state: &mut State);
-
-    /// In the child of a fork: it is the parent's to write.
+/// What an [`Overflow`] asks for other than waiting.
+struct Overflowing {
+    adopt: fn(&Engine, &mut State),
+    relieve: for<'a> fn(&'a Engine, StateGuard<'a>, usize) -> (StateGuard<'a>, Option<bool>),
+    mark_gaps: for<'a> fn(&'a Engine, StateGuard<'a>) -> StateGuard<'a>,
+    report_lost: fn(&Engine, &mut State, u64),
+    spill: fn(&Engine, &mut State),
+    read_back: for<'a> fn(&'a Engine, StateGuard<'a>) -> StateGuard<'a>,
     #[cfg(all(unix, not(outpace_portable)))]
-    fn forget_after_fork(&self, state: &mut State);
+    forget_after_fork: fn(&mut State),
 }
 
-/// Every relief there is, as the [`Overflow`] in force demands.
-pub(crate) static RELIEF: &dyn Relief = &AsOverflowSays;
+static LINKED: Linked<Overflowing> = Linked::new();
 
-struct AsOverflowSays;
+pub(super) fn link() {
+    LINKED.link(Overflowing {
+        adopt: |engine, state| {
+            if let Buffering::Background { overflow, .. } = engine.buffering_in_force(state) {
+                state.overflow = overflow.clone();
+            }
+        },
+        relieve: Engine::relieve,
+        mark_gaps: Engine::mark_gaps,
+        report_lost: |engine, state, bytes| {
+            let (name, lost) = (engine.role.name(), Size(bytes));
+            state.deferred.report(format!(
+                "{name}: {lost} were not written: the reader stands still"
+            ));
+        },
+        spill: Engine::spill_incoming,
+        read_back: Engine::read_back,
+        #[cfg(all(unix, not(outpace_portable)))]
+        forget_after_fork: |state| state.spill.forget_after_fork(),
+    });
+}
 
-impl Relief for AsOverflowSays {
-    fn adopt(&self, engine: &Engine, state: &mut State) {
-        if let Buffering::Background { overflow, .. } = engine.buffering_in_force(state) {
-            state.overflow = overflow.clone();
-        }
-    }
-
-    fn relieve<'a>(
-        &self,
-        engine: &'a Engine,
-        mut state: Locked<'a>,
+impl Engine {
+    /// Makes room for a message in the background, or drops it, or drops others for it; returns whether
+    /// there is room. Called by the guard's holder.
+    pub(crate) extern "C" fn admit<'a>(
+        &'a self,
+        mut state: StateGuard<'a>,
         bytes: usize,
-    ) -> (Locked<'a>, Option<bool>) {
-        match state.overflow {
-            Overflow::Block => (state, None),
-            Overflow::DropNewest => {
-                engine.close_tail(&mut state);
-                self.refuse(&mut state, bytes);
-                (state, Some(false))
+    ) -> (StateGuard<'a>, bool) {
+        loop {
+            let pending = self.pending(&state);
+            let over = pending + bytes > state.capacity;
+            // A message larger than the queue passes alone, if nothing may be lost.
+            if !over || (pending == 0 && !state.drops()) {
+                return (state, true);
             }
-            Overflow::DropOldest => {
-                let fits = bytes <= state.capacity && engine.drop_oldest(&mut state, bytes);
-                if !fits {
-                    engine.close_tail(&mut state);
-                    self.refuse(&mut state, bytes);
+            if let Some(linked) = LINKED.get() {
+                let admitted;
+                (state, admitted) = (linked.relieve)(self, state, bytes);
+                if let Some(admitted) = admitted {
+                    return (state, admitted);
                 }
-                (state, Some(fits))
             }
-            Overflow::Spill { .. } => {
-                engine.close_tail(&mut state);
-                engine.spill_incoming(&mut state);
-                (state, None)
-            }
+            state = self.wait_for_progress(state);
         }
     }
 
-    fn refuse(&self, state: &mut State, bytes: usize) {
-        let gap = Gap {
-            messages: 1,
-            bytes: bytes as u64,
-        };
-        state.counts.dropped.add(gap);
-        state.counts.refused += 1;
-        let last = state.last_queue();
-        match last.back_mut().and_then(|last| last.gap.as_mut()) {
-            Some(last) => last.add(gap),
-            None => last.push_back(Segment::gap(gap)),
+    /// Waits, in the background mode, until the helper has made progress.
+    pub(crate) extern "C" fn wait_for_progress<'a>(
+        &'a self,
+        mut state: StateGuard<'a>,
+    ) -> StateGuard<'a> {
+        if !self.wake_helper(&mut state) {
+            let all = self.accepted(&state);
+            return self.drain(state, all, Patience::Forever);
         }
+        let begun = Moment::now();
+        let mut state = self.wait(state, None);
+        state.counts.longest_wait = state.counts.longest_wait.max(begun.elapsed());
+        state
+    }
+
+    /// The buffering that has come into force is a queue.
+    pub(super) fn adopt_overflow(&self, state: &mut State) {
+        if let Some(linked) = LINKED.get() {
+            (linked.adopt)(self, state);
+        }
+    }
+
+    /// In the child of a fork: what was spilled is the parent's to write.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(super) fn forget_spill_after_fork(&self, state: &mut State) {
+        if let Some(linked) = LINKED.get() {
+            (linked.forget_after_fork)(state);
+        }
+    }
+
+    /// Gives the gap at the front of the queue, if there is one, its text.
+    pub(super) extern "C" fn mark_gap<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
+        match LINKED.get() {
+            Some(linked) => (linked.mark_gaps)(self, state),
+            None => state,
+        }
+    }
+
+    /// Says that so many bytes did not reach the reader by the end of the process.
+    pub(super) fn report_lost(&self, state: &mut State, bytes: u64) {
+        if let Some(linked) = LINKED.get() {
+            (linked.report_lost)(self, state, bytes);
+        }
+    }
+
+    /// Sees to it that what waits is put into the file, soon, or now if the queue is nearly full.
+    pub(super) extern "C" fn spill(&self, state: &mut State) {
+        if let Some(linked) = LINKED.get() {
+            (linked.spill)(self, state);
+        }
+    }
+
+    /// Brings what follows the closed segments back into memory: from the file, or from what waits for it. The caller is
+    /// the one that drains.
+    pub(super) extern "C" fn back_from_file<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
+        match LINKED.get() {
+            Some(linked) => (linked.read_back)(self, state),
+            None => state,
+        }
+    }
+
+    /// A message finds the queue full. `Some(true)`: there is room for it now; `Some(false)`: it is dropped; `None`: it waits.
+    fn relieve<'a>(
+        &'a self,
+        mut state: StateGuard<'a>,
+        bytes: usize,
+    ) -> (StateGuard<'a>, Option<bool>) {
+        let fits = match state.overflow {
+            Overflow::Block => return (state, None),
+            Overflow::Spill { .. } => {
+                // Which has the full one put into the file.
+                self.close_tail(&mut state);
+                return (state, None);
+            }
+            Overflow::DropNewest => false,
+            Overflow::DropOldest => bytes <= state.capacity && self.drop_oldest(&mut state, bytes),
+        };
+        if !fits {
+            self.close_tail(&mut state);
+            state.refuse(bytes);
+        }
+        (state, Some(fits))
     }
 
     /// The text is nobody's message and not part of the stream's length. Made without the state, because the
     /// user's function may take its time.
-    fn mark_gap<'a>(&self, engine: &'a Engine, mut state: Locked<'a>) -> Locked<'a> {
+    fn mark_gaps<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         while let Some(gap) = state.closed.front().and_then(|front| front.gap) {
             state.closed.pop_front();
             state.marking = true;
@@ -121,7 +194,7 @@ impl Relief for AsOverflowSays {
                 whole: false,
                 ..Segment::of(line.as_bytes())
             });
-            state = engine.lock_state();
+            state = self.lock_state();
             state.marking = false;
             if let Some(text) = text {
                 state.closed.push_front(text);
@@ -131,60 +204,6 @@ impl Relief for AsOverflowSays {
         state
     }
 
-    fn report_lost(&self, engine: &Engine, state: &mut State, bytes: u64) {
-        let (name, lost) = (engine.role.name(), Size(bytes));
-        state.put_off.report(format!(
-            "{name}: {lost} were not written: the reader stands still"
-        ));
-    }
-
-    fn spill(&self, engine: &Engine, state: &mut State) {
-        engine.spill_incoming(state);
-    }
-
-    fn read_back<'a>(&self, engine: &'a Engine, state: Locked<'a>) -> Locked<'a> {
-        engine.read_back(state)
-    }
-
-    fn clear(&self, state: &mut State) {
-        state.clear_spill();
-    }
-
-    #[cfg(all(unix, not(outpace_portable)))]
-    fn forget_after_fork(&self, state: &mut State) {
-        state.spill.forget_after_fork();
-    }
-}
-
-impl State {
-    /// Drops the segment at `index`, which is closed, owned and whole.
-    fn drop_segment(&mut self, index: usize) {
-        let segment = self.closed.remove(index).expect("the index is valid");
-        let bytes = segment.end - segment.drained;
-        let gap = Gap {
-            messages: segment.messages,
-            bytes: bytes as u64,
-        };
-        self.tail_start -= bytes as u64;
-        self.counts.dropped.add(gap);
-        self.keep_spare(segment.buffer);
-        // Neighbouring gaps become one.
-        let mut joined = gap;
-        if let Some(after) = self.closed.get(index).and_then(|next| next.gap) {
-            joined.add(after);
-            self.closed.remove(index);
-        }
-        match index
-            .checked_sub(1)
-            .and_then(|before| self.closed[before].gap.as_mut())
-        {
-            Some(before) => before.add(joined),
-            None => self.closed.insert(index, Segment::gap(joined)),
-        }
-    }
-}
-
-impl Engine {
     /// Drops the oldest messages until `bytes` bytes fit; returns whether they do.
     fn drop_oldest(&self, state: &mut State, bytes: usize) -> bool {
         while self.pending(state) + bytes > state.capacity {

@@ -4,10 +4,11 @@
 
 use super::buffering::{Buffering, MAX_CAPACITY, capacity_for};
 use super::drain::Patience;
-use super::engine::{Engine, Mode, Role, STDOUT, State};
-use super::overflow::RELIEF;
+use super::engine::{Engine, Role, STDOUT};
+use super::overflow;
 use super::settings;
-use super::state_guard::Locked;
+use super::state::{Mode, State};
+use super::state_guard::StateGuard;
 use crate::sync::barrier;
 use crate::sync::lock::Entry;
 use crate::sync::thread::thread_id;
@@ -24,47 +25,12 @@ const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
 /// The default of standard error.
 static UNBUFFERED: Buffering = Buffering::Unbuffered;
 
-/// What a stream knows of [`share`](crate::share()).
-pub(crate) struct Sharing {
-    /// Whether whatever is pending is drained when a guard is dropped.
-    active: bool,
-    /// How many messages there were then.
-    messages: u64,
-}
-
-impl Sharing {
-    pub(crate) const OFF: Sharing = Sharing {
-        active: false,
-        messages: 0,
-    };
-
-    pub(crate) fn begin(&mut self) {
-        self.active = true;
-    }
-
-    /// A guard has been left behind so many messages.
-    pub(crate) fn guard_is_left(&mut self, messages: u64) {
-        self.messages = messages;
-    }
-
-    /// Whether the message that makes it so many is the first of its guard. A message without a guard always is; no
-    /// helper need be woken for it.
-    pub(crate) fn is_first(&self, messages: u64) -> bool {
-        self.active && messages == self.messages + 1
-    }
-}
-
-impl State {
-    /// Whether nobody has chosen the buffering in force.
-    pub(crate) fn is_by_default(&self) -> bool {
-        let environment = self.environment.as_ref().is_some_and(Option::is_some);
-        self.chosen.is_none() && self.preferred.is_none() && !environment
-    }
-}
-
 impl Engine {
     /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.
-    pub(crate) extern "C" fn settle<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn apply_policy<'a>(
+        &'a self,
+        mut state: StateGuard<'a>,
+    ) -> StateGuard<'a> {
         if !state.stale {
             return state;
         }
@@ -89,8 +55,8 @@ impl Engine {
             Buffering::Background { capacity, .. } => (Mode::Background, capacity),
         };
         (state.mode, state.capacity) = (mode, capacity);
-        if let (Mode::Background, Some(relief)) = (mode, state.relief) {
-            relief.adopt(self, &mut state);
+        if mode == Mode::Background {
+            self.adopt_overflow(&mut state);
         }
         let all = self.accepted(&state);
         if state.helper.active {
@@ -115,7 +81,10 @@ impl Engine {
 
     /// Asks where the bytes go, unless that is known. With the state unlocked: a file server may take its time.
     #[inline(never)]
-    pub(crate) extern "C" fn know_destination<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn know_destination<'a>(
+        &'a self,
+        mut state: StateGuard<'a>,
+    ) -> StateGuard<'a> {
         while state.destination.is_none() {
             let redetections = state.redetections;
             drop(state);
@@ -131,7 +100,7 @@ impl Engine {
 
     /// Finds out what the buffering follows from, unless that is known: with the state unlocked, for all of it is
     /// outside.
-    extern "C" fn know_settings<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+    extern "C" fn know_settings<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         let mut state = self.know_destination(state);
         if state.chosen.is_none() && state.environment.is_none() {
             drop(state);
@@ -169,7 +138,10 @@ impl Engine {
     }
 
     /// Decides what happens to the messages that were just published. Called by the guard's holder.
-    pub(crate) extern "C" fn dispatch<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn after_publish<'a>(
+        &'a self,
+        mut state: StateGuard<'a>,
+    ) -> StateGuard<'a> {
         let all = self.accepted(&state);
         if state.failure.is_some() {
             // Its author is told that it failed, so it must not appear after `clear_error`.
@@ -201,7 +173,7 @@ impl Engine {
     /// On the same terminal, pipe or file, what was printed to stdout comes before what is now printed
     /// to stderr. Waits for the reader, whom the message to stderr needs anyway, unless stdout is in the background:
     /// its callers never wait.
-    pub(crate) extern "C" fn stdout_first<'a>(&'a self, state: Locked<'a>) -> Locked<'a> {
+    pub(crate) extern "C" fn stdout_first<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         if self.role != Role::Stderr {
             return state;
         }
@@ -232,7 +204,7 @@ impl Engine {
 
     /// An isolated message is written at once; one soon after another begins a burst, and so does an unfinished line,
     /// but on a terminal or socket.
-    fn prompt<'a>(&'a self, mut state: Locked<'a>, max_delay: Duration) -> Locked<'a> {
+    fn prompt<'a>(&'a self, mut state: StateGuard<'a>, max_delay: Duration) -> StateGuard<'a> {
         if state.helper.active {
             return state;
         }
@@ -263,7 +235,7 @@ impl Engine {
     }
 
     /// Has the helper keep the promise for what is pending. Without a helper, drains at once.
-    fn begin_burst<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    fn begin_burst<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         if self.wake_helper(&mut state) {
             return state;
         }
@@ -273,7 +245,7 @@ impl Engine {
 
     /// Lets the guard's holder append without asking, where the policy has nothing to decide about a
     /// message that fits.
-    pub(crate) fn reopen(&self, state: &State) {
+    pub(crate) fn enable_fast_path(&self, state: &State) {
         let asks = state.stale || state.exiting || state.failure.is_some();
         let free = match state.mode {
             Mode::Unbuffered | Mode::Line => false,
@@ -283,7 +255,7 @@ impl Engine {
         if free && !asks && barrier::prepare() {
             self.open(state);
         } else {
-            self.flow.close();
+            self.cursor.close();
         }
     }
 
@@ -292,13 +264,13 @@ impl Engine {
     pub(crate) fn set_buffering(&self, buffering: Buffering, chosen: bool) {
         assert_valid(&buffering);
         let mut state = self.lock_state();
-        state.relief = Some(RELIEF);
+        overflow::link();
         *(if chosen {
             &mut state.chosen
         } else {
             &mut state.preferred
         }) = Some(buffering);
-        self.resettle(state);
+        self.apply_policy_soon(state);
     }
 
     /// Asks again what the descriptor is connected to.
@@ -306,18 +278,18 @@ impl Engine {
         let mut state = self.lock_state();
         state.destination = None;
         state.redetections = state.redetections.wrapping_add(1);
-        self.resettle(state);
+        self.apply_policy_soon(state);
     }
 
-    fn resettle<'a>(&'a self, mut state: Locked<'a>) {
+    fn apply_policy_soon<'a>(&'a self, mut state: StateGuard<'a>) {
         state.stale = true;
-        self.flow.close_at_once();
+        self.cursor.close_at_once();
         drop(state);
         let me = thread_id();
         match self.lock.try_enter(me) {
             Some(Entry::Outermost) => {
-                let state = self.settle(self.lock_state());
-                self.reopen(&state);
+                let state = self.apply_policy(self.lock_state());
+                self.enable_fast_path(&state);
                 drop(state);
                 self.lock.leave(me);
             }

@@ -8,10 +8,13 @@
     expect(dead_code, reason = "there is no fork")
 )]
 
-use super::engine::{Engine, STDERR, STDOUT};
+use super::engine::{Engine, Role, STDERR, STDOUT};
+use crate::sync::linked::Linked;
 use crate::sync::mutex::Mutex;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 
 /// Streams other than the standard ones.
 struct Registry {
@@ -34,22 +37,23 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
 /// Calls back with each stream.
 type Visit = fn(&mut dyn FnMut(&Engine));
 
-/// What there is to do about the streams of the registry.
+/// What there is to do about streams other than the standard ones: linked by the first of them.
 struct Others {
     visit: Visit,
     hold: Visit,
     let_go: Visit,
+    drop: fn(Arc<Engine>),
 }
 
-/// Something once a stream has been registered.
-static OTHERS: OnceLock<Others> = OnceLock::new();
+static OTHERS: Linked<Others> = Linked::new();
 
 /// Adds a stream to the streams of the process.
-pub(crate) fn register(engine: &Arc<Engine>) {
-    OTHERS.get_or_init(|| Others {
+pub(super) fn register(engine: &Arc<Engine>) {
+    OTHERS.link(Others {
         visit,
         hold,
         let_go,
+        drop,
     });
     REGISTRY.lock();
     // SAFETY: locked.
@@ -119,4 +123,46 @@ pub(crate) fn let_go_of_each(unlock: &mut dyn FnMut(&Engine)) {
         (others.let_go)(unlock);
     }
     standard_streams().into_iter().for_each(unlock);
+}
+
+/// What a helper thread holds on to.
+pub(super) enum EngineRef {
+    Standard(&'static Engine),
+    Other(ManuallyDrop<Arc<Engine>>),
+}
+
+impl Engine {
+    /// Something that keeps this alive for as long as a helper runs.
+    pub(super) fn keep_alive(&self) -> EngineRef {
+        if let Some(this) = &self.this {
+            let this = this.upgrade().expect("the caller uses it");
+            return EngineRef::Other(ManuallyDrop::new(this));
+        }
+        EngineRef::Standard(match self.role {
+            Role::Stderr => &STDERR,
+            _ => &STDOUT,
+        })
+    }
+}
+
+impl Deref for EngineRef {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        match self {
+            EngineRef::Standard(engine) => engine,
+            EngineRef::Other(engine) => engine,
+        }
+    }
+}
+
+impl Drop for EngineRef {
+    fn drop(&mut self) {
+        if let EngineRef::Other(engine) = self
+            && let Some(others) = OTHERS.get()
+        {
+            // SAFETY: taken once, here.
+            (others.drop)(unsafe { ManuallyDrop::take(engine) });
+        }
+    }
 }

@@ -7,11 +7,14 @@
 //! A thread of its own puts segments into the file, because the helper may be stuck in a write to the
 //! terminal, and the program's threads are not to wait for a disk either. The file has no name: nobody
 //! else sees it, and it is gone when the process is, however that ends.
+#![allow(unsafe_code)]
 
 use super::buffering::Overflow;
-use super::engine::{Engine, Mode, Segment, State};
-use super::state_guard::Locked;
-use crate::sys;
+use super::engine::Engine;
+use super::state::{Segment, State};
+use super::state_guard::StateGuard;
+use super::worker::{Place, Rest, Worker};
+use crate::sys::{self, Moment};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
@@ -29,36 +32,24 @@ const QUIET_INTERVALS: u32 = 4;
 /// So many segments at most are put into the file at once: the queue has room again after each time.
 const BATCH: usize = 16;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sleep {
-    Awake,
-    /// It looks again by itself.
-    Nap,
-    UntilWoken,
-}
-
 /// The state of a stream's spilling.
 pub(crate) struct Spill {
-    file: Option<Arc<File>>,
+    pub(super) file: Option<Arc<File>>,
     /// Where the file is made, once it is needed.
-    directory: Option<PathBuf>,
+    pub(super) directory: Option<PathBuf>,
     /// The span of the file that has been written and not yet read back.
-    from: u64,
-    to: u64,
+    pub(super) from: u64,
+    pub(super) to: u64,
     /// Segments that wait to be put into the file.
-    incoming: VecDeque<Segment>,
-    /// The thread is there.
-    alive: bool,
-    /// It sleeps until it is woken, or for an interval.
-    asleep: Sleep,
+    pub(super) incoming: VecDeque<Segment>,
+    pub(super) worker: Worker,
     /// The thread is putting so many of `incoming` into the file, from the first on.
-    writing: usize,
+    pub(super) writing: usize,
     /// They have been given up meanwhile.
-    abandoned: bool,
+    pub(super) abandoned: bool,
     /// The file cannot take more, until it is empty; said once.
-    full: bool,
-    said: bool,
-    pub(crate) stop: bool,
+    pub(super) full: bool,
+    pub(super) said: bool,
 }
 
 impl Spill {
@@ -68,13 +59,11 @@ impl Spill {
         from: 0,
         to: 0,
         incoming: VecDeque::new(),
-        alive: false,
-        asleep: Sleep::Awake,
+        worker: Worker::NONE,
         writing: 0,
         abandoned: false,
         full: false,
         said: false,
-        stop: false,
     };
 
     /// Whether new segments go behind the file.
@@ -92,93 +81,9 @@ impl Spill {
     pub(crate) fn forget_after_fork(&mut self) {
         // The file's offset is not used, but its bytes are the parent's to write.
         *self = Spill {
-            stop: self.stop,
+            worker: self.worker.after_fork(),
             ..Spill::NONE
         };
-    }
-}
-
-impl State {
-    /// Bytes that are pending in the file.
-    pub(crate) fn in_file(&self) -> u64 {
-        self.spill.to - self.spill.from
-    }
-
-    /// Whether the queue's memory has come to an end that only the file, or what waits for it, follows.
-    pub(crate) fn closed_is_followed_by_file(&self) -> bool {
-        self.closed.is_empty() && self.spill.is_active()
-    }
-
-    /// Gives all of it up.
-    pub(crate) fn clear_spill(&mut self) {
-        self.spill.from = self.spill.to;
-        // Those that are being put into the file go when that is done.
-        self.spill.abandoned = self.spill.writing > 0;
-        self.spill.incoming.truncate(self.spill.writing);
-    }
-
-    /// The last segment before the tail, if more may be put behind its end.
-    pub(crate) fn last_segment(&mut self) -> Option<&mut Segment> {
-        if self.spill.incoming.len() > self.spill.writing {
-            return self.spill.incoming.back_mut();
-        }
-        if self.spill.is_active() {
-            None
-        } else {
-            self.closed.back_mut()
-        }
-    }
-
-    /// Where what comes behind all segments goes.
-    pub(crate) fn last_queue(&mut self) -> &mut VecDeque<Segment> {
-        if self.spill.is_active() {
-            &mut self.spill.incoming
-        } else {
-            &mut self.closed
-        }
-    }
-
-    /// How many bytes of the segment that waits at `index` can be put into the file, behind `ahead` others.
-    fn can_spill(&self, index: usize, ahead: u64) -> Option<u64> {
-        let limit = match &self.overflow {
-            Overflow::Spill { limit, .. } => *limit,
-            _ => u64::MAX,
-        };
-        let next = self.spill.incoming.get(index)?;
-        let bytes = (next.end - next.drained) as u64;
-        // After a switch to a policy that drops there may be gaps, which come back from memory.
-        let can = !self.spill.full && next.gap.is_none() && self.in_file() + ahead + bytes <= limit;
-        can.then_some(bytes)
-    }
-
-    /// Has the thread that spills look, if it sleeps and can do anything: at once, or when its nap is over.
-    fn wake_spiller(&mut self, at_once: bool) {
-        let sleeps = match self.spill.asleep {
-            Sleep::Awake => false,
-            Sleep::Nap => at_once,
-            Sleep::UntilWoken => true,
-        };
-        if sleeps && self.can_spill(0, 0).is_some() {
-            self.spill.asleep = Sleep::Awake;
-            self.put_off.wake_spiller();
-        }
-    }
-
-    /// Puts a segment behind the closed ones: in memory, or on its way to the file.
-    #[inline(never)]
-    pub(crate) fn close_segment(&mut self, segment: Segment, pending: usize) {
-        // The first one stays: a drain may be writing it, and more, if it joins them.
-        let spills = matches!(self.overflow, Overflow::Spill { .. })
-            && self.mode == Mode::Background
-            && self.closed.len() >= self.joined.max(1)
-            && !self.spill.full
-            // The other half is for what comes until the thread that spills gets a processor.
-            && pending > self.capacity / 2;
-        if spills {
-            self.spill.incoming.push_back(segment);
-        } else {
-            self.last_queue().push_back(segment);
-        }
     }
 }
 
@@ -191,18 +96,20 @@ impl Engine {
         if state.spill.incoming.is_empty() || state.spill.full {
             return;
         }
-        if state.spill.alive {
+        if state.spill.worker.is_alive() {
             let nearly_full = self.pending(state) > state.capacity / 4 * 3;
             state.wake_spiller(nearly_full);
             return;
         }
         state.spill.directory = Some(directory.clone());
-        let Some(engine) = self.keep_alive() else {
-            return;
-        };
-        match sys::spawn(c"outpace-spill", Box::new(move || run(&engine))) {
-            Ok(()) => state.spill.alive = true,
-            Err(error) => self.spill_failed(state, &error.into()),
+        let started = self.start_worker(
+            state,
+            |state| &mut state.spill.worker,
+            c"outpace-spill",
+            run,
+        );
+        if let Err(error) = started {
+            self.spill_failed(state, &error.into());
         }
     }
 
@@ -214,7 +121,7 @@ impl Engine {
             let name = self.role.name();
             let directory = state.spill.directory.clone().unwrap_or_default();
             let directory = directory.display();
-            state.put_off.report(format!(
+            state.deferred.report(format!(
                 "{name}: cannot spill to {directory}: {error}; waiting for the reader instead"
             ));
         }
@@ -222,7 +129,7 @@ impl Engine {
 
     /// Brings what follows the closed segments back into memory: from the file, or, when that is empty,
     /// straight from what waits for it. The caller is the one that drains.
-    pub(crate) fn read_back<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+    pub(crate) fn read_back<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         let (from, to) = (state.spill.from, state.spill.to);
         if from == to {
             if state.spill.writing > 0 {
@@ -268,27 +175,25 @@ impl Engine {
 fn run(engine: &Engine) {
     let mut batch: Vec<&[u8]> = Vec::with_capacity(BATCH);
     let mut quiet = 0;
-    let mut state = engine.lock_state();
-    while !state.spill.stop {
+    let place: Place = |state| &mut state.spill.worker;
+    engine.work(place, &engine.spilled, |mut state| {
         let mut length = 0;
         batch.clear();
         while batch.len() < BATCH
             && let Some(bytes) = state.can_spill(batch.len(), length)
         {
-            batch.push(state.spill.incoming[batch.len()].pending_bytes());
+            let next = &state.spill.incoming[batch.len()];
+            // SAFETY: this thread counts them, once it has written them.
+            batch.push(unsafe { next.pending_bytes() });
             length += bytes;
         }
         if batch.is_empty() {
-            let (asleep, limit) = if quiet < QUIET_INTERVALS {
-                (Sleep::Nap, Some(GATHER))
-            } else {
-                (Sleep::UntilWoken, None)
-            };
-            state.spill.asleep = asleep;
-            state = state.wait_for(&engine.spilled, limit);
-            state.spill.asleep = Sleep::Awake;
             quiet += 1;
-            continue;
+            let rest = match quiet <= QUIET_INTERVALS {
+                true => Rest::Until(Moment::now() + GATHER),
+                false => Rest::UntilWoken,
+            };
+            return (state, rest);
         }
         quiet = 0;
         state.spill.writing = batch.len();
@@ -329,9 +234,8 @@ fn run(engine: &Engine) {
         state.spill.writing = 0;
         state.spill.abandoned = false;
         state.tell_progress();
-        state = state.catch_up();
-    }
-    state.spill.alive = false;
+        (state, Rest::None)
+    });
 }
 
 /// Puts one segment behind the other into the file, from `at` on; returns how many are there as a whole.

@@ -9,9 +9,10 @@
 
 use super::buffer::Buffer;
 use super::drain::Patience;
-use super::engine::{Engine, State};
+use super::engine::Engine;
 use super::registry::standard_streams;
 use super::settings::report;
+use super::state::State;
 use crate::sync::mutex::Condition;
 use crate::sync::thread::work;
 use crate::sys::{self, Moment};
@@ -21,7 +22,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 /// What is to be done when the lock is open.
-pub(crate) struct PutOff {
+pub(crate) struct Deferred {
     /// Somebody waits for progress, and there is some.
     progress: bool,
     /// The helper is to look at the stream.
@@ -36,8 +37,8 @@ pub(crate) struct PutOff {
     reports: Vec<String>,
 }
 
-impl PutOff {
-    pub(crate) const NOTHING: PutOff = PutOff {
+impl Deferred {
+    pub(crate) const NOTHING: Deferred = Deferred {
         progress: false,
         helper: false,
         spiller: false,
@@ -80,12 +81,12 @@ impl PutOff {
     }
 
     /// What of it is waking somebody.
-    fn take_wakes(&mut self) -> PutOff {
-        PutOff {
+    fn take_wakes(&mut self) -> Deferred {
+        Deferred {
             progress: mem::take(&mut self.progress),
             helper: mem::take(&mut self.helper),
             spiller: mem::take(&mut self.spiller),
-            ..PutOff::NOTHING
+            ..Deferred::NOTHING
         }
     }
 
@@ -130,12 +131,12 @@ impl PutOff {
 }
 
 /// The right to the state of the stream, which this thread has locked.
-pub(crate) struct Locked<'a> {
+pub(crate) struct StateGuard<'a> {
     engine: &'a Engine,
     not_send: PhantomData<*mut State>,
 }
 
-impl Deref for Locked<'_> {
+impl Deref for StateGuard<'_> {
     type Target = State;
 
     #[inline(always)]
@@ -145,7 +146,7 @@ impl Deref for Locked<'_> {
     }
 }
 
-impl DerefMut for Locked<'_> {
+impl DerefMut for StateGuard<'_> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut State {
         // SAFETY: the same.
@@ -153,7 +154,7 @@ impl DerefMut for Locked<'_> {
     }
 }
 
-impl Drop for Locked<'_> {
+impl Drop for StateGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.unlock();
@@ -163,10 +164,10 @@ impl Drop for Locked<'_> {
 /// The same in a signal handler, which must not free memory, nor print: when it opens the lock it only wakes whoever is
 /// to be woken. Whoever opens it next sees to the rest.
 #[cfg(all(unix, not(outpace_portable)))]
-pub(crate) struct LockedInHandler<'a>(mem::ManuallyDrop<Locked<'a>>);
+pub(crate) struct StateGuardInHandler<'a>(mem::ManuallyDrop<StateGuard<'a>>);
 
 #[cfg(all(unix, not(outpace_portable)))]
-impl Deref for LockedInHandler<'_> {
+impl Deref for StateGuardInHandler<'_> {
     type Target = State;
 
     fn deref(&self) -> &State {
@@ -175,16 +176,16 @@ impl Deref for LockedInHandler<'_> {
 }
 
 #[cfg(all(unix, not(outpace_portable)))]
-impl DerefMut for LockedInHandler<'_> {
+impl DerefMut for StateGuardInHandler<'_> {
     fn deref_mut(&mut self) -> &mut State {
         &mut self.0
     }
 }
 
 #[cfg(all(unix, not(outpace_portable)))]
-impl Drop for LockedInHandler<'_> {
+impl Drop for StateGuardInHandler<'_> {
     fn drop(&mut self) {
-        let wakes = self.put_off.take_wakes();
+        let wakes = self.deferred.take_wakes();
         let engine = self.0.engine;
         engine.state.unlock();
         work::end();
@@ -192,26 +193,33 @@ impl Drop for LockedInHandler<'_> {
     }
 }
 
-impl<'a> Locked<'a> {
+impl<'a> StateGuard<'a> {
     #[inline(never)]
     extern "C" fn unlock(&mut self) {
-        if self.put_off.is_nothing() {
+        self.assert_consistent();
+        if self.deferred.is_nothing() {
             self.engine.state.unlock();
             work::end();
         } else {
-            let put_off = mem::replace(&mut self.put_off, PutOff::NOTHING);
+            let deferred = mem::replace(&mut self.deferred, Deferred::NOTHING);
             self.engine.state.unlock();
             work::end();
-            put_off.make_up(self.engine);
+            deferred.make_up(self.engine);
         }
         if work::take_owed() {
             pay();
         }
     }
 
+    #[inline(always)]
+    fn assert_consistent(&self) {
+        #[cfg(debug_assertions)]
+        State::assert_consistent(self, self.engine.offset(self));
+    }
+
     /// Does what was put off, for which it opens the lock.
     pub(crate) fn catch_up(self) -> Self {
-        if self.put_off.is_nothing() {
+        if self.deferred.is_nothing() {
             return self;
         }
         let engine = self.engine;
@@ -226,11 +234,12 @@ impl<'a> Locked<'a> {
         condition: &Condition,
         limit: Option<Duration>,
     ) -> Self {
-        if self.put_off.wakes_tasks() {
+        if self.deferred.wakes_tasks() {
             return self.catch_up();
         }
+        self.assert_consistent();
         // The rest can wait for longer.
-        self.put_off.take_wakes().notify(self.engine);
+        self.deferred.take_wakes().notify(self.engine);
         work::end();
         self.engine.state.wait(condition, limit);
         work::begin();
@@ -249,7 +258,7 @@ fn pay() {
 impl Engine {
     /// The state, for a moment.
     #[inline(never)]
-    pub(crate) extern "C" fn lock_state(&self) -> Locked<'_> {
+    pub(crate) extern "C" fn lock_state(&self) -> StateGuard<'_> {
         self.state.lock();
         work::begin();
         // SAFETY: just locked.
@@ -259,13 +268,13 @@ impl Engine {
     /// The same, for a thread for which nobody is to wait, after a system call that may have used up its share of
     /// the processor: it gives way first. It then has the lock at the beginning of a share, not at the end of one,
     /// where it would be preempted with the lock in its hands.
-    pub(crate) fn lock_state_politely(&self) -> Locked<'_> {
+    pub(crate) fn lock_state_politely(&self) -> StateGuard<'_> {
         std::thread::yield_now();
         self.lock_state()
     }
 
     /// The state, if nobody has it locked.
-    pub(crate) fn try_lock_state(&self) -> Option<Locked<'_>> {
+    pub(crate) fn try_lock_state(&self) -> Option<StateGuard<'_>> {
         if !self.state.try_lock() {
             return None;
         }
@@ -276,13 +285,13 @@ impl Engine {
 
     /// The same, in a signal handler.
     #[cfg(all(unix, not(outpace_portable)))]
-    pub(crate) fn try_lock_state_in_handler(&self) -> Option<LockedInHandler<'_>> {
+    pub(crate) fn try_lock_state_in_handler(&self) -> Option<StateGuardInHandler<'_>> {
         let state = self.try_lock_state()?;
-        Some(LockedInHandler(mem::ManuallyDrop::new(state)))
+        Some(StateGuardInHandler(mem::ManuallyDrop::new(state)))
     }
 
     /// The state, if it can be had in that time.
-    pub(crate) fn lock_state_within(&self, limit: Duration) -> Option<Locked<'_>> {
+    pub(crate) fn lock_state_within(&self, limit: Duration) -> Option<StateGuard<'_>> {
         let begun = Moment::now();
         loop {
             let state = self.try_lock_state();
@@ -298,8 +307,8 @@ impl Engine {
     /// # Safety
     ///
     /// It has, and has nothing else that stands for that.
-    pub(crate) unsafe fn locked_state(&self) -> Locked<'_> {
-        Locked {
+    pub(crate) unsafe fn locked_state(&self) -> StateGuard<'_> {
+        StateGuard {
             engine: self,
             not_send: PhantomData,
         }
@@ -324,7 +333,7 @@ mod tests {
         let buffer = Buffer::with_capacity(4096);
         let freed = buffer.alias();
         let mut state = engine.lock_state();
-        state.put_off.free(buffer);
+        state.deferred.free(buffer);
         // As it is left while somebody waits, for what can wait for longer.
         mem::forget(state);
         engine.state.unlock();

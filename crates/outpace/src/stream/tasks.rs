@@ -3,12 +3,12 @@
 
 use super::cursor::Answer;
 use super::drain::Patience;
-use super::engine::{Engine, Mode, State};
+use super::engine::Engine;
 use super::hot::in_place;
+use super::state::Mode;
 use crate::sync::lock::{Entrance, Entry};
 use crate::sync::mutex::Mutex;
 use crate::sync::thread::{thread_id, work};
-use crate::sys;
 use crate::text::copy;
 use std::io;
 use std::mem;
@@ -147,7 +147,7 @@ impl Engine {
         loop {
             let mut state = self.lock_state();
             if entry == Entry::Outermost {
-                state = self.settle(state);
+                state = self.apply_policy(state);
             }
             let waits = state.mode == Mode::Background && !state.drops() && state.failure.is_none();
             if !waits {
@@ -190,19 +190,16 @@ impl Engine {
         if awaited {
             return true;
         }
-        let thread = self.keep_alive().and_then(|engine| {
-            let wait = move || {
-                let me = thread_id();
-                engine.lock.enter(me);
-                engine.lock.leave(me);
-                engine.guard_was_free();
-            };
-            sys::spawn(c"outpace-guard", Box::new(wait)).ok()
+        let thread = self.spawn(c"outpace-guard", |engine| {
+            let me = thread_id();
+            engine.lock.enter(me);
+            engine.lock.leave(me);
+            engine.guard_was_free();
         });
-        if thread.is_none() {
+        if thread.is_err() {
             self.guard_was_free();
         }
-        thread.is_some()
+        thread.is_ok()
     }
 
     fn guard_was_free(&self) {
@@ -252,28 +249,19 @@ impl Engine {
         if is_flushing(true) {
             return Poll::Pending;
         }
-        let thread = self.keep_alive().and_then(|engine| {
-            let flush = move || {
-                // The tasks ask for the result.
-                engine.drain_all(Patience::Forever);
-                engine.tasks.with(|waiting| waiting.is_flushing = false);
-                // One may have found it flushing just now, and there be nothing left.
-                engine.tasks.tell_progress();
-            };
-            sys::spawn(c"outpace-flush", Box::new(flush)).ok()
+        let thread = self.spawn(c"outpace-flush", |engine| {
+            // The tasks ask for the result.
+            engine.drain_all(Patience::Forever);
+            engine.tasks.with(|waiting| waiting.is_flushing = false);
+            // One may have found it flushing just now, and there be nothing left.
+            engine.tasks.tell_progress();
         });
         match thread {
-            Some(()) => Poll::Pending,
-            None => {
+            Ok(()) => Poll::Pending,
+            Err(_) => {
                 is_flushing(false);
                 Poll::Ready(self.flush())
             }
         }
-    }
-}
-
-impl State {
-    fn wake_tasks_at_progress(&mut self) {
-        self.tasks_wait = true;
     }
 }

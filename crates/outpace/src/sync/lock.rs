@@ -40,12 +40,12 @@
 #![allow(unsafe_code)]
 
 use super::barrier;
+use super::linked::Linked;
 use super::mutex::RawMutex;
 use super::thread::{ThreadId, work};
 use super::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn};
 use crate::sys;
 use std::mem;
-use std::sync::OnceLock;
 
 /// Whether an entry is a thread's first or one inside another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +77,7 @@ pub(crate) struct Lock {
     /// of the mutex only.
     draft: AtomicUsize,
     /// What is done around each outermost entry. Nothing, until it is set; from then on no thread is given the bias.
-    around: OnceLock<Around>,
+    around: Linked<Around>,
 }
 
 /// What a thread does around its outermost entry, while it is outside. It may wait, also for who waits for the lock.
@@ -229,7 +229,7 @@ impl Lock {
                 price: AtomicU32::new(PRICE),
                 taken: AtomicU64::new(0),
                 draft: AtomicUsize::new(NOBODY),
-                around: OnceLock::new(),
+                around: Linked::new(),
             }
         }
     }
@@ -552,7 +552,7 @@ impl Lock {
     /// bias, with which it would leave without a look. Waits for a guard of another thread. `me` is [`thread_id`].
     #[cfg(not(loom))]
     pub(crate) fn surround(&self, me: ThreadId, around: Around) {
-        self.around.get_or_init(|| around);
+        self.around.link(around);
         let Some(inside) = self.depth_of(me) else {
             self.mutex.lock();
             let bias = self.bias.load(Ordering::Relaxed);

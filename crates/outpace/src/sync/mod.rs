@@ -22,6 +22,7 @@ pub(crate) use unless;
 pub(crate) mod barrier;
 #[cfg(any(loom, all(target_os = "linux", not(outpace_portable))))]
 pub(crate) mod futex;
+pub(crate) mod linked;
 pub(crate) mod lock;
 pub(crate) mod mutex;
 pub(crate) mod thread;

@@ -1,0 +1,71 @@
+//! What a stream adds to [`share`](crate::share()): whatever is pending is drained when a guard is dropped.
+
+use super::drain::Patience;
+use super::engine::Engine;
+use super::policy::EARLY_MESSAGES;
+use super::state::Mode;
+use crate::sync::lock::Around;
+use crate::sync::thread::{thread_id, work};
+
+/// What a stream knows of [`share`](crate::share()).
+pub(super) struct Sharing {
+    /// Whether whatever is pending is drained when a guard is dropped.
+    active: bool,
+    /// How many messages there were then.
+    messages: u64,
+}
+
+impl Sharing {
+    pub(super) const OFF: Sharing = Sharing {
+        active: false,
+        messages: 0,
+    };
+
+    /// Whether the message that makes it so many is the first of its guard. A message without a guard always is; no
+    /// helper need be woken for it.
+    pub(super) fn is_first(&self, messages: u64) -> bool {
+        self.active && messages == self.messages + 1
+    }
+}
+
+impl Engine {
+    pub(crate) fn begin_sharing(&self) {
+        self.lock_state().sharing.active = true;
+    }
+
+    /// Has each thread do something around its outermost entries.
+    pub(crate) fn surround(&self, before: fn(), after: fn()) {
+        self.lock.surround(thread_id(), Around { before, after });
+    }
+
+    /// Whether callers leave the draining to the helper.
+    pub(crate) fn is_in_background(&self) -> bool {
+        self.lock_state().mode == Mode::Background
+    }
+
+    /// Drains the lines among a stream's first messages that nobody has asked to be buffered.
+    pub(crate) fn drain_early_lines(&self) {
+        let state = self.lock_state();
+        let early = self.messages(&state) <= EARLY_MESSAGES;
+        if early && state.mode == Mode::Block && state.is_by_default() {
+            drop(self.drain_lines(state));
+        }
+    }
+
+    /// Drains what the guard has left behind. What goes wrong is told to the next caller.
+    pub(crate) fn after_leaving(&self) {
+        if work::is_under_way() {
+            return;
+        }
+        let mut state = self.lock_state();
+        state.sharing.messages = self.messages(&state);
+        if state.mode == Mode::Background || state.failure.is_some() {
+            return;
+        }
+        let all = self.accepted(&state);
+        if state.drained < all {
+            state = self.stdout_first(state);
+            drop(self.drain(state, all, Patience::Forever));
+        }
+    }
+}

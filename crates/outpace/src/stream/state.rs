@@ -1,0 +1,344 @@
+//! What is decided about a stream, and what is to be drained.
+//!
+//! Its fields are this folder's. What holds among them whenever the state is unlocked is said, and in debug builds
+//! asserted, by [`State::assert_consistent`]. The bytes are moved in [`queue`](super::queue) alone.
+
+use super::buffer::Buffer;
+use super::buffering::{Buffering, Overflow};
+use super::drain::Patience;
+use super::engine::Role;
+use super::gap::{Gap, GapMarker};
+use super::helper::Helper;
+use super::sharing::Sharing;
+use super::spill::Spill;
+use super::state_guard::Deferred;
+use super::stats::Counts;
+use crate::sys::{self, Destination, Identity, Moment};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The policy in force, with everything decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    Unbuffered,
+    Line,
+    Block,
+    Prompt { max_delay: Duration },
+    Background,
+}
+
+impl Mode {
+    /// Whether a helper looks after what is pending.
+    pub(super) fn has_helper(self) -> bool {
+        matches!(self, Mode::Prompt { .. } | Mode::Background)
+    }
+}
+
+/// What is decided about a stream, and what is to be drained.
+pub(crate) struct State {
+    // The policy: what was asked for, in the order of precedence, and what is in force.
+    pub(super) chosen: Option<Buffering>,
+    pub(super) environment: Option<Option<Buffering>>,
+    pub(super) preferred: Option<Buffering>,
+    pub(super) destination: Option<(Destination, Option<Identity>)>,
+    /// How often that is to be asked again.
+    pub(super) redetections: u32,
+    /// The policy in force has to be worked out again, at the next message boundary.
+    pub(super) stale: bool,
+    pub(super) mode: Mode,
+    /// The capacity in force: of the tail, or of the whole queue in the background.
+    pub(super) capacity: usize,
+    /// What happens when a background queue is full.
+    pub(super) overflow: Overflow,
+    pub(super) gap_marker: GapMarker,
+    /// How long the exit drain waits without progress where messages may be dropped.
+    pub(super) exit_timeout: Duration,
+
+    // The bytes.
+    pub(super) closed: VecDeque<Segment>,
+    pub(super) tail: Segment,
+    /// The stream offset of the tail's first byte.
+    pub(super) tail_start: u64,
+    /// What does not fit into memory.
+    pub(super) spill: Spill,
+    /// Whether the last byte that was written ended a line.
+    pub(super) at_line_start: bool,
+    /// Bytes handed to the kernel, or given up, since the stream began.
+    pub(super) drained: u64,
+    /// Where `Line` goes on looking for newlines, in the tail.
+    pub(super) looked: usize,
+    /// When the last message was written at once, if that may have been less than the delay ago.
+    pub(super) last: Option<Moment>,
+
+    // The drain.
+    /// The thread that drains, or 0.
+    pub(super) drainer: u64,
+    /// So many closed segments have bytes in the line that is being written, if it was put together from several.
+    pub(super) joined: usize,
+    /// Threads that wait for `progress`.
+    pub(super) waiters: u32,
+    /// So do tasks.
+    #[cfg(feature = "tokio")]
+    pub(super) tasks_wait: bool,
+    /// The one that drains is making the text for a gap.
+    pub(super) marking: bool,
+    /// How far the stream was drained when a fork gave up on its reader.
+    #[cfg_attr(
+        any(not(unix), outpace_portable),
+        expect(dead_code, reason = "there is no fork")
+    )]
+    pub(super) given_up_at: Option<u64>,
+    pub(super) failure: Option<Failure>,
+    /// Why the stream failed last, whether or not that has been cleared.
+    pub(super) last_error: sys::Error,
+    pub(super) on_broken_pipe: BrokenPipe,
+    /// Nothing may be written any more: the descriptor is about to go.
+    pub(super) closed_for_good: bool,
+    /// The exit drain is over: every message is written at once.
+    pub(super) exiting: bool,
+
+    pub(super) helper: Helper,
+    pub(super) sharing: Sharing,
+    pub(super) counts: Counts,
+    pub(super) deferred: Deferred,
+}
+
+/// What happens when a stream's reader has gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BrokenPipe {
+    /// The process ends quietly, as SIGPIPE would end it, at the next `print!` or at exit: the default
+    /// of standard output. `write!` and `write_all` report the error, and the caller decides.
+    End,
+    /// It is an error like any other.
+    Error,
+    /// What cannot be delivered is forgotten: the default of standard error.
+    Ignore,
+}
+
+/// A stretch of the stream's bytes in memory.
+pub(super) struct Segment {
+    pub(super) buffer: Buffer,
+    /// How far it is drained.
+    pub(super) drained: usize,
+    /// How far it is filled, once closed; the tail's is in `cursor`.
+    pub(super) end: usize,
+    /// Whether further messages may be put behind its end.
+    pub(super) appendable: bool,
+    /// Whether it has whole messages only, and its memory to itself: then it may be dropped.
+    pub(super) whole: bool,
+    /// How many messages it has, once closed, if `whole`.
+    pub(super) messages: u64,
+    /// Its bytes mark a gap, and are not part of the stream's length.
+    pub(super) marker: bool,
+    /// It has no bytes, but stands for messages that were dropped here.
+    pub(super) gap: Option<Gap>,
+}
+
+/// Why a stream has failed.
+pub(crate) struct Failure {
+    pub(crate) error: sys::Error,
+    pub(super) on_broken_pipe: BrokenPipe,
+    /// Whether a caller has been given the error.
+    pub(crate) told: bool,
+}
+
+impl Failure {
+    /// Whether the reader has gone and the process is to end because of it.
+    pub(super) fn ends_process(&self) -> bool {
+        self.error.is_broken_pipe() && self.on_broken_pipe == BrokenPipe::End
+    }
+}
+
+/// How long the exit drain waits without progress where messages may be dropped.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A socket of the local domain takes so much into one of its buffers, whole (`unix_stream_sendmsg` of Linux: 32 KiB,
+/// and what is left of a page).
+const SOCKET_WRITE: usize = 32 << 10;
+
+impl State {
+    pub(super) const fn new(role: Role, chosen: Option<Buffering>) -> Self {
+        State {
+            chosen,
+            environment: None,
+            preferred: None,
+            destination: None,
+            redetections: 0,
+            stale: true,
+            mode: Mode::Unbuffered,
+            capacity: 0,
+            overflow: Overflow::Block,
+            gap_marker: GapMarker::Standard,
+            exit_timeout: EXIT_TIMEOUT,
+            closed: VecDeque::new(),
+            tail: Segment::EMPTY,
+            tail_start: 0,
+            spill: Spill::NONE,
+            at_line_start: true,
+            drained: 0,
+            looked: 0,
+            last: None,
+            drainer: 0,
+            joined: 0,
+            waiters: 0,
+            #[cfg(feature = "tokio")]
+            tasks_wait: false,
+            marking: false,
+            given_up_at: None,
+            failure: None,
+            last_error: sys::Error::WROTE_NOTHING,
+            on_broken_pipe: match role {
+                Role::Stdout => BrokenPipe::End,
+                Role::Stderr => BrokenPipe::Ignore,
+                Role::Other => BrokenPipe::Error,
+            },
+            closed_for_good: false,
+            exiting: false,
+            helper: Helper::NONE,
+            sharing: Sharing::OFF,
+            counts: Counts::NONE,
+            deferred: Deferred::NOTHING,
+        }
+    }
+
+    /// What the bytes go to, once that is [known](Engine::know_destination).
+    pub(super) fn known_destination(&self) -> Destination {
+        debug_assert!(self.destination.is_some());
+        let destination = self.destination.map(|(destination, _)| destination);
+        destination.unwrap_or(Destination::File)
+    }
+
+    /// What is written next follows a pause.
+    pub(super) fn forget_last(&mut self) {
+        self.last = None;
+    }
+
+    /// Whether nobody has chosen the buffering in force.
+    pub(super) fn is_by_default(&self) -> bool {
+        let environment = self.environment.as_ref().is_some_and(Option::is_some);
+        self.chosen.is_none() && self.preferred.is_none() && !environment
+    }
+
+    /// The failure, for a caller who now knows of it.
+    pub(super) fn tell_failure(&mut self) -> Result<(), sys::Error> {
+        let Some(failure) = self.failure.as_mut() else {
+            return Ok(());
+        };
+        failure.told = true;
+        Err(failure.error)
+    }
+
+    /// Whether a thread or a task waits for a drain to make progress.
+    pub(super) fn is_waited_for(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        if self.tasks_wait {
+            return true;
+        }
+        self.waiters > 0
+    }
+
+    /// A drain has made progress, or ended.
+    pub(super) fn tell_progress(&mut self) {
+        if self.waiters > 0 {
+            self.deferred.tell_progress();
+        }
+        #[cfg(feature = "tokio")]
+        if std::mem::take(&mut self.tasks_wait) {
+            self.deferred.wake_tasks();
+        }
+    }
+
+    /// How many bytes one write takes at most, unless a single line is longer.
+    pub(super) fn write_limit(&self, patience: Patience) -> usize {
+        let limit = match (self.mode, self.destination) {
+            // Asked for: a message is one write, a block is one write.
+            (Mode::Unbuffered | Mode::Block, _) => usize::MAX,
+            (_, Some((Destination::Socket, _))) => SOCKET_WRITE,
+            (_, Some((Destination::Terminal | Destination::File | Destination::Null, _))) => {
+                usize::MAX
+            }
+            (_, Some((Destination::Pipe(_), _)) | None) => sys::PIPE_BUF,
+        };
+        if patience.is_short() {
+            limit.min(sys::POLLED_WRITE)
+        } else {
+            limit
+        }
+    }
+
+    pub(super) fn drops(&self) -> bool {
+        self.mode == Mode::Background
+            && matches!(self.overflow, Overflow::DropOldest | Overflow::DropNewest)
+    }
+
+    /// Whether callers are not to wait for the one that drains, whatever happens.
+    pub(super) fn never_waits(&self) -> bool {
+        self.mode == Mode::Background && !matches!(self.overflow, Overflow::Block)
+    }
+
+    /// Has an active helper look at the stream now.
+    pub(super) fn hurry_helper(&mut self) {
+        if !self.helper.hurried {
+            self.helper.hurried = true;
+            self.notify_helper();
+        }
+    }
+
+    pub(super) fn notify_helper(&mut self) {
+        if self.helper.worker.rouse(true) {
+            self.deferred.wake_helper();
+        }
+    }
+
+    /// Has the thread that spills look, if it sleeps and can do anything: at once, or when its nap is over.
+    pub(super) fn wake_spiller(&mut self, at_once: bool) {
+        if self.can_spill(0, 0).is_some() && self.spill.worker.rouse(at_once) {
+            self.deferred.wake_spiller();
+        }
+    }
+
+    #[cfg(feature = "tokio")]
+    pub(super) fn wake_tasks_at_progress(&mut self) {
+        self.tasks_wait = true;
+    }
+
+    /// What holds whenever the state is unlocked; the tail is published up to `published`.
+    #[cfg(debug_assertions)]
+    pub(super) fn assert_consistent(&self, published: usize) {
+        /// Longer queues are not looked through: each message would take as long.
+        const LOOKED_THROUGH: usize = 64;
+
+        // The tail is drained, and looked through, up to somewhere in what is published of it.
+        assert!(self.tail.drained <= published && published <= self.tail.buffer.capacity());
+        assert!(self.looked <= published);
+        let spill = &self.spill;
+        // The file has a span only if there is one, and the thread that spills has got hold of segments that are there.
+        assert!(spill.from <= spill.to && (spill.from == spill.to || spill.file.is_some()));
+        assert!(spill.writing <= spill.incoming.len());
+        // A line is put together, and a gap marked, only by the one that drains.
+        assert!(self.drainer != 0 || (self.joined == 0 && !self.marking));
+        if self.closed.len() + spill.incoming.len() > LOOKED_THROUGH {
+            return;
+        }
+        // What is pending is in closed segments, in the file, in segments on their way there, or in the tail. Those that were
+        // given up while they were being put into the file are in none, nor is a gap's marker part of the stream.
+        let given_up = if spill.abandoned { spill.writing } else { 0 };
+        let segments = self
+            .closed
+            .iter()
+            .chain(spill.incoming.iter().skip(given_up));
+        let in_segments: usize = segments
+            .filter(|segment| !segment.marker)
+            .map(|segment| {
+                assert!(segment.drained <= segment.end);
+                assert!(segment.end <= segment.buffer.capacity());
+                assert!(segment.gap.is_none() || segment.end == 0);
+                segment.end - segment.drained
+            })
+            .sum();
+        let in_memory = (in_segments + published - self.tail.drained) as u64;
+        let accepted = self.tail_start + published as u64;
+        assert_eq!(accepted - self.drained, in_memory + self.in_file());
+    }
+}
