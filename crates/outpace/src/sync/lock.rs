@@ -140,6 +140,15 @@ impl ByBias<'_> {
     /// Leaves the lock, on the thread that entered, which has not entered again since, or has left again.
     #[inline(always)]
     pub(crate) fn leave(self) {
+        if !self.step_out() {
+            wake(&self.slot.depth);
+        }
+    }
+
+    /// As [`leave`](Self::leave); returns whether that was all. If not, [`Lock::wake_slot`] is to follow.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn step_out(self) -> bool {
         let left = unless!(
             "an owner leaves relaxed",
             Ordering::Release,
@@ -147,9 +156,7 @@ impl ByBias<'_> {
         );
         self.slot.depth.store(0, left);
         barrier::light();
-        if self.lock.bias.load(Ordering::Relaxed) != self.bias {
-            wake(&self.slot.depth);
-        }
+        self.lock.bias.load(Ordering::Relaxed) == self.bias
     }
 }
 
@@ -315,6 +322,12 @@ impl Lock {
             bias: place,
             slot,
         })
+    }
+
+    /// Wakes a thread that waits for the owner of the slot to leave.
+    #[cfg_attr(loom, allow(dead_code))]
+    pub(crate) fn wake_slot(&self, place: usize) {
+        wake(&self.slot(place).depth);
     }
 
     /// Where the slot of a thread is, which stays its own for as long as it lives, or until a fork. Without one, a

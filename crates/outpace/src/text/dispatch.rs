@@ -10,10 +10,10 @@
 #![allow(unsafe_code)]
 
 use super::fields::{Argument, Value};
-use super::known::{Known, Place, known};
-use super::piece::Piece;
+use super::known::{Kind, Known, Place, known, text_at};
+use super::piece::{Piece, Pieces};
 use super::spec::{Align, Braces};
-use super::ways::{self, In};
+use super::ways::{self, How, In};
 use std::fmt::{self, Formatter};
 
 /// A piece as a field with nothing in the braces.
@@ -21,20 +21,6 @@ use std::fmt::{self, Formatter};
 pub(super) fn piece<P: Piece>(piece: &P) -> Argument<'_> {
     // SAFETY: the function is for what the place is of.
     unsafe { Argument::new(Place::of(piece), Braces::NONE, P::put_piece, piece.room()) }
-}
-
-/// An argument in the way `W`.
-#[inline(always)]
-fn in_way<W, T: In<W> + ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
-    /// # Safety
-    /// The place is of a value; there is the room at `dst` that it asks for.
-    unsafe fn put<W, T: In<W> + ?Sized>(place: Place, braces: Braces, dst: *mut ()) -> usize {
-        // SAFETY: as demanded.
-        unsafe { place.get::<T>().put(braces, dst.cast()) }
-    }
-    let room = ways::room::<W, T>(value, braces);
-    // SAFETY: the function is for what the place is of.
-    unsafe { Argument::new(Place::of(value), braces, put::<W, T>, room) }
 }
 
 /// An argument whose text its own trait makes.
@@ -90,52 +76,84 @@ pub fn display_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces) -> Argume
     })
 }
 
-/// A known value with nothing in the braces.
-#[inline(always)]
-fn bare(value: Known<'_>) -> Option<Argument<'_>> {
-    Some(match value {
-        Known::U8(n) => piece(n),
-        Known::U16(n) => piece(n),
-        Known::U32(n) => piece(n),
-        Known::U64(n) => piece(n),
-        Known::U128(n) => piece(n),
-        Known::Usize(n) => piece(n),
-        Known::I8(n) => piece(n),
-        Known::I16(n) => piece(n),
-        Known::I32(n) => piece(n),
-        Known::I64(n) => piece(n),
-        Known::I128(n) => piece(n),
-        Known::Isize(n) => piece(n),
-        Known::F32(x) => piece(x),
-        Known::F64(x) => piece(x),
-        Known::Bool(is) => piece(is),
-        Known::Char(c) => piece(c),
-        Known::Text(text) => Argument::text(text),
-        Known::Pieces(pieces) => pieces.argument(),
-        Known::Foreign => return None,
-    })
+/// How values of each [kind](Kind) are written in a way, if they are.
+type Hows = [Option<How>; Kind::SCALARS];
+
+macro_rules! how {
+    ($way:ident _) => {
+        None
+    };
+    ($way:ident $type:ident) => {
+        Some(<$type as In<ways::$way>>::HOW)
+    };
 }
 
-/// The functions of one way each, for the values that it knows.
+/// The functions of one way each, for the values that it knows: their types, in the order of their kinds, and how texts are
+/// written, and a byte's longest text.
 macro_rules! ways {
-    ($($way:ident $function:ident [$($variant:ident)*];)*) => {$(
+    ($($way:ident $function:ident [$($type:tt)*] $text:expr;)*) => {$(
         #[inline(always)]
-        fn $function(value: Known<'_>, braces: Braces) -> Option<Argument<'_>> {
-            Some(match value {
-                $(Known::$variant(value) => in_way::<ways::$way, _>(value, braces),)*
-                _ => return None,
-            })
+        fn $function<'a>(value: Known, braces: Braces) -> Option<Argument<'a>> {
+            const HOWS: Hows = [$(how!($way $type)),*];
+            in_way(value, braces, &HOWS, $text)
         }
     )*};
 }
 ways! {
-    Display known_display_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize F32 F64 Bool Char Text];
-    Debug debug_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize F32 F64 Bool Char Text];
-    LowerHex lower_hex_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize];
-    UpperHex upper_hex_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize];
-    Octal octal_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize];
-    Binary binary_in [U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize];
-    LowerExp lower_exp_in [F32 F64];
+    Display known_display_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char]
+        Some((<str as In<ways::Display>>::HOW, ways::Display::LONGEST));
+    Debug debug_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char]
+        Some((<str as In<ways::Debug>>::HOW, ways::Debug::LONGEST));
+    LowerHex lower_hex_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ _ _] None;
+    UpperHex upper_hex_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ _ _] None;
+    Octal octal_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ _ _] None;
+    Binary binary_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ _ _] None;
+    LowerExp lower_exp_in [_ _ _ _ _ _ _ _ _ _ _ _ _ f32 f64 _ _] None;
+}
+
+/// A known value, if it is written in this way.
+#[inline(always)]
+fn in_way<'a>(
+    Known { kind, place }: Known,
+    braces: Braces,
+    hows: &Hows,
+    text: Option<(How, usize)>,
+) -> Option<Argument<'a>> {
+    let (How { write, room }, length) = if kind == Kind::TEXT {
+        let (how, longest) = text?;
+        // SAFETY: it is the place of a text.
+        (how, unsafe { text_at(place) }.len().saturating_mul(longest))
+    } else {
+        ((*hows.get(kind.index())?)?, 0)
+    };
+    let room = length.saturating_add(room + braces.room());
+    // SAFETY: the place is of a value of this kind, and the function is for such values, in so much room.
+    Some(unsafe { Argument::new(place, braces, write, room) })
+}
+
+/// A known value with nothing in the braces.
+#[inline(always)]
+fn bare<'a>(Known { kind, place }: Known) -> Option<Argument<'a>> {
+    macro_rules! hows {
+        ($($type:tt)*) => { [$(how!(Bare $type)),*] };
+    }
+    const HOWS: Hows = hows!(_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ bool char);
+
+    // SAFETY: the place is of a value of this kind.
+    unsafe {
+        Some(match kind {
+            Kind::TEXT => Argument::text(text_at(place)),
+            Kind::PIECES => place.read_ref::<Pieces<'_>>().argument(),
+            // Their room depends on the value.
+            Kind::F32 => piece(place.read_ref::<f32>()),
+            Kind::F64 => piece(place.read_ref::<f64>()),
+            _ => {
+                let How { write, room } = (*HOWS.get(kind.index())?)?;
+                // SAFETY: the function is for such values, in so much room.
+                Argument::new(place, Braces::NONE, write, room)
+            }
+        })
+    }
 }
 
 /// Any braces: beside the value what `format_args!` makes of it, which asks for the trait.

@@ -12,7 +12,7 @@ use super::dispatch;
 use super::float::ORDINARY_LEN;
 use super::formatter::{self, Parts, Sink};
 use super::integer::{Integer, sealed::Sealed as _};
-use super::known::{self, Known, Place, known};
+use super::known::{self, Kind, Known, Place, known};
 use super::piece::Piece;
 use super::scratch::{Format, Memory, Scratch, formatting_failed};
 use super::spec::Braces;
@@ -400,37 +400,52 @@ impl<'a> Value<'a> {
     /// There are few kinds of integers, so that there are few kinds of short messages. All else is what `other` says.
     #[inline(always)]
     pub(super) fn of<T: ?Sized>(value: &'a T, other: impl FnOnce(&'a T) -> Argument<'a>) -> Self {
-        match known(value) {
-            Known::U8(&n) => Value::Unsigned(n.into()),
-            Known::U16(&n) => Value::Unsigned(n.into()),
-            Known::U32(&n) => Value::Unsigned(n.into()),
-            Known::U64(&n) => Value::Unsigned(n),
-            Known::Usize(&n) => Value::Unsigned(n as u64),
-            Known::I8(&n) => Value::Signed(n.into()),
-            Known::I16(&n) => Value::Signed(n.into()),
-            Known::I32(&n) => Value::Signed(n.into()),
-            Known::I64(&n) => Value::Signed(n),
-            Known::Isize(&n) => Value::Signed(n as i64),
-            Known::F32(&x) => Value::Single(x),
-            Known::F64(&x) => Value::Double(x),
-            Known::Bool(&is) => Value::Bool(is),
-            Known::Char(&c) => Value::Char(c),
-            _ => Value::Other(other(value)),
+        let Known { kind, place } = known(value);
+        // SAFETY: the place is of a value of this kind.
+        unsafe {
+            match kind {
+                Kind::U8 => Value::Unsigned((*place.read_ref::<u8>()).into()),
+                Kind::U16 => Value::Unsigned((*place.read_ref::<u16>()).into()),
+                Kind::U32 => Value::Unsigned((*place.read_ref::<u32>()).into()),
+                Kind::U64 => Value::Unsigned(*place.read_ref()),
+                Kind::USIZE => Value::Unsigned(*place.read_ref::<usize>() as u64),
+                Kind::I8 => Value::Signed((*place.read_ref::<i8>()).into()),
+                Kind::I16 => Value::Signed((*place.read_ref::<i16>()).into()),
+                Kind::I32 => Value::Signed((*place.read_ref::<i32>()).into()),
+                Kind::I64 => Value::Signed(*place.read_ref()),
+                Kind::ISIZE => Value::Signed(*place.read_ref::<isize>() as i64),
+                Kind::F32 => Value::Single(*place.read_ref()),
+                Kind::F64 => Value::Double(*place.read_ref()),
+                Kind::BOOL => Value::Bool(*place.read_ref()),
+                Kind::CHAR => Value::Char(*place.read_ref()),
+                _ => Value::Other(other(value)),
+            }
         }
     }
+}
 
-    /// The value as a word, with its [kind](Words), if it fits.
-    #[inline(always)]
-    pub(super) fn word(&self) -> Option<(u64, u32)> {
-        match *self {
-            Value::Unsigned(n) => Some((n, UNSIGNED)),
-            Value::Signed(n) => Some((n as u64, SIGNED)),
-            Value::Double(x) => Some((x.to_bits(), DOUBLE)),
-            Value::Bool(true) => Some((packed("true"), PACKED)),
-            Value::Bool(false) => Some((packed("false"), PACKED)),
-            Value::Char(c) => Some((packed(c.encode_utf8(&mut [0; 4])), PACKED)),
-            _ => None,
-        }
+/// A value as a word, with its [kind](Words), if it fits.
+#[inline(always)]
+pub(super) fn word<T: ?Sized>(value: &T) -> Option<(u64, u32)> {
+    let Known { kind, place } = known(value);
+    // SAFETY: the place is of a value of this kind.
+    unsafe {
+        Some(match kind {
+            Kind::U8 => ((*place.read_ref::<u8>()).into(), UNSIGNED),
+            Kind::U16 => ((*place.read_ref::<u16>()).into(), UNSIGNED),
+            Kind::U32 => ((*place.read_ref::<u32>()).into(), UNSIGNED),
+            Kind::U64 => (*place.read_ref(), UNSIGNED),
+            Kind::USIZE => (*place.read_ref::<usize>() as u64, UNSIGNED),
+            Kind::I8 => (*place.read_ref::<i8>() as u64, SIGNED),
+            Kind::I16 => (*place.read_ref::<i16>() as u64, SIGNED),
+            Kind::I32 => (*place.read_ref::<i32>() as u64, SIGNED),
+            Kind::I64 => (*place.read_ref::<i64>() as u64, SIGNED),
+            Kind::ISIZE => (*place.read_ref::<isize>() as u64, SIGNED),
+            Kind::F64 => (place.read_ref::<f64>().to_bits(), DOUBLE),
+            Kind::BOOL => (packed_bool(*place.read_ref()), PACKED),
+            Kind::CHAR => (packed_char(*place.read_ref()), PACKED),
+            _ => return None,
+        })
     }
 }
 
@@ -540,12 +555,33 @@ impl Field for Value<'_> {
 }
 
 /// A text of at most seven bytes as a word: the text from the lowest byte on, and its length in the highest.
+const fn packed(text: &[u8]) -> u64 {
+    let (mut word, mut i) = ((text.len() as u64) << 56, 0);
+    while i < text.len() {
+        word |= (text[i] as u64) << (8 * i);
+        i += 1;
+    }
+    word
+}
+
 #[inline(always)]
-fn packed(text: &str) -> u64 {
-    let mut bytes = [0; 8];
-    bytes[..text.len()].copy_from_slice(text.as_bytes());
-    bytes[7] = text.len() as u8;
-    u64::from_le_bytes(bytes)
+fn packed_bool(value: bool) -> u64 {
+    const TEXTS: [u64; 2] = [packed(b"false"), packed(b"true")];
+    if value { TEXTS[1] } else { TEXTS[0] }
+}
+
+#[inline(always)]
+fn packed_char(c: char) -> u64 {
+    #[cold]
+    #[inline(never)]
+    fn encoded(c: char) -> u64 {
+        packed(c.encode_utf8(&mut [0; 4]).as_bytes())
+    }
+    if c.is_ascii() {
+        u64::from(u32::from(c)) | 1 << 56
+    } else {
+        encoded(c)
+    }
 }
 
 /// A message that may be put without calling a function.

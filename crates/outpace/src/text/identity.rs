@@ -24,6 +24,12 @@ impl Identity {
     pub(super) fn of_static<T: ?Sized + 'static>() -> Identity {
         Identity::from(TypeId::of::<T>())
     }
+
+    /// Whether it is that of `T`.
+    #[inline(always)]
+    pub(super) fn is<T: ?Sized + 'static>(self) -> bool {
+        self.0 == Self::of_static::<T>().0
+    }
 }
 
 impl From<TypeId> for Identity {

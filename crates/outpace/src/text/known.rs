@@ -4,7 +4,6 @@
 
 use super::identity::{self, Identity};
 use std::borrow::Cow;
-use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::num::NonZero;
 use std::ptr;
@@ -44,10 +43,37 @@ impl Place {
         unsafe { mem::transmute_copy(&words) }
     }
 
-    /// The same value by a pointer, if that is one word.
+    /// The place of what is behind the reference at this place.
+    ///
+    /// # Safety
+    /// There is a reference of one word.
     #[inline(always)]
-    fn address<U>(self) -> *const U {
-        self.address.cast()
+    unsafe fn behind(self) -> Place {
+        Place {
+            // SAFETY: a reference is an address.
+            address: unsafe { self.address.cast::<*const ()>().read() },
+            beside: MaybeUninit::uninit(),
+        }
+    }
+
+    /// The text behind the pointer at this place.
+    ///
+    /// # Safety
+    /// There is a `&str`, a `&mut str` or a `Box<str>`, which are alike, and the text lives for `'a`.
+    #[inline(always)]
+    unsafe fn read<'a>(self) -> &'a str {
+        // SAFETY: as demanded.
+        unsafe { self.address.cast::<&str>().read() }
+    }
+
+    /// The value at this place.
+    ///
+    /// # Safety
+    /// The place is of such a value, lifetimes aside, which lives for `'a`.
+    #[inline(always)]
+    pub(super) unsafe fn read_ref<'a, U>(self) -> &'a U {
+        // SAFETY: as demanded.
+        unsafe { &*self.address.cast::<U>() }
     }
 }
 
@@ -58,67 +84,114 @@ const fn is_wide<T: ?Sized>() -> bool {
     size_of::<&T>() > size_of::<usize>()
 }
 
-/// A value that outpace writes by itself.
+/// What outpace writes by itself: as a number, and not as a variant with the value in it, so that the compiler knows it
+/// as soon as it has compared [identities](identity), and all that depends on it is gone before it is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Kind(u8);
+
+macro_rules! kinds {
+    ($($kind:ident = $number:literal;)*) => {
+        impl Kind {
+            $(pub(super) const $kind: Kind = Kind($number);)*
+        }
+    };
+}
+kinds! {
+    FOREIGN = 0;
+    U8 = 1; U16 = 2; U32 = 3; U64 = 4; U128 = 5; USIZE = 6;
+    I8 = 7; I16 = 8; I32 = 9; I64 = 10; I128 = 11; ISIZE = 12;
+    F32 = 13; F64 = 14; BOOL = 15; CHAR = 16;
+    TEXT = 17; PIECES = 18;
+    // How a text is found. They become `TEXT`.
+    POINTER = 19; STRING = 20; COW = 21; RC = 22; ARC = 23;
+}
+
+impl Kind {
+    /// Those that have a number of their own: where in a table.
+    pub(super) const SCALARS: usize = 17;
+
+    /// The kind's number.
+    #[inline(always)]
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// A kind, behind so many references.
 #[derive(Clone, Copy)]
-pub(super) enum Known<'a> {
-    U8(&'a u8),
-    U16(&'a u16),
-    U32(&'a u32),
-    U64(&'a u64),
-    U128(&'a u128),
-    Usize(&'a usize),
-    I8(&'a i8),
-    I16(&'a i16),
-    I32(&'a i32),
-    I64(&'a i64),
-    I128(&'a i128),
-    Isize(&'a isize),
-    F32(&'a f32),
-    F64(&'a f64),
-    Bool(&'a bool),
-    Char(&'a char),
-    Text(&'a str),
-    Pieces(&'a super::piece::Pieces<'a>),
-    /// No such value.
-    Foreign,
+struct Found(u8);
+
+impl Found {
+    const DEPTH: u32 = 6;
+    const NOT: Found = Found(Kind::FOREIGN.0);
+
+    #[inline(always)]
+    const fn new(kind: Kind, depth: u8) -> Found {
+        Found(kind.0 | depth << Self::DEPTH)
+    }
+}
+
+/// A value, and what outpace knows it as.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub(super) kind: Kind,
+    /// [Of the value](Place::of) that is of this kind, or [that of the text](text_at).
+    pub(super) place: Place,
 }
 
 /// The value behind the reference, if it is of a type that outpace writes by itself, or a reference to one.
 #[inline]
-pub(super) fn known<T: ?Sized>(value: &T) -> Known<'_> {
-    // SAFETY: size, width and identity are those of the place's type.
+pub(super) fn known<T: ?Sized>(value: &T) -> Known {
+    let found = find(is_wide::<T>(), size_of_val(value), identity::of::<T>());
+    let kind = Kind(found.0 & ((1 << Found::DEPTH) - 1));
+    let mut place = Place::of(value);
+    // SAFETY: `find` knows the type, lifetimes aside: so many references to a value of that kind.
     unsafe {
-        find(
-            Place::of(value),
-            is_wide::<T>(),
-            size_of_val(value),
-            identity::of::<T>(),
-            PhantomData,
-        )
+        if found.0 >> Found::DEPTH > 0 {
+            place = place.behind();
+        }
+        if found.0 >> Found::DEPTH > 1 {
+            place = place.behind();
+        }
+        match kind {
+            Kind::POINTER => Known::text(place.read()),
+            Kind::STRING => Known::text(place.read_ref::<String>()),
+            Kind::COW => Known::text(place.read_ref::<Cow<'_, str>>()),
+            Kind::RC => Known::text(place.read_ref::<Rc<str>>()),
+            Kind::ARC => Known::text(place.read_ref::<Arc<str>>()),
+            kind => Known { kind, place },
+        }
     }
 }
 
-/// What is compared for one type: with a reference to the value, the variant that it becomes.
+impl Known {
+    #[inline(always)]
+    fn text(text: &str) -> Known {
+        Known {
+            kind: Kind::TEXT,
+            place: place_of_text(text),
+        }
+    }
+}
+
+/// What is compared for one kind.
 macro_rules! is {
-    ($place:ident $size:ident $id:ident: $($type:ty, |$value:ident| $known:expr;)*) => {$(
-        if $size == size_of::<$type>() && $id == Identity::of_static::<$type>() {
-            // SAFETY: lifetimes aside, the place is of such a value. What is borrowed from it lives no longer than
-            // the caller says.
-            let $value = unsafe { &*$place.address::<$type>() };
-            return $known;
+    ($size:ident $id:ident: $($type:ty, $kind:ident $depth:literal;)*) => {$(
+        if $size == size_of::<$type>() && $id.is::<$type>() {
+            return Found::new(Kind::$kind, $depth);
         }
     )*};
 }
 
 /// As [`is`], for numbers and the like: by themselves, and behind references.
 macro_rules! scalars {
-    ($place:ident $size:ident $id:ident: $($type:ident $variant:ident)*) => {
-        is! { $place $size $id: $($type, |value| Known::$variant(value);)* }
+    ($size:ident $id:ident: $($type:ident $kind:ident)*) => {
+        is! { $size $id: $($type, $kind 0;)* }
         if $size == size_of::<usize>() {
-            is! { $place $size $id: $(
-                &'static $type, |value| Known::$variant(value);
-                &'static &'static $type, |value| Known::$variant(value);
-                &'static mut $type, |value| Known::$variant(value);
+            is! { $size $id: $(
+                &'static $type, $kind 1;
+                &'static &'static $type, $kind 2;
+                &'static mut $type, $kind 1;
             )* }
         }
     };
@@ -126,76 +199,59 @@ macro_rules! scalars {
 
 /// As [`scalars`]; a `NonZero` has its integer's layout, and is written as it.
 macro_rules! non_zero {
-    ($place:ident $size:ident $id:ident: $($type:ident $variant:ident)*) => {
-        is! { $place $size $id: $(
-            // SAFETY: a `NonZero` has its integer's layout.
-            NonZero<$type>, |value| Known::$variant(unsafe { &*(&raw const *value).cast() });
-        )* }
+    ($size:ident $id:ident: $($type:ident $kind:ident)*) => {
+        is! { $size $id: $(NonZero<$type>, $kind 0;)* }
         if $size == size_of::<usize>() {
-            is! { $place $size $id: $(
-                // SAFETY: as above.
-                &'static NonZero<$type>, |value| Known::$variant(unsafe { &*(&raw const **value).cast() });
-            )* }
+            is! { $size $id: $(&'static NonZero<$type>, $kind 1;)* }
         }
     };
 }
 
 /// Compares identities. In a release build it is compiled into [`known`] and leaves nothing but the answer: not
 /// `always`, because that would be done before the identity is found to be a constant, and take the compiler its time.
-///
-/// # Safety
-/// The place is of a value that lives for `'a`, of the type of this identity; `size` is the value's, and `wide`
-/// is what [`is_wide`] says of it.
 #[inline]
-unsafe fn find<'a>(
-    place: Place,
-    wide: bool,
-    size: usize,
-    id: Identity,
-    _: PhantomData<&'a ()>,
-) -> Known<'a> {
+fn find(wide: bool, size: usize, id: Identity) -> Found {
     if !Identity::KNOWN {
-        return Known::Foreign;
+        return Found::NOT;
     }
     if wide {
-        if id == Identity::of_static::<str>() {
-            // SAFETY: it is one.
-            return Known::Text(unsafe { place.get() });
+        if id.is::<str>() {
+            return Found::new(Kind::TEXT, 0);
         }
-        return Known::Foreign;
+        return Found::NOT;
     }
-    is! { place size id:
-        &'static str, |text| Known::Text(text);
-        String, |text| Known::Text(text);
-        Cow<'static, str>, |text| Known::Text(text);
-        &'static mut str, |text| Known::Text(text);
-        Box<str>, |text| Known::Text(text);
-        Rc<str>, |text| Known::Text(text);
-        Arc<str>, |text| Known::Text(text);
-        super::piece::Pieces<'static>, |pieces| Known::Pieces(pieces);
+    is! { size id:
+        &'static str, POINTER 0;
+        String, STRING 0;
+        Cow<'static, str>, COW 0;
+        &'static mut str, POINTER 0;
+        Box<str>, POINTER 0;
+        Rc<str>, RC 0;
+        Arc<str>, ARC 0;
+        super::piece::Pieces<'static>, PIECES 0;
     }
     if size == size_of::<usize>() {
-        is! { place size id:
-            &'static &'static str, |text| Known::Text(text);
-            &'static String, |text| Known::Text(text);
-            &'static Cow<'static, str>, |text| Known::Text(text);
-            &'static &'static &'static str, |text| Known::Text(text);
-            &'static &'static String, |text| Known::Text(text);
-            &'static mut String, |text| Known::Text(text);
-            &'static Box<str>, |text| Known::Text(text);
-            &'static Rc<str>, |text| Known::Text(text);
-            &'static Arc<str>, |text| Known::Text(text);
-            &'static super::piece::Pieces<'static>, |pieces| Known::Pieces(pieces);
+        is! { size id:
+            &'static &'static str, POINTER 1;
+            &'static String, STRING 1;
+            &'static Cow<'static, str>, COW 1;
+            &'static &'static &'static str, POINTER 2;
+            &'static &'static String, STRING 2;
+            &'static mut String, STRING 1;
+            &'static Box<str>, POINTER 1;
+            &'static Rc<str>, RC 1;
+            &'static Arc<str>, ARC 1;
+            &'static super::piece::Pieces<'static>, PIECES 1;
         }
     }
-    scalars! { place size id:
-        usize Usize u64 U64 i32 I32 u32 U32 i64 I64 f64 F64 u8 U8 isize Isize bool Bool char Char f32 F32
+    scalars! { size id:
+        usize USIZE u64 U64 i32 I32 u32 U32 i64 I64 f64 F64 u8 U8 isize ISIZE bool BOOL char CHAR f32 F32
         u16 U16 i16 I16 i8 I8 u128 U128 i128 I128
     }
-    non_zero! { place size id:
-        usize Usize u64 U64 u32 U32 i32 I32 i64 I64 u8 U8 isize Isize u16 U16 i16 I16 i8 I8 u128 U128 i128 I128
+    non_zero! { size id:
+        usize USIZE u64 U64 u32 U32 i32 I32 i64 I64 u8 U8 isize ISIZE u16 U16 i16 I16 i8 I8 u128 U128 i128 I128
     }
-    Known::Foreign
+    Found::NOT
 }
 
 /// The place of a text, as its first byte and its length.

@@ -5,7 +5,7 @@
 use super::fields::{Argument, Swift, TEXT, Together, Whole};
 use super::message::{ask_after_print, print_to_stderr, print_to_stdout};
 use crate::stream::engine::STDOUT;
-use crate::stream::hot::{Outcome, by_bias, enter_stdout_to_print};
+use crate::stream::hot::{Outcome, enter_stdout_to_print, place_by_bias, printing_slot};
 
 /// A message that is one text.
 #[derive(Clone, Copy)]
@@ -64,29 +64,57 @@ impl Whole for Literal {
 const SHORT: usize = 32;
 
 /// `print!` of a short text: the first bytes of these.
+///
+/// Inlined where it is printed. So it is written with few branches, all of which lead to one call.
 #[inline]
 pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
     debug_assert!(length <= SHORT);
     let engine = &STDOUT;
-    // SAFETY: there is the room.
-    let put = |space: *mut u8| unsafe {
-        space.cast::<[u8; SHORT]>().write(*text);
-        space.add(length)
+    let stage = match place_by_bias(engine, enter_stdout_to_print(&engine.lock), SHORT) {
+        Ok((inside, place)) => {
+            // SAFETY: there is the room.
+            let end = unsafe {
+                place.cast::<[u8; SHORT]>().write(*text);
+                place.add(length)
+            };
+            if !engine.flow.publish(end) {
+                Stage::Asks
+            } else if inside.step_out() {
+                return;
+            } else {
+                Stage::Left
+            }
+        }
+        Err(Outcome::Stuck) => Stage::Stuck,
+        Err(_) => Stage::Nothing,
     };
-    // SAFETY: it writes no more, and no foreign code runs meanwhile.
-    match unsafe { by_bias(engine, enter_stdout_to_print(&engine.lock), SHORT, put) } {
-        Outcome::Sent => {}
-        Outcome::Asks => ask_after_print(engine),
-        outcome => print_literal_anyhow(text, length, outcome),
-    }
+    print_literal_anyhow(text, length, stage);
+}
+
+/// How far a literal has come by the shortest way.
+#[derive(Clone, Copy)]
+enum Stage {
+    /// As [`Outcome::Nothing`].
+    Nothing,
+    /// As [`Outcome::Stuck`].
+    Stuck,
+    /// As [`Outcome::Asks`].
+    Asks,
+    /// All is done, but a thread waits to be woken.
+    Left,
 }
 
 /// As [`print_literal`], which calls functions only last, and so saves no registers.
 #[cold]
 #[inline(never)]
-fn print_literal_anyhow(text: &'static [u8; SHORT], length: usize, outcome: Outcome) {
+fn print_literal_anyhow(text: &'static [u8; SHORT], length: usize, stage: Stage) {
+    let is_stuck = match stage {
+        Stage::Nothing => false,
+        Stage::Stuck => true,
+        Stage::Asks => return ask_after_print(&STDOUT),
+        Stage::Left => return STDOUT.lock.wake_slot(printing_slot()),
+    };
     let text = str::from_utf8(&text[..length]).expect("the macro has cut off nothing");
-    let is_stuck = matches!(outcome, Outcome::Stuck);
     Literal(text).with(|message| print_to_stdout(message, is_stuck));
 }
 

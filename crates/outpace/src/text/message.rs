@@ -6,7 +6,7 @@
 
 use super::dispatch;
 use super::fields::{
-    Argument, Field, Message, OneForeign, Short, Swift, Value, Whole, Words, Write,
+    Argument, Field, Message, OneForeign, Short, Swift, Value, Whole, Words, Write, word,
 };
 use super::known::Place;
 use super::literal::Literal;
@@ -417,8 +417,8 @@ pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
         Value::Double(a) => print_piece(texts, a),
         Value::Single(a) => print_single(texts, a),
         Value::Other(_) => print_other(texts, a),
-        value => {
-            if let Some((word, kind)) = value.word() {
+        Value::Bool(_) | Value::Char(_) => {
+            if let Some((word, kind)) = word(a) {
                 print_word(texts, kind, word);
             }
         }
@@ -440,7 +440,7 @@ macro_rules! short {
     ($($print:ident $others:ident $unsigned:ident $words:ident $($name:ident $type:ident $word:ident $kind:ident $at:literal),*;)*) => {$(
         /// As [`print1`].
         pub fn $print<$($type: fmt::Display + ?Sized),*>(texts: &'static [u8], $($name: &$type),*) {
-            if let ($(Some(($word, $kind)),)*) = ($(Value::of($name, dispatch::display).word(),)*) {
+            if let ($(Some(($word, $kind)),)*) = ($(word($name),)*) {
                 match 0 $(| $kind << (2 * $at))* {
                     0 => $unsigned(texts, $($word),*),
                     kinds => $words(texts, kinds, $($word),*),

@@ -4,34 +4,31 @@
 
 #![allow(unsafe_code)]
 
+use super::fields::Write;
 use super::float::{self, Layout};
 use super::integer::Integer;
+use super::known::{Place, text_at};
 use super::piece::Piece;
 use super::radix::Radix;
 use super::spec::{Braces, InLayout, InRadix, Padded, PaddedChar, PaddedStr, Quoted, QuotedChar};
 
 /// Types that outpace can write by itself in the way `W`, with anything in the braces.
 pub(super) trait In<W> {
-    /// An upper bound of the room that [`put`](Self::put) needs, without what the braces and
-    /// [`length`](Self::length) add to it: together they fold to a number where a macro stands.
-    #[doc(hidden)]
-    const ROOM: usize;
-
-    /// The room that the value adds, if it is a text.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn length(&self) -> usize {
-        0
-    }
-
-    /// Writes the text at `dst`, returns its length.
-    ///
-    /// # Safety
-    /// There is the room at `dst`.
-    #[doc(hidden)]
-    unsafe fn put(&self, braces: Braces, dst: *mut u8) -> usize;
+    const HOW: How;
 }
 
+/// How a value is written: what a field is made of beside the value and its braces.
+#[derive(Clone, Copy)]
+pub(super) struct How {
+    /// A function that is compiled here.
+    pub(super) write: Write,
+    /// An upper bound of the room that it needs, without what the braces add, and, if it is a text, its length:
+    /// together they fold to a number where a macro stands.
+    pub(super) room: usize,
+}
+
+/// `{}`, with nothing more in the braces
+pub(super) enum Bare {}
 /// `{}`
 pub(super) enum Display {}
 /// `{:?}`
@@ -47,24 +44,23 @@ pub(super) enum Binary {}
 /// `{:e}`
 pub(super) enum LowerExp {}
 
-/// The room that a value in such braces needs.
-#[inline(always)]
-pub(super) fn room<W, T: In<W> + ?Sized>(value: &T, braces: Braces) -> usize {
-    value.length().saturating_add(T::ROOM + braces.room())
-}
-
 macro_rules! ways {
     ($($way:ident for $type:ty, $room:expr, |$self:ident, $spec:ident| $piece:expr;)*) => {$(
         impl In<$way> for $type {
-            const ROOM: usize = $room;
-
-            unsafe fn put(&$self, braces: Braces, dst: *mut u8) -> usize {
-                let $spec = braces.spec();
-                let piece = $piece;
-                debug_assert!(Piece::room(&piece) <= room::<$way, Self>($self, braces));
-                // SAFETY: the same is demanded.
-                unsafe { Piece::put(&piece, dst) }
-            }
+            const HOW: How = {
+                /// # Safety
+                /// The place is of a value; there is the room at `dst`.
+                unsafe fn put(place: Place, braces: Braces, dst: *mut ()) -> usize {
+                    // SAFETY: as demanded.
+                    let $self = unsafe { place.get::<$type>() };
+                    let $spec = braces.spec();
+                    let piece = $piece;
+                    debug_assert!(Piece::room(&piece) <= $room + braces.room());
+                    // SAFETY: the same is demanded.
+                    unsafe { Piece::put(&piece, dst.cast()) }
+                }
+                How { write: put, room: $room }
+            };
         }
     )*};
 }
@@ -72,11 +68,25 @@ macro_rules! ways {
 /// What stands before a number's digits: a sign, and `0x` or the like.
 const HEAD: usize = 3;
 
+/// Pieces, the room of which does not depend on the value.
+macro_rules! bare {
+    ($($type:ident, $room:expr;)*) => {$(
+        impl In<Bare> for $type {
+            const HOW: How = How { write: <$type as Piece>::put_piece, room: $room };
+        }
+    )*};
+}
+bare! {
+    bool, 8;
+    char, 4;
+}
+
 macro_rules! integers {
     ($($integer:ident)*) => {$(
+        bare! { $integer, $integer::MAX_LEN; }
         ways! {
-            Display for $integer, HEAD + $integer::MAX_LEN, |self, spec| Padded { number: *self, spec };
-            Debug for $integer, HEAD + $integer::MAX_LEN, |self, spec| Padded { number: *self, spec };
+            Display for $integer, HEAD + $integer::MAX_LEN, |value, spec| Padded { number: *value, spec };
+            Debug for $integer, HEAD + $integer::MAX_LEN, |value, spec| Padded { number: *value, spec };
         }
         radixes! { $integer: LowerHex UpperHex Octal Binary }
     )*};
@@ -86,7 +96,7 @@ macro_rules! radixes {
     ($integer:ident: $($radix:ident)*) => {
         ways! {$(
             $radix for $integer, HEAD + Radix::$radix.room($integer::BITS),
-                |self, spec| Padded { number: InRadix { value: *self, radix: Radix::$radix }, spec };
+                |value, spec| Padded { number: InRadix { value: *value, radix: Radix::$radix }, spec };
         )*}
     };
 }
@@ -96,7 +106,7 @@ macro_rules! floats {
     ($($float:ident: $($way:ident in $layout:ident)*;)*) => {$(
         ways! {$(
             $way for $float, HEAD + float::MOST_ROOM,
-                |self, spec| Padded { number: InLayout { value: *self, layout: Layout::$layout }, spec };
+                |value, spec| Padded { number: InLayout { value: *value, layout: Layout::$layout }, spec };
         )*}
     )*};
 }
@@ -110,28 +120,32 @@ fn name(value: bool) -> &'static str {
 }
 
 ways! {
-    Display for bool, 5, |self, spec| PaddedStr { text: name(*self), spec };
-    Debug for bool, 5, |self, spec| PaddedStr { text: name(*self), spec };
-    Display for char, 4, |self, spec| PaddedChar::new(*self, spec);
-    Debug for char, QuotedChar::ROOM, |self, _spec| QuotedChar(*self);
+    Display for bool, 5, |value, spec| PaddedStr { text: name(*value), spec };
+    Debug for bool, 5, |value, spec| PaddedStr { text: name(*value), spec };
+    Display for char, 4, |value, spec| PaddedChar::new(*value, spec);
+    Debug for char, QuotedChar::ROOM, |value, _spec| QuotedChar(*value);
 }
 
 /// Strings: a byte's longest text, what is around, and how they are written.
 macro_rules! strings {
     ($($way:ident, $longest:expr, $around:expr, |$text:ident, $spec:ident| $piece:expr;)*) => {$(
         impl In<$way> for str {
-            const ROOM: usize = $around;
+            const HOW: How = {
+                /// # Safety
+                /// The place is of a text; there is the room at `dst`.
+                unsafe fn put(place: Place, braces: Braces, dst: *mut ()) -> usize {
+                    // SAFETY: as demanded.
+                    let ($text, $spec) = (unsafe { text_at(place) }, braces.spec());
+                    // SAFETY: the same is demanded.
+                    unsafe { Piece::put(&$piece, dst.cast()) }
+                }
+                How { write: put, room: $around }
+            };
+        }
 
-            #[inline(always)]
-            fn length(&self) -> usize {
-                self.len().saturating_mul($longest)
-            }
-
-            unsafe fn put(&self, braces: Braces, dst: *mut u8) -> usize {
-                let ($text, $spec) = (self, braces.spec());
-                // SAFETY: the same is demanded.
-                unsafe { Piece::put(&$piece, dst) }
-            }
+        impl $way {
+            /// A byte's longest text.
+            pub(super) const LONGEST: usize = $longest;
         }
     )*};
 }
