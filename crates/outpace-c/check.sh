@@ -87,6 +87,31 @@ int main(void) { return outpace_printf(outpace_stdout(), "%s", 1); }' >"$work/wr
         exit 1
     fi
 done
+# Zig and Nim, as the first lines of their examples say.
+expected=$(for i in {0..99999}; do echo "line $i"; done | md5sum)
+runs() {
+    [[ $("$work/$1" | md5sum) == "$expected" ]] || { echo "other bytes: $1"; exit 1; }
+}
+zig=$(command -v zig || true)
+[[ $zig ]] || ! python3 -m ziglang version >/dev/null 2>&1 || zig='python3 -m ziglang'
+if [[ $zig ]]; then
+    cp examples/hello.zig "$work/"
+    (
+        cd "$work"
+        $zig translate-c -lc -I prefix/include prefix/include/outpace.h >outpace.zig
+        $zig build-exe hello.zig -lc -L prefix/lib -loutpace_c --name zig
+    )
+    runs zig
+else
+    skip 'Zig is not installed'
+fi
+if command -v nim >/dev/null; then
+    nim c -d:release --hints:off --nimcache:"$work/nimcache" --passC:"-I$work/prefix/include" \
+        --passL:"-L$work/prefix/lib -loutpace_c" -o:"$work/nim" examples/hello.nim >/dev/null
+    runs nim
+else
+    skip 'Nim is not installed'
+fi
 if readelf -d "$work/prefix/lib/liboutpace_c.so" 2>/dev/null | grep -q FLAGS; then
     readelf -d "$work/prefix/lib/liboutpace_c.so" | grep -q NODELETE || { echo 'the shared library can be unloaded'; exit 1; }
 fi

@@ -7,6 +7,8 @@
 mod emulator;
 #[path = "../../crates/outpace-ratatui/tests/emulators/frames.rs"]
 mod frames;
+#[path = "../../crates/outpace-ratatui/tests/support/wire.rs"]
+mod wire;
 
 use frames::Choices;
 use libfuzzer_sys::fuzz_target;

@@ -43,6 +43,9 @@ const BENCH: &[&[&str]] = &[
     &["catalogue", "runner", "view"],
 ];
 
+/// The folders of `trace`.
+const TRACE: &[&[&str]] = &[&["kernel"], &["model"], &["collect"], &["judge"], &["view"]];
+
 /// The source without comments and unit tests.
 fn source(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
@@ -160,38 +163,40 @@ fn imports_point_down() {
 }
 
 #[test]
-fn imports_within_bench_point_down() {
+fn imports_within_bench_and_within_trace_point_down() {
     let tool = CRATES.iter().find(|layers| layers.name == "outpace-cli");
     let tool = tool.unwrap();
-    let bench = tool.layer("bench").unwrap();
-    let level = |name: &str| BENCH.iter().position(|level| level.contains(&name));
-    let modules = tool
-        .modules()
-        .into_iter()
-        .filter(|module| module.layer == bench);
-    for Module { path, text, .. } in modules {
-        let Some(first) = path.components().next() else {
-            continue;
-        };
-        let here = first.as_os_str().to_str().unwrap();
-        // Tests beside the code, in a file of their own.
-        if path.ends_with("verdicts") {
-            continue;
-        }
-        let own = level(here).unwrap_or_else(|| panic!("bench: {here} is on no level"));
-        for name in names_after(&text, "crate::bench::") {
-            let target = level(&name).unwrap_or_else(|| panic!("bench: no {name}"));
+    for (folder, levels) in [("bench", BENCH), ("trace", TRACE)] {
+        let layer = tool.layer(folder).unwrap();
+        let level = |name: &str| levels.iter().position(|level| level.contains(&name));
+        let modules = tool
+            .modules()
+            .into_iter()
+            .filter(|module| module.layer == layer);
+        for Module { path, text, .. } in modules {
+            let Some(first) = path.components().next() else {
+                continue;
+            };
+            let here = first.as_os_str().to_str().unwrap();
+            // Tests beside the code, in a file of their own.
+            if path.ends_with("verdicts") {
+                continue;
+            }
+            let own = level(here).unwrap_or_else(|| panic!("{folder}: {here} is on no level"));
+            for name in names_after(&text, &format!("crate::{folder}::")) {
+                let target = level(&name).unwrap_or_else(|| panic!("{folder}: no {name}"));
+                assert!(
+                    name == here || target < own,
+                    "{folder}: {} imports from {name}, which is not below",
+                    path.display()
+                );
+            }
             assert!(
-                name == here || target < own,
-                "bench: {} imports from {name}, which is not below",
+                here != "runner" || !text.contains("crate::trace"),
+                "bench: {} knows trace",
                 path.display()
             );
         }
-        assert!(
-            here != "runner" || !text.contains("crate::trace"),
-            "bench: {} knows trace",
-            path.display()
-        );
     }
 }
 
@@ -252,6 +257,12 @@ fn modules_of_a_folder_form_no_cycle() {
 fn contributing_draws_the_same_layers() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
     let text = fs::read_to_string(path).unwrap();
+    let trace: Vec<&str> = TRACE.iter().rev().map(|level| level[0]).collect();
+    let picture = trace.join(" → ");
+    assert!(
+        text.contains(&picture),
+        "CONTRIBUTING does not say {picture}"
+    );
     for layers in CRATES {
         let drawn: Vec<&str> = layers.folders.iter().rev().copied().collect();
         let picture = drawn.join(" → ");

@@ -134,7 +134,7 @@ pub mod workloads;
 pub use model::{
     Attributes, Capabilities, Cell, Color, ColorKind, Cursor, Repeat, Screen, Stats, Style,
 };
-pub use render::Renderer;
+pub use render::{Reflow, Renderer};
 
 pub use terminal::{
     DefaultTerminal, Live, Options, OutpaceBackend, Target, Transcript, init, init_with_options,

@@ -19,6 +19,7 @@ use crate::model::{Capabilities, Cell, Color, Cursor, Screen, Stats};
 use colour_order::ColourOrder;
 use encode::Encoder;
 use plan::Planner;
+pub use transcript::Reflow;
 pub(crate) use transcript::{Addition, Glyph, TranscriptRenderer};
 
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";

@@ -1,48 +1,30 @@
 //! How frames reach a terminal that is slow, stalled, gone, or shared with a shell: on pseudo-terminals.
 #![cfg(all(unix, not(outpace_portable)))]
 
+#[path = "support/pty.rs"]
+mod pty;
+
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
+use pty::resize;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::style::{Color, Style};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 const LONG: Duration = Duration::from_secs(30);
 
 /// A pseudo-terminal: the emulator's end and the program's.
 fn terminal() -> (File, File) {
-    let emulator = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&emulator).unwrap();
-    unlockpt(&emulator).unwrap();
-    let name = ptsname(&emulator, Vec::new()).unwrap();
-    let program = File::options()
-        .read(true)
-        .write(true)
-        .open(name.to_str().unwrap())
-        .unwrap();
+    let (emulator, program) = pty::open(80, 24);
     let mut modes = tcgetattr(&program).unwrap();
     modes.make_raw();
     tcsetattr(&program, OptionalActions::Now, &modes).unwrap();
-    resize(&program, 80, 24);
-    let emulator: OwnedFd = emulator;
-    (emulator.into(), program)
-}
-
-fn resize(program: &File, columns: u16, rows: u16) {
-    let size = Winsize {
-        ws_col: columns,
-        ws_row: rows,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    tcsetwinsize(program, size).unwrap();
+    (emulator, program)
 }
 
 fn options() -> Options {
@@ -502,7 +484,7 @@ fn a_transcript_waits_for_no_terminal_and_loses_no_line() {
         numbers.len()
     );
     assert!(
-        text.ends_with("\x1b[m\x1b[J\x1b[?25h"),
+        text.ends_with("\x1b[m\r\x1b[K\x1b[C\x1b[J\r\x1b[?25h"),
         "the live region goes"
     );
 }

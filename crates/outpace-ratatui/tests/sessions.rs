@@ -2,6 +2,9 @@
 //! which is this test executable started again.
 #![cfg(all(target_os = "linux", not(outpace_portable)))]
 
+#[path = "support/pty.rs"]
+mod pty;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -20,8 +23,7 @@ use outpace_ratatui::OutpaceBackend;
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::process::{Pid, Signal, getpid, kill_process, setpgid};
-use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetpgrp, tcsetwinsize};
+use rustix::termios::{LocalModes, tcgetattr, tcsetpgrp};
 
 const LONG: Duration = Duration::from_secs(60);
 /// Names the program that this executable is to be.
@@ -225,15 +227,6 @@ struct Session {
     child: Child,
 }
 
-const fn size(columns: u16, rows: u16) -> Winsize {
-    Winsize {
-        ws_col: columns,
-        ws_row: rows,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    }
-}
-
 /// Prints many lines, which are still pending when it takes over the terminal.
 fn printed_before() -> std::io::Result<()> {
     const DELAY: Duration = Duration::from_millis(100);
@@ -285,13 +278,7 @@ impl Session {
         program: &str,
         answers_after: Duration,
     ) -> Self {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let emulator = openpt(flags).unwrap();
-        grantpt(&emulator).unwrap();
-        unlockpt(&emulator).unwrap();
-        let theirs = ioctl_tiocgptpeer(&emulator, flags).unwrap();
-        tcsetwinsize(&theirs, size(60, 10)).unwrap();
-        let mut emulator = File::from(emulator);
+        let (mut emulator, theirs) = pty::open(60, 10);
         emulator.write_all(keys.as_bytes()).unwrap();
         let side = || Stdio::from(theirs.try_clone().unwrap());
         let child = Command::new("setsid")
@@ -320,7 +307,7 @@ impl Session {
         std::thread::spawn(move || emulate(ours, &theirs_too, answers_after, &asked, types));
         Self {
             emulator,
-            program: theirs.into(),
+            program: theirs,
             screen,
             questions,
             child,
@@ -573,7 +560,7 @@ fn a_new_size_is_drawn_while_frames_are_on_their_way() {
             let mut now = screen.lock().unwrap();
             now.screen_mut().set_size(nonzero(rows), nonzero(columns));
         }
-        tcsetwinsize(&session.program, size(columns, rows)).unwrap();
+        pty::resize(&session.program, columns, rows);
         session.wait_for(&format!("{columns}x{rows}"));
     }
 }

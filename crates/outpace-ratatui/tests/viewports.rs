@@ -1,27 +1,14 @@
 //! What a viewport leaves alone, and what comes back when a terminal grows.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+#[path = "support/wire.rs"]
+mod wire;
 
 use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
 use ratatui::backend::Backend;
 use ratatui::layout::{Rect, Size};
 use ratatui::text::Text;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-
-#[derive(Clone, Default)]
-struct Wire(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Wire {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use wire::Wire;
 
 struct Session {
     terminal: Terminal<OutpaceBackend>,
@@ -53,8 +40,7 @@ impl Session {
     }
 
     fn take(&mut self) {
-        let bytes = std::mem::take(&mut *self.wire.0.lock().unwrap());
-        self.emulator.process(&bytes);
+        self.emulator.process(&self.wire.take());
     }
 
     fn resize(&mut self, width: u16, height: u16) {

@@ -1,48 +1,35 @@
 //! `outpace trace`: is this program slowed by its output, and why?
 //!
-//! The default mode ([`watch`]) reads the kernel's counters and looks at the threads now and then;
-//! `--exact` ([`exact`]) sees every write call. Both give [`findings::Findings`], on which
-//! [`verdict::Verdict`] speaks; [`report`], [`json`] and [`profile`] show them.
+//! Its folders are layers, from the kernel up: [`kernel`] asks, [`model`] names, [`collect`] records a run,
+//! [`judge`] finds the answer, [`view`] shows it. The default mode ([`collect::watch`]) reads the kernel's counters
+//! and looks at the threads now and then; `--exact` ([`collect::exact`]) sees every write call. Both end in
+//! [`model::findings::Findings`], on which [`judge::verdict::Verdict`] speaks.
 
-mod calibrate;
-mod calls;
-mod exact;
-mod findings;
-mod json;
-mod language;
-mod memory;
-mod observe;
-mod pace;
-mod printing;
-mod procfs;
-mod profile;
-mod report;
-mod stacks;
-mod tally;
-mod target;
-mod timeline;
-mod verdict;
-mod watch;
-mod windows;
+mod collect;
+mod judge;
+mod kernel;
+mod model;
+mod view;
 
 use crate::platform::ending::Ending;
-use crate::platform::{clock, interrupts, signals};
+use crate::platform::{interrupts, signals};
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
 use crate::user::screen::Screen;
 use clap::Args;
-use findings::Findings;
+use collect::{Options, Seen, Subject};
 use fxprof_processed_profile::Profile;
-use observe::Subject;
-use procfs::IoCounters;
-use stacks::Sample;
+use judge::streams;
+use judge::verdict::Verdict;
+use kernel::procfs::{self, IoCounters};
+use model::findings::{Elsewhere, Findings};
+use model::timeline::{MOST_SPANS, Timeline};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use timeline::{MOST_SPANS, Timeline};
-use verdict::Verdict;
+use view::{json, profile, report};
 
 /// Tell whether a program is slowed by its output, and what would help
 ///
@@ -112,18 +99,21 @@ impl Action for Trace {
             Timeline::default()
         };
         interrupts::install();
-        let (findings, recorded) = self.observe(timeline)?;
+        let findings = self.observe(timeline)?;
         let verdict = Verdict::on(&findings);
         if let (Some(file), Some(path)) = (json, &self.json) {
             store(file, path, &json::value(&findings, &verdict))?;
         }
         if let (Some(file), Some(path)) = (profile, &self.profile) {
-            store(file, path, &recorded.profile(&findings))?;
+            store(file, path, &profile::build(&findings))?;
         }
         io::stderr()
             .write_all(report::text(&findings, &verdict, Screen::of(&io::stderr())).as_bytes())
             .map_err(|error| Failure::failed("stderr", error))?;
-        Ok(findings.ending.map_or(ExitCode::SUCCESS, Ending::repeat))
+        Ok(findings
+            .run
+            .ending
+            .map_or(ExitCode::SUCCESS, Ending::repeat))
     }
 }
 
@@ -143,7 +133,7 @@ fn store(file: File, path: &Path, value: &impl serde::Serialize) -> Result<(), F
 }
 
 impl Trace {
-    fn observe(&self, timeline: Timeline) -> Result<(Findings, Recorded), Failure> {
+    fn observe(&self, timeline: Timeline) -> Result<Findings, Failure> {
         let (subject, command) = match self.pid {
             Some(process) => {
                 IoCounters::of(&process.to_string()).map_err(|error| {
@@ -159,9 +149,12 @@ impl Trace {
                 (Subject::Program(self.child()), words.collect())
             }
         };
-        let with_stacks = self.profile.is_some();
-        observe(subject, command, self.exact, timeline, with_stacks)
-            .map_err(|error| self.cannot_start(&error))
+        let options = Options {
+            exact: self.exact,
+            timeline,
+            stacks: self.profile.is_some(),
+        };
+        observe(subject, command, options).map_err(|error| self.cannot_start(&error))
     }
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
@@ -180,54 +173,18 @@ impl Trace {
     }
 }
 
-/// What a profile is made of.
-struct Recorded {
-    timeline: Timeline,
-    samples: Vec<Sample>,
-}
-
-fn observe(
-    subject: Subject,
-    command: Vec<String>,
-    exact: bool,
-    timeline: Timeline,
-    with_stacks: bool,
-) -> io::Result<(Findings, Recorded)> {
-    let process = match subject {
-        Subject::Process(process) => Some(process),
-        Subject::Program(_) => None,
+fn observe(subject: Subject, command: Vec<String>, options: Options) -> io::Result<Findings> {
+    let (run, seen) = collect::record(subject, options)?;
+    let (streams, elsewhere) = match seen {
+        Seen::Processes(processes) => (streams::sampled(&processes), Elsewhere::default()),
+        Seen::Calls(entries) => streams::exact(entries, run.mode, run.user_ns),
     };
-    let before = processor_time(process);
-    let observed = if exact {
-        observe::exactly(subject, timeline, with_stacks)?
-    } else {
-        observe::lightly(subject, timeline, with_stacks)?
-    };
-    let after = processor_time(process);
-    let user_ns = after.0.saturating_sub(before.0);
-    let system_ns = after.1.saturating_sub(before.1);
-    // Who gives its memory back waits for a processor after it has ended, too.
-    let not_running_ns = observed.wall_ns.saturating_sub(user_ns + system_ns);
-    let findings = Findings {
+    Ok(Findings {
         command,
-        root: observed.root,
-        mode: observed.mode,
-        ending: observed.ending,
-        wall_ns: observed.wall_ns,
-        overhead_ns: observed.overhead_ns.min(observed.wall_ns),
-        delayed_ns: observed.delayed_ns.min(not_running_ns),
-        user_ns,
-        system_ns,
-        streams: observed.streams,
-        elsewhere: observed.elsewhere,
-        tree: observed.tree,
-        notes: observed.notes,
-    };
-    let recorded = Recorded {
-        timeline: observed.timeline,
-        samples: observed.samples,
-    };
-    Ok((findings, recorded))
+        run,
+        streams,
+        elsewhere,
+    })
 }
 
 /// Runs a program to its end and gives a profile of all its writes, of so many markers at most.
@@ -237,29 +194,16 @@ pub(crate) fn profile_of(command: Command, most_spans: usize) -> io::Result<Prof
     let words = words
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let timeline = Timeline::recording(most_spans);
-    let subject = Subject::Program(command);
-    let (findings, recorded) = observe(subject, words, true, timeline, true)?;
-    match findings.ending {
-        Some(Ending::Exited(0)) => Ok(recorded.profile(&findings)),
+    let options = Options {
+        exact: true,
+        timeline: Timeline::recording(most_spans),
+        stacks: true,
+    };
+    let findings = observe(Subject::Program(command), words, options)?;
+    match findings.run.ending {
+        Some(Ending::Exited(0)) => Ok(profile::build(&findings)),
         ending => Err(io::Error::other(
             ending.map_or("it could not be watched".to_owned(), Ending::describe),
         )),
-    }
-}
-
-impl Recorded {
-    fn profile(&self, findings: &Findings) -> Profile {
-        profile::build(findings, &self.timeline, &self.samples)
-    }
-}
-
-/// User and system time, in nanoseconds: of a process, or of the children that have been reaped.
-fn processor_time(process: Option<i32>) -> (u64, u64) {
-    match process {
-        Some(process) => {
-            procfs::Usage::of(process).map_or((0, 0), |usage| (usage.user_ns, usage.system_ns))
-        }
-        None => clock::children_ns(),
     }
 }

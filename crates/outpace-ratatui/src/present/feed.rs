@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use super::{Failure, Output};
 use crate::model::{Screen, Stats};
-use crate::render::{Addition, TranscriptRenderer};
+use crate::render::{Addition, Reflow, TranscriptRenderer};
+
+/// When nothing has extended the last line for so long, it is printed: it may well be all of it.
+const PAUSE: Duration = Duration::from_millis(250);
 
 #[derive(Default)]
 struct State {
@@ -17,6 +20,7 @@ struct State {
     rows: u16,
     /// Take the live region away.
     farewell: bool,
+    reflow: Option<Reflow>,
     busy: bool,
     stop: bool,
     stopped: bool,
@@ -46,11 +50,21 @@ impl Shared {
     fn run(&self, mut renderer: TranscriptRenderer, mut output: Output) {
         let mut live = Screen::new(0, 0);
         loop {
-            let mut state = self
-                .changed
-                .wait_while(self.state(), |state| !state.has_work() && !state.stop)
-                .unwrap_or_else(PoisonError::into_inner);
-            if !state.has_work() {
+            let idle = |state: &mut State| !state.has_work() && !state.stop;
+            let mut state = match renderer.is_open() {
+                false => self
+                    .changed
+                    .wait_while(self.state(), idle)
+                    .unwrap_or_else(PoisonError::into_inner),
+                true => {
+                    self.changed
+                        .wait_timeout_while(self.state(), PAUSE, idle)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+            };
+            let settle = !state.has_work() && !state.stop;
+            if !state.has_work() && !settle {
                 state.stopped = true;
                 drop(state);
                 self.changed.notify_all();
@@ -63,6 +77,9 @@ impl Shared {
             }
             let farewell = std::mem::take(&mut state.farewell);
             state.busy = true;
+            if let Some(reflow) = state.reflow.take() {
+                renderer.set_reflow(reflow);
+            }
             let mut stats = state.stats;
             let mut rows = state.rows;
             drop(state);
@@ -71,9 +88,13 @@ impl Shared {
                 rows = size.1;
                 fit(&mut live, size);
             }
-            let mut bytes = renderer.render(&additions, &live, rows).to_vec();
+            let mut bytes = match settle {
+                true => renderer.settle(&live, rows),
+                false => renderer.render(&additions, &live, rows),
+            }
+            .to_vec();
             if farewell {
-                bytes.extend_from_slice(renderer.farewell());
+                bytes.extend_from_slice(renderer.farewell(live.width()));
             }
             let result = match bytes.is_empty() {
                 true => Ok(Duration::ZERO),
@@ -132,8 +153,16 @@ impl Feed {
                     // What waits together is printed at once.
                     (
                         Addition::Extend(more),
-                        Some(Addition::Line(line) | Addition::Extend(line)),
+                        Some(Addition::Open(line) | Addition::Extend(line)),
                     ) => line.extend(more),
+                    (Addition::Extend(more), Some(last @ Addition::Line(_))) => {
+                        if let Addition::Line(mut line) =
+                            std::mem::replace(last, Addition::Line(Vec::new()))
+                        {
+                            line.extend(more);
+                            *last = Addition::Open(line);
+                        }
+                    }
                     (addition, _) => state.additions.push(addition),
                 }
             }
@@ -146,6 +175,10 @@ impl Feed {
             state.rows = rows;
             state.drawn += 1;
         })
+    }
+
+    pub(crate) fn set_reflow(&self, reflow: Reflow) {
+        self.0.state().reflow = Some(reflow);
     }
 
     pub(crate) fn take_away(&self) -> io::Result<()> {

@@ -1,16 +1,25 @@
 //! Turns a transcript that grows, and a live region below it, into bytes.
 //!
-//! Between two frames the terminal's cursor is hidden and stays at the first column of the live region's first row. When a
-//! terminal reflows its lines, it carries the cursor along with the text it is at. So every frame starts where the live
-//! region starts, however the terminal was resized, and no position has to be asked for: all motion is relative.
+//! Between two frames the terminal's cursor is hidden and stays at the *anchor*: the row behind the last line that is
+//! finished. When a terminal reflows its lines, it carries the cursor along with the text it is at. So every frame starts at
+//! the anchor, however the terminal was resized, and no position has to be asked for. The cursor is in the second column:
+//! wezterm moves one in the first column to the end of the row before. Terminals that lose it if there is text below
+//! ([`Reflow::AboveCursor`]) get it parked in a row of its own below the live region: its way back is known as long as the terminal's width is.
 //!
-//! Lines of the transcript are printed unwrapped over the live region's rows; the terminal wraps them, scrolls, and keeps
-//! them in its scrollback. What remains of the live region then lies as many rows higher, which the next comparison
-//! takes into account.
+//! A resize overtakes frames that are on their way: the terminal may have another width than the frame was made for. So what
+//! cannot be repaired does not depend on the width. A finished line is printed from the anchor on, once all below is erased,
+//! and the terminal finds out how many rows that takes. What lies below the anchor, the *open* line that still grows and
+//! the live region, is drawn row by row without wrapping (`DECAWM` is off). The cursor goes down by line feeds, each of which leads a
+//! row down in every terminal, and returns by as many rows. Whatever a frame of another width does there goes with the next.
+//!
+//! An open line is printed again when it is finished. It is finished, too, when nothing extends it for a while, so that
+//! nothing but the live region is below the cursor of a program that waits, or was killed; and when it takes so many rows that a
+//! narrower terminal would push some of them into its scrollback. What extends a printed line opens it again, or,
+//! if it is too long for that, is printed behind its end, for which the width has to be right.
 
-use super::encode::{At, Encoder};
+use super::encode::Encoder;
 use super::{BEGIN_SYNCHRONIZED, END_SYNCHRONIZED, HIDE_CURSOR, MAX_SYNCHRONIZED, SHOW_CURSOR};
-use crate::model::{Attributes, Cell, Color, Screen, Stats, Style, same_cells};
+use crate::model::{Attributes, Cell, Screen, Stats, Style, same_cells};
 
 /// A symbol of the transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,95 +29,243 @@ pub(crate) struct Glyph {
     pub(crate) style: Style,
 }
 
+impl Glyph {
+    /// Whether it looks different from no symbol.
+    fn shows(&self) -> bool {
+        let Style { bg, attributes, .. } = self.style;
+        self.text != " " || bg.is_explicit() || attributes.intersects(Attributes::VISIBLE_ON_BLANK)
+    }
+}
+
+/// What a terminal does with its lines, and its cursor, when its width changes.
+///
+/// It is known by the terminal's name, or else taken to be `All`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reflow {
+    /// Nothing: rows are cut or padded (xterm, the console).
+    Never,
+    /// It wraps all lines anew, but finds its cursor again only if nothing is below (kitty 0.26, xterm.js).
+    AboveCursor,
+    /// It wraps all lines anew and carries its cursor along (alacritty, wezterm, tmux).
+    #[default]
+    All,
+}
+
 /// What is done to the transcript.
 #[derive(Clone, Debug)]
 pub(crate) enum Addition {
+    /// A line of its own.
     Line(Vec<Glyph>),
+    /// The beginning of a line that goes on.
+    Open(Vec<Glyph>),
     /// Continues the last line.
     Extend(Vec<Glyph>),
 }
 
 /// Frames that write less are shown whole without being synchronized.
 const SMALL: usize = 256;
+/// Printed lines of more symbols are not opened again, nor are all their symbols kept.
+const MOST_GLYPHS: usize = 1 << 14;
+
+const WRAP: &str = "\x1b[?7h";
+const NO_WRAP: &str = "\x1b[?7l";
+
+/// Erases what is below the anchor, and leaves the cursor in its second column. tmux moves what is erased into its scrollback if
+/// that begins at the first column of the first row.
+const ERASE_BELOW: &str = "\r\x1b[K\x1b[C\x1b[J";
+
+/// The last line.
+#[derive(Debug, Default)]
+struct Last {
+    /// All of it, or only the last symbol if they are too many.
+    glyphs: Vec<Glyph>,
+    /// The columns of each symbol.
+    columns: Vec<u16>,
+    /// Blanks at its end that have not been printed. Some terminals forget blanks at the end of a line when they reflow it,
+    /// others do not; so they are printed with what follows them.
+    held: Vec<Glyph>,
+    /// How many of its symbols are drawn below the anchor; none if it is printed above.
+    open: Option<usize>,
+    /// How many rows it takes.
+    rows: u16,
+    /// Behind its end, in its last row. The width if that row is full.
+    column: u16,
+}
+
+impl Last {
+    fn push(&mut self, glyphs: Vec<Glyph>, width: u16) {
+        self.held.extend(glyphs);
+        let end = self.held.iter().rposition(Glyph::shows);
+        let end = end.map_or(0, |last| last + 1);
+        for glyph in self.held.drain(..end) {
+            let (column, wrapped) = after(self.column, glyph.columns, width);
+            self.column = column;
+            self.rows = self.rows.saturating_add(wrapped.into());
+            self.columns.push(glyph.columns);
+            self.glyphs.push(glyph);
+        }
+    }
+
+    /// Wraps it anew.
+    fn lay_out(&mut self, width: u16) {
+        (self.rows, self.column) = (1, 0);
+        for &columns in &self.columns {
+            let (column, wrapped) = after(self.column, columns, width);
+            self.column = column;
+            self.rows = self.rows.saturating_add(wrapped.into());
+        }
+    }
+
+    const fn is_whole(&self) -> bool {
+        self.glyphs.len() == self.columns.len()
+    }
+
+    const fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct TranscriptRenderer {
     encoder: Encoder,
-    /// Whether the terminal wraps its lines anew when its width changes.
-    reflows: bool,
+    reflow: Reflow,
     synchronized: bool,
     width: u16,
     rows: u16,
-    /// What the terminal shows from the cursor's row on; nothing is known if it has another width.
-    live: Screen,
-    /// The last line, as far as its columns go.
-    last: Vec<u16>,
-    last_glyph: Option<Glyph>,
-    /// Blanks at its end that have not been printed. Some terminals forget blanks at the end of a line when they reflow it,
-    /// others do not; so they are printed with what follows them.
-    held: Vec<Glyph>,
-    /// Behind the last line, in its last row. The width if that row is full.
-    column: u16,
+    /// What the terminal shows from the anchor on. Cells of the open line are unknown.
+    shown: Screen,
+    /// How many rows there may be, at most, between the anchor and the end of the screen or of what was drawn.
+    below: u16,
+    last: Option<Last>,
     begun: bool,
+    /// How many rows below the anchor the cursor is parked.
+    parked: u16,
+    /// The cursor is in the first column of the anchor, not in the second.
+    home: bool,
+    /// This frame has erased what it draws again.
+    destructive: bool,
     stats: Stats,
 }
 
 impl TranscriptRenderer {
-    pub(crate) fn new(reflows: bool, synchronized: bool) -> Self {
+    pub(crate) fn new(reflow: Reflow, synchronized: bool) -> Self {
         Self {
             encoder: Encoder::new(false),
-            reflows,
+            reflow,
             synchronized,
             width: 0,
             rows: 0,
-            live: Screen::untouched(0, 0),
-            last: Vec::new(),
-            last_glyph: None,
-            held: Vec::new(),
-            column: 0,
+            shown: Screen::new(0, 0),
+            below: 1,
+            last: None,
             begun: false,
+            parked: 0,
+            home: false,
+            destructive: false,
             stats: Stats::default(),
         }
     }
 
+    /// Says what the terminal does, before anything is drawn.
+    pub(crate) fn set_reflow(&mut self, reflow: Reflow) {
+        self.reflow = reflow;
+    }
+
     /// The bytes that add to the transcript and show this live region below it, in a terminal of so many rows.
     pub(crate) fn render(&mut self, additions: &[Addition], wanted: &Screen, rows: u16) -> &[u8] {
+        let parked = self.parked;
+        let begun_at = self.begin(wanted.width());
+        self.adopt_size(wanted.width(), rows);
+        for addition in additions {
+            match addition {
+                Addition::Line(glyphs) => {
+                    self.begin_line(glyphs);
+                    self.finish_line();
+                }
+                Addition::Open(glyphs) => self.begin_line(glyphs),
+                Addition::Extend(glyphs) => self.extend(glyphs, wanted.height()),
+            }
+        }
+        if let Some(last) = self.last.as_ref().filter(|last| last.is_open())
+            && self.is_tall(last.rows, wanted.height())
+        {
+            self.finish_line();
+        }
+        self.draw(wanted);
+        if self.encoder.out.len() == begun_at {
+            self.parked = parked;
+            return &[];
+        }
+        self.rest();
+        self.park();
+        self.end()
+    }
+
+    /// The bytes that print the open line, if there is one, since nothing has extended it for a while.
+    pub(crate) fn settle(&mut self, wanted: &Screen, rows: u16) -> &[u8] {
+        self.begin(wanted.width());
+        self.adopt_size(wanted.width(), rows);
+        self.finish_line();
+        self.draw(wanted);
+        self.rest();
+        self.park();
+        self.end()
+    }
+
+    /// Whether the last line is drawn, not printed.
+    pub(crate) fn is_open(&self) -> bool {
+        self.last.as_ref().is_some_and(Last::is_open)
+    }
+
+    /// The bytes that take the live region away, and leave the cursor below the transcript.
+    pub(crate) fn farewell(&mut self, width: u16) -> &[u8] {
+        self.begin(width);
+        if self.begun {
+            self.erase_all();
+            self.shown = Screen::new(self.width, 0);
+            self.finish_line();
+            self.go_home();
+            self.encoder.text(SHOW_CURSOR);
+        }
+        self.begun = false;
+        self.end()
+    }
+
+    /// Leads to the anchor, in a terminal of this width. Returns where the frame begins behind that.
+    fn begin(&mut self, width: u16) -> usize {
         self.encoder.out.clear();
         self.encoder.forget();
         self.encoder.text(BEGIN_SYNCHRONIZED);
-        let start = self.encoder.out.len();
-        self.adopt_size(wanted.width(), rows);
-        let mut used = 0;
-        for addition in additions {
-            used += match addition {
-                Addition::Extend(glyphs) if self.last_glyph.is_some() => {
-                    self.extend_line(glyphs, used)
-                }
-                Addition::Line(glyphs) | Addition::Extend(glyphs) => self.print_line(glyphs, used),
-            };
+        self.destructive = false;
+        if self.parked > 0 {
+            if width != self.width {
+                self.parked = self.reflowed(width, self.parked);
+            }
+            self.encoder.csi(self.parked, b'A');
+            self.parked = 0;
         }
-        let moved = used.min(self.live.height());
-        self.live
-            .scroll(0, self.live.height(), moved.into(), Cell::BLANK);
-        self.draw_live(wanted);
+        self.encoder.out.len()
+    }
+
+    /// Leaves the cursor in a row of its own below all that is drawn, where it has to be.
+    fn park(&mut self) {
+        if self.reflow == Reflow::AboveCursor && self.shown.height() > 0 {
+            let rows = self.shown.height().min(self.rows.saturating_sub(1));
+            self.go_down(&mut 0, rows);
+            self.parked = rows;
+            self.below = self.below.max(rows + 1);
+        }
+    }
+
+    fn end(&mut self) -> &[u8] {
+        let start = BEGIN_SYNCHRONIZED.len();
         let length = self.encoder.out.len() - start;
-        if length > SMALL && length < MAX_SYNCHRONIZED && self.synchronized {
+        let wrap = length > SMALL || self.destructive;
+        if wrap && length < MAX_SYNCHRONIZED && self.synchronized {
             self.encoder.text(END_SYNCHRONIZED);
             return &self.encoder.out;
         }
         &self.encoder.out[start..]
-    }
-
-    /// The bytes that take the live region away, and leave the cursor below the transcript.
-    pub(crate) fn farewell(&mut self) -> &[u8] {
-        self.encoder.out.clear();
-        if self.begun {
-            self.encoder.text("\r\x1b[m\x1b[J");
-            self.encoder.text(SHOW_CURSOR);
-        }
-        self.begun = false;
-        self.live = Screen::untouched(0, 0);
-        &self.encoder.out
     }
 
     /// Follows a change of size, or begins. What lies below is erased then: nobody knows what a terminal made of it.
@@ -120,174 +277,359 @@ impl TranscriptRenderer {
             self.encoder.text(HIDE_CURSOR);
             self.begun = true;
         }
-        self.encoder.text("\r\x1b[m\x1b[J");
-        self.encoder.forget();
-        self.live = Screen::new(width, 0);
-        if width != self.width && self.reflows {
-            self.column = 0;
-            for &columns in &self.last {
-                self.column = after(self.column, columns, width).0;
+        self.below = self.below.max(self.reflowed(width, self.shown.height()));
+        self.erase_all();
+        self.destructive = true;
+        self.shown = Screen::new(width, 0);
+        if let Some(last) = &mut self.last {
+            if width != self.width && (self.reflow != Reflow::Never || last.is_open()) {
+                last.lay_out(width);
+            }
+            last.column = last.column.min(width);
+            if let Some(drawn) = &mut last.open {
+                *drawn = 0;
             }
         }
-        self.column = self.column.min(width);
         self.width = width;
         self.rows = rows;
     }
 
-    /// Prints a line from the cursor's row on; returns how many rows it took.
-    fn print_line(&mut self, glyphs: &[Glyph], row: u16) -> u16 {
-        self.last.clear();
-        self.last_glyph = None;
-        self.held.clear();
-        self.column = 0;
-        let printed = self.hold_blanks(glyphs.to_vec());
-        self.print_from(&printed, i32::from(row)) + 1
+    /// How many rows a terminal of another width makes of so many below the anchor.
+    fn reflowed(&self, width: u16, rows: u16) -> u16 {
+        let rows = (0..rows.min(self.shown.height())).map(|y| {
+            let row = self.shown.row(y);
+            let end = row.iter().rposition(|cell| *cell != Cell::BLANK);
+            end.map_or(1, |last| last / usize::from(width.max(1)) + 1)
+        });
+        rows.sum::<usize>().min(usize::from(u16::MAX)) as u16
     }
 
-    /// Goes on behind the last line; returns how many rows more it took.
-    fn extend_line(&mut self, glyphs: &[Glyph], row: u16) -> u16 {
-        let mut all = std::mem::take(&mut self.held);
-        all.extend_from_slice(glyphs);
-        let printed = self.hold_blanks(all);
-        if printed.is_empty() {
-            return 0;
-        }
-        self.encoder.text("\x1b[A");
-        let last = self.last_glyph.take().filter(|_| self.column >= self.width);
-        if let Some(last) = last {
-            // The row is full. Its last symbol, printed again, has the terminal wrap before the next.
-            self.go_to_column(self.width.saturating_sub(last.columns));
-            self.encoder.set_pen(last.style);
-            self.encoder.text(&last.text);
-        } else {
-            self.go_to_column(self.column);
-        }
-        self.print_from(&printed, i32::from(row) - 1)
+    /// Whether a line of so many rows had better be printed: a terminal that becomes half as wide needs twice the rows.
+    fn is_tall(&self, rows: u16, live: u16) -> bool {
+        rows > 1 && u32::from(rows) + u32::from(live) > u32::from(self.rows / 2)
     }
 
-    /// Keeps the blanks at the end for later, and returns the rest.
-    fn hold_blanks(&mut self, mut glyphs: Vec<Glyph>) -> Vec<Glyph> {
-        let shows = |glyph: &Glyph| {
-            glyph.text != " "
-                || glyph.style.bg.is_explicit()
-                || glyph
-                    .style
-                    .attributes
-                    .intersects(Attributes::VISIBLE_ON_BLANK)
+    fn begin_line(&mut self, glyphs: &[Glyph]) {
+        self.finish_line();
+        let mut last = Last {
+            open: Some(0),
+            rows: 1,
+            ..Last::default()
         };
-        let end = glyphs.iter().rposition(shows).map_or(0, |last| last + 1);
-        self.held = glyphs.split_off(end);
-        glyphs
+        last.push(glyphs.to_vec(), self.width);
+        self.last = Some(last);
+    }
+
+    /// Prints the open line, if there is one, and moves the anchor behind it: right at every width.
+    fn finish_line(&mut self) {
+        let Some(mut last) = self.last.take_if(|last| last.is_open()) else {
+            return;
+        };
+        self.erase_below();
+        let colored = last.glyphs.iter().any(|glyph| glyph.style.bg.is_explicit());
+        if colored && (2..=self.rows).contains(&last.rows) {
+            // Rows that are scrolled in have the pen's background.
+            self.set_plain_pen();
+            self.go_home();
+            (1..last.rows).for_each(|_| self.encoder.text("\n"));
+            self.encoder.csi(last.rows - 1, b'A');
+        }
+        self.go_home();
+        for glyph in &last.glyphs {
+            self.encoder.set_pen(glyph.style);
+            self.encoder.text(&glyph.text);
+        }
+        if colored && last.rows > self.rows && last.column < self.width {
+            self.set_plain_pen();
+            self.encoder.text("\x1b[K");
+        }
+        self.end_row();
+        self.below = 1;
+        last.open = None;
+        self.forget_long(&mut last);
+        self.last = Some(last);
+    }
+
+    fn forget_long(&self, last: &mut Last) {
+        if last.glyphs.len() > MOST_GLYPHS || !last.is_whole() {
+            last.glyphs.drain(..last.glyphs.len() - 1);
+        }
+    }
+
+    /// Erases what is below the anchor, where the cursor is.
+    fn erase_below(&mut self) {
+        if self.shown.cells().iter().any(|cell| *cell != Cell::BLANK) {
+            self.set_plain_pen();
+            self.encoder.text(ERASE_BELOW);
+            self.home = false;
+            self.destructive = true;
+        }
+        self.shown = Screen::new(self.width, 0);
+    }
+
+    /// Erases it whatever is there, with whichever pen.
+    fn erase_all(&mut self) {
+        self.encoder.forget();
+        self.set_plain_pen();
+        self.encoder.text(ERASE_BELOW);
+        self.home = false;
+    }
+
+    /// Goes from the second column of the anchor to the first.
+    fn go_home(&mut self) {
+        if !self.home {
+            self.encoder.text("\r");
+        }
+        self.home = true;
+    }
+
+    /// Goes from the first column of the anchor to the second.
+    fn rest(&mut self) {
+        if self.home {
+            self.encoder.text("\x1b[C");
+        }
+        self.home = false;
+    }
+
+    fn extend(&mut self, glyphs: &[Glyph], live: u16) {
+        let Some(mut last) = self.last.take() else {
+            return self.begin_line(glyphs);
+        };
+        if !last.is_open() && !glyphs.iter().any(Glyph::shows) {
+            last.held.extend_from_slice(glyphs);
+            self.last = Some(last);
+            return;
+        }
+        if !last.is_open() {
+            let rows = last.rows;
+            let in_reach = |rows: u16| u32::from(rows) + u32::from(self.below) <= self.rows.into();
+            if last.is_whole() && in_reach(rows) && !self.is_tall(rows, live) {
+                self.open_again(&mut last);
+            } else if in_reach(1) {
+                self.print_behind(&mut last, glyphs);
+                self.last = Some(last);
+                return;
+            } else {
+                // Its end may be in the scrollback.
+                return self.begin_line(glyphs);
+            }
+        }
+        last.push(glyphs.to_vec(), self.width);
+        self.last = Some(last);
+    }
+
+    /// Moves the anchor back to the beginning of a line that was printed.
+    fn open_again(&mut self, last: &mut Last) {
+        let rows = last.rows;
+        self.encoder.csi(rows, b'A');
+        last.open = Some(last.columns.len());
+        let mut shown = Screen::new(self.width, self.shown.height() + rows);
+        let start = usize::from(rows) * usize::from(self.width);
+        shown.share_symbols(&self.shown);
+        shown.cells_mut()[start..].copy_from_slice(self.shown.cells());
+        shown.cells_mut()[..start].fill(Cell::UNKNOWN);
+        self.shown = shown;
+        self.blank_behind(rows - 1, last.column);
+        self.below += rows;
+    }
+
+    /// Nothing is shown behind a column of a row.
+    fn blank_behind(&mut self, row: u16, column: u16) {
+        let start = self.shown.index(column.min(self.width), row);
+        let end = self.shown.index(0, row + 1);
+        self.shown.cells_mut()[start..end].fill(Cell::BLANK);
     }
 
     fn go_to_column(&mut self, column: u16) {
-        if column > 0 {
-            self.encoder.csi(column + 1, b'G');
+        match column {
+            0 => self.encoder.text("\r"),
+            _ => self.encoder.csi(column + 1, b'G'),
         }
     }
 
-    /// Prints from the end of the last line on, which is in a row counted from the first of the live region; ends the
-    /// line. Returns how often the terminal wrapped.
-    fn print_from(&mut self, glyphs: &[Glyph], row: i32) -> u16 {
+    /// Continues a line that is printed: from its last row on, which is above the anchor. The terminal wraps.
+    fn print_behind(&mut self, last: &mut Last, glyphs: &[Glyph]) {
+        let (mut column, old) = (last.column, last.columns.len());
+        let before = last.glyphs.last().cloned();
+        let already = last.glyphs.len();
+        last.push(glyphs.to_vec(), self.width);
+        if last.columns.len() == old {
+            return;
+        }
+        self.encoder.text("\x1b[A");
+        if let Some(before) = before.filter(|_| column >= self.width) {
+            // The row is full. Its last symbol, printed again, has the terminal wrap before the next.
+            self.go_to_column(self.width.saturating_sub(before.columns));
+            self.encoder.set_pen(before.style);
+            self.encoder.text(&before.text);
+        } else {
+            self.go_to_column(column);
+        }
         let mut wraps = 0;
         let mut colored_wrap = false;
-        for glyph in glyphs {
-            let (column, wrapped) = after(self.column, glyph.columns, self.width);
-            if wrapped && self.column < self.width && self.is_left_over(row + i32::from(wraps)) {
+        for glyph in &last.glyphs[already..] {
+            let (next, wrapped) = after(column, glyph.columns, self.width);
+            if wrapped && column < self.width && wraps > 0 && self.is_left_over(wraps - 1, column) {
                 // A wide symbol does not fit into the last column.
-                self.encoder.set_erasing_pen(Color::DEFAULT);
+                self.set_plain_pen();
                 self.encoder.text("\x1b[K");
             }
-            self.column = column;
+            column = next;
             wraps += u16::from(wrapped);
             colored_wrap |= wrapped && glyph.style.bg.is_explicit();
             self.encoder.set_pen(glyph.style);
             self.encoder.text(&glyph.text);
-            self.last.push(glyph.columns);
-        }
-        if let Some(last) = glyphs.last() {
-            self.last_glyph = Some(last.clone());
-        } else if self.last_glyph.is_none() {
-            // An empty line can be extended, too.
-            self.last_glyph = Some(Glyph {
-                text: String::new(),
-                columns: 0,
-                style: Style::default(),
-            });
         }
         // What the live region left in this row goes. At the edge the cursor is still on the last symbol: there is nothing
         // left to erase, and that must not be.
-        let left_over = self.is_left_over(row + i32::from(wraps));
-        if (left_over || colored_wrap) && self.column < self.width {
-            self.encoder.set_erasing_pen(Color::DEFAULT);
+        let left_over = wraps > 0 && self.is_left_over(wraps - 1, column);
+        if (left_over || colored_wrap) && column < self.width {
+            self.set_plain_pen();
             self.encoder.text("\x1b[K");
         }
         self.end_row();
-        wraps
+        let moved = wraps.min(self.shown.height());
+        self.shown
+            .scroll(0, self.shown.height(), moved.into(), Cell::BLANK);
+        self.forget_long(last);
     }
 
-    /// Whether the live region shows anything in a row from the current column on.
-    fn is_left_over(&self, row: i32) -> bool {
-        u16::try_from(row).is_ok_and(|row| {
-            row < self.live.height()
-                && self.live.row(row)[usize::from(self.column.min(self.width))..]
-                    .iter()
-                    .any(|cell| *cell != Cell::BLANK)
-        })
+    /// Whether anything is shown in a row from a column on.
+    fn is_left_over(&self, row: u16, column: u16) -> bool {
+        row < self.shown.height()
+            && self.shown.row(row)[usize::from(column.min(self.width))..]
+                .iter()
+                .any(|cell| *cell != Cell::BLANK)
+    }
+
+    /// What is erased or scrolled in has the pen's background, in avt its foreground, too: and then it counts as text when a line
+    /// is reflowed.
+    fn set_plain_pen(&mut self) {
+        self.encoder.set_pen(Style::default());
     }
 
     /// Goes to the first column of the next row, which may have to be made by scrolling: of the default background.
     fn end_row(&mut self) {
-        if !self.encoder.erases_to(Cell::BLANK) {
-            self.encoder.set_pen(Style::default());
-        }
+        self.set_plain_pen();
         self.encoder.text("\r\n");
+        self.home = true;
     }
 
-    /// Makes the terminal show the live region from the cursor's row on, and returns there.
-    fn draw_live(&mut self, wanted: &Screen) {
-        self.live.share_symbols(wanted);
-        let (width, height) = (wanted.width(), wanted.height());
+    /// Makes the terminal show the open line and the live region from the anchor on, and returns there.
+    fn draw(&mut self, wanted: &Screen) {
+        let mut last = self.last.take_if(|last| last.is_open());
+        let open = last.as_ref().map_or(0, |last| last.rows);
+        let elsewhere = match self.reflow {
+            Reflow::AboveCursor => open.max(1) + 1,
+            _ => open,
+        };
+        let wanted_rows = wanted.height().min(self.rows.saturating_sub(elsewhere));
+        let height = open + wanted_rows;
+        let old = self.shown.height();
+        if height > old {
+            self.shown.resize(self.width, height);
+            self.shown.claim(0..self.width, old..height);
+        }
+        self.shown.share_symbols(wanted);
+        let start = self.encoder.out.len();
+        self.encoder.text(NO_WRAP);
+        let empty = self.encoder.out.len();
         let mut at = 0;
-        for y in 0..height {
-            let known = y < self.live.height();
-            let blank;
-            let shown = if known {
-                self.live.row(y)
-            } else {
-                blank = vec![Cell::BLANK; usize::from(width)];
-                &blank[..]
-            };
+        if let Some(last) = &mut last {
+            self.draw_open(last, &mut at);
+        }
+        for y in 0..wanted_rows {
+            let shown = self.shown.row(open + y);
             if same_cells(shown, wanted.row(y)) {
-                self.stats.cells_unchanged += u64::from(width);
+                self.stats.cells_unchanged += u64::from(self.width);
                 continue;
             }
             let shown = shown.to_vec();
-            while at < y {
-                self.end_row();
-                at += 1;
-            }
+            self.go_down(&mut at, open + y);
             self.draw_row(&shown, wanted, y);
         }
         // What is left of a higher region.
-        let below = height..self.live.height();
-        let mut left = below.filter(|&y| self.live.row(y).iter().any(|cell| *cell != Cell::BLANK));
+        let mut left = (height..old).filter(|&y| self.is_left_over(y, 0));
         if let Some(first) = left.next() {
-            while at < first {
-                self.end_row();
-                at += 1;
+            self.go_down(&mut at, first);
+            self.set_plain_pen();
+            self.encoder.text(ERASE_BELOW);
+        }
+        if self.encoder.out.len() == empty {
+            self.encoder.out.truncate(start);
+        } else {
+            self.encoder.text(WRAP);
+            if at > 0 {
+                self.encoder.csi(at, b'A');
             }
-            self.encoder.set_erasing_pen(Color::DEFAULT);
-            self.encoder.text("\r\x1b[J");
+            self.encoder.text("\x1b[2G");
+            self.home = false;
         }
-        if at > 0 {
-            self.encoder.csi(at, b'A');
+        self.below = self.below.max(at + 1);
+        self.shown.resize(self.width, height);
+        let from = self.shown.index(0, open);
+        let cells = &wanted.cells()[..usize::from(wanted_rows) * usize::from(self.width)];
+        self.shown.cells_mut()[from..].copy_from_slice(cells);
+        if last.is_some() {
+            self.last = last;
         }
-        let drawn = self.encoder.out.len() > BEGIN_SYNCHRONIZED.len();
-        if drawn && self.encoder.at != At::Known(0, 0) {
-            self.encoder.text("\r");
+    }
+
+    /// Goes to a row below the anchor. Where the terminal's driver adds a return to a line feed, it changes nothing.
+    fn go_down(&mut self, at: &mut u16, row: u16) {
+        if row > *at {
+            self.set_plain_pen();
         }
-        self.live.copy_from(wanted);
+        (*at..row).for_each(|_| self.encoder.text("\n"));
+        *at = row;
+    }
+
+    /// Draws what the open line has grown by.
+    fn draw_open(&mut self, last: &mut Last, at: &mut u16) {
+        let drawn = last.open.replace(last.glyphs.len()).unwrap_or(0);
+        if drawn == last.glyphs.len() {
+            return;
+        }
+        let (mut row, mut column) = (0, 0);
+        for &columns in &last.columns[..drawn] {
+            let (next, wrapped) = after(column, columns, self.width);
+            (row, column) = (row + u16::from(wrapped), next);
+        }
+        let mut begun = false;
+        for glyph in &last.glyphs[drawn..] {
+            let (next, wrapped) = after(column, glyph.columns, self.width);
+            if wrapped {
+                if begun {
+                    self.end_open_row(row, column);
+                }
+                (row, column, begun) = (row + 1, 0, false);
+            }
+            if !begun {
+                self.go_down(at, row);
+                self.go_to_column(column);
+                begun = true;
+            }
+            self.encoder.set_pen(glyph.style);
+            self.encoder.text(&glyph.text);
+            column = next;
+        }
+        self.end_open_row(row, column);
+    }
+
+    /// Erases what else a row shows behind the open line.
+    fn end_open_row(&mut self, row: u16, column: u16) {
+        if column < self.width && self.is_left_over(row, column) {
+            self.set_plain_pen();
+            self.encoder.text("\x1b[K");
+        }
+        self.mark_drawn(row, column);
+    }
+
+    /// A row shows the open line up to a column, and nothing behind it.
+    fn mark_drawn(&mut self, row: u16, column: u16) {
+        let (start, end) = (self.shown.index(0, row), self.shown.index(column, row));
+        self.shown.cells_mut()[start..end].fill(Cell::UNKNOWN);
+        self.blank_behind(row, column);
     }
 
     /// Draws what differs in a row that the cursor is in. It ends up anywhere in that row.
@@ -308,11 +650,10 @@ impl TranscriptRenderer {
                 continue;
             }
             if cursor != Some(x) {
-                self.encoder.text("\r");
                 self.go_to_column(x as u16);
             }
             if x >= tail && cell == Cell::BLANK {
-                self.encoder.set_erasing_pen(Color::DEFAULT);
+                self.set_plain_pen();
                 self.encoder.text("\x1b[K");
                 self.stats.cells_erased += (target.len() - x) as u64;
                 return;

@@ -16,7 +16,7 @@ use super::options::Target;
 use super::probe::LEAVE_LIMIT;
 use crate::model::{Cursor, Screen, Stats};
 use crate::present::{Feed, Output, fit};
-use crate::render::{Addition, Glyph, TranscriptRenderer};
+use crate::render::{Addition, Glyph, Reflow, TranscriptRenderer};
 use crate::sys;
 
 /// A transcript in the terminal's own scrollback, and a live region of a few rows below it: for chats, agents, build tools
@@ -49,10 +49,23 @@ use crate::sys;
 ///
 /// # What it relies on
 ///
-/// The terminal's cursor stays hidden at the beginning of the live region, since terminals carry it along when they
-/// reflow; a cursor in the live region is a cell in reverse ([`Live::set_cursor_position`]). Other output would move it: it
-/// belongs into [`suspend`](Self::suspend). Symbols on whose width terminals disagree may be off by a row where they are
-/// wrapped. When a terminal of rows that are not reflowed (xterm) becomes narrower, it cuts what is on its screen.
+/// The terminal's cursor stays hidden below the last finished line, since terminals carry it along when they reflow; a cursor in
+/// the live region is a cell in reverse ([`Live::set_cursor_position`]). Other output would move it: it belongs into
+/// [`suspend`](Self::suspend).
+///
+/// A terminal may change its size at any time, also while lines are on their way to it: finished lines are printed so that their
+/// number of rows is the terminal's business. A line that is being streamed is drawn with the live region until it is finished
+/// (by another line, or when nothing has extended it for a quarter of a second), and then printed. What a terminal does by itself is left:
+///
+/// - When it becomes narrower, what was below the finished lines may need more rows than it has. It moves the first of them into its
+///   scrollback, where nothing can erase them. Streamed lines that take half of the screen together with the live region
+///   are printed before they are finished, so that this needs a live region of half of the screen or more, or a terminal that
+///   becomes less than half as wide at once.
+/// - Behind the end of such a long line, or of one that was finished before, text is printed at a column: a change of width that is
+///   on its way just then misplaces it.
+/// - xterm does not reflow: when it becomes narrower, it cuts what is on its screen.
+/// - Symbols on whose width terminals disagree may be off by a row where they are wrapped. kitty up to 0.26 keeps the gap before a wide symbol that
+///   it wrapped as a space.
 ///
 /// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it.
 pub struct Transcript {
@@ -133,9 +146,8 @@ impl Transcript {
     }
 
     fn on_terminal(file: sys::Terminal) -> io::Result<Self> {
-        let reflows = sys::variable("XTERM_VERSION").is_none();
         // Terminals that do not know synchronized output ignore it.
-        let renderer = TranscriptRenderer::new(reflows, true);
+        let renderer = TranscriptRenderer::new(reflow_by_name(), true);
         let feed = Feed::start(renderer, Output::Terminal(file.try_clone()?))?;
         Ok(Self::with(feed, Surface::Terminal(file)))
     }
@@ -145,7 +157,7 @@ impl Transcript {
     /// # Errors
     /// If no thread can be started.
     pub fn writer(writer: impl Write + Send + 'static, size: Size) -> io::Result<Self> {
-        let renderer = TranscriptRenderer::new(true, true);
+        let renderer = TranscriptRenderer::new(Reflow::All, true);
         let feed = Feed::start(renderer, Output::Writer(Box::new(writer)))?;
         Ok(Self::with(feed, Surface::Fixed(size)))
     }
@@ -158,6 +170,21 @@ impl Transcript {
             shown_at: Size::ZERO,
             finished: false,
         }
+    }
+
+    /// Says what the terminal does with its lines when its width changes, where its name does not tell. Call it first.
+    ///
+    /// ```
+    /// use outpace_ratatui::{Reflow, Transcript};
+    /// use ratatui::layout::Size;
+    ///
+    /// let mut transcript = Transcript::writer(std::io::sink(), Size::new(80, 24))?;
+    /// transcript.set_reflow(Reflow::AboveCursor);
+    /// transcript.append("hello")?;
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn set_reflow(&mut self, reflow: Reflow) {
+        self.feed.set_reflow(reflow);
     }
 
     /// Changes the size of one made by [`writer`](Self::writer); others ask their terminal.
@@ -213,7 +240,7 @@ impl Transcript {
                 );
                 match at {
                     0 => Addition::Extend(glyphs),
-                    _ => Addition::Line(glyphs),
+                    _ => Addition::Open(glyphs),
                 }
             })
             .collect();
@@ -264,6 +291,7 @@ impl Transcript {
     /// # Errors
     /// If the terminal is gone.
     pub fn suspend<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+        self.follow_size()?;
         self.feed.take_away()?;
         self.feed.wait(None)?;
         let result = work();
@@ -288,6 +316,7 @@ impl Transcript {
     /// If the terminal is gone.
     pub fn finish(mut self) -> io::Result<()> {
         self.finished = true;
+        self.follow_size()?;
         self.feed.take_away()?;
         self.feed.wait(None).map(|_| ())
     }
@@ -312,10 +341,26 @@ impl Transcript {
 
 impl Drop for Transcript {
     fn drop(&mut self) {
-        if !self.finished && self.feed.take_away().is_ok() {
+        let taken_away = |this: &mut Self| this.follow_size().and_then(|()| this.feed.take_away());
+        if !self.finished && taken_away(self).is_ok() {
             // There is nobody to tell of a terminal that is gone.
             let _ = self.feed.wait(Some(LEAVE_LIMIT));
         }
+    }
+}
+
+fn reflow_by_name() -> Reflow {
+    let is = |name: &str, value: &str| sys::variable(name).is_some_and(|text| text == value);
+    let is_set = |name: &str| sys::variable(name).is_some();
+    // Within tmux and others it is theirs that counts.
+    if is_set("TMUX") || is_set("STY") {
+        return Reflow::All;
+    }
+    match () {
+        () if is_set("XTERM_VERSION") || is("TERM", "linux") => Reflow::Never,
+        () if is_set("KITTY_WINDOW_ID") || is("TERM", "xterm-kitty") => Reflow::AboveCursor,
+        () if is("TERM_PROGRAM", "vscode") => Reflow::AboveCursor,
+        () => Reflow::All,
     }
 }
 

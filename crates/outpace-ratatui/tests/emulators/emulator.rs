@@ -308,14 +308,16 @@ impl Emulator for Vt100 {
     }
 }
 
-struct Wezterm(tattoy_wezterm_term::Terminal);
+pub struct Wezterm(tattoy_wezterm_term::Terminal);
 
 #[derive(Debug)]
-struct WeztermConfig;
+struct WeztermConfig {
+    history: usize,
+}
 
 impl tattoy_wezterm_term::TerminalConfiguration for WeztermConfig {
     fn scrollback_size(&self) -> usize {
-        0
+        self.history
     }
     fn color_palette(&self) -> tattoy_wezterm_term::color::ColorPalette {
         Default::default()
@@ -334,13 +336,27 @@ fn wezterm_size(width: u16, height: u16) -> tattoy_wezterm_term::TerminalSize {
 
 impl Wezterm {
     fn new(width: u16, height: u16) -> Self {
+        Self::with_history(width, height, 0)
+    }
+
+    pub fn with_history(width: u16, height: u16, history: usize) -> Self {
         Self(tattoy_wezterm_term::Terminal::new(
             wezterm_size(width, height),
-            Arc::new(WeztermConfig),
+            Arc::new(WeztermConfig { history }),
             "test",
             "0",
             Box::new(std::io::sink()),
         ))
+    }
+
+    /// The text of all rows, and whether each goes on in the next.
+    pub fn rows(&self) -> Vec<(String, bool)> {
+        let screen = self.0.screen();
+        let lines = screen.lines_in_phys_range(0..screen.scrollback_rows());
+        let row = |line: &tattoy_wezterm_term::Line| {
+            (line.as_str().into_owned(), line.last_cell_was_wrapped())
+        };
+        lines.iter().map(row).collect()
     }
 }
 

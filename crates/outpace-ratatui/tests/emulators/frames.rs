@@ -1,8 +1,5 @@
 //! Sequences of frames as no application would draw them, and the check that an emulator shows them.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
 use outpace_ratatui::{Capabilities, Options, OutpaceBackend, Repeat, Stats};
 use ratatui::Terminal;
 use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth};
@@ -10,6 +7,7 @@ use ratatui::layout::{Position, Rect, Size};
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::emulator::{Emulator, Look};
+use crate::wire::Wire;
 
 /// Choices: from a generator, or from a fuzzer's bytes.
 pub trait Choices {
@@ -33,27 +31,6 @@ impl Choices for Random {
         self.0 ^= self.0 >> 27;
         let high = (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32;
         ((u64::from(high) * u64::from(n)) >> 32) as u32
-    }
-}
-
-/// What the backend wrote and nobody has read yet.
-#[derive(Clone, Default)]
-pub struct Wire(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Wire {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Wire {
-    fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 

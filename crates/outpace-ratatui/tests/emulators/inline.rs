@@ -1,8 +1,5 @@
 //! Inline viewports: what lies above them is not ours, and `insert_before` pushes lines there.
 
-use std::io::{self, Write};
-use std::sync::mpsc::{Sender, channel};
-
 use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
 use ratatui::backend::Backend;
 use ratatui::layout::Size;
@@ -10,22 +7,10 @@ use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use crate::emulator::{self, Emulator};
+use crate::wire::Wire;
 
 const WIDTH: u16 = 20;
 const HEIGHT: u16 = 8;
-
-struct Wire(Sender<Vec<u8>>);
-
-impl Write for Wire {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.send(bytes.to_vec()).map_err(io::Error::other)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 fn rows(emulator: &mut dyn Emulator) -> Vec<String> {
     let row = |y| {
@@ -43,10 +28,10 @@ fn an_inline_viewport_leaves_the_shell_alone_and_lines_go_above_it() {
     for emulator in &mut emulators {
         emulator.feed(b"$ first\r\n$ second\r\n");
     }
-    let (sender, bytes) = channel();
+    let wire = Wire::default();
     let options = Options::default().capabilities(Capabilities::full());
     let size = Size::new(WIDTH, HEIGHT);
-    let mut backend = OutpaceBackend::writer(Wire(sender), size, options).unwrap();
+    let mut backend = OutpaceBackend::writer(wire.clone(), size, options).unwrap();
     backend.set_cursor_position((0, 2)).unwrap();
     let viewport = Viewport::Inline(3);
     let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
@@ -58,7 +43,7 @@ fn an_inline_viewport_leaves_the_shell_alone_and_lines_go_above_it() {
                 frame.render_widget(ratatui::text::Text::from(text), frame.area());
             })
             .unwrap();
-        let written: Vec<u8> = bytes.try_iter().flatten().collect();
+        let written = wire.take();
         let mut expected = above[above.len().saturating_sub(usize::from(HEIGHT) - 3)..].to_vec();
         expected.extend([
             format!("viewport {number}"),

@@ -13,9 +13,12 @@
 mod emulator;
 mod frames;
 mod inline;
+mod scrollback;
 mod tmux;
 mod transcript;
 mod widgets;
+#[path = "../support/wire.rs"]
+mod wire;
 
 use frames::{Random, play};
 

@@ -1,8 +1,5 @@
 //! ratatui's own widgets look the same, drawn through crossterm's backend and through this one.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
-
 use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::layout::{Constraint, Layout, Rect, Size};
@@ -17,25 +14,12 @@ use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
 use crate::emulator;
 use crate::frames::normal;
+use crate::wire::Wire;
 
 pub const SIZE: Size = Size {
     width: 100,
     height: 40,
 };
-
-#[derive(Clone, Default)]
-struct Wire(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Wire {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 pub fn draw(frame: &mut Frame, tick: u64) {
     let rows = Layout::vertical([
@@ -140,8 +124,8 @@ fn widgets_look_as_through_crossterm() {
     for tick in 0..40 {
         our_terminal.draw(|frame| draw(frame, tick)).unwrap();
         their_terminal.draw(|frame| draw(frame, tick)).unwrap();
-        let our_bytes = std::mem::take(&mut *ours.0.lock().unwrap());
-        let their_bytes = std::mem::take(&mut *theirs.0.lock().unwrap());
+        let our_bytes = ours.take();
+        let their_bytes = theirs.take();
         for (ours, theirs) in our_emulators.iter_mut().zip(&mut their_emulators) {
             ours.feed(&our_bytes);
             theirs.feed(&their_bytes);
@@ -179,7 +163,7 @@ fn a_warning_between_frames_misplaces_nothing_that_is_drawn_after_it() {
                 frame.render_widget(Paragraph::new(lines), frame.area());
             })
             .unwrap();
-        let bytes = std::mem::take(&mut *wire.0.lock().unwrap());
+        let bytes = wire.take();
         for emulator in &mut emulators {
             emulator.feed(&bytes);
             for y in 0..6 {
@@ -218,7 +202,7 @@ fn a_symbol_that_terminals_may_not_draw_leaves_no_letter_behind() {
                 frame.buffer_mut()[(3, 0)].set_symbol(symbol);
             })
             .unwrap();
-        let bytes = std::mem::take(&mut *wire.0.lock().unwrap());
+        let bytes = wire.take();
         for emulator in &mut emulators {
             emulator.feed(&bytes);
             let row: String = (0..8).map(|x| emulator.look(x, 0).text).collect();

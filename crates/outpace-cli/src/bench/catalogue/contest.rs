@@ -13,7 +13,8 @@ pub(crate) const CONTEST: Experiment = Experiment {
     name: "contest",
     question: "How fast is a solution that does nothing but read and print?",
     published: "Nobody compares std, crates, C and C++ under one roof. Rivals: std; proconio 0.5; scanf and printf; cin and cout; mapped \
-                input with a table for output, after yosupo's and Nyaan's libraries for library-checker.",
+                input a word at a time with a table for output, after Nyaan's library for library-checker; a vector register \
+                at a time, after Lemire's AVX-512 (2022, 2023). Sources with addresses: bench/input.",
     sources: &[],
     published_to: &[],
     unit: "pair",
@@ -43,6 +44,12 @@ pub(crate) const CONTEST: Experiment = Experiment {
             Work::Source(&MAPPED),
         )
         .reads_file(pair),
+        Rung::added(
+            "simd",
+            "mapped, a vector register at a time, in and out",
+            Work::Source(&VECTORS),
+        )
+        .reads_file(pair),
         Rung::outpace(
             "outpace",
             "outpace::input, typed calls on the guard",
@@ -69,7 +76,7 @@ macro_rules! ways {
     };
 }
 
-ways!(SCANF "0" CIN "1" MAPPED "2");
+ways!(SCANF "0" CIN "1" MAPPED "2" VECTORS "3");
 
 /// The single-file edition, as `outpace contest` prints it.
 #[rustfmt::skip]
@@ -157,8 +164,10 @@ fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         for ours in ["outpace", "outpace-contest"] {
-            if let Some(ratio) = figures.ratio(ours, "mapped", to) {
-                sentences.push(format!("To {to} {ours} takes {} of mapped.", times(ratio)));
+            for rival in ["mapped", "simd"] {
+                if let Some(ratio) = figures.ratio(ours, rival, to) {
+                    sentences.push(format!("To {to} {ours} takes {} of {rival}.", times(ratio)));
+                }
             }
         }
     }

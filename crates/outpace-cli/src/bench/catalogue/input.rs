@@ -15,7 +15,8 @@ pub(crate) const INPUT: Experiment = Experiment {
     question: "How fast can a program read numbers, words and lines?",
     published: "10^6 integers on a training site's judge: C++ cin with endl 5.8 s, Java's Scanner 16.7, Python 18.9. Rivals: std; \
                 proconio 0.5 (crates.io); scanf, cin, fread, fgets, getline, strtod, from_chars (glibc, libstdc++); mapped and \
-                eight digits at a time, after yosupo's and Nyaan's libraries for library-checker.",
+                eight digits at a time, after Kholdstare (2020); a vector register at a time, after Lemire's AVX-512 (2023) and Mu\u{142}a. \
+                Sources with addresses: bench/input.",
     sources: &[],
     published_to: &[],
     unit: "value",
@@ -47,6 +48,12 @@ pub(crate) const INPUT: Experiment = Experiment {
             "mapped",
             "mapped, eight digits at a time",
             Work::Source(&MAPPED),
+        )
+        .reads_file(integer),
+        Rung::added(
+            "simd",
+            "mapped, a vector register at a time",
+            Work::Source(&SIMD),
         )
         .reads_file(integer),
         Rung::outpace("outpace", "outpace::input", Work::Here(integers)).reads_file(integer),
@@ -191,7 +198,7 @@ macro_rules! readers {
     };
 }
 
-readers!(SCANF CIN_TIED CIN FREAD MAPPED STRTOD FROM_CHARS CIN_FLOAT FGETS GETLINE SCANF_WORD CIN_WORD);
+readers!(SCANF CIN_TIED CIN FREAD MAPPED SIMD STRTOD FROM_CHARS CIN_FLOAT FGETS GETLINE SCANF_WORD CIN_WORD);
 
 /// A number without a pattern for each index (Vigna's splitmix64).
 pub(super) fn random(index: u64) -> u64 {
@@ -399,6 +406,7 @@ fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for (what, ours, rival) in [
         ("integers from a file", "outpace", "mapped"),
+        ("integers from a file", "outpace", "simd"),
         ("integers through a pipe", "outpace-pipe", "fread-pipe"),
         ("floats", "floats-outpace", "floats-from-chars"),
         ("words", "words-outpace", "words-split"),

@@ -1,0 +1,44 @@
+//! Starting a program only when everything that watches it is in place.
+
+use crate::trace::kernel::sys;
+use std::io::{self, Read, Write};
+use std::process::Command;
+
+/// What the child waits for; dropped unopened, it never becomes the program.
+pub(in crate::trace) struct Gate(io::PipeWriter);
+
+impl Gate {
+    /// Lets the child become the program.
+    pub(in crate::trace) fn open(mut self) -> io::Result<()> {
+        self.0.write_all(b"!")
+    }
+}
+
+/// Forks the child, holds it before its `exec`, and calls `watch` with its id on this thread. The
+/// start itself runs on another thread, because it ends only when the program has been let through.
+pub(in crate::trace) fn start<T>(
+    mut command: Command,
+    filter: Option<Vec<libc::sock_filter>>,
+    watch: impl FnOnce(i32, Gate) -> io::Result<T>,
+) -> io::Result<T> {
+    let (mut ready, announce) = io::pipe()?;
+    let (wait, open) = io::pipe()?;
+    sys::hold_at_gate(&mut command, announce.into(), wait.into(), filter);
+    std::thread::scope(|scope| {
+        let starting = scope.spawn(move || command.spawn());
+        let mut process = [0; 4];
+        let watched = match ready.read_exact(&mut process) {
+            Ok(()) => watch(i32::from_ne_bytes(process), Gate(open)),
+            Err(error) => {
+                drop(open);
+                Err(error)
+            }
+        };
+        match starting.join() {
+            // The reason why it could not be started says more than that it never came.
+            Ok(Err(error)) if error.raw_os_error() != Some(libc::ECANCELED) => Err(error),
+            Ok(_) => watched,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -1,0 +1,222 @@
+//! Finished write calls, summed by program and stream.
+
+use crate::trace::kernel::calls::Call;
+use crate::trace::kernel::procfs;
+use crate::trace::model::language::Language;
+use crate::trace::model::tally::CallTally;
+use crate::trace::model::target::{Kind, Target};
+use crate::trace::model::timeline::Timeline;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::rc::Rc;
+
+/// What a process is, as far as the ledger needs it.
+#[derive(Clone)]
+struct Process {
+    program: Rc<str>,
+    language: Language,
+    /// It was started, and had ended before it was looked at: only its short name is known.
+    gone: bool,
+    descriptors: HashMap<i32, Rc<Target>>,
+}
+
+/// A stream as it is reported: the same descriptor of the same program, on the same destination.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    program: Rc<str>,
+    descriptor: i32,
+    identity: (u64, u64),
+}
+
+/// The calls of one stream.
+pub(crate) struct Entry {
+    pub(crate) program: Rc<str>,
+    pub(crate) language: Language,
+    pub(crate) descriptor: i32,
+    pub(crate) target: Rc<Target>,
+    pub(crate) processes: BTreeSet<i32>,
+    /// The processes with the descriptors that they used for it.
+    used: BTreeSet<(i32, i32)>,
+    pub(crate) tally: CallTally,
+}
+
+/// All write calls so far.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    processes: HashMap<i32, Process>,
+    entries: BTreeMap<Key, Entry>,
+    pub(crate) timeline: Timeline,
+}
+
+impl Ledger {
+    /// A ledger that also keeps each call, for a profile.
+    pub(crate) fn with_timeline(timeline: Timeline) -> Self {
+        Self {
+            timeline,
+            ..Self::default()
+        }
+    }
+
+    fn process(&mut self, process: i32) -> &mut Process {
+        self.processes.entry(process).or_insert_with(|| {
+            let executable = procfs::executable(process);
+            let name = || procfs::name(process).unwrap_or_else(|| "?".to_owned());
+            let mut known = Process {
+                program: executable
+                    .as_deref()
+                    .map_or_else(|| name().into(), file_name),
+                language: Language::Unrecognised,
+                gone: false,
+                descriptors: HashMap::new(),
+            };
+            if let Some(executable) = executable {
+                known.language = Language::of(process, &executable);
+            }
+            known
+        })
+    }
+
+    /// A process was forked: until it is looked at, its descriptors are its parent's.
+    pub(crate) fn forked(&mut self, parent: i32, child: i32) {
+        if parent != child {
+            let copy = self.process(parent).clone();
+            self.processes.insert(child, copy);
+        }
+    }
+
+    /// A process runs another program now.
+    pub(crate) fn executed(&mut self, process: i32, name: &str) {
+        let before = self.processes.remove(&process);
+        let now = self.process(process);
+        now.gone = procfs::executable(process).is_none();
+        if now.gone {
+            // Its short name and its descriptors as they were are all there is.
+            now.program = name.into();
+            if let Some(before) = before {
+                now.descriptors = before.descriptors;
+            }
+        }
+    }
+
+    /// A process runs code of this file: the first one after another program was started is that program.
+    pub(crate) fn mapped(&mut self, process: i32, file: &Path) {
+        if let Some(known) = self.processes.get_mut(&process)
+            && std::mem::take(&mut known.gone)
+        {
+            known.program = file_name(file);
+            known.language = Language::of(process, file);
+        }
+    }
+
+    /// Forgets what a descriptor was connected to when that has changed.
+    pub(crate) fn verify(&mut self, process: i32, descriptor: i32) {
+        let Some(known) = self.processes.get_mut(&process) else {
+            return;
+        };
+        if let Some(target) = known.descriptors.get(&descriptor)
+            && Target::identity_of(process, descriptor).is_some_and(|now| now != target.identity)
+        {
+            known.descriptors.remove(&descriptor);
+        }
+    }
+
+    /// A process closed a descriptor or opened another one under its number.
+    pub(crate) fn closed(&mut self, process: i32, descriptor: i32) {
+        if let Some(process) = self.processes.get_mut(&process) {
+            process.descriptors.remove(&descriptor);
+        }
+    }
+
+    /// A process made `copy` another name of `descriptor`.
+    pub(crate) fn duplicated(&mut self, process: i32, descriptor: i32, copy: i32) {
+        let target = self.target(process, descriptor);
+        self.process(process).descriptors.insert(copy, target);
+    }
+
+    /// What a descriptor is connected to: looked up once, until the process is known to change it.
+    fn target(&mut self, process: i32, descriptor: i32) -> Rc<Target> {
+        let known = self.process(process);
+        if let Some(target) = known.descriptors.get(&descriptor) {
+            return Rc::clone(target);
+        }
+        let target = Rc::new(Target::of(process, descriptor).unwrap_or_else(Target::unknown));
+        known.descriptors.insert(descriptor, Rc::clone(&target));
+        target
+    }
+
+    /// Looks a process's streams up now, while it is certainly alive.
+    pub(crate) fn look_at(&mut self, process: i32) {
+        for descriptor in 0..=2 {
+            self.target(process, descriptor);
+        }
+    }
+
+    /// Looks up what a process has just opened, if it is still there.
+    pub(crate) fn opened(&mut self, process: i32, descriptor: i32) {
+        if let Some(target) = Target::of(process, descriptor) {
+            let known = self.process(process);
+            known
+                .descriptors
+                .entry(descriptor)
+                .or_insert(Rc::new(target));
+        }
+    }
+
+    /// Adds a finished call.
+    pub(crate) fn add(&mut self, call: &Call) {
+        let target = self.target(call.process, call.descriptor);
+        let descriptor = self.stream_of(call, &target);
+        let process = &self.processes[&call.process];
+        let key = Key {
+            program: Rc::clone(&process.program),
+            descriptor,
+            identity: target.identity,
+        };
+        let entry = self.entries.entry(key).or_insert_with(|| Entry {
+            program: Rc::clone(&process.program),
+            language: process.language,
+            descriptor,
+            target,
+            processes: BTreeSet::new(),
+            used: BTreeSet::new(),
+            tally: CallTally::default(),
+        });
+        entry.processes.insert(call.process);
+        entry.used.insert((call.process, call.descriptor));
+        entry.tally.add(call);
+        self.timeline.call(call, descriptor, &entry.program);
+    }
+
+    /// The stream that a call writes to: another descriptor of the same file as stdout or stderr stands
+    /// for those (Node.js opens its terminal once more).
+    fn stream_of(&mut self, call: &Call, target: &Target) -> i32 {
+        if call.descriptor <= 2 || target.kind == Kind::Unknown {
+            return call.descriptor;
+        }
+        (1..=2)
+            .find(|&stream| self.target(call.process, stream).identity == target.identity)
+            .unwrap_or(call.descriptor)
+    }
+
+    /// Adds, for every process of every stream, writes whose last byte was seen and those that
+    /// ended a line.
+    pub(crate) fn add_line_ends(&mut self, of: impl Fn(i32, i32) -> Option<(u64, u64)>) {
+        for entry in self.entries.values_mut() {
+            for &(process, descriptor) in &entry.used {
+                let (seen, line_ends) = of(process, descriptor).unwrap_or_default();
+                entry.tally.tails_seen += seen;
+                entry.tally.line_ends += line_ends;
+            }
+        }
+    }
+
+    /// The streams, by program and descriptor.
+    pub(crate) fn into_entries(self) -> (Vec<Entry>, Timeline) {
+        (self.entries.into_values().collect(), self.timeline)
+    }
+}
+
+fn file_name(path: &Path) -> Rc<str> {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into()
+}

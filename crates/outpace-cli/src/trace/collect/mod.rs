@@ -1,0 +1,198 @@
+//! Running the program under one of the mechanisms, or attaching one to it.
+
+pub(super) mod exact;
+mod peek;
+mod stacks;
+pub(super) mod threads;
+pub(super) mod watch;
+
+use crate::platform::clock;
+use crate::trace::kernel::procfs;
+use crate::trace::model::findings::Recording;
+use crate::trace::model::timeline::Timeline;
+use exact::{Entry, Ledger, gate, ptrace, tracepoints};
+use rustix::process::{getpid, set_child_subreaper};
+use stacks::Recorder;
+use std::io;
+use std::process::Command;
+use watch::Watched;
+
+/// What is traced.
+pub(super) enum Subject {
+    /// A program that is started for it.
+    Program(Command),
+    /// A process that is running already.
+    Process(i32),
+}
+
+/// How it is traced.
+pub(super) struct Options {
+    pub(super) exact: bool,
+    pub(super) timeline: Timeline,
+    /// Whether call stacks are wanted, where they can be had.
+    pub(super) stacks: bool,
+}
+
+/// Whose writes were seen.
+pub(super) enum Seen {
+    /// Processes, with the kernel's counts of their writes.
+    Processes(Vec<Watched>),
+    /// Every call, by program and stream.
+    Calls(Vec<Entry>),
+}
+
+/// The stacks, when they are wanted.
+struct Stacks {
+    wanted: bool,
+    recorder: Option<io::Result<Recorder>>,
+}
+
+impl Stacks {
+    /// Called with the process while it is certainly there and, if it is ours, has not begun.
+    fn ready(&mut self, process: i32) {
+        if self.wanted {
+            // What is left behind by it is not to become ours.
+            let _ = set_child_subreaper(None);
+            self.recorder = Some(Recorder::start(process));
+        }
+        // From now on we get the orphans of the program, whose counts are its own.
+        let _ = set_child_subreaper(Some(getpid()));
+    }
+
+    fn finish(self, run: &mut Recording) {
+        let samples = self
+            .recorder
+            .map(|recorder| recorder.and_then(Recorder::finish));
+        match samples {
+            None => {}
+            Some(Ok(samples)) => run.samples = samples,
+            Some(Err(error)) => run.notes.push(format!("no call stacks: perf: {error}")),
+        }
+    }
+}
+
+/// Traces it to its end.
+pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recording, Seen)> {
+    let process = match subject {
+        Subject::Process(process) => Some(process),
+        Subject::Program(_) => None,
+    };
+    let mut stacks = Stacks {
+        wanted: options.stacks,
+        recorder: None,
+    };
+    let before = processor_time(process);
+    let (mut run, seen) = if options.exact {
+        exactly(subject, options.timeline, &mut stacks)?
+    } else {
+        lightly(subject, options.timeline, &mut stacks)?
+    };
+    let after = processor_time(process);
+    run.user_ns = after.0.saturating_sub(before.0);
+    run.system_ns = after.1.saturating_sub(before.1);
+    // Processes that give their memory back wait for a processor after they have ended, too.
+    let not_running_ns = run.wall_ns.saturating_sub(run.user_ns + run.system_ns);
+    run.delayed_ns = run.delayed_ns.min(not_running_ns);
+    run.overhead_ns = run.overhead_ns.min(run.wall_ns);
+    stacks.finish(&mut run);
+    Ok((run, seen))
+}
+
+/// User and system time, in nanoseconds: of a process, or of the children that have been reaped.
+fn processor_time(process: Option<i32>) -> (u64, u64) {
+    match process {
+        Some(process) => {
+            procfs::Usage::of(process).map_or((0, 0), |usage| (usage.user_ns, usage.system_ns))
+        }
+        None => clock::children_ns(),
+    }
+}
+
+/// By the kernel's counters and looks now and then.
+fn lightly(
+    subject: Subject,
+    timeline: Timeline,
+    stacks: &mut Stacks,
+) -> io::Result<(Recording, Seen)> {
+    let (mut run, processes) = match subject {
+        Subject::Process(process) => {
+            stacks.ready(process);
+            watch::other(process, timeline)?
+        }
+        Subject::Program(command) if stacks.wanted => {
+            let root = gate::start(command, None, |root, gate| {
+                stacks.ready(root);
+                gate.open()?;
+                Ok(root)
+            })?;
+            watch::child(root, timeline)?
+        }
+        Subject::Program(mut command) => {
+            set_child_subreaper(Some(getpid()))?;
+            let root = command.spawn()?.id() as i32;
+            watch::child(root, timeline)?
+        }
+    };
+    let seen: u64 = processes
+        .iter()
+        .map(|process| process.own().write_calls)
+        .sum();
+    if let Some(tree) = run.tree
+        && tree.write_calls > seen + seen / 100 + 1
+    {
+        run.notes.push(format!(
+            "{} of {} write calls were made by processes that ended before they were looked at",
+            tree.write_calls - seen,
+            tree.write_calls
+        ));
+    }
+    Ok((run, Seen::Processes(processes)))
+}
+
+/// Every call, by the cheapest mechanism that is allowed.
+fn exactly(
+    subject: Subject,
+    timeline: Timeline,
+    stacks: &mut Stacks,
+) -> io::Result<(Recording, Seen)> {
+    let mut ledger = Ledger::with_timeline(timeline);
+    let points = tracepoints::Points::find();
+    if let Subject::Process(process) = subject {
+        stacks.ready(process);
+    }
+    let mut ready = |root| stacks.ready(root);
+    let mut run = match (&points, subject) {
+        (&Ok(points), Subject::Process(process)) => {
+            tracepoints::attach(points, process, &mut ledger)?
+        }
+        (&Ok(points), Subject::Program(command)) => {
+            tracepoints::run(points, command, &mut ledger, &mut ready)?
+        }
+        (Err(_), Subject::Process(process)) => ptrace::attach(process, &mut ledger)?,
+        (Err(_), Subject::Program(command)) => {
+            let mut run = ptrace::run(command, &mut ledger, &mut ready)?;
+            let note = "setuid programs run without their privileges under ptrace";
+            run.notes.push(note.to_owned());
+            run
+        }
+    };
+    run.notes
+        .push("writes through io_uring are not seen".to_owned());
+    if let Err(refusal) = &points {
+        run.notes.push(format!(
+            "tracepoints are not available here ({refusal}); as root, or with the capability CAP_PERFMON \
+             and a readable /sys/kernel/tracing, tracing costs a hundredth of this"
+        ));
+    }
+    let (entries, timeline) = ledger.into_entries();
+    let calls: u64 = entries.iter().map(|entry| entry.tally.calls).sum();
+    if points.is_ok() {
+        run.overhead_ns = calls * tracepoints::CALL_NS;
+    }
+    // Never so much that less is left than the program needs by itself.
+    run.overhead_ns = run
+        .overhead_ns
+        .min(run.wall_ns.saturating_sub(clock::children_ns().0));
+    run.timeline = timeline;
+    Ok((run, Seen::Calls(entries)))
+}

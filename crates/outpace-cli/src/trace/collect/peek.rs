@@ -1,0 +1,152 @@
+//! A short exact look at one thread that writes much: a few dozen of its writes, by ptrace(2), with their sizes and
+//! last bytes. It takes a millisecond or two.
+//!
+//! Only a thread that runs, and writes little at a time, is stopped: no write of it is cut in two. The look ends with
+//! the thread of ours that takes it, as the kernel lets go of whatever a thread traces when that ends, without
+//! stopping it once more.
+
+use crate::platform::clock;
+use crate::trace::kernel::calls::WriteCall;
+use crate::trace::kernel::{memory, sys};
+use std::io;
+use std::time::Duration;
+
+/// Writes that show how a stream is buffered.
+const ENOUGH: usize = 48;
+/// The look is over after this long, whatever it has shown.
+const LONGEST: Duration = Duration::from_millis(8);
+/// Time to ask in a loop for the next stop.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// One write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Write {
+    pub(super) descriptor: i32,
+    pub(super) size: u64,
+    pub(super) ends_line: Option<bool>,
+}
+
+/// What the look showed.
+pub(super) struct Peek {
+    pub(super) writes: Vec<Write>,
+    /// How long it took, in which the thread stood still most of the time.
+    pub(super) took_ns: u64,
+}
+
+/// Looks at a thread; an error says that this is not permitted.
+pub(super) fn at(process: i32, thread: i32) -> io::Result<Peek> {
+    let look = std::thread::spawn(move || look(process, thread));
+    look.join()
+        .unwrap_or_else(|_| Err(io::Error::other("the look failed")))
+}
+
+fn look(process: i32, thread: i32) -> io::Result<Peek> {
+    let began_ns = clock::now_ns();
+    sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
+    sys::interrupt(thread)?;
+    let (mut writes, mut entered) = (Vec::with_capacity(ENOUGH), None);
+    let until_ns = began_ns + LONGEST.as_nanos() as u64;
+    while writes.len() < ENOUGH {
+        let Some(stop) = next_stop(thread, until_ns)? else {
+            break;
+        };
+        let (signal, event) = (stop & 0xff, stop >> 8);
+        let is_at_call = signal == libc::SIGTRAP | 0x80;
+        if is_at_call {
+            match sys::at_call(thread)? {
+                sys::AtCall::Entry { number, arguments } => {
+                    entered = WriteCall::with_number(number).map(|call| Write {
+                        descriptor: call.target(&arguments),
+                        size: call.asked(&arguments).unwrap_or(0),
+                        ends_line: memory::ends_line(process, call, &arguments),
+                    });
+                }
+                // Where the registers do not say how much was to be written, its result does.
+                sys::AtCall::Exit { result } => writes.extend(entered.take().map(|write| Write {
+                    size: write.size.max(u64::try_from(result).unwrap_or(0)),
+                    ..write
+                })),
+                sys::AtCall::No => {}
+            }
+        }
+        let is_group_stop = event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP;
+        if is_group_stop {
+            // It was told to stop by another, and stays so.
+            sys::resume(thread, sys::Resume::Listen, 0)?;
+            break;
+        }
+        let passed_on = if is_at_call || event != 0 { 0 } else { signal };
+        sys::resume(thread, sys::Resume::ToCall, passed_on)?;
+    }
+    Ok(Peek {
+        writes,
+        took_ns: clock::now_ns() - began_ns,
+    })
+}
+
+/// What a thread has stopped for; none when it has ended, which is left for others to see, or at the end of the time.
+fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
+    let began_ns = clock::now_ns();
+    loop {
+        if let Some(stop) = sys::stop_of(thread)? {
+            return Ok(Some(stop));
+        }
+        let now_ns = clock::now_ns();
+        if now_ns >= until_ns {
+            return Ok(None);
+        }
+        if now_ns - began_ns > SPIN.as_nanos() as u64 {
+            std::thread::sleep(SPIN);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_look_shows_sizes_and_line_ends_and_leaves_the_program_as_it_was() {
+        let mut shell = Command::new("sh")
+            .args(["-c", "while :; do echo 12345; done"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let process = shell.id() as i32;
+        // Until it has become the shell and writes.
+        let peek = loop {
+            match at(process, process) {
+                Ok(peek) if peek.writes.len() == ENOUGH => break Some(peek),
+                Ok(_) => {}
+                Err(error) => {
+                    eprintln!("skipped: ptrace(2) is not permitted: {error}");
+                    break None;
+                }
+            }
+        };
+        if let Some(peek) = peek {
+            let is_line = |write: &Write| {
+                (write.descriptor, write.size, write.ends_line) == (1, 6, Some(true))
+            };
+            assert!(peek.writes.iter().all(is_line), "{:?}", peek.writes);
+            let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+            assert!(status.contains("TracerPid:\t0\n"), "{status}");
+            assert!(shell.try_wait().unwrap().is_none());
+        }
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_writes_nothing_is_left_alone_in_the_end() {
+        let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+        let process = sleeper.id() as i32;
+        if let Ok(peek) = at(process, process) {
+            assert!(peek.writes.is_empty(), "{:?}", peek.writes);
+        }
+        assert!(sleeper.try_wait().unwrap().is_none());
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+    }
+}

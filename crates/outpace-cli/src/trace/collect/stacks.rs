@@ -1,0 +1,196 @@
+//! What the processors did meanwhile: call stacks from perf(1), where it is installed and allowed.
+//!
+//! perf runs beside the program and is told over its control descriptors when to begin; it is nobody's
+//! child here, so that nothing it does is counted as the program's.
+
+use crate::platform::signals;
+use crate::trace::model::timeline::{FREQUENCY, Frame, Sample};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempPath;
+
+/// A perf that records.
+pub(super) struct Recorder {
+    process: i32,
+    control: ChildStdin,
+    acknowledged: BufReader<ChildStdout>,
+    data: TempPath,
+}
+
+/// Starts perf in the background, passing on stdin (which a shell takes from those) as its control
+/// descriptor, and tells its number.
+const IN_BACKGROUND: &str = r#"exec 3<&0; "$@" <&3 3<&- & echo $!"#;
+/// Time for perf to get ready, and to write what it has.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Recorder {
+    /// Records the stacks of a process and what it starts from now on. An error says why that cannot be.
+    pub(super) fn start(process: i32) -> io::Result<Self> {
+        let data = tempfile::Builder::new()
+            .prefix("outpace-")
+            .suffix(".perf")
+            .tempfile()?
+            .into_temp_path();
+        let mut shell = Command::new("sh")
+            .args(["-c", IN_BACKGROUND, "sh", "perf", "record", "-q", "-g"])
+            .args(["-F", &FREQUENCY.to_string(), "-k", "CLOCK_MONOTONIC"])
+            .args(["-D", "-1", "--control=fd:0,1", "-o"])
+            .arg(&data)
+            .args(["-p", &process.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (Some(control), Some(output)) = (shell.stdin.take(), shell.stdout.take()) else {
+            return Err(io::Error::other("the shell has no streams"));
+        };
+        shell.wait()?;
+        let mut recorder = Self {
+            process: 0,
+            control,
+            acknowledged: BufReader::new(output),
+            data,
+        };
+        recorder.process = recorder.answer()?.parse().map_err(io::Error::other)?;
+        recorder.control.write_all(b"enable\n")?;
+        recorder.answer()?;
+        Ok(recorder)
+    }
+
+    /// The next line from perf.
+    fn answer(&mut self) -> io::Result<String> {
+        if self.acknowledged.buffer().is_empty() && !self.says_something()? {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut line = String::new();
+        self.acknowledged.read_line(&mut line)?;
+        if line.is_empty() {
+            return Err(io::Error::other("perf is not installed, or not allowed"));
+        }
+        // Each acknowledgement ends with a zero.
+        Ok(line
+            .trim_matches(|c: char| c.is_whitespace() || c == '\0')
+            .to_owned())
+    }
+
+    fn says_something(&self) -> io::Result<bool> {
+        let patience = Timespec::try_from(PATIENCE).unwrap_or_default();
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let mut ready = [PollFd::new(self.acknowledged.get_ref(), PollFlags::IN)];
+            match poll(&mut ready, Some(&patience)) {
+                Ok(ready) => return Ok(ready > 0),
+                Err(rustix::io::Errno::INTR) if Instant::now() < until => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Ends the recording and gives the samples.
+    pub(super) fn finish(mut self) -> io::Result<Vec<Sample>> {
+        // It may have ended with the program.
+        let _ = self.control.write_all(b"stop\n");
+        let mut rest = Vec::new();
+        if self.says_something()? {
+            // To the end of its output, which is its own.
+            self.acknowledged.read_to_end(&mut rest)?;
+        } else {
+            signals::send(self.process, libc::SIGTERM);
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let script = Command::new("perf")
+            .args(["script", "--ns", "--no-inline", "-F"])
+            .args(["pid,tid,time,ip,sym,dso", "-i"])
+            .arg(&self.data)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()?;
+        Ok(parse(&String::from_utf8_lossy(&script.stdout)))
+    }
+}
+
+/// What `perf script` prints: for each sample a line with the thread and the time, then one for each
+/// frame, the innermost first, then an empty one.
+fn parse(text: &str) -> Vec<Sample> {
+    let blocks = text.split("\n\n");
+    blocks
+        .filter_map(|block| {
+            let mut lines = block.lines().skip_while(|line| line.is_empty());
+            let (process, thread, time_ns) = header(lines.next()?)?;
+            let mut frames: Vec<Frame> = lines.filter_map(frame).collect();
+            frames.reverse();
+            Some(Sample {
+                process,
+                thread,
+                time_ns,
+                frames,
+            })
+        })
+        .collect()
+}
+
+/// `11484/11484 11883.089585033:`
+fn header(line: &str) -> Option<(i32, i32, u64)> {
+    let mut words = line.split_ascii_whitespace();
+    let (process, thread) = words.next()?.split_once('/')?;
+    let (seconds, fraction) = words.next()?.trim_end_matches(':').split_once('.')?;
+    let time_ns = seconds.parse::<u64>().ok()? * 1_000_000_000 + fraction.parse::<u64>().ok()?;
+    Some((process.parse().ok()?, thread.parse().ok()?, time_ns))
+}
+
+/// `  f8350 __GI___libc_write (/usr/lib/x86_64-linux-gnu/libc.so.6)`; none for what belongs to no file,
+/// which is where a stack without frame pointers leads.
+fn frame(line: &str) -> Option<Frame> {
+    let (address, rest) = line.trim().split_once(' ')?;
+    let (symbol, object) = rest.strip_suffix(')')?.rsplit_once(" (")?;
+    let file = object.rsplit('/').next().unwrap_or(object);
+    let in_kernel = object.starts_with('[') && object.contains("kernel");
+    let name = match symbol {
+        "[unknown]" if object == "[unknown]" => return None,
+        "[unknown]" => format!("0x{address} ({file})"),
+        known => known.to_owned(),
+    };
+    Some(Frame { name, in_kernel })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_read_with_the_outermost_frame_first() {
+        let text = "11484/11485 11883.090581729: \n\
+                    \tffffffff816b92b8 vfs_write ([kernel.kallsyms])\n\
+                    \t           f8350 __GI___libc_write (/usr/lib/libc.so.6)\n\
+                    \t            72ff [unknown] (/usr/bin/dash)\n\
+                    \t               0 [unknown] ([unknown])\n\
+                    \n\
+                    7/7 1.000000002: \n\
+                    \t 12 <core::fmt::Write as std::io (x)>::write (/a program)\n\n";
+        let samples = parse(text);
+        assert_eq!(samples.len(), 2);
+        assert_eq!(
+            (samples[0].process, samples[0].thread, samples[0].time_ns),
+            (11484, 11485, 11_883_090_581_729)
+        );
+        let names: Vec<&str> = samples[0]
+            .frames
+            .iter()
+            .map(|frame| frame.name.as_str())
+            .collect();
+        assert_eq!(names, ["0x72ff (dash)", "__GI___libc_write", "vfs_write"]);
+        assert!(samples[0].frames[2].in_kernel && !samples[0].frames[1].in_kernel);
+        assert_eq!(
+            samples[1].frames[0].name,
+            "<core::fmt::Write as std::io (x)>::write"
+        );
+    }
+
+    #[test]
+    fn what_is_no_sample_is_none() {
+        assert_eq!(parse(""), []);
+        assert_eq!(parse("failed to open perf.data\n"), []);
+    }
+}

@@ -1,0 +1,745 @@
+//! The default mode: no privileges, no slowdown. The kernel's own counters say how many calls and
+//! bytes; looking at `/proc/PID/task/TID/syscall` now and then says which thread waits in which write; a short
+//! [exact look](peek) at a thread that writes much shows how it is buffered.
+
+use super::peek;
+use super::threads::{Processor, Threads};
+use crate::platform::clock::{self, Delay};
+use crate::platform::ending::Ending;
+use crate::platform::interrupts;
+use crate::trace::kernel::calls::WriteCall;
+use crate::trace::kernel::memory;
+use crate::trace::kernel::procfs::{self, Doing, IoCounters, Usage};
+use crate::trace::model::findings::{Mode, Recording};
+use crate::trace::model::language::Language;
+use crate::trace::model::tally::CallTally;
+use crate::trace::model::target::Target;
+use crate::trace::model::timeline::{Span, Timeline};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Something done again and again, so seldom that it takes but a small part of a processor: what it
+/// watches should not feel it.
+struct Rhythm {
+    /// The shortest time from one to the next; in the beginning, so that short programs are seen, and
+    /// later.
+    at_first_ns: u64,
+    later_ns: u64,
+    due_ns: u64,
+}
+
+/// One part in so many of a processor goes into it.
+const PART: u64 = 200;
+const AT_FIRST_NS: u64 = 500_000_000;
+/// The start-up of a program is looked at closely, whatever that costs.
+const START_NS: u64 = 30_000_000;
+/// However much one takes, the next is not later than this; in the beginning, when programs start others
+/// and become others, not later than that.
+const LONGEST_NS: u64 = 100_000_000;
+const LONGEST_AT_FIRST_NS: u64 = 5_000_000;
+
+impl Rhythm {
+    fn new(at_first_ns: u64, later_ns: u64) -> Self {
+        Self {
+            at_first_ns,
+            later_ns,
+            due_ns: 0,
+        }
+    }
+
+    /// It was done, which took so much processor time, so long after the beginning.
+    fn took(&mut self, processor_ns: u64, since_ns: u64, now_ns: u64) {
+        let fair_ns = processor_ns * PART;
+        self.due_ns = now_ns
+            + match since_ns {
+                0..START_NS => self.at_first_ns,
+                START_NS..AT_FIRST_NS => fair_ns.clamp(self.at_first_ns, LONGEST_AT_FIRST_NS),
+                AT_FIRST_NS.. => fair_ns.clamp(self.later_ns, LONGEST_NS),
+            };
+    }
+}
+
+/// An exact look at a process is taken from so many writes on, again when there are so many times as many, and not
+/// more often than this; nor where so many looks have shown writes already.
+const PEEK_FROM: u64 = 16;
+const PEEK_AGAIN: u64 = 50;
+const MOST_PEEKS: u32 = 4;
+const FEWEST_PEEKED: usize = 16;
+const ENOUGH_LOOKS: u64 = 40;
+/// Larger writes, on average, are not looked at so: a stop could cut one in two.
+const LARGEST_PEEKED: u64 = 1024;
+
+/// A program that starts this many threads is sampled in part.
+const MOST_THREADS: usize = 256;
+
+/// The call a thread was last seen asleep in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Asleep {
+    arguments: [u64; 6],
+    /// The process's count of finished writes then: unchanged, it is still the same call.
+    write_calls: u64,
+}
+
+struct Thread {
+    call: File,
+    asleep: Option<Asleep>,
+}
+
+/// What was seen of one descriptor: writes in which a thread slept, and those of a short exact look.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) waiting_ns: u64,
+    pub(crate) looks: u64,
+    /// Writes of exact looks.
+    pub(crate) peeked: u64,
+    pub(crate) tally: CallTally,
+}
+
+/// One process, as far as it was seen.
+pub(crate) struct Watched {
+    pub(crate) process: i32,
+    /// The name of its executable file, or else the one that the kernel keeps.
+    pub(crate) program: Rc<str>,
+    name: Rc<str>,
+    executable: Option<PathBuf>,
+    pub(crate) language: Language,
+    /// Descriptors 0 to 2, and others that were written to.
+    pub(crate) targets: BTreeMap<i32, Target>,
+    /// Whether it has other descriptors open that writes could have gone to.
+    pub(crate) writes_elsewhere: bool,
+    pub(crate) seen: BTreeMap<i32, Seen>,
+    tasks: Threads,
+    first_ns: u64,
+    counters: Option<File>,
+    /// The kernel's counters, which include the children it has waited for: now, and when it began.
+    io: IoCounters,
+    io_before: IoCounters,
+    usage: Usage,
+    usage_before: Usage,
+    /// What children have left to it that it has waited for, as far as that is certain.
+    inherited: IoCounters,
+    /// Writes of its last moments, found in what it left to its parent.
+    last_moments: IoCounters,
+    /// Its processor time to the microsecond, known when it is reaped.
+    reaped: Option<Processor>,
+    /// What it had written, and the processor time that had taken, when it was first seen to have written.
+    pub(crate) start: Option<(u64, Processor)>,
+    /// How often its writes were looked at exactly, and how many there were then.
+    peeks: u32,
+    peeked_at: u64,
+    /// Time that it took, without waiting for a processor, and processor time.
+    peeking_ns: u64,
+    stops_ns: u64,
+    /// Looks that found its thread asleep in a write, and elsewhere.
+    asleep: (u64, u64),
+    /// When it was last seen.
+    last_ns: u64,
+    /// How many searches have found it.
+    searches: u64,
+    threads: HashMap<i32, Thread>,
+}
+
+impl Watched {
+    fn new(process: i32, name: Rc<str>, executable: Option<PathBuf>, now_ns: u64) -> Self {
+        let file = executable.as_deref().and_then(Path::file_name);
+        Self {
+            process,
+            program: file.map_or_else(|| Rc::clone(&name), |file| file.to_string_lossy().into()),
+            name,
+            language: executable
+                .as_deref()
+                .map_or(Language::Unrecognised, |path| Language::of(process, path)),
+            executable,
+            targets: BTreeMap::new(),
+            writes_elsewhere: false,
+            seen: BTreeMap::new(),
+            tasks: Threads::default(),
+            first_ns: now_ns,
+            counters: File::open(format!("/proc/{process}/io")).ok(),
+            io: IoCounters::default(),
+            io_before: IoCounters::default(),
+            usage: Usage::default(),
+            usage_before: Usage::default(),
+            inherited: IoCounters::default(),
+            last_moments: IoCounters::default(),
+            reaped: None,
+            start: None,
+            peeks: 0,
+            peeked_at: 0,
+            peeking_ns: 0,
+            stops_ns: 0,
+            asleep: (0, 0),
+            last_ns: now_ns,
+            searches: 0,
+            threads: HashMap::new(),
+        }
+    }
+
+    /// The processor time of its threads that write, while it was watched, without what stops at its calls took.
+    pub(crate) fn processor(&self) -> Processor {
+        self.processor_and_stops().since(Processor {
+            total_ns: self.stops_ns,
+            user_ns: 0,
+            system_ns: self.stops_ns,
+        })
+    }
+
+    fn processor_and_stops(&self) -> Processor {
+        if !self.tasks.is_one() {
+            return self.tasks.of_writers();
+        }
+        let of_usage = |usage: Usage| Processor {
+            total_ns: usage.user_ns + usage.system_ns,
+            user_ns: usage.user_ns,
+            system_ns: usage.system_ns,
+        };
+        let now = self.reaped.unwrap_or(of_usage(self.usage));
+        now.since(of_usage(self.usage_before))
+    }
+
+    /// How long its threads slept in writes: of a process with one thread, that part of all the time it slept which it
+    /// was seen to sleep in writes; else as long as they were seen to.
+    pub(crate) fn waiting_ns(&self) -> u64 {
+        let seen_ns = self.seen.values().map(|seen| seen.waiting_ns).sum();
+        let (in_writes, elsewhere) = self.asleep;
+        if !self.tasks.is_one() || in_writes == 0 {
+            return seen_ns;
+        }
+        let watched_ns = self.last_ns - self.first_ns;
+        let asleep_ns = (watched_ns + self.stops_ns)
+            .saturating_sub(self.tasks.scheduled_ns() + self.peeking_ns);
+        (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
+    }
+
+    /// Whether the parts of that time are known in hundredths of a second only.
+    pub(crate) fn is_rounded(&self) -> bool {
+        self.reaped.is_none() || !self.tasks.is_one()
+    }
+
+    /// Page faults while it was watched.
+    pub(crate) fn faults(&self) -> u64 {
+        self.usage
+            .minor_faults
+            .saturating_sub(self.usage_before.minor_faults)
+    }
+
+    /// Whether a descriptor leads where stdout or stderr do (Node.js opens its terminal once more).
+    fn is_another_name(&self, descriptor: i32) -> bool {
+        let identity = Target::identity_of(self.process, descriptor);
+        let mut streams = (1..=2).filter_map(|stream| self.targets.get(&stream));
+        streams.any(|stream| identity == Some(stream.identity))
+    }
+
+    /// Whether it runs the same program still. One that has ended has no executable file, but a name until its parent
+    /// has waited for it.
+    fn runs_as_before(&self) -> bool {
+        match procfs::executable(self.process) {
+            Some(executable) => self.executable.as_ref() == Some(&executable),
+            None => procfs::name(self.process).is_some_and(|name| *self.name == *name),
+        }
+    }
+
+    /// Looks up what a descriptor is connected to, if that is not known, and gives its number: that of stdout or stderr
+    /// for another name of those (Node.js opens its terminal once more).
+    fn identify(&mut self, descriptor: i32) -> i32 {
+        if descriptor > 2
+            && !self.targets.contains_key(&descriptor)
+            && let Some(target) = Target::of(self.process, descriptor)
+        {
+            self.targets.insert(descriptor, target);
+        }
+        let identity = |descriptor| Some(self.targets.get(&descriptor)?.identity);
+        let stream = (1..=2)
+            .find(|&stream| identity(stream).is_some() && identity(stream) == identity(descriptor));
+        if descriptor > 2 {
+            stream.unwrap_or(descriptor)
+        } else {
+            descriptor
+        }
+    }
+
+    /// The thread whose writes should be looked at exactly: it has made many small ones since the last time, runs, and
+    /// looks do not show enough of them.
+    fn worth_a_peek(&self) -> Option<i32> {
+        let own = self.own();
+        let looks: u64 = self.seen.values().map(|seen| seen.looks).sum();
+        let is_due = self.peeks < MOST_PEEKS
+            && own.write_calls >= PEEK_FROM.max(self.peeked_at * PEEK_AGAIN)
+            && looks < ENOUGH_LOOKS
+            && own.bytes_written <= own.write_calls * LARGEST_PEEKED;
+        let (thread, _) = is_due.then(|| self.tasks.busiest())??;
+        // A thread that sleeps in a call is not stopped: some calls do not go on as if nothing had been.
+        let is_running = |thread: &&Thread| thread.doing() == Doing::Running;
+        self.threads.get(&thread).filter(is_running).map(|_| thread)
+    }
+
+    fn read_counters(&self) -> Option<IoCounters> {
+        IoCounters::read(self.counters.as_ref()?).ok()
+    }
+
+    /// Reads the counters.
+    fn count(&mut self) {
+        let before = Usage::of(self.process);
+        let Some(io) = self.read_counters() else {
+            return;
+        };
+        self.io = io;
+        if let Some(before) = before {
+            self.usage = Usage {
+                // Those of the children may have come in between.
+                children_faults: Usage::of(self.process)
+                    .map_or(before.children_faults, |after| after.children_faults),
+                ..before
+            };
+        }
+    }
+
+    /// What it has read and written, with the children it has waited for.
+    fn with_children(&self) -> IoCounters {
+        self.io.since(self.io_before)
+    }
+
+    fn has_reaped(&self) -> bool {
+        self.usage.children_faults != self.usage_before.children_faults
+    }
+
+    /// Its own reads and writes. Once it has waited for a child only what its threads are known to have made, which
+    /// is all unless one has ended.
+    pub(crate) fn own(&self) -> IoCounters {
+        let own = if self.has_reaped() {
+            self.tasks.io()
+        } else {
+            self.with_children()
+        };
+        own.plus(self.last_moments)
+    }
+}
+
+struct Watcher {
+    root: i32,
+    launched: bool,
+    alive: HashMap<i32, Watched>,
+    ended: Vec<Watched>,
+    timeline: Timeline,
+    /// How many of `ended` the current search has added.
+    ended_now: usize,
+    /// Whether there has been a search.
+    searched: bool,
+    looks: u64,
+    last_look_ns: u64,
+    /// What exact looks took.
+    peeking_ns: u64,
+    /// The root's, since the watching began.
+    delay: Delay<i32>,
+}
+
+#[cfg(test)]
+impl Watched {
+    /// One that has written so much.
+    pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
+        let mut watched = Self::new(0, "program".into(), None, 0);
+        watched.io.write_calls = calls;
+        watched.io.bytes_written = bytes;
+        watched
+    }
+}
+
+/// Watches a child of ours until it ends.
+pub(super) fn child(root: i32, timeline: Timeline) -> io::Result<(Recording, Vec<Watched>)> {
+    let ours_before = IoCounters::of("self").unwrap_or_default();
+    let (mut run, processes) = Watcher::new(root, true, timeline).watch()?;
+    run.tree = IoCounters::of("self")
+        .ok()
+        .map(|ours| ours.since(ours_before));
+    Ok((run, processes))
+}
+
+/// Watches a process that was running already, until it ends or the user interrupts.
+pub(super) fn other(root: i32, timeline: Timeline) -> io::Result<(Recording, Vec<Watched>)> {
+    Watcher::new(root, false, timeline).watch()
+}
+
+impl Watcher {
+    fn new(root: i32, launched: bool, timeline: Timeline) -> Self {
+        let now_ns = clock::now_ns();
+        Self {
+            root,
+            launched,
+            alive: HashMap::new(),
+            ended: Vec::new(),
+            timeline,
+            ended_now: 0,
+            searched: false,
+            looks: 0,
+            last_look_ns: now_ns,
+            peeking_ns: 0,
+            delay: Delay::of(root),
+        }
+    }
+
+    fn watch(mut self) -> io::Result<(Recording, Vec<Watched>)> {
+        let began_ns = self.last_look_ns;
+        let mut ending = None;
+        let mut child_ended = true;
+        // New threads, children and programs are looked for; then what each thread is in.
+        let mut searches = Rhythm::new(1_000_000, 20_000_000);
+        let mut looks = Rhythm::new(1_000_000, 6_000_000);
+        let mut spent_ns = clock::thread_ns();
+        loop {
+            let now_ns = clock::now_ns();
+            if now_ns >= searches.due_ns {
+                let before_ns = clock::thread_ns();
+                self.search(now_ns);
+                let took_ns = clock::thread_ns() - before_ns;
+                searches.took(took_ns, now_ns - began_ns, now_ns);
+                spent_ns += took_ns;
+                self.peek();
+            }
+            if now_ns >= looks.due_ns {
+                self.look(now_ns);
+                // With all that has been done since the last one, waking up among it.
+                let before_ns = std::mem::replace(&mut spent_ns, clock::thread_ns());
+                looks.took(spent_ns - before_ns, now_ns - began_ns, now_ns);
+            }
+            if self.launched && child_ended {
+                ending = self.reap()?;
+            }
+            let over = if self.launched {
+                ending.is_some()
+            } else {
+                !self.alive.contains_key(&self.root)
+            };
+            if over {
+                break;
+            }
+            if let Some(signal) = interrupts::take() {
+                if !self.launched {
+                    break;
+                }
+                interrupts::pass_on(signal, self.root);
+            }
+            // Until the next is due, or a signal (a child's end among them) arrives.
+            let due_ns = searches.due_ns.min(looks.due_ns);
+            let pause_ns = due_ns.saturating_sub(clock::now_ns());
+            child_ended = interrupts::sleep(Duration::from_nanos(pause_ns));
+        }
+        let wall_ns = clock::now_ns() - began_ns;
+        self.ended
+            .extend(std::mem::take(&mut self.alive).into_values());
+        self.ended.sort_by_key(|process| process.first_ns);
+        self.settle_only_children();
+        let delayed_ns = self.delayed_ns();
+        let run = Recording {
+            ending,
+            wall_ns,
+            overhead_ns: self.peeking_ns,
+            delayed_ns,
+            timeline: self.timeline,
+            ..Recording::of(self.root, Mode::Sampled { looks: self.looks })
+        };
+        Ok((run, self.ended))
+    }
+
+    /// How long the tree was ready to run and had no processor: the first thread of the root and those that wrote, or
+    /// a process that the root waited for.
+    fn delayed_ns(&self) -> u64 {
+        let of_root = |watched: &&Watched| watched.process == self.root;
+        let (root, others): (Vec<_>, Vec<_>) = self.ended.iter().partition(of_root);
+        let root = root
+            .iter()
+            .map(|root| root.tasks.delayed_ns(Some(self.root)));
+        let others = others.iter().map(|other| other.tasks.delayed_ns(None));
+        (self.delay.ns() + root.sum::<u64>()).max(others.max().unwrap_or(0))
+    }
+
+    /// Looks exactly at a thread that writes much, of each process of which the looks do not say how it is buffered.
+    fn peek(&mut self) {
+        for watched in self.alive.values_mut() {
+            let Some(thread) = watched.worth_a_peek() else {
+                continue;
+            };
+            watched.peeked_at = watched.own().write_calls;
+            let before = watched.tasks.schedule_ns(thread);
+            let peek = peek::at(watched.process, thread);
+            let after = watched.tasks.schedule_ns(thread);
+            let delay_ns = after.1.saturating_sub(before.1);
+            watched.stops_ns += after.0.saturating_sub(before.0);
+            match peek {
+                Ok(peek) => {
+                    watched.peeks += 1;
+                    watched.peeking_ns += peek.took_ns.saturating_sub(delay_ns);
+                    self.peeking_ns += peek.took_ns.saturating_sub(delay_ns);
+                    if peek.writes.len() < FEWEST_PEEKED {
+                        // It had no processor, or has just stopped writing: it is worth another try.
+                        watched.peeked_at = 0;
+                    }
+                    for write in peek.writes {
+                        let descriptor = watched.identify(write.descriptor);
+                        let seen = watched.seen.entry(descriptor).or_default();
+                        seen.peeked += 1;
+                        seen.tally.sample(write.size, write.ends_line);
+                    }
+                }
+                // Not permitted, or it has just ended.
+                Err(_) => watched.peeks = MOST_PEEKS,
+            }
+        }
+    }
+
+    /// Looks for new processes and threads, and reads the counters.
+    fn search(&mut self, now_ns: u64) {
+        let mut known = HashSet::new();
+        let mut queue = vec![self.root];
+        self.delay.look();
+        if self.launched {
+            // Orphans of the tree have become our own children.
+            let ours = std::process::id() as i32;
+            queue.extend(
+                procfs::threads(ours)
+                    .into_iter()
+                    .flat_map(|thread| procfs::children(ours, thread)),
+            );
+        }
+        while let Some(process) = queue.pop() {
+            let threads = procfs::threads(process);
+            if threads.is_empty() || !known.insert(process) {
+                continue;
+            }
+            for &thread in &threads {
+                queue.extend(procfs::children(process, thread));
+            }
+            self.refresh(process, threads, now_ns);
+        }
+        let gone: Vec<i32> = self
+            .alive
+            .keys()
+            .copied()
+            .filter(|process| !known.contains(process))
+            .collect();
+        for process in gone {
+            self.ended.extend(self.alive.remove(&process));
+            self.ended_now += 1;
+        }
+        self.settle();
+        self.searched = true;
+    }
+
+    /// Gives children that have ended the writes of their last moments: what they left to their parent beyond what they
+    /// were last seen with. Certain only where the parent's own are known, and one child that was there before, and
+    /// wrote, is all that has ended: another may have become another program at the last moment.
+    fn settle(&mut self) {
+        let first = self.ended.len() - std::mem::take(&mut self.ended_now);
+        for parent in self.alive.values_mut() {
+            let Some(own) = parent.tasks.io_of_only_thread() else {
+                continue;
+            };
+            let inherited = parent.with_children().since(own);
+            let news = inherited.since(std::mem::replace(&mut parent.inherited, inherited));
+            let mut children = self.ended[first..]
+                .iter_mut()
+                .filter(|child| child.usage.parent == parent.process);
+            if let (Some(child), None) = (children.next(), children.next())
+                && child.searches > 1
+                && child.with_children().write_calls > 0
+            {
+                child.last_moments = news.since(child.with_children());
+            }
+        }
+    }
+
+    /// The same where a parent has had one child in all, as far as was seen.
+    fn settle_only_children(&mut self) {
+        let parents = self.ended.iter().filter_map(|parent| {
+            let inherited = parent
+                .with_children()
+                .since(parent.tasks.io_of_only_thread()?);
+            Some((parent.process, inherited))
+        });
+        for (parent, inherited) in parents.collect::<Vec<_>>() {
+            let mut children = self
+                .ended
+                .iter_mut()
+                .filter(|child| child.usage.parent == parent);
+            if let (Some(child), None) = (children.next(), children.next()) {
+                child.last_moments = inherited.since(child.with_children());
+            }
+        }
+    }
+
+    fn refresh(&mut self, process: i32, threads: Vec<i32>, now_ns: u64) {
+        let known = self.alive.get(&process);
+        if !known.is_some_and(Watched::runs_as_before) {
+            let Some(name) = procfs::name(process) else {
+                return;
+            };
+            let name = name.into();
+            let mut next = Watched::new(process, name, procfs::executable(process), now_ns);
+            let former = self.alive.remove(&process);
+            if let Some(former) = &former {
+                // It runs another program now, and the counters go on.
+                next.tasks.go_on(process, &former.tasks);
+                (next.io_before, next.usage_before) = (former.io, former.usage);
+            } else if !(self.launched || self.searched) {
+                next.tasks.begin(process, &threads);
+                next.count();
+                (next.io_before, next.usage_before) = (next.io, next.usage);
+            }
+            self.ended.extend(former);
+            self.alive.insert(process, next);
+        }
+        let Some(watched) = self.alive.get_mut(&process) else {
+            return;
+        };
+        let known = (watched.tasks.known_io(), watched.io);
+        // The threads' before the whole: a write in between is then no thread's, and no child's either.
+        watched.tasks.read(process, &threads);
+        watched.count();
+        watched.last_ns = clock::now_ns();
+        watched.searches += 1;
+        if !watched.runs_as_before() {
+            // Counted for the program that it has just become, if that is seen.
+            watched.tasks.restore(&known.0);
+            watched.io = known.1;
+        }
+        if watched.start.is_none() && watched.own().write_calls > 0 {
+            watched.start = Some((watched.own().write_calls, watched.tasks.of_writers()));
+        }
+        watched.threads.retain(|thread, _| threads.contains(thread));
+        for thread in threads {
+            if watched.threads.len() < MOST_THREADS
+                && !watched.threads.contains_key(&thread)
+                && let Ok(call) = File::open(format!("/proc/{process}/task/{thread}/syscall"))
+            {
+                watched
+                    .threads
+                    .insert(thread, Thread { call, asleep: None });
+            }
+        }
+        let descriptors = procfs::descriptors(process);
+        for descriptor in (0..=2).filter(|descriptor| descriptors.contains(descriptor)) {
+            let known = watched
+                .targets
+                .get(&descriptor)
+                .map(|target| target.identity);
+            if (known.is_none() || Target::identity_of(process, descriptor) != known)
+                && let Some(target) = Target::of(process, descriptor)
+            {
+                watched.targets.insert(descriptor, target);
+            }
+        }
+        watched.writes_elsewhere |= descriptors
+            .iter()
+            .filter(|descriptor| **descriptor > 2 && !is_inherited(process, **descriptor))
+            .any(|descriptor| {
+                procfs::is_written(process, *descriptor)
+                    && !procfs::is_read_by_itself(process, *descriptor, &descriptors)
+                    && !watched.is_another_name(*descriptor)
+            });
+    }
+
+    /// Asks every thread what it is doing.
+    fn look(&mut self, now_ns: u64) {
+        let since_ns = now_ns - self.last_look_ns;
+        let from_ns = self.last_look_ns;
+        self.last_look_ns = now_ns;
+        self.looks += 1;
+        for watched in self.alive.values_mut() {
+            let mut threads = std::mem::take(&mut watched.threads);
+            for (&id, thread) in &mut threads {
+                let doing = thread.doing();
+                let written = match doing {
+                    Doing::InCall { number, .. } => WriteCall::with_number(number),
+                    _ => None,
+                };
+                let (Doing::InCall { number, arguments }, Some(call)) = (doing, written) else {
+                    let is_asleep = matches!(doing, Doing::InCall { .. } | Doing::Asleep);
+                    watched.asleep.1 += u64::from(is_asleep);
+                    thread.asleep = None;
+                    continue;
+                };
+                watched.asleep.0 += 1;
+                let descriptor = call.target(&arguments);
+                let ends_line = memory::ends_line(watched.process, call, &arguments);
+                let write_calls = watched.read_counters().map_or(0, |io| io.write_calls);
+                let asleep = Asleep {
+                    arguments,
+                    write_calls,
+                };
+                let same_call = thread.asleep == Some(asleep);
+                thread.asleep = Some(asleep);
+                let descriptor = watched.identify(descriptor);
+                let seen = watched.seen.entry(descriptor).or_default();
+                seen.waiting_ns += since_ns;
+                seen.looks += 1;
+                // What was read from its memory is what it writes only if it is still in that call.
+                let unchanged = thread.doing() == Doing::InCall { number, arguments };
+                if let (false, true, Some(size)) = (same_call, unchanged, call.asked(&arguments)) {
+                    seen.tally.sample(size, ends_line);
+                }
+                let span = Span {
+                    began_ns: from_ns,
+                    ended_ns: now_ns,
+                    in_calls_ns: since_ns,
+                    call: call.name,
+                    bytes: None,
+                    calls: u64::from(!same_call),
+                };
+                let program = &watched.program;
+                self.timeline
+                    .add(watched.process, id, program, descriptor, span);
+            }
+            watched.threads = threads;
+        }
+    }
+
+    /// Reads the final counters of children that have ended, then reaps them.
+    fn reap(&mut self) -> io::Result<Option<Ending>> {
+        let mut root = None;
+        self.delay.look();
+        for process in procfs::ended_children() {
+            if let Some(watched) = self.alive.get_mut(&process) {
+                watched.count();
+                watched.tasks.read(process, &[]);
+                watched.last_ns = clock::now_ns();
+            }
+            let before = clock::children_ns();
+            let ending = Ending::of(process)?;
+            let after = clock::children_ns();
+            if let Some(watched) = self.alive.get_mut(&process)
+                && !watched.has_reaped()
+            {
+                // What the process adds to ours is its own, as it has no children.
+                let (user_ns, system_ns) = (after.0 - before.0, after.1 - before.1);
+                watched.reaped = Some(Processor {
+                    total_ns: user_ns + system_ns,
+                    user_ns,
+                    system_ns,
+                });
+            }
+            if process == self.root {
+                root = ending;
+            }
+            self.ended.extend(self.alive.remove(&process));
+        }
+        Ok(root)
+    }
+}
+
+/// Whether a descriptor is one that we were given ourselves, and have passed on without knowing.
+fn is_inherited(process: i32, descriptor: i32) -> bool {
+    let ours = Target::identity_of(std::process::id() as i32, descriptor);
+    ours.is_some() && ours == Target::identity_of(process, descriptor)
+}
+
+impl Thread {
+    fn doing(&self) -> Doing {
+        let mut text = [0; 256];
+        let length = self.call.read_at(&mut text, 0).unwrap_or(0);
+        std::str::from_utf8(&text[..length]).map_or(Doing::Hidden, Doing::parse)
+    }
+}

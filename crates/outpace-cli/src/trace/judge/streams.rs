@@ -1,0 +1,407 @@
+//! Which streams were written to, by which programs, how they are buffered and what that took.
+
+use super::estimate::{self, Cost};
+use crate::trace::collect::exact::Entry;
+use crate::trace::collect::exact::tracepoints::CALL_NS;
+use crate::trace::collect::watch::Watched;
+use crate::trace::kernel::procfs::IoCounters;
+use crate::trace::model::findings::{Descriptors, Elsewhere, Mode, Stream};
+use crate::trace::model::interval::Interval;
+use crate::trace::model::language::Language;
+use crate::trace::model::tally::{Buffering, CallTally};
+use crate::trace::model::target::{Kind, Target};
+use std::rc::Rc;
+
+/// The streams of the default mode.
+pub(crate) fn sampled(processes: &[Watched]) -> Vec<Stream> {
+    let mut streams: Vec<Stream> = Vec::new();
+    for stream in processes.iter().flat_map(of_process) {
+        let twin = streams.iter_mut().find(|other| {
+            other.program == stream.program
+                && other.descriptors == stream.descriptors
+                && other.target.identity == stream.target.identity
+        });
+        match twin {
+            Some(twin) => merge(twin, &stream),
+            None => streams.push(stream),
+        }
+    }
+    for stream in &mut streams {
+        stream.readers = stream.target.readers();
+    }
+    streams
+}
+
+/// Adds the same stream of another process.
+fn merge(stream: &mut Stream, other: &Stream) {
+    // Few writes say nothing against what many say.
+    if matches!(stream.buffering, Buffering::TooFew | Buffering::Nothing) {
+        stream.buffering = other.buffering;
+    } else if !matches!(other.buffering, Buffering::TooFew | Buffering::Nothing)
+        && stream.buffering != other.buffering
+    {
+        stream.buffering = Buffering::Unknown;
+    }
+    stream.processes += 1;
+    stream.calls += other.calls;
+    stream.bytes += other.bytes;
+    stream.busy_ns = stream.busy_ns.zip(other.busy_ns).map(|(a, b)| a + b);
+    stream.own_ns = stream.own_ns + other.own_ns;
+    stream.in_kernel_ns = stream.in_kernel_ns + other.in_kernel_ns;
+    stream.waiting_ns += other.waiting_ns;
+    stream.tally.merge(&other.tally);
+}
+
+/// A stream of one process, of which nothing is known yet but where it leads.
+fn stream(
+    program: &Rc<str>,
+    language: Language,
+    descriptors: Descriptors,
+    target: Target,
+) -> Stream {
+    Stream {
+        program: Rc::clone(program),
+        language,
+        processes: 1,
+        descriptors,
+        target,
+        readers: Vec::new(),
+        calls: 0,
+        bytes: 0,
+        tally: CallTally::default(),
+        buffering: Buffering::Unknown,
+        busy_ns: None,
+        own_ns: Interval::default(),
+        in_kernel_ns: Interval::default(),
+        waiting_ns: 0,
+    }
+}
+
+fn of_process(process: &Watched) -> Vec<Stream> {
+    let io = process.own();
+    if io.write_calls == 0 && process.seen.is_empty() {
+        return Vec::new();
+    }
+    let seen_ns: u64 = process.seen.values().map(|seen| seen.waiting_ns).sum();
+    let waiting_ns = process.waiting_ns();
+    let (descriptors, main) = attribute(process);
+    let target = main
+        .and_then(|descriptor| process.targets.get(&descriptor).cloned())
+        .unwrap_or_else(Target::unknown);
+    let tally = merged(process, main, descriptors);
+    let times = estimate::times(process, target.kind);
+    let mut streams = vec![Stream {
+        calls: io.write_calls,
+        bytes: io.bytes_written,
+        buffering: sampled_buffering(process.language, &tally, io, descriptors),
+        tally,
+        busy_ns: Some(times.busy_ns),
+        own_ns: times.own_ns,
+        in_kernel_ns: times.in_kernel_ns,
+        waiting_ns,
+        ..stream(&process.program, process.language, descriptors, target)
+    }];
+    for (&descriptor, seen) in &process.seen {
+        if !is_main(descriptor, main, descriptors)
+            && let Some(other) = process.targets.get(&descriptor)
+        {
+            // A thread waited for another stream, too: its time is known, its calls are not.
+            let part = seen.waiting_ns as f64 / seen_ns.max(1) as f64;
+            let others_ns = (waiting_ns as f64 * part) as u64;
+            streams[0].waiting_ns = streams[0].waiting_ns.saturating_sub(others_ns);
+            if others_ns > 0 && others_ns * 20 >= waiting_ns && is_stream(descriptor, other) {
+                let one = Descriptors::One(descriptor);
+                streams.push(Stream {
+                    tally: seen.tally.clone(),
+                    waiting_ns: others_ns,
+                    ..stream(&process.program, process.language, one, other.clone())
+                });
+            }
+        }
+    }
+    streams
+}
+
+/// Whether the counted calls are judged by what was seen of this descriptor.
+fn is_main(descriptor: i32, main: Option<i32>, descriptors: Descriptors) -> bool {
+    main == Some(descriptor) || (descriptors == Descriptors::Both && (1..=2).contains(&descriptor))
+}
+
+/// What was seen of the descriptors that the counted calls are judged by.
+fn merged(process: &Watched, main: Option<i32>, descriptors: Descriptors) -> CallTally {
+    let mut tally = CallTally::default();
+    for (descriptor, seen) in &process.seen {
+        if is_main(*descriptor, main, descriptors) {
+            tally.merge(&seen.tally);
+        }
+    }
+    tally
+}
+
+fn is_stream(descriptor: i32, target: &Target) -> bool {
+    (0..=2).contains(&descriptor) || matches!(target.kind, Kind::Terminal)
+}
+
+/// Writes that have to be seen before they say which descriptor is written to, or how.
+const ENOUGH: u64 = 10;
+
+/// Which descriptors the counted calls went to, and the one to judge them by: what an exact look shows, else what the
+/// threads were seen waiting for, else what the process has open.
+fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
+    let target = |descriptor| process.targets.get(&descriptor);
+    let same = target(1)
+        .zip(target(2))
+        .is_some_and(|(out, err)| out.identity == err.identity);
+    let peeked: u64 = process.seen.values().map(|seen| seen.peeked).sum();
+    let weight = |seen: &crate::trace::collect::watch::Seen| {
+        if peeked >= ENOUGH {
+            seen.peeked
+        } else {
+            seen.looks
+        }
+    };
+    let all: u64 = process.seen.values().map(weight).sum();
+    let most = process.seen.iter().max_by_key(|(_, seen)| weight(seen));
+    if let Some((&descriptor, _)) =
+        most.filter(|(_, seen)| all >= ENOUGH && weight(seen) * 10 >= all * 9)
+    {
+        return (Descriptors::One(descriptor), Some(descriptor));
+    }
+    let most = most.map(|(&descriptor, _)| descriptor);
+    if process.writes_elsewhere {
+        return (Descriptors::Any, most.or(Some(1)));
+    }
+    match (target(1), target(2)) {
+        (Some(_), Some(_)) if same => (Descriptors::Both, Some(1)),
+        (Some(_), Some(_)) => (Descriptors::Either, Some(1)),
+        (Some(_), None) => (Descriptors::One(1), Some(1)),
+        (None, Some(_)) => (Descriptors::One(2), Some(2)),
+        (None, None) => (Descriptors::Any, None),
+    }
+}
+
+/// What the kernel's counts and the writes that were seen say about the buffering.
+fn sampled_buffering(
+    language: Language,
+    tally: &CallTally,
+    io: IoCounters,
+    descriptors: Descriptors,
+) -> Buffering {
+    let mean = io.bytes_written / io.write_calls.max(1);
+    let seen = tally.sizes.count();
+    let seen_mean = tally.sizes.sum() / seen.max(1);
+    let agrees = mean > 0 && (mean / 2..=mean * 2).contains(&seen_mean);
+    let is_one = matches!(descriptors, Descriptors::One(_) | Descriptors::Both);
+    if agrees && seen >= ENOUGH && is_one {
+        return in_language(tally.buffering(), language);
+    }
+    match io.write_calls {
+        0 => Buffering::Nothing,
+        1..8 => Buffering::TooFew,
+        _ if descriptors == Descriptors::Any => Buffering::Unknown,
+        calls => Buffering::of_sums(calls, io.bytes_written).unwrap_or(if mean < 256 {
+            Buffering::Small
+        } else {
+            Buffering::Unknown
+        }),
+    }
+}
+
+/// A print that writes a line and a line buffer that is full make the same calls; which of the two
+/// it is follows from the language.
+fn in_language(buffering: Buffering, language: Language) -> Buffering {
+    match buffering {
+        Buffering::Line if language.prints_unbuffered() => Buffering::Unbuffered,
+        other => other,
+    }
+}
+
+/// Calls that took less have not slept; under ptrace, where each takes two stops, much more is normal.
+const WAIT_NS: u64 = 10_000;
+const STOPPED_WAIT_NS: u64 = 250_000;
+/// The tracing's part of a measured time, at least and at most, in parts of what it takes in all.
+const INSIDE: (f64, f64) = (0.2, 1.2);
+
+/// The streams of the exact modes, and what went elsewhere. `user_ns` is the own time of all that was traced.
+pub(crate) fn exact(entries: Vec<Entry>, mode: Mode, user_ns: u64) -> (Vec<Stream>, Elsewhere) {
+    let mut streams = Vec::new();
+    let mut elsewhere = Elsewhere::default();
+    let outputs: Vec<(u64, u64)> = entries
+        .iter()
+        .filter(|entry| (0..=2).contains(&entry.descriptor))
+        .map(|entry| entry.target.identity)
+        .collect();
+    for entry in entries {
+        let duplicate =
+            entry.target.kind != Kind::Unknown && outputs.contains(&entry.target.identity);
+        if !is_stream(entry.descriptor, &entry.target) && !duplicate {
+            elsewhere.calls += entry.tally.calls;
+            elsewhere.bytes += entry.tally.bytes;
+            elsewhere.writing_ns += entry.tally.durations_ns.sum();
+            continue;
+        }
+        let waiting_ns = waiting_ns(&entry, mode);
+        let one = Descriptors::One(entry.descriptor);
+        streams.push(Stream {
+            buffering: in_language(entry.tally.buffering(), entry.language),
+            readers: entry.target.readers(),
+            processes: entry.processes.len(),
+            calls: entry.tally.calls,
+            bytes: entry.tally.bytes,
+            own_ns: Interval::between(0.0, user_ns as f64),
+            in_kernel_ns: in_kernel_ns(&entry, mode, waiting_ns),
+            waiting_ns,
+            tally: entry.tally,
+            ..stream(&entry.program, entry.language, one, (*entry.target).clone())
+        });
+    }
+    (streams, elsewhere)
+}
+
+fn waiting_ns(entry: &Entry, mode: Mode) -> u64 {
+    let shortest_ns = if mode == Mode::Ptrace {
+        STOPPED_WAIT_NS
+    } else {
+        WAIT_NS
+    };
+    match entry.target.kind {
+        // There is no reader to wait for.
+        Kind::Null => 0,
+        _ => entry.tally.durations_ns.excess(shortest_ns),
+    }
+}
+
+fn in_kernel_ns(entry: &Entry, mode: Mode, waiting_ns: u64) -> Interval {
+    let (calls, bytes) = (entry.tally.calls, entry.tally.bytes);
+    let (least_ns, most_ns) = Cost::of(entry.target.kind).bounds(calls, bytes);
+    let measured_ns = (entry.tally.durations_ns.sum() - waiting_ns) as f64;
+    if mode == Mode::Ptrace {
+        // Stopping a thread takes longer than most writes.
+        return Interval::between(least_ns, least_ns.max(measured_ns.min(most_ns)));
+    }
+    let tracing_ns = (calls * CALL_NS) as f64;
+    Interval {
+        low: measured_ns - INSIDE.1 * tracing_ns,
+        likely: measured_ns - 0.5 * tracing_ns,
+        high: measured_ns - INSIDE.0 * tracing_ns,
+    }
+    .within(least_ns.min(measured_ns), measured_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::collect::watch::Seen;
+
+    fn target(inode: u64) -> Target {
+        Target {
+            kind: Kind::Pipe,
+            identity: (1, inode),
+            ..Target::unknown()
+        }
+    }
+
+    /// A process with these descriptors open, to files with these numbers.
+    fn process(open: &[(i32, u64)]) -> Watched {
+        let mut process = Watched::for_test(1000, 12_000);
+        for &(descriptor, inode) in open {
+            process.targets.insert(descriptor, target(inode));
+        }
+        process
+    }
+
+    fn seen(looks: u64, peeked: u64) -> Seen {
+        let mut seen = Seen {
+            looks,
+            peeked,
+            ..Seen::default()
+        };
+        (0..looks + peeked).for_each(|_| seen.tally.sample(12, Some(true)));
+        seen
+    }
+
+    #[test]
+    fn what_is_open_says_which_stream_was_written_to_when_no_write_was_seen() {
+        let descriptors = |open: &[(i32, u64)]| attribute(&process(open)).0;
+        assert_eq!(descriptors(&[(1, 5)]), Descriptors::One(1));
+        assert_eq!(descriptors(&[(2, 5)]), Descriptors::One(2));
+        assert_eq!(descriptors(&[(1, 5), (2, 5)]), Descriptors::Both);
+        assert_eq!(descriptors(&[(1, 5), (2, 6)]), Descriptors::Either);
+        assert_eq!(descriptors(&[]), Descriptors::Any);
+    }
+
+    #[test]
+    fn writes_that_were_seen_say_it_before_what_is_open() {
+        let mut process = process(&[(1, 5), (2, 6)]);
+        process.writes_elsewhere = true;
+        assert_eq!(attribute(&process), (Descriptors::Any, Some(1)));
+        process.seen.insert(2, seen(50, 0));
+        assert_eq!(attribute(&process), (Descriptors::One(2), Some(2)));
+        // Waiting in some says less than an exact look.
+        process.seen.insert(1, seen(0, 48));
+        assert_eq!(attribute(&process), (Descriptors::One(1), Some(1)));
+        // Writes to both are neither's.
+        process.seen.insert(2, seen(50, 40));
+        assert_eq!(attribute(&process).0, Descriptors::Any);
+    }
+
+    #[test]
+    fn a_process_that_wrote_nothing_and_waited_for_nothing_has_no_stream() {
+        let mut silent = Watched::for_test(0, 0);
+        assert!(of_process(&silent).is_empty());
+        silent.targets.insert(1, target(5));
+        silent.seen.insert(1, seen(12, 0));
+        assert_eq!(of_process(&silent).len(), 1);
+    }
+
+    #[test]
+    fn the_writes_of_a_process_are_one_stream_with_their_buffering_and_a_second_one_that_it_waited_for()
+     {
+        let mut process = process(&[(1, 5), (2, 6)]);
+        process.seen.insert(1, seen(0, 48));
+        process.seen.insert(
+            2,
+            Seen {
+                waiting_ns: 5_000_000,
+                ..seen(3, 0)
+            },
+        );
+        let streams = of_process(&process);
+        assert_eq!(streams.len(), 2);
+        assert_eq!((streams[0].calls, streams[0].bytes), (1000, 12_000));
+        assert_eq!(streams[0].buffering, Buffering::Line);
+        assert_eq!(streams[0].waiting_ns, 0);
+        assert_eq!(streams[1].descriptors, Descriptors::One(2));
+        assert_eq!((streams[1].calls, streams[1].waiting_ns), (0, 5_000_000));
+    }
+
+    #[test]
+    fn sums_name_blocks_and_leave_lines_open() {
+        let of = |calls: u64, bytes: u64| {
+            let io = IoCounters {
+                write_calls: calls,
+                bytes_written: bytes,
+                ..IoCounters::default()
+            };
+            sampled_buffering(Language::C, &CallTally::default(), io, Descriptors::Both)
+        };
+        assert_eq!(
+            of(560, 559 * 4096 + 17),
+            Buffering::Block {
+                capacity: 4096,
+                exact: false
+            }
+        );
+        assert_eq!(
+            of(280, 280 * 8188),
+            Buffering::Block {
+                capacity: 8192,
+                exact: false
+            }
+        );
+        assert_eq!(of(20_000, 240_000), Buffering::Small);
+        assert_eq!(of(1000, 5_000_000), Buffering::Unknown);
+        assert_eq!(of(7, 7 * 4096), Buffering::TooFew);
+        assert_eq!(of(0, 0), Buffering::Nothing);
+    }
+}

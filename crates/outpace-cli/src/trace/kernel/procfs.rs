@@ -1,0 +1,310 @@
+//! What `/proc` tells about a process: counters, the call a thread is in, threads, children.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// The kernel's own accounting of a process's reads and writes (`/proc/PID/io`). It covers every
+/// thread, ended ones too, and the children the process has waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct IoCounters {
+    pub(crate) bytes_read: u64,
+    pub(crate) bytes_written: u64,
+    pub(crate) read_calls: u64,
+    pub(crate) write_calls: u64,
+}
+
+impl IoCounters {
+    fn parse(text: &str) -> Self {
+        let field = |name: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
+                .unwrap_or(0)
+        };
+        Self {
+            bytes_read: field("rchar"),
+            bytes_written: field("wchar"),
+            read_calls: field("syscr"),
+            write_calls: field("syscw"),
+        }
+    }
+
+    /// The counters of a process, or of the whole of this one.
+    pub(crate) fn of(process: &str) -> io::Result<Self> {
+        fs::read_to_string(format!("/proc/{process}/io")).map(|text| Self::parse(&text))
+    }
+
+    /// The counters in an open `/proc/PID/io`. Held open it can be read until the process is reaped.
+    pub(crate) fn read(file: &fs::File) -> io::Result<Self> {
+        let mut text = [0; 512];
+        let length = std::os::unix::fs::FileExt::read_at(file, &mut text, 0)?;
+        Ok(Self::parse(&String::from_utf8_lossy(&text[..length])))
+    }
+
+    /// Both together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            bytes_read: self.bytes_read + other.bytes_read,
+            bytes_written: self.bytes_written + other.bytes_written,
+            read_calls: self.read_calls + other.read_calls,
+            write_calls: self.write_calls + other.write_calls,
+        }
+    }
+
+    /// What happened since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            bytes_read: self.bytes_read.saturating_sub(earlier.bytes_read),
+            bytes_written: self.bytes_written.saturating_sub(earlier.bytes_written),
+            read_calls: self.read_calls.saturating_sub(earlier.read_calls),
+            write_calls: self.write_calls.saturating_sub(earlier.write_calls),
+        }
+    }
+}
+
+/// Processor time and page faults of a process (`/proc/PID/stat`), without its children.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) parent: i32,
+    pub(crate) user_ns: u64,
+    pub(crate) system_ns: u64,
+    pub(crate) minor_faults: u64,
+    /// Faults of the children it has waited for: changes when it reaps one.
+    pub(crate) children_faults: u64,
+}
+
+impl Usage {
+    fn parse(text: &str, ticks_per_second: u64) -> Option<Self> {
+        // The name, in parentheses, may itself hold spaces and parentheses.
+        let fields: Vec<&str> = text[text.rfind(')')? + 1..]
+            .split_ascii_whitespace()
+            .collect();
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        let nanoseconds = |ticks: u64| ticks * (1_000_000_000 / ticks_per_second);
+        Some(Self {
+            parent: fields.get(1)?.parse().ok()?,
+            minor_faults: number(7)?,
+            children_faults: number(8)?,
+            user_ns: nanoseconds(number(11)?),
+            system_ns: nanoseconds(number(12)?),
+        })
+    }
+
+    pub(crate) fn of(process: i32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        Self::parse(&text, rustix::param::clock_ticks_per_second())
+    }
+
+    /// The same, of an open `/proc/PID/stat` or `/proc/PID/task/TID/stat`.
+    pub(crate) fn read(file: &fs::File) -> Option<Self> {
+        let mut text = [0; 1024];
+        let length = std::os::unix::fs::FileExt::read_at(file, &mut text, 0).ok()?;
+        let text = String::from_utf8_lossy(&text[..length]);
+        Self::parse(&text, rustix::param::clock_ticks_per_second())
+    }
+}
+
+/// What a thread was doing at the moment it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// On a processor, or waiting for one.
+    Running,
+    /// Asleep inside this system call.
+    InCall { number: i64, arguments: [u64; 6] },
+    /// Asleep, not in a system call (a page fault, a stop).
+    Asleep,
+    /// The kernel does not let us look, or the thread has ended.
+    Hidden,
+}
+
+impl Doing {
+    /// Parses the text of `/proc/PID/task/TID/syscall`.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut fields = text.split_ascii_whitespace();
+        match fields.next() {
+            Some("running") => Self::Running,
+            Some("-1") => Self::Asleep,
+            Some(number) => {
+                let Ok(number) = number.parse() else {
+                    return Self::Hidden;
+                };
+                let mut arguments = [0; 6];
+                for argument in &mut arguments {
+                    let parsed = fields
+                        .next()
+                        .and_then(|field| u64::from_str_radix(field.strip_prefix("0x")?, 16).ok());
+                    match parsed {
+                        Some(value) => *argument = value,
+                        None => return Self::Hidden,
+                    }
+                }
+                Self::InCall { number, arguments }
+            }
+            None => Self::Hidden,
+        }
+    }
+}
+
+fn numbers_in(directory: &str) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// The threads of a process.
+pub(crate) fn threads(process: i32) -> Vec<i32> {
+    numbers_in(&format!("/proc/{process}/task"))
+}
+
+/// The children of one thread.
+pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
+    fs::read_to_string(format!("/proc/{process}/task/{thread}/children"))
+        .map(|text| text.split_ascii_whitespace().flat_map(str::parse).collect())
+        .unwrap_or_default()
+}
+
+/// The open descriptors of a process.
+pub(crate) fn descriptors(process: i32) -> Vec<i32> {
+    numbers_in(&format!("/proc/{process}/fd"))
+}
+
+/// Whether a descriptor of a process is open for writing and leads outside of it (not to one of the
+/// kernel's notification objects, such as an eventfd).
+pub(crate) fn is_written(process: i32, descriptor: i32) -> bool {
+    let link = fs::read_link(format!("/proc/{process}/fd/{descriptor}"));
+    if link.is_ok_and(|path| {
+        path.as_os_str()
+            .as_encoded_bytes()
+            .starts_with(b"anon_inode:")
+    }) {
+        return false;
+    }
+    let info =
+        fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).unwrap_or_default();
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
+}
+
+/// Whether a descriptor is the end of a pipe of which the process has the other end, too: how threads
+/// of one wake one another.
+pub(crate) fn is_read_by_itself(process: i32, descriptor: i32, descriptors: &[i32]) -> bool {
+    let link = |descriptor: i32| fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok();
+    let Some(pipe) = link(descriptor).filter(|path| path.to_string_lossy().starts_with("pipe:"))
+    else {
+        return false;
+    };
+    descriptors
+        .iter()
+        .any(|&other| other != descriptor && link(other).as_ref() == Some(&pipe))
+}
+
+/// Children of this process that have ended and wait to be reaped.
+pub(crate) fn ended_children() -> Vec<i32> {
+    let ours = std::process::id() as i32;
+    let children = threads(ours)
+        .into_iter()
+        .flat_map(|thread| children(ours, thread));
+    children
+        .filter(|child| {
+            let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            stat.rfind(')')
+                .is_some_and(|end| stat[end + 1..].trim_start().starts_with('Z'))
+        })
+        .collect()
+}
+
+/// Every process of the machine.
+pub(crate) fn processes() -> Vec<i32> {
+    numbers_in("/proc")
+}
+
+/// The short name the kernel keeps for a process.
+pub(crate) fn name(process: i32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{process}/comm"))
+        .ok()
+        .map(|name| name.trim_end().to_owned())
+}
+
+/// The words of a process's command line, its program's name first.
+pub(crate) fn arguments(process: i32) -> Vec<String> {
+    words(&format!("/proc/{process}/cmdline"))
+}
+
+/// The variables that a process was started with, as `NAME=value`.
+pub(crate) fn environment(process: i32) -> Vec<String> {
+    words(&format!("/proc/{process}/environ"))
+}
+
+fn words(file: &str) -> Vec<String> {
+    let text = fs::read(file).unwrap_or_default();
+    let words = text
+        .split(|&byte| byte == 0)
+        .filter(|word| !word.is_empty());
+    words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
+}
+
+/// The directory that a process is in, as a path that leads there from here.
+pub(crate) fn directory(process: i32) -> PathBuf {
+    format!("/proc/{process}/cwd").into()
+}
+
+/// The executable file of a process.
+pub(crate) fn executable(process: i32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/exe")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_in_a_write_shows_its_arguments() {
+        let text = "1 0x2 0x7ffd5e3c 0x1000 0x0 0xffffffffffffffff 0x0 0x7ffd 0x7f12\n";
+        let arguments = [2, 0x7ffd_5e3c, 0x1000, 0, u64::MAX, 0];
+        assert_eq!(
+            Doing::parse(text),
+            Doing::InCall {
+                number: 1,
+                arguments
+            }
+        );
+        assert_eq!(Doing::parse("running\n"), Doing::Running);
+        assert_eq!(Doing::parse("-1 0x7ffd 0x7f12\n"), Doing::Asleep);
+        assert_eq!(Doing::parse(""), Doing::Hidden);
+        assert_eq!(Doing::parse("1 0x2\n"), Doing::Hidden);
+    }
+
+    #[test]
+    fn a_process_name_with_parentheses_does_not_shift_the_fields() {
+        let text = "12 (a) b) c) S 7 12 12 0 -1 4194560 321 9 0 0 250 50 0 0 20 0 1 0 1 2 3";
+        let usage = Usage::parse(text, 100).unwrap();
+        assert_eq!(usage.parent, 7);
+        assert_eq!(usage.minor_faults, 321);
+        assert_eq!(usage.user_ns, 2_500_000_000);
+        assert_eq!(usage.system_ns, 500_000_000);
+    }
+
+    #[test]
+    fn the_counters_of_this_process_grow_with_its_writes() {
+        let before = IoCounters::of("self").unwrap();
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/null")
+            .unwrap();
+        for _ in 0..10 {
+            io::Write::write_all(&mut &file, b"0123456789").unwrap();
+        }
+        let since = IoCounters::of("self").unwrap().since(before);
+        assert!(
+            since.write_calls >= 10 && since.bytes_written >= 100,
+            "{since:?}"
+        );
+    }
+}

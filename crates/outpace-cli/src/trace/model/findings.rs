@@ -1,0 +1,185 @@
+//! What a trace found, in one form for every mode: the run, the streams, their calls and their time.
+
+use super::interval::Interval;
+use super::language::Language;
+use super::tally::{Buffering, CallTally};
+use super::target::{Kind, Target};
+use super::timeline::{Sample, Timeline};
+use crate::platform::ending::Ending;
+use crate::trace::kernel::procfs::IoCounters;
+use std::rc::Rc;
+
+/// How the calls were observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Kernel counters and looks at `/proc`.
+    Sampled { looks: u64 },
+    /// Every call, by tracepoints; records lost for want of room.
+    Tracepoints { lost: u64 },
+    /// Every call, by stopping the program at it.
+    Ptrace,
+}
+
+impl Mode {
+    /// The word for it in JSON.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Sampled { .. } => "sampled",
+            Self::Tracepoints { .. } => "tracepoints",
+            Self::Ptrace => "ptrace",
+        }
+    }
+}
+
+/// Which descriptors a stream stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Descriptors {
+    One(i32),
+    /// Both of 1 and 2, which are the same file.
+    Both,
+    /// 1 or 2: this mode cannot tell.
+    Either,
+    /// Any: the program has other files open for writing, and this mode cannot tell.
+    Any,
+}
+
+impl Descriptors {
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::One(0) => "stdin".to_owned(),
+            Self::One(1) => "stdout".to_owned(),
+            Self::One(2) => "stderr".to_owned(),
+            Self::One(other) => format!("descriptor {other}"),
+            Self::Both => "stdout and stderr".to_owned(),
+            Self::Either => "stdout or stderr".to_owned(),
+            Self::Any => "stdout, stderr or a file".to_owned(),
+        }
+    }
+}
+
+/// One stream of one program.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    pub(crate) program: Rc<str>,
+    pub(crate) language: Language,
+    pub(crate) processes: usize,
+    pub(crate) descriptors: Descriptors,
+    pub(crate) target: Target,
+    pub(crate) readers: Vec<(i32, String)>,
+    pub(crate) calls: u64,
+    pub(crate) bytes: u64,
+    /// Every call in the exact modes, those that were seen otherwise.
+    pub(crate) tally: CallTally,
+    pub(crate) buffering: Buffering,
+    /// Processor time from the first of these writes on, without other work for the program in the kernel; none where
+    /// that cannot be told from the rest.
+    pub(crate) busy_ns: Option<f64>,
+    /// Of that, the program's own.
+    pub(crate) own_ns: Interval,
+    /// Time in write calls, on a processor.
+    pub(crate) in_kernel_ns: Interval,
+    /// Time in write calls, asleep until the reader made room.
+    pub(crate) waiting_ns: u64,
+}
+
+impl Stream {
+    /// The most likely time in write calls.
+    pub(crate) fn writing_ns(&self) -> u64 {
+        self.in_kernel_ns.likely as u64 + self.waiting_ns
+    }
+
+    pub(crate) fn mean_size(&self) -> u64 {
+        self.bytes / self.calls.max(1)
+    }
+
+    /// How many lines were written, as far as the ends of the writes that were seen tell.
+    pub(crate) fn lines(&self) -> f64 {
+        let part = match (self.tally.tails_seen, self.tally.line_ends) {
+            (seen @ 10.., ends) => ends as f64 / seen as f64,
+            _ => 1.0,
+        };
+        self.calls as f64 * part
+    }
+
+    /// Whether it would be written in larger blocks by a program that follows the advice for its language: it is written
+    /// in messages, or in something small that is not known to be blocks.
+    pub(crate) fn could_be_larger(&self) -> bool {
+        let is_unknown = matches!(self.buffering, Buffering::Unknown | Buffering::TooFew)
+            && !matches!(self.descriptors, Descriptors::Any);
+        self.buffering.is_fine_grained()
+            || (is_unknown && self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS)
+    }
+
+    /// Whether the reader takes what is written about as fast as a reader can that does nothing else.
+    pub(crate) fn reader_keeps_up(&self) -> bool {
+        let per_call = self.writing_ns() as f64 / self.calls.max(1) as f64;
+        let (call_ns, byte_ns) = match self.target.kind {
+            Kind::Terminal => (4_000.0, 30.0),
+            Kind::Pipe | Kind::Socket => (3_000.0, 1.0),
+            _ => return self.waiting_ns * 2 <= self.writing_ns(),
+        };
+        per_call <= call_ns + byte_ns * self.mean_size() as f64
+    }
+}
+
+/// Shorter writes, on average, are messages rather than blocks.
+const LEAST_MEAN_OF_BLOCKS: u64 = 1024;
+
+/// A run as one of the mechanisms recorded it, before it is judged.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    pub(crate) root: i32,
+    pub(crate) mode: Mode,
+    pub(crate) ending: Option<Ending>,
+    pub(crate) wall_ns: u64,
+    /// The part of `wall_ns` that is the tracing's own.
+    pub(crate) overhead_ns: u64,
+    /// The part of it that the program was ready to run without a processor, which is no writing.
+    pub(crate) delayed_ns: u64,
+    pub(crate) user_ns: u64,
+    pub(crate) system_ns: u64,
+    /// Of the whole tree, by the kernel's accounting; covers processes too short-lived to be seen.
+    pub(crate) tree: Option<IoCounters>,
+    /// What this mode could not see.
+    pub(crate) notes: Vec<String>,
+    pub(crate) timeline: Timeline,
+    pub(crate) samples: Vec<Sample>,
+}
+
+impl Recording {
+    /// Nothing so far, of a process.
+    pub(crate) fn of(root: i32, mode: Mode) -> Self {
+        Self {
+            root,
+            mode,
+            ending: None,
+            wall_ns: 0,
+            overhead_ns: 0,
+            delayed_ns: 0,
+            user_ns: 0,
+            system_ns: 0,
+            tree: None,
+            notes: Vec::new(),
+            timeline: Timeline::default(),
+            samples: Vec::new(),
+        }
+    }
+}
+
+/// Everything found.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    pub(crate) command: Vec<String>,
+    pub(crate) run: Recording,
+    pub(crate) streams: Vec<Stream>,
+    /// Write calls and bytes to other files, and the time in them.
+    pub(crate) elsewhere: Elsewhere,
+}
+
+/// Writes that went to no stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Elsewhere {
+    pub(crate) calls: u64,
+    pub(crate) bytes: u64,
+    pub(crate) writing_ns: u64,
+}

@@ -1,0 +1,95 @@
+//! A quantity of which only the bounds are known, and where between them it most likely is.
+
+use std::iter::Sum;
+use std::ops::Add;
+
+/// From `low` to `high`, most likely `likely`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Interval {
+    pub(crate) low: f64,
+    pub(crate) likely: f64,
+    pub(crate) high: f64,
+}
+
+impl Interval {
+    /// A quantity that is known.
+    #[cfg(test)]
+    pub(crate) const fn exactly(value: f64) -> Self {
+        Self {
+            low: value,
+            likely: value,
+            high: value,
+        }
+    }
+
+    /// Nothing is known but the bounds.
+    pub(crate) fn between(low: f64, high: f64) -> Self {
+        debug_assert!(low <= high, "{low} to {high}");
+        Self {
+            low,
+            likely: low.midpoint(high),
+            high,
+        }
+    }
+
+    /// The same in other bounds, which hold, too.
+    pub(crate) fn within(self, low: f64, high: f64) -> Self {
+        let bound = |value: f64| value.max(low).min(high.max(low));
+        Self {
+            low: bound(self.low),
+            likely: bound(self.likely),
+            high: bound(self.high),
+        }
+    }
+
+    /// What is left of a known quantity without this one.
+    pub(crate) fn taken_from(self, whole: f64) -> Self {
+        Self {
+            low: whole - self.high,
+            likely: whole - self.likely,
+            high: whole - self.low,
+        }
+    }
+}
+
+impl Add for Interval {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            low: self.low + other.low,
+            likely: self.likely + other.likely,
+            high: self.high + other.high,
+        }
+    }
+}
+
+impl Sum for Interval {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bounds_of_what_is_left_change_places() {
+        let left = Interval {
+            low: 10.0,
+            likely: 20.0,
+            high: 40.0,
+        }
+        .taken_from(100.0);
+        assert_eq!((left.low, left.likely, left.high), (60.0, 80.0, 90.0));
+    }
+
+    #[test]
+    fn bounds_that_contradict_each_other_leave_the_lower_one() {
+        assert_eq!(
+            Interval::between(5.0, 9.0).within(20.0, 10.0),
+            Interval::exactly(20.0)
+        );
+    }
+}

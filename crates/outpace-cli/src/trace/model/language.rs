@@ -1,0 +1,492 @@
+//! Which language a program is written in, and what its author can do about its output.
+//!
+//! A wrong name leads to advice that changes nothing. So a program counts as written in a language only if its
+//! executable file shows that; one that is none of these is called unrecognised.
+
+use super::tally::Buffering;
+use super::target::Kind;
+use crate::trace::kernel::procfs;
+use memchr::memmem;
+use object::{Object, ObjectSection, ReadCache};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A language whose remedy is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Language {
+    Rust,
+    /// C that prints by the shared C library's stdio and leaves its buffers as they are.
+    C,
+    /// The same, installed with the system: its user does not change it.
+    InstalledC,
+    Cpp,
+    Go,
+    Python(Option<PythonUnbuffered>),
+    Node,
+    Java,
+    Ruby,
+    Perl,
+    Shell,
+    Zig,
+    Php,
+    Lua,
+    Awk,
+    R,
+    OCaml,
+    Haskell,
+    D,
+    Nim,
+    Tcl,
+    Guile,
+    /// None of these, or it could not be told.
+    Unrecognised,
+}
+
+/// What made Python write every message at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum PythonUnbuffered {
+    /// The variable `PYTHONUNBUFFERED`.
+    Variable,
+    /// The option `-u`.
+    Option,
+}
+
+/// What printing takes in the program's own code, in nanoseconds, at least and at most.
+///
+/// Measured as the user time of loops that do nothing but print short lines, with a system call a message and with
+/// a large buffer, into pipes and files, and made wider by what machines differ in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Printing {
+    /// For each write call: what leads to it in the library, and what the program finds in the caches after it.
+    pub(crate) call_ns: (f64, f64),
+    /// For each line, in a large buffer.
+    pub(crate) line_ns: (f64, f64),
+}
+
+impl Language {
+    /// Its name in reports and in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "Rust",
+            Self::C | Self::InstalledC => "C",
+            Self::Cpp => "C++",
+            Self::Go => "Go",
+            Self::Python(_) => "Python",
+            Self::Node => "Node.js",
+            Self::Java => "Java",
+            Self::Ruby => "Ruby",
+            Self::Perl => "Perl",
+            Self::Shell => "shell",
+            Self::Zig => "Zig",
+            Self::Php => "PHP",
+            Self::Lua => "Lua",
+            Self::Awk => "awk",
+            Self::R => "R",
+            Self::OCaml => "OCaml",
+            Self::Haskell => "Haskell",
+            Self::D => "D",
+            Self::Nim => "Nim",
+            Self::Tcl => "Tcl",
+            Self::Guile => "Guile",
+            Self::Unrecognised => "unrecognised",
+        }
+    }
+
+    /// Recognises an interpreter by its file name, and a compiled program by what its compiler left in it.
+    pub(crate) fn of(process: i32, executable: &Path) -> Self {
+        let name = executable.file_name().and_then(|name| name.to_str());
+        match Self::of_interpreter(name.unwrap_or_default()) {
+            Some(Self::Python(_)) => Self::Python(PythonUnbuffered::of(process)),
+            Some(language) => language,
+            None if name == Some("busybox") => Self::of_applet(&procfs::arguments(process)),
+            None => match Self::of_binary(executable) {
+                Some(Self::C | Self::Cpp) if runs_a_script(process) => Self::Unrecognised,
+                Some(Self::C) if SYSTEM.iter().any(|place| executable.starts_with(place)) => {
+                    Self::InstalledC
+                }
+                language => language.unwrap_or(Self::Unrecognised),
+            },
+        }
+    }
+
+    fn of_interpreter(name: &str) -> Option<Self> {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        Some(match stem {
+            "python" | "pypy" => Self::Python(None),
+            "node" | "nodejs" => Self::Node,
+            "java" => Self::Java,
+            "ruby" => Self::Ruby,
+            "perl" => Self::Perl,
+            "sh" | "bash" | "dash" | "zsh" | "ksh" | "mksh" | "fish" => Self::Shell,
+            "php" => Self::Php,
+            "lua" | "luajit" => Self::Lua,
+            "gawk" | "mawk" | "original-awk" | "bwk" => Self::Awk,
+            "R" => Self::R,
+            "ocamlrun" => Self::OCaml,
+            "tclsh" => Self::Tcl,
+            "guile" => Self::Guile,
+            _ => return None,
+        })
+    }
+
+    /// `busybox` is many programs.
+    fn of_applet(arguments: &[String]) -> Self {
+        let mut names = arguments.iter().map(|word| word.rsplit('/').next());
+        match names.find(|name| *name != Some("busybox")).flatten() {
+            Some("sh" | "ash" | "-sh" | "-ash" | "hush") => Self::Shell,
+            _ => Self::Unrecognised,
+        }
+    }
+
+    fn of_binary(executable: &Path) -> Option<Self> {
+        // Only what is asked for is read: a program may be large, and its table of sections is at its end.
+        let cache = ReadCache::new(File::open(executable).ok()?);
+        let file = object::File::parse(&cache).ok()?;
+        let has = |section: &str| file.section_by_name(section).is_some();
+        if has(".go.buildinfo") || has(".note.go.buildid") {
+            return Some(Self::Go);
+        }
+        let contents = |section: &str| {
+            file.section_by_name(section)
+                .and_then(|section| section.data().ok())
+                .unwrap_or_default()
+        };
+        let (comment, constants) = (contents(".comment"), contents(".rodata"));
+        if contains(comment, "rustc version") || contains(constants, "/rustc/") {
+            return Some(Self::Rust);
+        }
+        if contains(comment, "zig ") {
+            return Some(Self::Zig);
+        }
+        // What a language's runtime reads its options from is in every program of it.
+        for (language, mark) in [
+            (Self::OCaml, "OCAMLRUNPARAM"),
+            (Self::Haskell, "GHCRTS"),
+            (Self::Nim, "fatal.nim"),
+        ] {
+            if contains(constants, mark) || contains(contents(".data"), mark) {
+                return Some(language);
+            }
+        }
+        let (strings, symbols) = (contents(".dynstr"), contents(".strtab"));
+        let imports = |names: &[&str]| names.iter().any(|name| has_string(strings, name));
+        if contains(strings, "libgphobos")
+            || contains(strings, "libphobos")
+            || contains(symbols, "_D4core")
+        {
+            return Some(Self::D);
+        }
+        // An interpreter's library prints as that does.
+        let embeds = [
+            "libpython",
+            "libperl",
+            "libruby",
+            "liblua",
+            "libphp",
+            "libtcl",
+            "libguile",
+            "libR.",
+            "libjvm",
+        ];
+        if embeds.iter().any(|library| contains(strings, library)) {
+            return None;
+        }
+        let by_stream = |table| contains(table, "_ZSt4cout");
+        if by_stream(strings) || by_stream(symbols) {
+            return Some(Self::Cpp);
+        }
+        let prints = imports(&[
+            "printf",
+            "__printf_chk",
+            "fprintf",
+            "__fprintf_chk",
+            "vprintf",
+            "vfprintf",
+            "puts",
+            "fputs",
+            "putchar",
+            "putc",
+            "fputc",
+            "_IO_putc",
+            "fwrite",
+            "fputs_unlocked",
+            "fwrite_unlocked",
+            "putchar_unlocked",
+            "__overflow",
+        ]);
+        let sets_buffers = imports(&["setvbuf", "setbuf", "setlinebuf", "setbuffer"]);
+        let is_c = contains(strings, "libc.so")
+            && !contains(strings, "libstdc++")
+            && !contains(strings, "libc++.");
+        (is_c && prints && !sets_buffers).then_some(Self::C)
+    }
+
+    /// Whether the language's own printing makes one call for every print whatever the destination,
+    /// so that writes that end lines are messages and no line buffer is at work.
+    pub(crate) fn prints_unbuffered(self) -> bool {
+        matches!(
+            self,
+            Self::Go | Self::Node | Self::Java | Self::Shell | Self::Zig | Self::Php
+        )
+    }
+
+    /// What printing costs a program of this language in its own code; none where that is not known.
+    pub(crate) fn printing(self, kind: Kind) -> Option<Printing> {
+        let (call_ns, line_ns) = match self {
+            Self::C | Self::InstalledC | Self::Zig => ((50.0, 120.0), (26.0, 58.0)),
+            Self::Cpp => ((50.0, 120.0), (22.0, 50.0)),
+            Self::Rust => ((40.0, 100.0), (15.0, 36.0)),
+            Self::Go => ((55.0, 150.0), (38.0, 90.0)),
+            Self::D | Self::Nim => ((60.0, 140.0), (55.0, 120.0)),
+            Self::Perl | Self::Php => ((45.0, 120.0), (35.0, 85.0)),
+            Self::Lua | Self::Awk => ((80.0, 200.0), (120.0, 260.0)),
+            Self::Ruby | Self::Guile => ((100.0, 250.0), (180.0, 400.0)),
+            Self::OCaml => ((60.0, 250.0), (60.0, 450.0)),
+            Self::Haskell => ((100.0, 220.0), (90.0, 220.0)),
+            Self::Tcl => ((200.0, 400.0), (350.0, 750.0)),
+            Self::Python(_) => ((150.0, 350.0), (350.0, 750.0)),
+            Self::Node if kind == Kind::Terminal => ((2000.0, 4500.0), (100.0, 320.0)),
+            Self::Node => ((900.0, 2200.0), (100.0, 320.0)),
+            Self::Java => ((220.0, 600.0), (80.0, 300.0)),
+            Self::R => ((0.0, 300.0), (3000.0, 6500.0)),
+            // Its remedy leaves the printing as it is.
+            Self::Shell | Self::Unrecognised => return None,
+        };
+        Some(Printing { call_ns, line_ns })
+    }
+
+    /// What its author can do about a stream whose many small calls are what costs; `None` where nothing is known that
+    /// helps on this kind of destination. Each of these is tried on a program of the corpus.
+    pub(crate) fn remedy_for_calls(self, buffering: Buffering, kind: Kind) -> Option<String> {
+        let on_terminal = kind == Kind::Terminal;
+        let remedy = match self {
+            Self::Rust => {
+                "let mut out = std::io::BufWriter::new(std::io::stdout().lock()); \
+                 then `writeln!(out, …)?` instead of `println!(…)`, and `out.flush()?` at the end"
+            }
+            // Elsewhere than on a terminal it flushes by itself, which stdbuf cannot change.
+            Self::C if on_terminal && buffering != Buffering::Unbuffered => {
+                "static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);   /* first \
+                 thing in main, and no fflush a line */; unchanged, if it does not flush by itself: \
+                 `stdbuf -o64K CMD…`"
+            }
+            Self::C => {
+                "static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);   /* first \
+                 thing in main (without a buffer glibc ignores the size), and no fflush a line */"
+            }
+            Self::Cpp => {
+                "write '\\n' instead of std::endl, and `std::ios::sync_with_stdio(false); \
+                 std::cin.tie(nullptr);` first thing in main; on a terminal also \
+                 `static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);`"
+            }
+            Self::Go => {
+                "out := bufio.NewWriterSize(os.Stdout, 1<<16); defer out.Flush()   \
+                 // then fmt.Fprintln(out, …) instead of fmt.Println(…)"
+            }
+            Self::Python(Some(PythonUnbuffered::Variable)) => {
+                "unset PYTHONUNBUFFERED: it is set in the environment, and makes every print a write; on a terminal also \
+                 sys.stdout = open(1, \"w\", buffering=1 << 16, closefd=False)"
+            }
+            Self::Python(Some(PythonUnbuffered::Option)) => {
+                "leave the option -u out: it makes every print a write; on a terminal also \
+                 sys.stdout = open(1, \"w\", buffering=1 << 16, closefd=False)"
+            }
+            Self::Python(None) => {
+                "sys.stdout = open(1, \"w\", buffering=1 << 16, closefd=False)   # and no flush=True"
+            }
+            Self::Node => {
+                "collect the lines and call process.stdout.write(lines.join(\"\\n\") + \"\\n\") \
+                 once for many, instead of console.log for each"
+            }
+            Self::Java => {
+                "System.setOut(new PrintStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16), \
+                 false));   // import java.io.*; first thing in main, and System.out.flush() at the end"
+            }
+            // Each flushes at every newline there, whatever is asked of it.
+            Self::Ruby if on_terminal => {
+                "out << \"…\\n\"; ($stdout.write(out); out.clear) if out.size > 65536; and $stdout.write(out) at the end, \
+                 of out = +\"\""
+            }
+            Self::Perl if on_terminal => {
+                r#"$out .= "…\n"; print($out), $out = "" if length $out > 65536; and `print $out` at the end"#
+            }
+            Self::Ruby => "$stdout.sync = false   # and no $stdout.flush a line",
+            Self::Perl => "$| = 0;   # and no autoflush on STDOUT",
+            // Its writes stay as many, but each costs a fraction.
+            Self::Shell if on_terminal => {
+                "let another process write: { …; } | cat; or build the text, and print it with one printf"
+            }
+            Self::Shell => "build the text, and print it with one printf",
+            Self::Zig => {
+                "var buffer: [65536]u8 = undefined; var out = std.fs.File.stdout().writer(&buffer);   \
+                 // flush it at the end"
+            }
+            Self::Php => "ob_start(null, 65536);   // first thing in the script",
+            Self::Lua => {
+                r#"io.stdout:setvbuf("full", 65536)   -- and io.write(…, "\n") instead of print(…), which flushes"#
+            }
+            Self::Awk if on_terminal => {
+                "awk … | cat   # and neither fflush() nor system(\"\") a line"
+            }
+            Self::Awk => "neither fflush() nor system(\"\") a line: without them it writes blocks",
+            Self::R => {
+                r#"collect the lines and call cat(paste0(lines, "\n", collapse = "")) once for many"#
+            }
+            Self::OCaml => {
+                "print_string (… ^ \"\\n\") instead of print_endline, and no %! or flush a line"
+            }
+            Self::Haskell => {
+                "hSetBuffering stdout (BlockBuffering (Just 65536))   -- import System.IO; first thing in main, and no hFlush"
+            }
+            Self::D => {
+                "stdout.setvbuf(65536);   // first thing in main, and no stdout.flush() a line"
+            }
+            // Its `echo` flushes; on a terminal stdio does so, too.
+            Self::Nim if !on_terminal => "stdout.writeLine(…) instead of echo",
+            Self::Tcl => "fconfigure stdout -buffering full -buffersize 65536",
+            Self::Guile => "(setvbuf (current-output-port) 'block 65536)",
+            Self::InstalledC if on_terminal && buffering != Buffering::Unbuffered => {
+                return Some("`stdbuf -o64K CMD…`, if it does not flush by itself".to_owned());
+            }
+            Self::InstalledC | Self::Nim | Self::Unrecognised => return None,
+        };
+        Some(format!("{}: {remedy}", self.name()))
+    }
+}
+
+impl PythonUnbuffered {
+    fn of(process: i32) -> Option<Self> {
+        let is_set = |word: &String| {
+            word.strip_prefix("PYTHONUNBUFFERED=")
+                .is_some_and(|value| !value.is_empty())
+        };
+        // Options of one letter may stand together, and end where the script or `-c` or `-m` begins.
+        let arguments = procfs::arguments(process);
+        let mut options = arguments
+            .iter()
+            .skip(1)
+            .take_while(|word| word.starts_with('-') && !word.starts_with("--"));
+        if options.any(|word| {
+            word[1..]
+                .split(['c', 'm', 'W', 'X'])
+                .next()
+                .unwrap_or_default()
+                .contains('u')
+        }) {
+            Some(Self::Option)
+        } else if procfs::environment(process).iter().any(is_set) {
+            Some(Self::Variable)
+        } else {
+            None
+        }
+    }
+}
+
+/// Where the system's own programs are.
+const SYSTEM: [&str; 6] = [
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/libexec",
+    "/bin",
+    "/sbin",
+];
+
+/// Whether a program was given a script: then it may be the interpreter of a language that is not known here.
+fn runs_a_script(process: i32) -> bool {
+    let directory = procfs::directory(process);
+    let arguments = procfs::arguments(process);
+    let mut words = arguments.iter().skip(1).take(MOST_WORDS);
+    words.any(|word| is_script(&directory.join(word)))
+}
+
+/// Options before a script.
+const MOST_WORDS: usize = 8;
+
+fn is_script(path: &Path) -> bool {
+    const ENDINGS: [&str; 24] = [
+        "awk", "bas", "clj", "el", "erl", "ex", "exs", "f", "fs", "groovy", "jl", "js", "lisp",
+        "lua", "m", "ml", "php", "pl", "pro", "py", "r", "rb", "scm", "tcl",
+    ];
+    let mut start = [0; 2];
+    let mut opened = File::open(path).ok().filter(|_| path.is_file());
+    let has_interpreter = opened
+        .as_mut()
+        .is_some_and(|file| file.read_exact(&mut start).is_ok() && start == *b"#!");
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    has_interpreter || ending.is_some_and(|ending| ENDINGS.contains(&&*ending.to_ascii_lowercase()))
+}
+
+fn contains(haystack: &[u8], needle: &str) -> bool {
+    memmem::find(haystack, needle.as_bytes()).is_some()
+}
+
+/// Whether a table of strings, each ended by a zero, has this one.
+fn has_string(table: &[u8], string: &str) -> bool {
+    memmem::find(table, format!("\0{string}\0").as_bytes()).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpreters_are_known_by_their_names_with_and_without_versions() {
+        for (name, language) in [
+            ("python3.12", Language::Python(None)),
+            ("lua5.4", Language::Lua),
+            ("php8.2", Language::Php),
+            ("gawk", Language::Awk),
+            ("node", Language::Node),
+            ("bash", Language::Shell),
+            ("java", Language::Java),
+            ("perl5.36.0", Language::Perl),
+        ] {
+            assert_eq!(Language::of_interpreter(name), Some(language), "{name}");
+        }
+    }
+
+    #[test]
+    fn this_test_is_a_rust_program() {
+        assert_eq!(
+            Language::of(std::process::id() as i32, &std::env::current_exe().unwrap()),
+            Language::Rust
+        );
+    }
+
+    #[test]
+    fn an_unknown_interpreter_is_not_taken_for_c() {
+        assert!(is_script(Path::new("/nowhere/program.jl")));
+        assert!(!is_script(Path::new("input.txt")));
+        assert!(!is_script(Path::new("/dev/zero")));
+    }
+
+    #[test]
+    fn busybox_is_a_shell_only_where_it_runs_as_one() {
+        let words = |words: &[&str]| {
+            words
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            Language::of_applet(&words(&["/bin/sh", "x"])),
+            Language::Shell
+        );
+        assert_eq!(
+            Language::of_applet(&words(&["busybox", "ash"])),
+            Language::Shell
+        );
+        assert_eq!(
+            Language::of_applet(&words(&["busybox", "awk"])),
+            Language::Unrecognised
+        );
+    }
+
+    #[test]
+    fn a_table_of_strings_is_searched_for_whole_ones() {
+        assert!(has_string(b"\0puts\0setvbuf\0", "setvbuf"));
+        assert!(!has_string(b"\0fputs\0setvbuf_x\0", "puts"));
+    }
+}

@@ -1,0 +1,8 @@
+//! What a trace speaks of: streams and what they lead to, their writes, the languages of programs, times.
+
+pub(crate) mod findings;
+pub(crate) mod interval;
+pub(crate) mod language;
+pub(crate) mod tally;
+pub(crate) mod target;
+pub(crate) mod timeline;

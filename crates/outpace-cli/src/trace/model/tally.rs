@@ -1,0 +1,434 @@
+//! Counting write calls: sizes, durations, newlines; and what they say about a stream's buffering.
+
+use crate::trace::kernel::calls::Call;
+use std::collections::HashMap;
+
+/// Counts and sums by power of two: bucket `n` holds the values of `n` significant bits.
+#[derive(Clone, Debug)]
+pub(crate) struct Histogram {
+    buckets: [(u64, u64); 65],
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self {
+            buckets: [(0, 0); 65],
+        }
+    }
+}
+
+/// One bucket that is not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+    pub(crate) count: u64,
+    pub(crate) sum: u64,
+}
+
+impl Histogram {
+    pub(crate) fn add(&mut self, value: u64) {
+        let bucket = &mut self.buckets[64 - value.leading_zeros() as usize];
+        bucket.0 += 1;
+        bucket.1 += value;
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.0).sum()
+    }
+
+    pub(crate) fn sum(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.1).sum()
+    }
+
+    /// The buckets that hold anything, smallest values first.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        self.buckets
+            .iter()
+            .enumerate()
+            .filter(|(_, bucket)| bucket.0 > 0)
+            .map(|(bits, bucket)| Bucket {
+                least: if bits == 0 { 0 } else { 1 << (bits - 1) },
+                most: if bits == 0 {
+                    0
+                } else {
+                    u64::MAX >> (64 - bits)
+                },
+                count: bucket.0,
+                sum: bucket.1,
+            })
+    }
+
+    /// The mean of the bucket in which the given share of all values is reached.
+    pub(crate) fn typical_at(&self, share: f64) -> u64 {
+        let wanted = (self.count() as f64 * share).ceil() as u64;
+        let mut seen = 0;
+        for bucket in self.buckets() {
+            seen += bucket.count;
+            if seen >= wanted {
+                return bucket.sum / bucket.count;
+            }
+        }
+        0
+    }
+
+    /// How much of the sum lies above what `count` typical values would have taken, counting only
+    /// values of at least `least` that are far from typical: the part of the durations spent waiting.
+    pub(crate) fn excess(&self, least: u64) -> u64 {
+        let typical = self.typical_at(0.25);
+        let far = (typical * 8).max(least);
+        self.buckets()
+            .filter(|bucket| bucket.least >= far)
+            .map(|bucket| bucket.sum - bucket.count * typical)
+            .sum()
+    }
+}
+
+/// How many distinct sizes are told apart; a stream with more has no favourite.
+const DISTINCT_SIZES: usize = 4096;
+
+/// Everything counted about the write calls of one stream.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallTally {
+    pub(crate) calls: u64,
+    pub(crate) bytes: u64,
+    pub(crate) errors: u64,
+    /// Calls that took fewer bytes than were offered.
+    pub(crate) partial: u64,
+    pub(crate) sizes: Histogram,
+    pub(crate) durations_ns: Histogram,
+    /// Calls by the name of the system call.
+    pub(crate) by_name: HashMap<&'static str, u64>,
+    /// Calls whose last byte was seen, and those among them where it was a newline.
+    pub(crate) tails_seen: u64,
+    pub(crate) line_ends: u64,
+    exact_sizes: HashMap<u64, u64>,
+}
+
+impl CallTally {
+    pub(crate) fn add(&mut self, call: &Call) {
+        self.calls += 1;
+        *self.by_name.entry(call.kind.name).or_default() += 1;
+        self.durations_ns.add(call.took_ns);
+        let Ok(written) = u64::try_from(call.result) else {
+            self.errors += 1;
+            return;
+        };
+        self.bytes += written;
+        let asked = call.asked.unwrap_or(written);
+        self.partial += u64::from(written < asked);
+        self.sample(asked, call.ends_line);
+    }
+
+    /// Counts the size of a write and whether it ended a line, without counting a call.
+    pub(crate) fn sample(&mut self, size: u64, ends_line: Option<bool>) {
+        self.sizes.add(size);
+        if self.exact_sizes.len() < DISTINCT_SIZES || self.exact_sizes.contains_key(&size) {
+            *self.exact_sizes.entry(size).or_default() += 1;
+        }
+        self.tails_seen += u64::from(ends_line.is_some());
+        self.line_ends += u64::from(ends_line == Some(true));
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.partial += other.partial;
+        self.tails_seen += other.tails_seen;
+        self.line_ends += other.line_ends;
+        for (ours, theirs) in [
+            (&mut self.sizes, &other.sizes),
+            (&mut self.durations_ns, &other.durations_ns),
+        ] {
+            for (ours, theirs) in ours.buckets.iter_mut().zip(&theirs.buckets) {
+                ours.0 += theirs.0;
+                ours.1 += theirs.1;
+            }
+        }
+        for (name, count) in &other.by_name {
+            *self.by_name.entry(name).or_default() += count;
+        }
+        for (size, count) in &other.exact_sizes {
+            *self.exact_sizes.entry(*size).or_default() += count;
+        }
+    }
+
+    /// The size written most often, with its share of the writes.
+    fn favourite(&self) -> Option<(u64, f64)> {
+        let total = self.sizes.count();
+        let (size, count) = self
+            .exact_sizes
+            .iter()
+            .max_by_key(|(size, count)| (**count, **size))?;
+        Some((*size, *count as f64 / total as f64))
+    }
+
+    /// How many writes are at least `size` long, and the bytes in them.
+    fn in_sizes_from(&self, size: u64) -> (u64, u64) {
+        let large = self
+            .exact_sizes
+            .iter()
+            .filter(|(length, _)| **length >= size);
+        large.fold((0, 0), |(count, bytes), (length, writes)| {
+            (count + writes, bytes + length * writes)
+        })
+    }
+
+    fn largest(&self) -> u64 {
+        self.exact_sizes.keys().copied().max().unwrap_or(0)
+    }
+
+    /// What the writes say about the buffering. Never a guess: two writers that make the same
+    /// system calls get the same name, and too few writes get none.
+    pub(crate) fn buffering(&self) -> Buffering {
+        let writes = self.sizes.count();
+        if writes == 0 {
+            return Buffering::Nothing;
+        }
+        if let Some(buffering) = self.as_blocks(writes) {
+            return buffering;
+        }
+        if writes < FEWEST {
+            return Buffering::TooFew;
+        }
+        if self.sizes.sum() / writes >= SMALLEST_BLOCK {
+            return Buffering::Large;
+        }
+        if self.tails_seen < FEWEST {
+            return Buffering::Small;
+        }
+        if self.line_ends as f64 >= self.tails_seen as f64 * NEARLY_ALL {
+            Buffering::Line
+        } else {
+            Buffering::Unbuffered
+        }
+    }
+
+    /// A buffer that is written when full shows as writes of its size (C's stdio splits a message at
+    /// the end of the buffer), or just below it (those that keep messages whole), but for the last.
+    fn as_blocks(&self, writes: u64) -> Option<Buffering> {
+        let (favourite, share) = self.favourite()?;
+        if writes >= 3 && favourite >= SMALLEST_BLOCK && share >= 0.5 {
+            let capacity = customary(favourite);
+            return Some(match capacity.abs_diff(favourite) {
+                1..=APPENDED => Buffering::Block {
+                    capacity,
+                    exact: false,
+                },
+                _ => Buffering::Block {
+                    capacity: favourite,
+                    exact: true,
+                },
+            });
+        }
+        let largest = self.largest();
+        // What is left over at the end of a block may come as a small write of its own (Rust's
+        // `BufWriter` above its `LineWriter`): so blocks are known by the bytes they carry.
+        let (blocks, carried) = self.in_sizes_from(largest - largest / 8);
+        let carries_all = carried as f64 >= self.sizes.sum() as f64 * CARRIED;
+        if blocks >= 3 && largest >= SMALLEST_BLOCK && carries_all && blocks * 5 >= writes * 2 {
+            return Some(Buffering::Block {
+                capacity: customary(largest),
+                exact: false,
+            });
+        }
+        None
+    }
+}
+
+/// Fewer writes than this have no pattern.
+const FEWEST: u64 = 8;
+/// Smaller blocks are told from messages by nothing.
+const SMALLEST_BLOCK: u64 = 512;
+/// As much as a short message that was appended to a full buffer.
+const APPENDED: u64 = 32;
+/// The share of the bytes that is in full blocks, when the stream is long enough to tell.
+const CARRIED: f64 = 0.9;
+/// A share that a few stray writes do not spoil.
+const NEARLY_ALL: f64 = 0.95;
+
+/// The capacity of a buffer that is written in sizes up to this one: a power of two. Some libraries
+/// append the message that did not fit, so that writes are a little larger than the buffer.
+fn customary(size: u64) -> u64 {
+    let below = (size / 2 + 1).next_power_of_two();
+    if size - below <= below / 32 {
+        below
+    } else {
+        size.next_power_of_two()
+    }
+}
+
+/// How a stream is buffered, as far as its system calls tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Buffering {
+    /// A write for every message or fragment.
+    Unbuffered,
+    /// A write for every line.
+    Line,
+    /// A write for every `capacity` bytes; `exact` when the writes are of that very size.
+    Block { capacity: u64, exact: bool },
+    /// Small writes, of which this mode cannot tell whether they are lines.
+    Small,
+    /// Large writes of varying size.
+    Large,
+    /// Too few writes to tell.
+    TooFew,
+    /// Nothing was written.
+    Nothing,
+    /// This mode cannot tell.
+    Unknown,
+}
+
+impl Buffering {
+    /// What the sums alone say: full blocks and a rest, or blocks a little below a customary size, as those are that keep
+    /// messages whole. Nothing else has such a mean.
+    pub(crate) fn of_sums(calls: u64, bytes: u64) -> Option<Self> {
+        let mean = bytes / calls.max(1);
+        let capacity = mean.next_power_of_two();
+        if calls < FEWEST || capacity < 2 * SMALLEST_BLOCK {
+            return None;
+        }
+        let is_full = bytes > capacity * (calls - 1) && bytes <= capacity * calls;
+        let is_nearly = capacity - mean <= capacity / 50;
+        (is_full || is_nearly).then_some(Self::Block {
+            capacity,
+            exact: false,
+        })
+    }
+
+    /// The word for JSON.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Unbuffered => "unbuffered",
+            Self::Line => "line",
+            Self::Block { .. } => "block",
+            Self::Small => "small writes",
+            Self::Large => "large writes",
+            Self::TooFew => "too few writes",
+            Self::Nothing => "nothing written",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The phrase for reports.
+    pub(crate) fn describe(self) -> String {
+        match self {
+            Self::Unbuffered => "unbuffered: a write for every message or fragment".to_owned(),
+            Self::Line => "line-buffered: a write for every line".to_owned(),
+            Self::Block {
+                capacity,
+                exact: true,
+            } => format!("block-buffered: blocks of {capacity} bytes"),
+            Self::Block {
+                capacity,
+                exact: false,
+            } => {
+                format!("block-buffered: blocks of up to {capacity} bytes")
+            }
+            Self::Small => "small writes; this mode cannot tell lines from fragments".to_owned(),
+            Self::Large => "large writes of varying size".to_owned(),
+            Self::TooFew => "too few writes to tell how it is buffered".to_owned(),
+            Self::Nothing => "nothing was written".to_owned(),
+            Self::Unknown => "buffering unknown: this mode saw no single write".to_owned(),
+        }
+    }
+
+    /// Whether a larger buffer would save calls.
+    pub(crate) fn is_fine_grained(self) -> bool {
+        matches!(self, Self::Unbuffered | Self::Line | Self::Small)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sizes: impl IntoIterator<Item = u64>, ends_line: Option<bool>) -> Buffering {
+        let mut tally = CallTally::default();
+        sizes
+            .into_iter()
+            .for_each(|size| tally.sample(size, ends_line));
+        tally.buffering()
+    }
+
+    #[test]
+    fn writes_of_one_size_and_a_last_one_are_blocks_of_that_size() {
+        let expected = Buffering::Block {
+            capacity: 4096,
+            exact: true,
+        };
+        assert_eq!(of([4096, 4096, 4096, 17], Some(false)), expected);
+    }
+
+    #[test]
+    fn writes_just_below_a_power_of_two_are_blocks_that_keep_messages_whole() {
+        let expected = Buffering::Block {
+            capacity: 8192,
+            exact: false,
+        };
+        assert_eq!(
+            of((0..100).map(|n| 8192 - n % 7).chain([40]), Some(true)),
+            expected
+        );
+    }
+
+    #[test]
+    fn blocks_with_small_rests_between_them_are_blocks() {
+        let expected = Buffering::Block {
+            capacity: 8192,
+            exact: false,
+        };
+        assert_eq!(
+            of(
+                (0..100).flat_map(|n| [8192 - n % 11, 1 + n % 11]),
+                Some(true)
+            ),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_few_large_writes_among_lines_are_no_blocks() {
+        let sizes = (0..1000).map(|n| if n % 300 == 0 { 60_000 } else { 10 });
+        assert_eq!(of(sizes, Some(true)), Buffering::Line);
+    }
+
+    #[test]
+    fn small_writes_are_lines_only_when_they_are_seen_to_end_them() {
+        let sizes = || (0..1000).map(|n| 2 + n % 6);
+        assert_eq!(of(sizes(), Some(true)), Buffering::Line);
+        assert_eq!(of(sizes(), Some(false)), Buffering::Unbuffered);
+        assert_eq!(of(sizes(), None), Buffering::Small);
+    }
+
+    #[test]
+    fn two_writes_have_no_pattern() {
+        assert_eq!(of([6, 6], Some(true)), Buffering::TooFew);
+        assert_eq!(of([], None), Buffering::Nothing);
+    }
+
+    #[test]
+    fn the_sum_and_count_of_a_histogram_are_those_of_its_values() {
+        let mut histogram = Histogram::default();
+        let values = [0, 1, 2, 3, 4, 1000, u64::from(u32::MAX)];
+        values.iter().for_each(|value| histogram.add(*value));
+        assert_eq!(histogram.count(), values.len() as u64);
+        assert_eq!(histogram.sum(), values.iter().sum::<u64>());
+        for bucket in histogram.buckets() {
+            let inside = values
+                .iter()
+                .filter(|v| (bucket.least..=bucket.most).contains(v));
+            assert_eq!(inside.count() as u64, bucket.count, "{bucket:?}");
+        }
+    }
+
+    #[test]
+    fn only_durations_far_from_typical_count_as_waiting() {
+        let mut histogram = Histogram::default();
+        (0..1000).for_each(|_| histogram.add(800));
+        assert_eq!(histogram.excess(10_000), 0);
+        histogram.add(5_000_800);
+        assert_eq!(histogram.excess(10_000), 5_000_000);
+    }
+}

@@ -1,0 +1,266 @@
+//! What a descriptor is connected to, as `ls -l /proc/PID/fd` and `file` would say it, and who reads it.
+
+use crate::trace::kernel::procfs;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+/// The kinds of destination that behave differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Terminal,
+    Pipe,
+    Socket,
+    File,
+    Null,
+    Device,
+    Other,
+    /// It was gone before it could be looked at.
+    Unknown,
+}
+
+impl Kind {
+    /// The word for it in reports and in JSON.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Pipe => "pipe",
+            Self::Socket => "socket",
+            Self::File => "regular file",
+            Self::Null => "null device",
+            Self::Device => "device",
+            Self::Other => "other",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What one descriptor is connected to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Target {
+    pub(crate) kind: Kind,
+    /// As `readlink /proc/PID/fd/N` shows it.
+    pub(crate) path: String,
+    /// Major and minor number, for devices.
+    pub(crate) device: Option<(u32, u32)>,
+    /// The driver of a device, or the type of the file system of a file.
+    pub(crate) driver: Option<String>,
+    /// Device and inode: equal for two descriptors of the same file.
+    pub(crate) identity: (u64, u64),
+}
+
+impl Target {
+    /// Stands for a descriptor that was closed, or whose process ended, before anybody looked.
+    pub(crate) fn unknown() -> Self {
+        Self {
+            kind: Kind::Unknown,
+            path: String::new(),
+            device: None,
+            driver: None,
+            identity: (0, 0),
+        }
+    }
+
+    /// Looks at a descriptor of another process.
+    pub(crate) fn of(process: i32, descriptor: i32) -> Option<Self> {
+        let link = format!("/proc/{process}/fd/{descriptor}");
+        let metadata = fs::metadata(&link).ok()?;
+        let path = fs::read_link(&link).ok()?.to_string_lossy().into_owned();
+        let file_type = metadata.file_type();
+        let device = (file_type.is_char_device() || file_type.is_block_device())
+            .then(|| (libc::major(metadata.rdev()), libc::minor(metadata.rdev())));
+        let identity = identity(&metadata);
+        let (kind, driver) = match device {
+            Some((1, 3)) if file_type.is_char_device() => (Kind::Null, Some("mem".to_owned())),
+            Some(numbers) if file_type.is_char_device() => match terminal_driver(numbers) {
+                Some(driver) => (Kind::Terminal, Some(driver)),
+                None => (Kind::Device, device_driver("Character devices:", numbers.0)),
+            },
+            Some(numbers) => (Kind::Device, device_driver("Block devices:", numbers.0)),
+            None if file_type.is_fifo() => (Kind::Pipe, None),
+            None if file_type.is_socket() => (Kind::Socket, None),
+            None if file_type.is_file() => (Kind::File, file_system(metadata.dev())),
+            None => (Kind::Other, None),
+        };
+        Some(Self {
+            kind,
+            path,
+            device,
+            driver,
+            identity,
+        })
+    }
+
+    /// Only the identity, for a cheap check whether a descriptor is still what it was.
+    pub(crate) fn identity_of(process: i32, descriptor: i32) -> Option<(u64, u64)> {
+        fs::metadata(format!("/proc/{process}/fd/{descriptor}"))
+            .ok()
+            .as_ref()
+            .map(identity)
+    }
+
+    /// One line: path, numbers, driver.
+    pub(crate) fn describe(&self) -> String {
+        if self.kind == Kind::Unknown {
+            return "closed before it could be identified".to_owned();
+        }
+        let mut text = format!("{} ({}", self.path, self.kind.word());
+        if let Some((major, minor)) = self.device {
+            text += &format!(", {major}:{minor}");
+        }
+        if let Some(driver) = &self.driver {
+            let what = if self.kind == Kind::File {
+                "on"
+            } else {
+                "driver"
+            };
+            text += &format!(", {what} {driver}");
+        }
+        text + ")"
+    }
+
+    /// Who reads what is written here: the terminal emulator that holds the other side of a
+    /// pseudoterminal, or the processes that have the pipe open for reading. Found by looking
+    /// through the processes of this machine that this user may look at.
+    pub(crate) fn readers(&self) -> Vec<(i32, String)> {
+        let mut found = Vec::new();
+        if !matches!(self.kind, Kind::Terminal | Kind::Pipe) {
+            return found;
+        }
+        for process in procfs::processes() {
+            if procfs::descriptors(process)
+                .into_iter()
+                .any(|fd| self.is_read_through(process, fd))
+            {
+                found.push((process, procfs::name(process).unwrap_or_default()));
+            }
+        }
+        found
+    }
+
+    fn is_read_through(&self, process: i32, descriptor: i32) -> bool {
+        let Ok(path) = fs::read_link(format!("/proc/{process}/fd/{descriptor}")) else {
+            return false;
+        };
+        let path = path.to_string_lossy();
+        let info = || {
+            fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).unwrap_or_default()
+        };
+        match self.kind {
+            Kind::Terminal => {
+                let Some(index) = self.path.strip_prefix("/dev/pts/") else {
+                    return false;
+                };
+                path.ends_with("ptmx") && field(&info(), "tty-index:") == Some(index)
+            }
+            Kind::Pipe => path == self.path && !is_write_only(&info()),
+            _ => false,
+        }
+    }
+}
+
+/// A device is the same through whichever node it was opened; a file is its inode.
+fn identity(metadata: &fs::Metadata) -> (u64, u64) {
+    let file_type = metadata.file_type();
+    if file_type.is_char_device() || file_type.is_block_device() {
+        (u64::MAX, metadata.rdev())
+    } else {
+        (metadata.dev(), metadata.ino())
+    }
+}
+
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(name))
+        .map(str::trim)
+}
+
+fn is_write_only(fdinfo: &str) -> bool {
+    let flags = field(fdinfo, "flags:").and_then(|flags| i32::from_str_radix(flags, 8).ok());
+    flags.is_some_and(|flags| flags & libc::O_ACCMODE == libc::O_WRONLY)
+}
+
+/// The name of the terminal driver that owns a device number, from `/proc/tty/drivers`.
+fn terminal_driver((major, minor): (u32, u32)) -> Option<String> {
+    let drivers = fs::read_to_string("/proc/tty/drivers").ok()?;
+    drivers.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [name, _, at, minors, ..] = fields[..] else {
+            return None;
+        };
+        let (first, last) = minors.split_once('-').unwrap_or((minors, minors));
+        let range = first.parse::<u32>().ok()?..=last.parse().ok()?;
+        (at.parse() == Ok(major) && range.contains(&minor)).then(|| name.to_owned())
+    })
+}
+
+/// The name of the driver that owns a major number, from one section of `/proc/devices`.
+fn device_driver(section: &str, major: u32) -> Option<String> {
+    let devices = fs::read_to_string("/proc/devices").ok()?;
+    let mut lines = devices.lines().skip_while(|line| *line != section).skip(1);
+    lines
+        .by_ref()
+        .take_while(|line| !line.is_empty())
+        .find_map(|line| {
+            let (number, name) = line.trim().split_once(' ')?;
+            (number.parse() == Ok(major)).then(|| name.to_owned())
+        })
+}
+
+/// The type of the mounted file system with this device number.
+fn file_system(device: u64) -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let numbers = format!("{}:{}", libc::major(device), libc::minor(device));
+    mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        (place.split(' ').nth(2) == Some(&numbers))
+            .then(|| kind.split(' ').next())?
+            .map(str::to_owned)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    fn of(file: &impl AsRawFd) -> Target {
+        Target::of(std::process::id() as i32, file.as_raw_fd()).unwrap()
+    }
+
+    #[test]
+    fn the_null_device_is_named_with_its_numbers_and_driver() {
+        let null = of(&fs::File::open("/dev/null").unwrap());
+        assert_eq!((null.kind, null.device), (Kind::Null, Some((1, 3))));
+        assert_eq!(null.describe(), "/dev/null (null device, 1:3, driver mem)");
+    }
+
+    #[test]
+    fn a_pseudoterminal_is_a_terminal_and_its_reader_is_who_holds_the_other_side() {
+        let (_terminal, program) = crate::platform::pty::open().unwrap();
+        let target = of(&program);
+        assert_eq!(target.kind, Kind::Terminal);
+        assert!(target.path.starts_with("/dev/pts/"), "{target:?}");
+        assert!(target.driver.is_some());
+        let ours = std::process::id() as i32;
+        assert!(target.readers().iter().any(|(process, _)| *process == ours));
+    }
+
+    #[test]
+    fn a_pipe_names_the_process_that_has_it_open_for_reading() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let target = of(&writer);
+        assert_eq!(target.kind, Kind::Pipe);
+        assert_eq!(target.identity, of(&reader).identity);
+        assert!(!target.readers().is_empty());
+        drop(reader);
+        assert!(target.readers().is_empty());
+    }
+
+    #[test]
+    fn a_regular_file_names_its_file_system() {
+        let file = fs::File::open("/proc/self/exe").unwrap();
+        let target = of(&file);
+        assert_eq!(target.kind, Kind::File);
+        assert!(target.driver.is_some(), "{target:?}");
+    }
+}

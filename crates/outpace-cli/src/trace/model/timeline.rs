@@ -1,0 +1,226 @@
+//! When each thread was in which write, and what was running: the material of a profile.
+
+use crate::trace::kernel::calls::Call;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// A stretch of time a thread spent in calls, or was seen in one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) began_ns: u64,
+    pub(crate) ended_ns: u64,
+    /// Of that, in the calls themselves.
+    pub(crate) in_calls_ns: u64,
+    pub(crate) call: &'static str,
+    /// Bytes written, where known.
+    pub(crate) bytes: Option<u64>,
+    /// How many calls it stands for.
+    pub(crate) calls: u64,
+}
+
+impl Span {
+    fn append(&mut self, next: &Self) {
+        self.ended_ns = next.ended_ns;
+        self.in_calls_ns += next.in_calls_ns;
+        self.calls += next.calls;
+        self.bytes = match (self.bytes, next.bytes) {
+            (Some(bytes), Some(more)) => Some(bytes + more),
+            _ => None,
+        };
+    }
+}
+
+/// Samples of stacks a second; not a round number, so that no periodic work keeps step with it.
+pub(crate) const FREQUENCY: u32 = 999;
+
+/// A sample: a thread that was running, and what it was in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    pub(crate) process: i32,
+    pub(crate) thread: i32,
+    pub(crate) time_ns: u64,
+    /// The outermost first.
+    pub(crate) frames: Vec<Frame>,
+}
+
+/// A function on a stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) name: String,
+    pub(crate) in_kernel: bool,
+}
+
+/// What one thread did.
+#[derive(Debug, Default)]
+pub(crate) struct Track {
+    pub(crate) process: i32,
+    pub(crate) program: Rc<str>,
+    /// By descriptor, in the order of time.
+    pub(crate) streams: BTreeMap<i32, Vec<Span>>,
+}
+
+/// The spans of every thread; records nothing unless it was asked to.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    /// More spans than this are never kept; none are when it is 0.
+    most: usize,
+    spans: usize,
+    /// Calls that follow one another more closely are one span. It starts at nothing and doubles
+    /// whenever there are too many spans, so that all of the time is kept, as sharply as there is room.
+    resolution_ns: u64,
+    /// By thread.
+    pub(crate) tracks: HashMap<i32, Track>,
+}
+
+/// A profile with more spans than this loads slowly.
+pub(crate) const MOST_SPANS: usize = 200_000;
+/// Calls are rarely closer than this to one another.
+const FIRST_RESOLUTION_NS: u64 = 500;
+
+impl Timeline {
+    /// Records at most so many spans.
+    pub(crate) fn recording(most: usize) -> Self {
+        Self {
+            most: most.max(2),
+            ..Self::default()
+        }
+    }
+
+    /// A finished call.
+    pub(crate) fn call(&mut self, call: &Call, descriptor: i32, program: &Rc<str>) {
+        let span = Span {
+            began_ns: call.began_ns,
+            ended_ns: call.began_ns + call.took_ns,
+            in_calls_ns: call.took_ns,
+            call: call.kind.name,
+            bytes: u64::try_from(call.result).ok(),
+            calls: 1,
+        };
+        self.add(call.process, call.thread, program, descriptor, span);
+    }
+
+    /// What a thread did, or was seen doing, with a descriptor.
+    pub(crate) fn add(
+        &mut self,
+        process: i32,
+        thread: i32,
+        program: &Rc<str>,
+        descriptor: i32,
+        span: Span,
+    ) {
+        if self.most == 0 {
+            return;
+        }
+        let track = self.tracks.entry(thread).or_insert_with(|| Track {
+            process,
+            program: Rc::clone(program),
+            streams: BTreeMap::new(),
+        });
+        let spans = track.streams.entry(descriptor).or_default();
+        match spans.last_mut() {
+            Some(before) if belong_together(before, &span, self.resolution_ns) => {
+                before.append(&span);
+            }
+            _ => {
+                spans.push(span);
+                self.spans += 1;
+            }
+        }
+        while self.spans > self.most {
+            let before = self.resolution_ns;
+            self.resolution_ns = (before * 2).max(FIRST_RESOLUTION_NS);
+            self.compact();
+            if self.resolution_ns == before {
+                // Everything is one already.
+                break;
+            }
+        }
+    }
+
+    fn compact(&mut self) {
+        let resolution_ns = self.resolution_ns;
+        let tracks = self.tracks.values_mut();
+        let streams = tracks.flat_map(|track| track.streams.values_mut());
+        self.spans = 0;
+        for spans in streams {
+            spans.dedup_by(|next, before| {
+                let together = belong_together(before, next, resolution_ns);
+                if together {
+                    before.append(next);
+                }
+                together
+            });
+            self.spans += spans.len();
+        }
+    }
+}
+
+/// Looks at one and the same call always do.
+fn belong_together(before: &Span, next: &Span, resolution_ns: u64) -> bool {
+    let continues = next.calls == 0 && next.began_ns == before.ended_ns;
+    let gap_ns = next.began_ns.saturating_sub(before.ended_ns);
+    continues || (gap_ns < resolution_ns && before.call == next.call)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(began_ns: u64, calls: u64) -> Span {
+        Span {
+            began_ns,
+            ended_ns: began_ns + 100,
+            in_calls_ns: 100,
+            call: "write",
+            bytes: Some(7),
+            calls,
+        }
+    }
+
+    #[test]
+    fn a_full_timeline_gets_coarser_and_forgets_nothing() {
+        let program: Rc<str> = "program".into();
+        for (most, gap_ns) in [(10, 1), (10, 1_000_000), (1_000, 3_000)] {
+            let mut timeline = Timeline::recording(most);
+            for n in 0..5_000 {
+                let at = n * (100 + gap_ns);
+                timeline.add(1, 1, &program, (n % 2) as i32 + 1, span(at, 1));
+                assert!(timeline.spans <= most);
+            }
+            let spans = || timeline.tracks[&1].streams.values().flatten();
+            assert_eq!(spans().map(|span| span.calls).sum::<u64>(), 5_000);
+            assert_eq!(spans().map(|span| span.bytes.unwrap()).sum::<u64>(), 35_000);
+            assert_eq!(spans().map(|span| span.in_calls_ns).sum::<u64>(), 500_000);
+            assert_eq!(spans().count(), timeline.spans);
+        }
+    }
+
+    #[test]
+    fn with_room_every_call_is_its_own_span() {
+        let mut timeline = Timeline::recording(100);
+        for n in 0..100 {
+            timeline.add(1, 1, &"program".into(), 1, span(n * 100, 1));
+        }
+        assert_eq!(timeline.tracks[&1].streams[&1].len(), 100);
+    }
+
+    #[test]
+    fn looks_at_the_same_call_are_one_span() {
+        let mut timeline = Timeline::recording(100);
+        for (at, calls) in [(0, 1), (100, 0), (200, 0), (300, 1)] {
+            timeline.add(1, 1, &"program".into(), 1, span(at, calls));
+        }
+        let lengths: Vec<u64> = timeline.tracks[&1].streams[&1]
+            .iter()
+            .map(|span| span.ended_ns - span.began_ns)
+            .collect();
+        assert_eq!(lengths, [300, 100]);
+    }
+
+    #[test]
+    fn nothing_is_kept_unless_asked_for() {
+        let mut timeline = Timeline::default();
+        timeline.add(1, 1, &"program".into(), 1, span(0, 1));
+        assert!(timeline.tracks.is_empty());
+    }
+}

@@ -1,0 +1,123 @@
+//! `--json`: the findings for programs. docs/trace.schema.json says what each field means; a test holds it to that.
+//!
+//! In the sampled mode `calls` and `bytes` are the kernel's, and `sizes`, `tails_seen` and
+//! `line_ends` are of the calls that were seen.
+
+use crate::platform::ending::Ending;
+use crate::trace::judge::verdict::Verdict;
+use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
+use crate::trace::model::interval::Interval;
+use crate::trace::model::tally::{Buffering, Histogram};
+use serde_json::{Value, json};
+
+/// The findings as one object.
+pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
+    let run = &findings.run;
+    let lost = if let Mode::Tracepoints { lost } = run.mode {
+        lost
+    } else {
+        0
+    };
+    json!({
+        "version": 1,
+        "command": findings.command,
+        "process": run.root,
+        "mode": run.mode.word(),
+        "lost": lost,
+        "ending": run.ending.map(|ending| match ending {
+            Ending::Exited(status) => json!({ "status": status }),
+            Ending::Killed(signal) => json!({ "signal": signal }),
+        }),
+        "wall_ns": run.wall_ns,
+        "overhead_ns": run.overhead_ns,
+        "delayed_ns": run.delayed_ns,
+        "user_ns": run.user_ns,
+        "system_ns": run.system_ns,
+        "verdict": {
+            "limit": verdict.limit.word(),
+            "share": verdict.share,
+            "now_ns": verdict.now_ns,
+            "with_blocks_ns": whole(verdict.with_blocks_ns.likely),
+            "with_blocks_interval_ns": interval(verdict.with_blocks_ns),
+            "with_fast_reader_ns": whole(verdict.with_fast_reader_ns.likely),
+            "with_fast_reader_interval_ns": interval(verdict.with_fast_reader_ns),
+            "text": verdict.sentences,
+            "remedies": verdict.remedies,
+        },
+        "streams": findings.streams.iter().map(stream).collect::<Vec<_>>(),
+        "elsewhere": {
+            "calls": findings.elsewhere.calls,
+            "bytes": findings.elsewhere.bytes,
+            "writing_ns": findings.elsewhere.writing_ns,
+        },
+        "tree": run.tree.map(|tree| json!({
+            "write_calls": tree.write_calls,
+            "bytes_written": tree.bytes_written,
+        })),
+        "notes": run.notes,
+    })
+}
+
+fn stream(stream: &Stream) -> Value {
+    let descriptor = if let Descriptors::One(descriptor) = stream.descriptors {
+        Some(descriptor)
+    } else {
+        None
+    };
+    let capacity = if let Buffering::Block { capacity, .. } = stream.buffering {
+        Some(capacity)
+    } else {
+        None
+    };
+    let readers: Vec<Value> = stream
+        .readers
+        .iter()
+        .map(|(process, name)| json!({ "process": process, "name": name }))
+        .collect();
+    json!({
+        "program": &*stream.program,
+        "language": stream.language.name(),
+        "processes": stream.processes,
+        "name": stream.descriptors.name(),
+        "descriptor": descriptor,
+        "target": {
+            "kind": stream.target.kind.word(),
+            "path": stream.target.path,
+            "device": stream.target.device.map(|(major, minor)| [major, minor]),
+            "driver": stream.target.driver,
+        },
+        "readers": readers,
+        "buffering": stream.buffering.word(),
+        "capacity": capacity,
+        "calls": stream.calls,
+        "bytes": stream.bytes,
+        "errors": stream.tally.errors,
+        "partial": stream.tally.partial,
+        "own_interval_ns": interval(stream.own_ns),
+        "in_kernel_ns": whole(stream.in_kernel_ns.likely),
+        "in_kernel_interval_ns": interval(stream.in_kernel_ns),
+        "waiting_ns": stream.waiting_ns,
+        "by_name": stream.tally.by_name,
+        "tails_seen": stream.tally.tails_seen,
+        "line_ends": stream.tally.line_ends,
+        "sizes": buckets(&stream.tally.sizes),
+        "durations_ns": buckets(&stream.tally.durations_ns),
+    })
+}
+
+fn whole(ns: f64) -> u64 {
+    ns.max(0.0) as u64
+}
+
+fn interval(ns: Interval) -> [u64; 2] {
+    [whole(ns.low), whole(ns.high)]
+}
+
+fn buckets(histogram: &Histogram) -> Vec<Value> {
+    histogram
+        .buckets()
+        .map(|bucket| {
+            json!({ "least": bucket.least, "most": bucket.most, "count": bucket.count, "sum": bucket.sum })
+        })
+        .collect()
+}

@@ -1,0 +1,274 @@
+//! `--profile`: the findings for the Firefox Profiler, in its processed format.
+//!
+//! A track for each stream of each thread, a marker for each write (or each stretch a thread was
+//! seen waiting in one), a counter of bytes for each stream, and a track of call stacks for each thread
+//! that was seen running, where there are some.
+
+use crate::trace::model::findings::{Descriptors, Findings};
+use crate::trace::model::timeline::{FREQUENCY, Sample, Span};
+use fxprof_processed_profile::{
+    CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags,
+    MarkerFieldFormat, MarkerLocations, MarkerTiming, ProcessHandle, Profile, ReferenceTimestamp,
+    SamplingInterval, StaticSchemaMarker, StaticSchemaMarkerField, StringHandle, ThreadHandle,
+    Timestamp,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, SystemTime};
+
+/// A write call, or several.
+struct WriteMarker {
+    name: StringHandle,
+    category: CategoryHandle,
+    bytes: u64,
+    calls: u64,
+    in_calls_ns: u64,
+}
+
+impl StaticSchemaMarker for WriteMarker {
+    const UNIQUE_MARKER_TYPE_NAME: &'static str = "Write";
+    const LOCATIONS: MarkerLocations = MarkerLocations::MARKER_CHART
+        .union(MarkerLocations::MARKER_TABLE)
+        .union(MarkerLocations::TIMELINE_OVERVIEW);
+    const CHART_LABEL: Option<&'static str> = Some("{marker.data.bytes}");
+    const TABLE_LABEL: Option<&'static str> = Some("{marker.name}: {marker.data.bytes}");
+    const FIELDS: &'static [StaticSchemaMarkerField] = &[
+        StaticSchemaMarkerField {
+            key: "bytes",
+            label: "Bytes",
+            format: MarkerFieldFormat::Bytes,
+            flags: MarkerFieldFlags::empty(),
+        },
+        StaticSchemaMarkerField {
+            key: "calls",
+            label: "Calls",
+            format: MarkerFieldFormat::Integer,
+            flags: MarkerFieldFlags::empty(),
+        },
+        StaticSchemaMarkerField {
+            key: "inCalls",
+            label: "Time in them",
+            format: MarkerFieldFormat::Duration,
+            flags: MarkerFieldFlags::empty(),
+        },
+    ];
+
+    fn name(&self, _profile: &mut Profile) -> StringHandle {
+        self.name
+    }
+
+    fn category(&self, _profile: &mut Profile) -> CategoryHandle {
+        self.category
+    }
+
+    fn string_field_value(&self, _field: u32) -> StringHandle {
+        unreachable!("the marker has no fields of text")
+    }
+
+    fn number_field_value(&self, field: u32) -> f64 {
+        match field {
+            0 => self.bytes as f64,
+            1 => self.calls as f64,
+            // Durations are in milliseconds.
+            _ => self.in_calls_ns as f64 / 1e6,
+        }
+    }
+}
+
+/// The whole profile.
+pub(crate) fn build(findings: &Findings) -> Profile {
+    let (timeline, samples) = (&findings.run.timeline, &findings.run.samples);
+    let spans = timeline
+        .tracks
+        .values()
+        .flat_map(|track| track.streams.values())
+        .flat_map(|spans| spans.first());
+    let began_ns = spans
+        .map(|span| span.began_ns)
+        .chain(samples.iter().map(|sample| sample.time_ns))
+        .min()
+        .unwrap_or(0);
+    let start = SystemTime::now() - Duration::from_nanos(findings.run.wall_ns);
+    let mut profile = Profile::new(
+        &findings.command.join(" "),
+        ReferenceTimestamp::from(start),
+        SamplingInterval::from_hz(FREQUENCY as f32),
+    );
+    profile.set_os_name("Linux");
+    // What perf could name is named, and nothing else will be.
+    profile.set_symbolicated(true);
+    let builder = Builder {
+        output: profile.add_category("Output", CategoryColor::Orange),
+        program: profile.add_category("Program", CategoryColor::Blue),
+        kernel: profile.add_category("Kernel", CategoryColor::Red),
+        began_ns,
+        end: Timestamp::from_nanos_since_reference(findings.run.wall_ns),
+        profile,
+        processes: HashMap::new(),
+    };
+    builder.whole(findings)
+}
+
+/// A profile in the making.
+struct Builder {
+    profile: Profile,
+    output: CategoryHandle,
+    program: CategoryHandle,
+    kernel: CategoryHandle,
+    began_ns: u64,
+    end: Timestamp,
+    processes: HashMap<i32, ProcessHandle>,
+}
+
+impl Builder {
+    fn whole(mut self, findings: &Findings) -> Profile {
+        let (timeline, samples) = (&findings.run.timeline, &findings.run.samples);
+        let name = findings.command.first().map_or("", String::as_str);
+        let mut named: HashMap<i32, &str> = HashMap::from([(findings.run.root, name)]);
+        for track in timeline.tracks.values() {
+            named.insert(track.process, &track.program);
+        }
+        let mut threads: BTreeMap<(i32, i32), Vec<&Sample>> = BTreeMap::new();
+        for sample in samples {
+            let thread = (sample.process, sample.thread);
+            threads.entry(thread).or_default().push(sample);
+        }
+        if threads.is_empty() && timeline.tracks.is_empty() {
+            // A profile without a thread does not load.
+            threads.insert((findings.run.root, findings.run.root), Vec::new());
+        }
+        for ((process, thread), samples) in threads {
+            let program = named.get(&process).copied().unwrap_or("child");
+            self.stacks(process, thread, program, &samples);
+        }
+        let mut tracks: Vec<_> = timeline.tracks.iter().collect();
+        tracks.sort_by_key(|(thread, track)| (track.process, **thread));
+        let mut written: BTreeMap<(i32, i32), Vec<&Span>> = BTreeMap::new();
+        for (&thread, track) in tracks {
+            for (&descriptor, spans) in &track.streams {
+                self.stream(track.process, thread, &track.program, descriptor, spans);
+                let stream = (track.process, descriptor);
+                written.entry(stream).or_default().extend(spans);
+            }
+        }
+        for ((process, descriptor), mut spans) in written {
+            spans.sort_unstable_by_key(|span| span.ended_ns);
+            self.counter(process, descriptor, &spans);
+        }
+        self.profile
+    }
+
+    fn at(&self, ns: u64) -> Timestamp {
+        Timestamp::from_nanos_since_reference(ns.saturating_sub(self.began_ns))
+    }
+
+    fn process(&mut self, process: i32, program: &str) -> ProcessHandle {
+        let (profile, start) = (&mut self.profile, Timestamp::from_nanos_since_reference(0));
+        let handle = self.processes.entry(process).or_insert_with(|| {
+            let handle = profile.add_process(program, process as u32, start);
+            profile.set_process_end_time(handle, self.end);
+            handle
+        });
+        *handle
+    }
+
+    fn thread(
+        &mut self,
+        process: i32,
+        thread: i32,
+        program: &str,
+        began_ns: u64,
+        is_main: bool,
+    ) -> ThreadHandle {
+        let process = self.process(process, program);
+        let start = self.at(began_ns);
+        let handle = self
+            .profile
+            .add_thread(process, thread as u32, start, is_main);
+        self.profile.set_thread_end_time(handle, self.end);
+        handle
+    }
+
+    /// What a thread was seen running.
+    fn stacks(&mut self, process: i32, thread: i32, program: &str, samples: &[&Sample]) {
+        let is_main = thread == process;
+        let handle = self.thread(process, thread, program, self.began_ns, is_main);
+        self.profile.set_thread_name(handle, program);
+        let interval = Duration::from_secs(1) / FREQUENCY;
+        for sample in samples {
+            let frames: Vec<FrameInfo> = sample
+                .frames
+                .iter()
+                .map(|frame| {
+                    let category = if frame.in_kernel {
+                        self.kernel
+                    } else {
+                        self.program
+                    };
+                    FrameInfo {
+                        frame: Frame::Label(self.profile.intern_string(&frame.name)),
+                        category_pair: category.into(),
+                        flags: FrameFlags::empty(),
+                    }
+                })
+                .collect();
+            let stack = self.profile.intern_stack_frames(handle, frames.into_iter());
+            let at = self.at(sample.time_ns);
+            let busy = CpuDelta::from(interval);
+            self.profile.add_sample(handle, at, stack, busy, 1);
+        }
+    }
+
+    /// A marker for each span of a thread's writes to a stream.
+    fn stream(
+        &mut self,
+        process: i32,
+        thread: i32,
+        program: &str,
+        descriptor: i32,
+        spans: &[Span],
+    ) {
+        let began_ns = spans.first().map_or(self.began_ns, |span| span.began_ns);
+        let handle = self.thread(process, thread, program, began_ns, false);
+        let name = format!("{} (thread {thread})", stream_name(descriptor));
+        self.profile.set_thread_name(handle, &name);
+        self.profile
+            .set_thread_show_markers_in_timeline(handle, true);
+        for span in spans {
+            let marker = WriteMarker {
+                name: self.profile.intern_string(span.call),
+                category: self.output,
+                bytes: span.bytes.unwrap_or(0),
+                calls: span.calls,
+                in_calls_ns: span.in_calls_ns,
+            };
+            let timing = MarkerTiming::Interval(self.at(span.began_ns), self.at(span.ended_ns));
+            self.profile.add_marker(handle, timing, marker);
+        }
+    }
+
+    /// The bytes written to a stream, over time.
+    fn counter(&mut self, process: i32, descriptor: i32, spans: &[&Span]) {
+        let Some(&handle) = self.processes.get(&process) else {
+            return;
+        };
+        let counter = self.profile.add_counter(
+            handle,
+            &stream_name(descriptor),
+            "Bandwidth",
+            "Bytes written to this stream",
+        );
+        // A counter's first sample is where it starts from.
+        let start = Timestamp::from_nanos_since_reference(0);
+        self.profile.add_counter_sample(counter, start, 0.0, 0);
+        for span in spans {
+            let (at, bytes) = (self.at(span.ended_ns), span.bytes.unwrap_or(0));
+            let calls = u32::try_from(span.calls).unwrap_or(u32::MAX);
+            self.profile
+                .add_counter_sample(counter, at, bytes as f64, calls);
+        }
+    }
+}
+
+fn stream_name(descriptor: i32) -> String {
+    Descriptors::One(descriptor).name()
+}

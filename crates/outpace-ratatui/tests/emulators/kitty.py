@@ -1,0 +1,60 @@
+"""kitty's screen without its window, for the tests of transcripts: `kitty +runpy "$(cat kitty.py)"`.
+
+Reads commands, a line each, and answers `lines` with their number and the lines.
+    start COLUMNS ROWS | feed LENGTH, then the bytes | resize COLUMNS ROWS | lines
+"""
+import sys
+
+from kitty.fast_data_types import Screen, set_options
+from kitty.options.parse import merge_result_dicts
+from kitty.options.types import Options, defaults
+
+try:
+    from kitty.fast_data_types import parse_bytes
+except ImportError:  # Newer ones have their parser in the screen.
+    def parse_bytes(screen, data):
+        view = memoryview(data)
+        while view:
+            room = screen.test_create_write_buffer()
+            taken = screen.test_commit_write_buffer(view, room)
+            view = view[taken:]
+            screen.test_parse_written_data()
+
+
+class Callbacks:
+    """What a window would be told."""
+
+    def __getattr__(self, name):
+        return lambda *arguments: None
+
+
+HISTORY = 20_000
+set_options(Options(merge_result_dicts(defaults._asdict(), {'scrollback_pager_history_size': 0})))
+commands, answers = sys.stdin.buffer, sys.stdout.buffer
+screen = None
+for command in commands:
+    what, *numbers = command.decode().split()
+    numbers = [int(number) for number in numbers]
+    if what == 'start':
+        columns, rows = numbers
+        callbacks = Callbacks()
+        screen = Screen(callbacks, rows, columns, HISTORY, 10, 20, 0, callbacks)
+    elif what == 'feed':
+        parse_bytes(screen, commands.read(numbers[0]))
+    elif what == 'resize':
+        columns, rows = numbers
+        screen.resize(rows, columns)
+    else:
+        pieces = []
+        if screen.historybuf.count:
+            screen.as_text_for_history_buf(pieces.append, False, False)
+            if pieces and pieces[-1].endswith('\n'):
+                # The last row of the history may go on in the first of the screen.
+                pieces[-1] = pieces[-1][:-1]
+            if not screen.linebuf.is_continued(0):
+                pieces.append('\n')
+        screen.as_text_non_visual(pieces.append, False, False)
+        lines = ''.join(pieces).split('\n')
+        answers.write(f'{len(lines)}\n'.encode())
+        answers.writelines(line.rstrip('\r').encode() + b'\n' for line in lines)
+        answers.flush()

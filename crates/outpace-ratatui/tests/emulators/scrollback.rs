@@ -1,0 +1,446 @@
+//! Terminal emulators that keep what scrolls away: four in this process, kitty's screen and xterm.js in processes of their own,
+//! and tmux.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::index::{Column, Line};
+use alacritty_terminal::term::cell::Flags;
+use outpace_ratatui::Reflow;
+use ratatui::layout::Size;
+
+use crate::emulator::{Alacritty, Emulator, Wezterm};
+
+const HISTORY: usize = 20_000;
+
+pub trait Scrollback {
+    fn name(&self) -> &'static str;
+    /// What it does when its width changes.
+    fn reflow(&self) -> Reflow {
+        Reflow::All
+    }
+    /// Whether its size may change while something is on its way to it.
+    fn may_be_overtaken(&self) -> bool {
+        self.reflow() == Reflow::All
+    }
+    /// Whether that keeps wide symbols: others lose some of them, or put blanks beside them.
+    fn reflows_wide_symbols(&self) -> bool {
+        false
+    }
+    /// Begins with an empty screen.
+    fn start(&mut self, size: Size);
+    fn feed(&mut self, bytes: &[u8]);
+    fn resize(&mut self, size: Size);
+    /// All lines, rows that were wrapped put together.
+    fn lines(&mut self) -> Vec<String>;
+}
+
+/// Those that are there, and the names of those that are not.
+pub fn all() -> (Vec<Box<dyn Scrollback>>, Vec<&'static str>) {
+    let mut here: Vec<Box<dyn Scrollback>> = vec![
+        Box::new(Alacritty::with_history(1, 1, HISTORY)),
+        Box::new(Avt(None)),
+        Box::new(Vt100(None)),
+        Box::new(Wezterm::with_history(1, 1, HISTORY)),
+    ];
+    let mut missing = Vec::new();
+    for (name, emulator) in [
+        ("kitty", External::kitty()),
+        ("xterm.js", External::xterm_js()),
+    ] {
+        match emulator {
+            Some(emulator) => here.push(Box::new(emulator)),
+            None => missing.push(name),
+        }
+    }
+    match Tmux::new() {
+        Some(tmux) => here.push(Box::new(tmux)),
+        None => missing.push("tmux"),
+    }
+    (here, missing)
+}
+
+impl Scrollback for Alacritty {
+    fn name(&self) -> &'static str {
+        Emulator::name(self)
+    }
+
+    fn reflows_wide_symbols(&self) -> bool {
+        true
+    }
+
+    fn start(&mut self, size: Size) {
+        *self = Self::with_history(size.width, size.height, HISTORY);
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        Emulator::feed(self, bytes);
+    }
+
+    fn resize(&mut self, size: Size) {
+        Emulator::resize(self, size.width, size.height);
+    }
+
+    fn lines(&mut self) -> Vec<String> {
+        let grid = self.term().grid();
+        let mut lines = vec![String::new()];
+        for line in grid.topmost_line().0..=grid.bottommost_line().0 {
+            let row = &grid[Line(line)];
+            let mut wrapped = false;
+            for column in 0..grid.columns() {
+                let cell = &row[Column(column)];
+                wrapped = cell.flags.contains(Flags::WRAPLINE);
+                if cell
+                    .flags
+                    .intersects(Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER)
+                {
+                    continue;
+                }
+                let line = lines.last_mut().unwrap();
+                line.push(cell.c);
+                line.extend(cell.zerowidth().into_iter().flatten());
+            }
+            if !wrapped {
+                lines.push(String::new());
+            }
+        }
+        lines
+    }
+}
+
+impl Scrollback for Wezterm {
+    fn name(&self) -> &'static str {
+        Emulator::name(self)
+    }
+
+    /// It keeps symbols beyond its edge that were printed there without wrapping.
+    fn may_be_overtaken(&self) -> bool {
+        false
+    }
+
+    fn start(&mut self, size: Size) {
+        *self = Self::with_history(size.width, size.height, HISTORY);
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        Emulator::feed(self, bytes);
+    }
+
+    fn resize(&mut self, size: Size) {
+        Emulator::resize(self, size.width, size.height);
+    }
+
+    fn lines(&mut self) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        for row in self.rows() {
+            lines.last_mut().unwrap().push_str(&row.0);
+            if !row.1 {
+                lines.push(String::new());
+            }
+        }
+        lines
+    }
+}
+
+struct Avt(Option<avt::Terminal>);
+
+impl Scrollback for Avt {
+    fn name(&self) -> &'static str {
+        "avt"
+    }
+
+    fn start(&mut self, size: Size) {
+        let terminal =
+            avt::Terminal::with_scrollback(size.width.into(), size.height.into(), Some(HISTORY));
+        self.0 = terminal.ok();
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        // Cut within a symbol, it is put together by the sender.
+        let text = std::str::from_utf8(bytes).unwrap();
+        self.0.as_mut().unwrap().feed([text]);
+    }
+
+    fn resize(&mut self, size: Size) {
+        let terminal = self.0.as_mut().unwrap();
+        terminal.resize(size.width.into(), size.height.into());
+    }
+
+    fn lines(&mut self) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        for row in self.0.as_ref().unwrap().screen().all_lines() {
+            lines.last_mut().unwrap().push_str(&row.text());
+            if !row.is_wrapped() {
+                lines.push(String::new());
+            }
+        }
+        lines
+    }
+}
+
+struct Vt100(Option<vt100::Parser>);
+
+impl Scrollback for Vt100 {
+    fn name(&self) -> &'static str {
+        "vt100"
+    }
+
+    fn reflow(&self) -> Reflow {
+        Reflow::Never
+    }
+
+    fn start(&mut self, size: Size) {
+        let nonzero = |n: u16| n.try_into().unwrap();
+        let parser = vt100::Parser::new(nonzero(size.height), nonzero(size.width), HISTORY);
+        self.0 = Some(parser);
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        self.0.as_mut().unwrap().process(bytes);
+    }
+
+    fn resize(&mut self, _: Size) {
+        unreachable!("it does not reflow");
+    }
+
+    fn lines(&mut self) -> Vec<String> {
+        let parser = self.0.as_mut().unwrap();
+        let (height, width) = parser.screen().size();
+        parser.screen_mut().set_scrollback(usize::MAX);
+        let kept = parser.screen().scrollback();
+        let mut lines = vec![String::new()];
+        for back in (0..=kept).rev() {
+            parser.screen_mut().set_scrollback(back);
+            let screen = parser.screen();
+            let rows = if back == 0 { height.get() } else { 1 };
+            for row in 0..rows {
+                for column in 0..width.get() {
+                    let cell = screen.cell(row, column).unwrap();
+                    match cell.contents() {
+                        "" if cell.is_wide_continuation() => {}
+                        "" => lines.last_mut().unwrap().push(' '),
+                        text => lines.last_mut().unwrap().push_str(text),
+                    }
+                }
+                if !screen.row_wrapped(row) {
+                    lines.push(String::new());
+                }
+            }
+        }
+        lines
+    }
+}
+
+/// An emulator in a process of its own, which is told what to do on its standard input.
+struct External {
+    name: &'static str,
+    child: Child,
+    commands: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl External {
+    /// Nothing if it is not installed.
+    fn start_process(name: &'static str, command: &mut Command) -> Option<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let commands = child.stdin.take()?;
+        let answers = BufReader::new(child.stdout.take()?);
+        let mut this = Self {
+            name,
+            child,
+            commands,
+            answers,
+        };
+        let asked = this.commands.write_all(b"start 2 2\nlines\n");
+        (asked.is_ok() && this.read_lines().is_some()).then_some(this)
+    }
+
+    fn kitty() -> Option<Self> {
+        let code = include_str!("kitty.py");
+        Self::start_process("kitty", Command::new("kitty").args(["+runpy", code]))
+    }
+
+    fn xterm_js() -> Option<Self> {
+        let code = include_str!("xterm.js");
+        Self::start_process("xterm.js", Command::new("node").args(["-e", code]))
+    }
+
+    fn tell(&mut self, command: &str, bytes: &[u8]) {
+        self.commands.write_all(command.as_bytes()).unwrap();
+        self.commands.write_all(bytes).unwrap();
+    }
+
+    fn read_lines(&mut self) -> Option<Vec<String>> {
+        let mut line = || {
+            let mut text = String::new();
+            self.answers.read_line(&mut text).ok()?;
+            text.pop()
+                .filter(|end| *end == '\n')
+                .map(|_| std::mem::take(&mut text))
+        };
+        let number: usize = line()?.parse().ok()?;
+        (0..number).map(|_| line()).collect()
+    }
+}
+
+impl Drop for External {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Scrollback for External {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn reflow(&self) -> Reflow {
+        Reflow::AboveCursor
+    }
+
+    fn start(&mut self, size: Size) {
+        self.tell(&format!("start {} {}\n", size.width, size.height), &[]);
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        self.tell(&format!("feed {}\n", bytes.len()), bytes);
+    }
+
+    fn resize(&mut self, size: Size) {
+        self.tell(&format!("resize {} {}\n", size.width, size.height), &[]);
+    }
+
+    fn lines(&mut self) -> Vec<String> {
+        self.tell("lines\n", &[]);
+        self.read_lines().expect("it answers")
+    }
+}
+
+/// A tmux server of its own, told what to do by a client in control mode. The program of its pane is this process, which writes
+/// to the pane's terminal.
+#[cfg(target_os = "linux")]
+struct Tmux {
+    client: Child,
+    commands: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    pane: Option<std::fs::File>,
+}
+
+#[cfg(target_os = "linux")]
+impl Tmux {
+    fn new() -> Option<Self> {
+        let socket = format!("outpace-scrollback-{}", std::process::id());
+        let mut client = Command::new("tmux")
+            .args(["-L", &socket, "-f", "/dev/null", "-C"])
+            .args(["new-session", "-x", "20", "-y", "10"])
+            .arg("exec sleep 1000000")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .env_remove("TMUX")
+            .spawn()
+            .ok()?;
+        let commands = client.stdin.take()?;
+        let answers = BufReader::new(client.stdout.take()?);
+        let mut this = Self {
+            client,
+            commands,
+            answers,
+            pane: None,
+        };
+        this.answer()?;
+        this.command("set-option -g history-limit 20000")?;
+        Some(this)
+    }
+
+    /// The lines of the next answer.
+    fn answer(&mut self) -> Option<Vec<String>> {
+        let mut lines = Vec::new();
+        let mut inside = false;
+        loop {
+            let mut line = Vec::new();
+            if self.answers.read_until(b'\n', &mut line).ok()? == 0 {
+                return None;
+            }
+            line.pop();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            match () {
+                () if line.starts_with("%begin ") => inside = true,
+                () if inside && line.starts_with("%end ") => return Some(lines),
+                () if inside && line.starts_with("%error ") => return None,
+                () if inside => lines.push(line),
+                () => {}
+            }
+        }
+    }
+
+    fn command(&mut self, command: &str) -> Option<Vec<String>> {
+        writeln!(self.commands, "{command}").ok()?;
+        self.answer()
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = writeln!(self.commands, "kill-server");
+        let _ = self.client.wait();
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Scrollback for Tmux {
+    fn name(&self) -> &'static str {
+        "tmux"
+    }
+
+    fn start(&mut self, size: Size) {
+        use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+
+        // A window of its own: a pane keeps its limit of history.
+        self.pane = None;
+        let window = "new-window -k -t :0 'exec sleep 1000000'";
+        self.command(window).unwrap();
+        self.resize(size);
+        let named = self.command("display-message -p '#{pane_tty}'").unwrap();
+        let pane = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open(&named[0])
+            .unwrap();
+        let mut modes = tcgetattr(&pane).unwrap();
+        modes.make_raw();
+        tcsetattr(&pane, OptionalActions::Now, &modes).unwrap();
+        self.pane = Some(pane);
+        self.feed(b"");
+    }
+
+    /// Returns when tmux has answered that it is through.
+    fn feed(&mut self, bytes: &[u8]) {
+        let mut pane = self.pane.as_ref().unwrap();
+        pane.write_all(bytes).unwrap();
+        pane.write_all(b"\x1b[5n").unwrap();
+        let mut answer = [0; 4];
+        pane.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"\x1b[0n");
+    }
+
+    fn resize(&mut self, size: Size) {
+        let Size { width, height } = size;
+        self.command(&format!("resize-window -t :0 -x {width} -y {height}"))
+            .unwrap();
+    }
+
+    fn lines(&mut self) -> Vec<String> {
+        self.command("capture-pane -p -J -t :0 -S - -E -").unwrap()
+    }
+}
