@@ -434,6 +434,175 @@ fn without_compilers_their_rungs_are_skipped_with_the_reason() {
 }
 
 #[test]
+fn what_was_asked_for_by_name_and_is_not_there_ends_with_status_1_and_a_remedy() {
+    let scratch = Scratch::new("missing");
+    let empty = programs(&scratch, &[]);
+    let brief = ["--runs", "1", "--messages", "100"];
+    for (arguments, object, remedy) in [
+        (
+            vec!["lines", "--to", "wezterm"],
+            "--to wezterm: wezterm is not installed",
+            "install it",
+        ),
+        (
+            vec!["lines", "--to", "pipe,wezterm"],
+            "--to wezterm: wezterm is not installed",
+            "--to pty",
+        ),
+        (
+            vec!["ladder/turbo-c", "--to", "pipe"],
+            "ladder/turbo-c: no C here",
+            "install",
+        ),
+        (
+            vec!["draw/idle-outpace", "--to", "pipe"],
+            "--to pipe: it draws",
+            "another destination",
+        ),
+    ] {
+        let output = outpace(&["bench"])
+            .args(&arguments)
+            .args(brief)
+            .env("PATH", &empty)
+            .env("XDG_CACHE_HOME", scratch.path("cache"))
+            .output()
+            .unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(
+            said.contains(&format!("outpace: {object}")),
+            "{arguments:?}: {said}"
+        );
+        assert!(said.contains(remedy), "{arguments:?}: {said}");
+    }
+    // Where a destination is the experiment's own wish, its absence is a note and no failure.
+    let output = outpace(&[
+        "bench",
+        "fps/outpace",
+        "--quick",
+        "--runs",
+        "1",
+        "--messages",
+        "3",
+    ])
+    .env("PATH", &empty)
+    .output()
+    .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn without_a_terminal_of_its_own_a_bench_of_it_ends_with_status_1() {
+    let output = undisturbed(Command::new("setsid"))
+        .args(["--wait", env!("CARGO_BIN_EXE_outpace"), "bench", "lines"])
+        .args(["--to", "tty", "--runs", "1", "--messages", "100"])
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = output else {
+        eprintln!("skipped: setsid is not installed");
+        return;
+    };
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("outpace: --to tty: this terminal cannot be opened"),
+        "{said}"
+    );
+    assert!(said.contains("run it in a terminal"), "{said}");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_gives_way_to_a_private_one() {
+    let scratch = Scratch::new("cache");
+    let json = scratch.path("a.json");
+    // Nothing can be made there, not even by root.
+    let output = outpace(&[
+        "bench",
+        "ladder/turbo-c",
+        "--to",
+        "pipe",
+        "--runs",
+        "1",
+        "--messages",
+        "500",
+    ])
+    .args([Path::new("--export-json"), &json])
+    .env("XDG_CACHE_HOME", "/proc/self")
+    .env("HOME", "/proc/self")
+    .output()
+    .unwrap();
+    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let rows = results["rows"].as_array().unwrap();
+    if rows.iter().all(|row| row["skipped"].is_string()) {
+        eprintln!("skipped: no C compiler");
+        return;
+    }
+    assert!(output.status.success(), "{output:?}");
+    assert!(rows.iter().all(|row| row["verified"] == true), "{rows:?}");
+}
+
+#[test]
+fn a_quick_bench_ends_with_a_line_for_each_experiment() {
+    let output = run(&[
+        "bench",
+        "lines",
+        "raw",
+        "--quick",
+        "--to",
+        "pipe",
+        "--messages",
+        "300",
+    ]);
+    assert!(output.status.success(), "{output:?}");
+    let said = text(&output.stdout);
+    let last: Vec<&str> = said.trim_end().lines().rev().take(2).collect();
+    assert!(last[1].starts_with("lines to pipe: "), "{said}");
+    assert!(last[0].starts_with("raw to pipe: "), "{said}");
+}
+
+#[test]
+fn the_list_the_tables_and_the_page_name_the_sources() {
+    let source = "Bart Massey and others, IO Buffering performance in Rust (fasthello) (2019), https://github.com/BartMassey/fasthello";
+    assert!(text(&run(&["bench", "ladder", "--list"]).stdout).contains(&format!("from: {source}")));
+    let scratch = Scratch::new("sources");
+    let (page, markdown) = (scratch.path("a.html"), scratch.path("a.md"));
+    let output = outpace(&[
+        "bench",
+        "ladder/vecbuf",
+        "ladder/turbo",
+        "--to",
+        "pipe",
+        "--runs",
+        "1",
+    ])
+    .args(["--messages", "500"])
+    .args([
+        Path::new("--export-html"),
+        &page,
+        Path::new("--export-markdown"),
+        &markdown,
+    ])
+    .output()
+    .unwrap();
+    let said = text(&output.stdout).replace("\n  ", " ");
+    assert!(
+        said.contains("Bart Massey and others, IO Buffering"),
+        "{said}"
+    );
+    let link = "https://github.com/BartMassey/fasthello";
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains(&format!("<a href=\"{link}\">IO Buffering")),
+        "{page}"
+    );
+    let markdown = fs::read_to_string(markdown).unwrap();
+    assert!(
+        markdown.contains(&format!("(fasthello)]({link}) (2019)")),
+        "{markdown}"
+    );
+}
+
+#[test]
 fn wrong_bytes_are_a_failed_row_without_a_time_and_status_1() {
     let scratch = Scratch::new("wrong-bytes");
     // A compiler whose programs report splendid times and write nonsense.

@@ -23,6 +23,7 @@ use crate::bench::view::block::Block;
 use crate::bench::view::columns;
 use crate::bench::view::html;
 use crate::bench::view::markdown;
+use crate::bench::view::summary::summary;
 use crate::fps::canvas::Stream;
 use crate::platform::{interrupts, scratch};
 use crate::trace;
@@ -62,7 +63,7 @@ pub(crate) struct Bench {
     /// Columns and rows of the terminals that are opened [default: 80x24, for pictures 200x60]
     #[arg(long, value_name = "COLUMNSxROWS")]
     size: Option<Size>,
-    /// A minute for everything, less exact
+    /// A minute for everything, less exact; ends with a summary of ten lines
     #[arg(long)]
     quick: bool,
     /// A second between the steps of `when`, for watching
@@ -323,6 +324,16 @@ impl Session<'_> {
             }
         }
         progress.erase();
+        if self.bench.quick {
+            let experiments: Vec<&Experiment> =
+                chosen.iter().map(|choice| choice.experiment).collect();
+            let lines = summary(
+                &experiments,
+                &self.results.rows,
+                self.screen.columns.min(100),
+            );
+            self.say(Block::Summary(lines))?;
+        }
         self.save()?;
         if interrupts::came() {
             let text = "outpace: interrupted: these are the figures of what had been run\n";

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::bench::catalogue;
 use crate::bench::destination::venue::Size;
 use crate::bench::destination::{Destination, Pace};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::machine::Machine;
 use crate::bench::results::rows::Row;
 use crate::bench::runner::contestant::Contestant;
@@ -186,33 +186,42 @@ fn verdict(rows: &[Row]) -> String {
         };
         let best = COLUMNS
             .iter()
-            .filter_map(|&(rung, name)| Some((figures.wall(rung, to)?, name)))
-            .min_by(|(one, _), (other, _)| one.total_cmp(other));
-        let Some((best, name)) = best else { continue };
-        sentences.push(if println > best * 1.25 {
-            format!(
-                "A line of println! {called} costs {} what it costs with {name}.",
-                times(println / best).replace('x', " times")
-            )
-        } else {
-            format!(
-                "{}, println! is as cheap as the best of them.",
-                capitalised(called)
-            )
-        });
+            .filter_map(|&(rung, name)| Some((figures.wall(rung, to)?, rung, name)))
+            .min_by(|(one, ..), (other, ..)| one.total_cmp(other));
+        let Some((best, rung, name)) = best else {
+            continue;
+        };
+        let slowest = figures.compare("println", rung, to);
+        sentences.push(
+            if let Some(unsettled) =
+                slowest.and_then(|slowest| slowest.unsettled("println!", name, to))
+            {
+                unsettled
+            } else if println > best * 1.25 {
+                format!(
+                    "A line of println! {called} costs {} what it costs with {name}.",
+                    times(println / best).replace('x', " times")
+                )
+            } else {
+                format!(
+                    "{}, println! is as cheap as the best of them.",
+                    capitalised(called)
+                )
+            },
+        );
     }
-    if let Some(ratio) = figures.ratio("outpace", "bufwriter", terminal) {
-        sentences.push(match ratio {
-            ratio if ratio < 0.9 => "There outpace beats even a BufWriter.".to_owned(),
-            ratio if ratio <= 1.1 => {
-                "outpace is as fast there as a BufWriter, and unlike it shows \
-                                      every line within milliseconds."
-                    .to_owned()
-            }
-            ratio => format!(
+    if let Some(compared) = figures.compare("outpace", "bufwriter", terminal) {
+        sentences.extend(match compared {
+            Compared::Less(_) => Some("There outpace beats even a BufWriter.".to_owned()),
+            Compared::Same => Some(
+                "outpace is as fast there as a BufWriter, and unlike it shows every line within milliseconds."
+                    .to_owned(),
+            ),
+            Compared::More(ratio) => Some(format!(
                 "outpace takes {} of a BufWriter there, which shows nothing before it is full.",
                 times(ratio)
-            ),
+            )),
+            Compared::Open(_) => compared.unsettled("outpace", "a BufWriter", terminal),
         });
     }
     sentences.join(" ")

@@ -11,6 +11,7 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::termios::tcgetwinsize;
 
+use super::sources;
 use crate::bench::destination::venue::Size;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Timed, Work, bare_scene, no_bytes};
@@ -24,7 +25,7 @@ pub(crate) const CALLS: Experiment = Experiment {
     question: "What does a profiler show in 5 s of the animation?",
     published: "stdout 708 samples, stderr 3,315; on almost every frame, write_all once in 5.2 ms \
                 against five times in 66 ms (550x360 cells; samples at 1 kHz, of running threads).",
-    sources: &[],
+    sources: &[sources::STDOUT_AND_STDERR],
     published_to: &[],
     unit: "frame",
     message: no_bytes,
@@ -143,6 +144,8 @@ fn expected(size: Size, frames: u64) -> io::Result<Vec<u8>> {
 struct Frame {
     writes: f64,
     write_ns: f64,
+    /// The least and the most that the runs give.
+    range: (f64, f64),
     samples: u64,
 }
 
@@ -153,6 +156,10 @@ impl Frame {
         Some(Self {
             writes: row.writes? as f64 / frames,
             write_ns: row.timed()?.write_ns.median as f64 / frames,
+            range: {
+                let all = row.timed()?.write_ns;
+                (all.min as f64 / frames, all.max as f64 / frames)
+            },
             samples: row.timed()?.profiler_samples.measured,
         })
     }
@@ -178,7 +185,10 @@ fn verdict(figures: &Figures<'_>) -> String {
             grouped(err.samples),
             grouped(out.samples),
         ));
-        sentences.push(if calls < 2.0 {
+        let overlap = err.range.0 <= out.range.1 && out.range.0 <= err.range.1;
+        sentences.push(if overlap && err.range != out.range {
+            "The times of their calls overlap: the noise hides which stream's take longer.".to_owned()
+        } else if calls < 2.0 {
             format!(
                 "Both make about as many calls; stderr's take {} times as long.",
                 significant(time)

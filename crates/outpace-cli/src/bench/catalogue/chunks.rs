@@ -6,9 +6,11 @@ use outpace_ratatui::workloads::Workload;
 
 use super::lines::bare_stdout;
 use super::pictures::{Rows, WHOLE_FRAME, crossterm};
+use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures, joined, leaders};
+use crate::bench::results::rows::Row;
 use crate::user::quantity::{significant, times};
 
 pub(crate) const CHUNKS: Experiment = Experiment {
@@ -16,7 +18,7 @@ pub(crate) const CHUNKS: Experiment = Experiment {
     question: "Does the buffer size matter?",
     published: "100-byte buffers visibly tear; very small and very large ones both lose; one line a \
                 drain won nothing.",
-    sources: &[],
+    sources: &[sources::STDOUT_AND_STDERR],
     published_to: &[],
     unit: "message",
     message,
@@ -168,51 +170,64 @@ fn pieces(span: &mut Span, mut out: impl Write) -> io::Result<()> {
 
 fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
+    let is = |row: &Row, kind: fn(&Rung) -> bool| CHUNKS.rung(&row.rung).is_some_and(kind);
     for to in figures.destinations() {
-        let mut ranked: Vec<(f64, &str)> = figures
-            .rows()
-            .filter(|row| row.to == to && CHUNKS.rung(&row.rung).is_some_and(is_a_chunk))
-            .filter_map(|row| Some((row.wall_per_message()?, row.rung.as_str())))
-            .collect();
-        ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) else {
+        let ranked = figures.ranked(to, |row| is(row, is_a_chunk));
+        let (Some((_, best)), Some((_, worst))) = (ranked.first(), ranked.last()) else {
             continue;
         };
-        sentences.push(if worst.0 < best.0 * 1.1 {
-            format!("To {to} the size does not matter.")
-        } else {
-            format!(
-                "To {to} the best size is {}, the worst, {}, takes {} as long.",
-                best.1,
-                worst.1,
-                times(worst.0 / best.0).replace('x', " times")
-            )
+        let all = joined(&leaders(&ranked));
+        let compared = Compared::of(worst, best);
+        sentences.push(match compared {
+            Compared::More(ratio) => format!(
+                "To {to} the best size is {all}, the worst, {}, takes {} as long.",
+                worst.rung,
+                times(ratio).replace('x', " times")
+            ),
+            Compared::Same | Compared::Less(_) => format!("To {to} the size does not matter."),
+            Compared::Open(_) => compared
+                .unsettled(&worst.rung, &best.rung, to)
+                .unwrap_or_default(),
         });
-        if let Some(line) = figures.wall("line", to) {
-            sentences.push(if line < best.0 {
-                "One line a drain wins there.".to_owned()
-            } else {
-                format!("One line a drain costs {} the best.", times(line / best.0))
+        if let Some(line) = figures.row("line", to) {
+            sentences.extend(match Compared::of(line, best) {
+                Compared::Less(_) => Some("One line a drain wins there.".to_owned()),
+                Compared::More(ratio) => {
+                    Some(format!("One line a drain costs {} the best.", times(ratio)))
+                }
+                Compared::Same => Some("One line a drain costs what the best does.".to_owned()),
+                Compared::Open(_) => None,
             });
         }
     }
     for to in figures.destinations() {
-        let mut ranked: Vec<(f64, &str)> = figures
+        let mut ranked: Vec<&Row> = figures
             .rows()
-            .filter(|row| row.to == to)
-            .filter_map(|row| Some((row.fps()?, row.rung.strip_prefix("picture-")?)))
+            .filter(|row| row.to == to && is(row, |rung| rung.draws.is_some()))
+            .filter(|row| row.fps().is_some())
             .collect();
-        ranked.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        ranked.sort_by(|one, other| {
+            other
+                .fps()
+                .unwrap_or(0.0)
+                .total_cmp(&one.fps().unwrap_or(0.0))
+        });
+        let size = |row: &Row| drains(row.rung.trim_start_matches("picture-"));
         if let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) {
-            sentences.push(if best.0 < worst.0 * 1.1 {
-                format!("The animation to {to} does not care.")
-            } else {
-                format!(
+            let compared = Compared::of(worst, best);
+            sentences.push(match compared {
+                Compared::More(ratio) => format!(
                     "The animation to {to} is fastest with drains of {}, slowest with {}, {} the frames.",
-                    drains(best.1),
-                    drains(worst.1),
-                    times(worst.0 / best.0)
-                )
+                    size(best),
+                    size(worst),
+                    times(1.0 / ratio)
+                ),
+                Compared::Same | Compared::Less(_) => {
+                    format!("The animation to {to} does not care.")
+                }
+                Compared::Open(_) => compared
+                    .unsettled(&worst.rung, &best.rung, to)
+                    .unwrap_or_default(),
             });
         }
     }

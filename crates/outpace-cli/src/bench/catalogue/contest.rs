@@ -5,14 +5,14 @@ use std::io::{self, BufRead, BufWriter, Write};
 use super::input::number;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::times;
 
 pub(crate) const CONTEST: Experiment = Experiment {
     name: "contest",
     question: "How fast is a solution that does nothing but read and print?",
-    published: "Nobody compares std, crates, C and C++ under one roof. Rivals: std; proconio 0.5; scanf and printf; cin and cout; mapped \
+    published: "Ours: nobody compares std, crates, C and C++ under one roof. Rivals: std; proconio 0.5; scanf and printf; cin and cout; mapped \
                 input a word at a time with a table for output, after Nyaan's library for library-checker; a vector register \
                 at a time, after Lemire's AVX-512 (2022, 2023). Sources with addresses: bench/input.",
     sources: &[],
@@ -165,9 +165,16 @@ fn verdict(figures: &Figures<'_>) -> String {
     for to in figures.destinations() {
         for ours in ["outpace", "outpace-contest"] {
             for rival in ["mapped", "simd"] {
-                if let Some(ratio) = figures.ratio(ours, rival, to) {
-                    sentences.push(format!("To {to} {ours} takes {} of {rival}.", times(ratio)));
-                }
+                let Some(compared) = figures.compare(ours, rival, to) else {
+                    continue;
+                };
+                sentences.push(match compared {
+                    Compared::Less(ratio) | Compared::More(ratio) => {
+                        format!("To {to} {ours} takes {} of {rival}.", times(ratio))
+                    }
+                    Compared::Same => format!("To {to} {ours} and {rival} are equal."),
+                    Compared::Open(_) => compared.unsettled(ours, rival, to).unwrap_or_default(),
+                });
             }
         }
     }

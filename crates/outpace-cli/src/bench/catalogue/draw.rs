@@ -5,6 +5,7 @@ use std::io;
 use outpace_ratatui::workloads::Workload;
 
 use super::pictures::{crossterm, direct, presenter, termina, termion};
+use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung, Work, no_bytes};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::{Latency, Row};
@@ -15,7 +16,7 @@ pub(crate) const DRAW: Experiment = Experiment {
     question: "What does a frame cost, in bytes, write calls, processor time and waiting?",
     published: "Ours. crossterm's, termion's and termina's backends on stdout, as their documentation \
                 has them. ratatui issue #2742: while the terminal does not read, drawing waits.",
-    sources: &[],
+    sources: &[sources::DRAWING_WAITS],
     published_to: &[],
     unit: "frame",
     message: no_bytes,

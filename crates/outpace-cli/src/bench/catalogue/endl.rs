@@ -1,10 +1,11 @@
 //! `endl`: C++'s `std::endl` against `'\n'`.
 
 use super::lines::message;
+use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::rows::Row;
-use crate::bench::results::stats::Ratio;
+use crate::bench::results::stats::Interval;
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{significant, times};
 
@@ -14,7 +15,7 @@ pub(crate) const ENDL: Experiment = Experiment {
     published: "1,000,000 numbers: to a file endl 827 ms and '\\n' 31 ms; to a terminal 5.5 s and \
                 8.0 s: \"newline is slower there, the library probably optimises endl\". It timed \
                 endl first; here every other round begins with '\\n'.",
-    sources: &[],
+    sources: &[sources::ENDL],
     published_to: &["file"],
     unit: "line",
     message,
@@ -78,18 +79,19 @@ fn verdict(figures: &Figures<'_>) -> String {
         else {
             continue;
         };
-        let Some(ratio) = Ratio::paired(&endl.times(), &newline.times()) else {
-            continue;
-        };
-        sentences.push(match ratio.median {
-            ratio if ratio > 1.1 => format!("To {to} endl takes {} of newline.", times(ratio)),
-            ratio if ratio < 0.9 => {
+        let compared = Compared::of(endl, newline);
+        sentences.push(match compared {
+            Compared::More(ratio) => format!("To {to} endl takes {} of newline.", times(ratio)),
+            Compared::Less(ratio) => {
                 format!(
                     "To {to} endl is the faster one, with {} of newline.",
                     times(ratio)
                 )
             }
-            _ => format!("To {to} they are equal."),
+            Compared::Same => format!("To {to} they are equal."),
+            Compared::Open(_) => compared
+                .unsettled("endl", "newline", to)
+                .unwrap_or_default(),
         });
         if let (Some(endl), Some(newline)) =
             (figures.writes("endl", to), figures.writes("newline", to))
@@ -112,17 +114,14 @@ fn verdict(figures: &Figures<'_>) -> String {
         let half = |row: &Row, first: usize| -> Vec<f64> {
             row.times().into_iter().skip(first).step_by(2).collect()
         };
-        let ratio_when = |first| {
-            let ratio = Ratio::paired(&half(endl, first), &half(newline, first));
-            ratio.map(|ratio| ratio.median)
-        };
+        let ratio_when = |first| Interval::of_ratio(&half(endl, first), &half(newline, first));
         if let (Some(endl_first), Some(newline_first)) = (ratio_when(0), ratio_when(1)) {
-            let apart = (endl_first / newline_first).max(newline_first / endl_first);
-            if apart > 1.25 {
+            let (one, other) = (endl_first.middle, newline_first.middle);
+            if endl_first.is_apart_from(newline_first) && (one / other).max(other / one) > 1.25 {
                 sentences.push(format!(
                     "The order matters: {} when endl runs first, {} when newline does.",
-                    times(endl_first),
-                    times(newline_first)
+                    times(one),
+                    times(other)
                 ));
             }
         }

@@ -6,9 +6,9 @@ use outpace_ratatui::workloads::Workload;
 
 use super::lines::bare_stdout;
 use super::pictures::{WHOLE_FRAME, crossterm, crossterm_on, direct, presenter};
+use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung, Work, no_bytes};
-use crate::bench::results::figures::Figures;
-use crate::bench::results::rows::Row;
+use crate::bench::results::figures::{Compared, Figures};
 use crate::fps::canvas::Stream;
 use crate::user::quantity::times;
 
@@ -21,7 +21,7 @@ pub(crate) const FPS: Experiment = Experiment {
     published: "stdout is line-buffered, stderr unbuffered; with the same buffering they are equal; raw \
                 stdout is as slow as raw stderr; block-buffered stdout was not noticeably faster; nothing \
                 faster was found (the open challenge).",
-    sources: &[],
+    sources: &[sources::STDOUT_AND_STDERR],
     published_to: &[],
     unit: "frame",
     message: no_bytes,
@@ -94,64 +94,87 @@ pub(crate) const FPS: Experiment = Experiment {
     verdict,
 };
 
-/// Within so much of one another two rungs are equal.
-const EQUAL: std::ops::RangeInclusive<f64> = 0.8..=1.25;
-
 fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
-        let ratio = |one, other| Some(figures.fps(one, to)? / figures.fps(other, to)?);
-        let Some(apart) = ratio("stdout-line", "stderr-raw") else {
+        // Of the times of a frame; frames a second are their inverse.
+        let compare = |one, other| figures.compare(one, other, to);
+        let Some(apart) = compare("stderr-raw", "stdout-line") else {
             continue;
         };
-        let mut said = format!("To {to} stdout draws {} the frames of stderr", times(apart));
-        let same_buffering = [
+        if let Some(unsettled) = apart.unsettled("stderr-raw", "stdout-line", to) {
+            sentences.push(unsettled);
+            continue;
+        }
+        let mut said = format!(
+            "To {to} stdout draws {} the frames of stderr",
+            times(apart.factor().unwrap_or(1.0))
+        );
+        let pairs = [
             ("stdout-raw", "stderr-raw"),
             ("stdout-line", "stderr-line"),
             ("stdout-block", "stderr-block"),
-        ];
+        ]
+        .map(|(one, other)| (one, other, compare(other, one)));
         // The most unequal pair, if any is.
-        let unequal = same_buffering
-            .into_iter()
-            .filter_map(|(one, other)| Some((one, other, ratio(one, other)?)))
-            .filter(|(_, _, ratio)| !EQUAL.contains(ratio))
+        let unequal = pairs
+            .iter()
+            .filter_map(|(one, other, compared)| Some((one, other, (*compared)?.factor()?)))
             .max_by(|one, other| one.2.ln().abs().total_cmp(&other.2.ln().abs()));
+        let open = pairs
+            .iter()
+            .any(|(_, _, compared)| matches!(compared, Some(Compared::Open(_))));
         said += &match unequal {
-            None => "; with the same buffering they are equal, as published".to_owned(),
-            Some((one, other, ratio)) => {
-                format!(
-                    ", and not only for their buffering: {one} {} {other}",
-                    times(ratio)
-                )
+            Some((one, other, ratio)) => format!(
+                ", and not only for their buffering: {one} {} {other}",
+                times(ratio)
+            ),
+            None if open => {
+                "; the noise hides whether they are equal with the same buffering".to_owned()
             }
+            None => "; with the same buffering they are equal, as published".to_owned(),
         };
-        if let Some(block) = ratio("stdout-block", "stdout-line") {
-            said += &if EQUAL.contains(&block) {
-                "; a block buffer is not noticeably faster".to_owned()
-            } else {
-                format!("; a block buffer makes it {}", times(block))
-            };
-        }
+        said += &match compare("stdout-line", "stdout-block") {
+            Some(Compared::Same) => "; a block buffer is not noticeably faster".to_owned(),
+            Some(Compared::Less(ratio) | Compared::More(ratio)) => {
+                format!("; a block buffer makes it {}", times(ratio))
+            }
+            Some(Compared::Open(_)) => "; the noise hides what a block buffer changes".to_owned(),
+            None => String::new(),
+        };
         sentences.push(said + ".");
-        if let Some(ours) = ratio("outpace-direct", "stdout-line") {
-            let best = figures
-                .rows()
-                .filter(|row| row.to == to && !row.rung.starts_with("outpace"))
-                .filter_map(Row::fps)
-                .fold(0.0, f64::max);
-            let direct = figures.fps("outpace-direct", to).unwrap_or_default();
-            sentences.push(if direct > best {
-                format!(
-                    "outpace, skipping nothing, draws {} the frames of stdout there, more than any other way.",
-                    times(ours)
-                )
-            } else {
-                format!(
-                    "outpace, skipping nothing, draws {} the frames of stdout there, which another way does better.",
-                    times(ours)
-                )
-            });
-        }
+        sentences.extend(ours(figures, to));
     }
     sentences.join(" ")
+}
+
+/// What outpace's backend makes of it, when it skips nothing.
+fn ours(figures: &Figures<'_>, to: &str) -> Option<String> {
+    let (own, stdout) = (
+        figures.row("outpace-direct", to)?,
+        figures.row("stdout-line", to)?,
+    );
+    let compared = Compared::of(stdout, own);
+    let ratio = match compared {
+        Compared::Open(_) => return compared.unsettled("outpace-direct", "stdout-line", to),
+        other => other.factor().unwrap_or(1.0),
+    };
+    let best = figures
+        .rows()
+        .filter(|row| row.to == to && !row.rung.starts_with("outpace"))
+        .filter(|row| row.fps().is_some())
+        .max_by(|one, other| {
+            one.fps()
+                .unwrap_or(0.0)
+                .total_cmp(&other.fps().unwrap_or(0.0))
+        })?;
+    let rank = match Compared::of(best, own) {
+        Compared::More(_) => "more than any other way",
+        Compared::Less(_) => "which another way does better",
+        Compared::Same | Compared::Open(_) => "and so does another way",
+    };
+    Some(format!(
+        "outpace, skipping nothing, draws {} the frames of stdout there, {rank}.",
+        times(ratio)
+    ))
 }

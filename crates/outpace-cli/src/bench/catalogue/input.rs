@@ -4,20 +4,21 @@ use std::io::{self, BufRead, Read, Write};
 
 use outpace::input::Input;
 
+use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::times;
 
 pub(crate) const INPUT: Experiment = Experiment {
     name: "input",
     question: "How fast can a program read numbers, words and lines?",
-    published: "10^6 integers on a training site's judge: C++ cin with endl 5.8 s, Java's Scanner 16.7, Python 18.9. Rivals: std; \
+    published: "10^6 integers by USACO Guide's judge: C++ cin with endl 5.8 s, Java's Scanner 16.7, Python 18.9. Rivals: std; \
                 proconio 0.5 (crates.io); scanf, cin, fread, fgets, getline, strtod, from_chars (glibc, libstdc++); mapped and \
                 eight digits at a time, after Kholdstare (2020); a vector register at a time, after Lemire's AVX-512 (2023) and Mu\u{142}a. \
                 Sources with addresses: bench/input.",
-    sources: &[],
+    sources: &[sources::FAST_IO],
     published_to: &[],
     unit: "value",
     message: sums_of_integers,
@@ -413,12 +414,16 @@ fn verdict(figures: &Figures<'_>) -> String {
         ("lines", "lines-outpace", "lines-getline"),
     ] {
         for to in figures.destinations() {
-            if let Some(ratio) = figures.ratio(ours, rival, to) {
-                sentences.push(format!(
-                    "For {what} {ours} takes {} of {rival}.",
-                    times(ratio)
-                ));
-            }
+            let Some(compared) = figures.compare(ours, rival, to) else {
+                continue;
+            };
+            sentences.push(match compared {
+                Compared::Less(ratio) | Compared::More(ratio) => {
+                    format!("For {what} {ours} takes {} of {rival}.", times(ratio))
+                }
+                Compared::Same => format!("For {what} {ours} and {rival} are equal."),
+                Compared::Open(_) => compared.unsettled(ours, rival, to).unwrap_or_default(),
+            });
         }
     }
     sentences.join(" ")

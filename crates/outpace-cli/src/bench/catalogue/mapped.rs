@@ -6,9 +6,10 @@ use std::os::fd::AsFd;
 
 use super::ladder::message;
 use super::lines::{bare_stdout, by};
+use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
 use window::Window;
 
 pub(crate) const MAPPED: Experiment = Experiment {
@@ -16,7 +17,7 @@ pub(crate) const MAPPED: Experiment = Experiment {
     question: "Can a program write its output to mapped memory, and is it faster?",
     published: "Published as mappy, it never worked: a shell's > opens the file for writing only, \
                 and a shared mapping needs reading too.",
-    sources: &[],
+    sources: &[sources::FASTHELLO],
     published_to: &[],
     unit: "message",
     message,
@@ -211,18 +212,21 @@ fn verdict(figures: &Figures<'_>) -> String {
         );
     }
     for to in figures.destinations() {
-        let Some(ratio) = figures.ratio("reopened", "write", to) else {
+        let Some(compared) = figures.compare("reopened", "write", to) else {
             continue;
         };
-        sentences.push(if ratio > 1.05 {
-            format!(
+        sentences.push(match compared {
+            Compared::More(ratio) => format!(
                 "To {to} it takes {} as long as write: page faults cost more.",
                 by(ratio)
-            )
-        } else if ratio < 0.95 {
-            format!("To {to} it is {} faster than write.", by(1.0 / ratio))
-        } else {
-            format!("To {to} it is as fast as write.")
+            ),
+            Compared::Less(ratio) => {
+                format!("To {to} it is {} faster than write.", by(1.0 / ratio))
+            }
+            Compared::Same => format!("To {to} it is as fast as write."),
+            Compared::Open(_) => compared
+                .unsettled("reopened", "write", to)
+                .unwrap_or_default(),
         });
     }
     sentences.join(" ")

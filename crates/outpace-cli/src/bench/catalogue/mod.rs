@@ -17,6 +17,7 @@ mod mapped;
 mod pictures;
 mod raw;
 mod server;
+mod sources;
 mod startup;
 mod threads;
 #[cfg(test)]
@@ -79,4 +80,28 @@ pub(crate) fn find_rung(name: &str) -> Result<(&'static Experiment, &'static Run
         })
     })?;
     Ok((experiment, found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::experiment::Origin;
+
+    #[test]
+    fn what_was_published_names_its_source() {
+        for experiment in ALL {
+            let rungs = experiment.rungs.iter();
+            let mut published = rungs.filter(|rung| matches!(rung.origin, Origin::Published(_)));
+            let is_ours = experiment.published.starts_with("Ours");
+            assert!(
+                !experiment.sources.is_empty() || (is_ours && published.next().is_none()),
+                "{}",
+                experiment.name
+            );
+            for source in experiment.sources {
+                assert!(!source.author.is_empty() && !source.title.is_empty());
+                assert!(source.link.is_none_or(|link| link.starts_with("http")));
+            }
+        }
+    }
 }

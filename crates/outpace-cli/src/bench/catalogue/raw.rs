@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use super::lines::message;
+use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
 use crate::user::quantity::times;
 
 pub(crate) const RAW: Experiment = Experiment {
@@ -14,7 +15,7 @@ pub(crate) const RAW: Experiment = Experiment {
     published: "File::from_raw_fd(1) closes stdout when it is dropped, and the second use fails \
                 with EBADF; a mutex around a global file works; a global OwnedFd that is cloned \
                 works, made from 1 or from as_raw_fd.",
-    sources: &[],
+    sources: &[sources::STDOUT_AND_STDERR],
     published_to: &[],
     unit: "line",
     message,
@@ -139,21 +140,24 @@ fn verdict(figures: &Figures<'_>) -> String {
         ));
     }
     for to in figures.destinations() {
-        let Some(ratio) = figures.ratio("cloned", "mutex", to) else {
+        let Some(compared) = figures.compare("cloned", "mutex", to) else {
             continue;
         };
-        sentences.push(if ratio > 1.1 {
-            format!(
+        sentences.push(match compared {
+            Compared::More(ratio) => format!(
                 "To {to} a clone for each line takes {} of the mutex.",
                 times(ratio)
-            )
-        } else if ratio < 0.9 {
-            format!(
+            ),
+            Compared::Less(ratio) => format!(
                 "To {to} the mutex takes {} of a clone for each line.",
                 times(1.0 / ratio)
-            )
-        } else {
-            format!("To {to} a clone for each line costs no more than the mutex.")
+            ),
+            Compared::Same => {
+                format!("To {to} a clone for each line costs no more than the mutex.")
+            }
+            Compared::Open(_) => compared
+                .unsettled("cloned", "mutex", to)
+                .unwrap_or_default(),
         });
     }
     sentences.join(" ")

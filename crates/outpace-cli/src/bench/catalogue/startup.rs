@@ -4,7 +4,7 @@ use std::io;
 
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures, joined, leaders};
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{duration, times};
 
@@ -78,20 +78,24 @@ fn verdict(figures: &Figures<'_>) -> String {
     let Some(to) = figures.destinations().first().copied() else {
         return String::new();
     };
-    let mut ranked: Vec<(f64, &str)> = figures
-        .rows()
-        .filter(|row| row.to == to)
-        .filter_map(|row| Some((row.wall_per_message()?, row.rung.as_str())))
-        .collect();
-    ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-    let (Some(first), Some(last)) = (ranked.first(), ranked.last()) else {
+    let ranked = figures.ranked(to, |_| true);
+    let (Some((time, first)), Some((_, last))) = (ranked.first(), ranked.last()) else {
         return String::new();
     };
-    format!(
-        "{} says hello first, after {}; {} takes {} as long.",
-        first.1,
-        duration(first.0),
-        last.1,
-        times(last.0 / first.0).replace('x', " times")
-    )
+    let best = leaders(&ranked);
+    let says = if best.len() > 1 { "say" } else { "says" };
+    let mut text = format!(
+        "{} {says} hello first, after {}",
+        joined(&best),
+        duration(*time)
+    );
+    text += &match Compared::of(last, first).factor() {
+        Some(ratio) => format!(
+            "; {} takes {} as long.",
+            last.rung,
+            times(ratio).replace('x', " times")
+        ),
+        None => ".".to_owned(),
+    };
+    text
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::lines::message;
 use crate::bench::experiment::clock::{Span, thread_delay_ns};
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
 use crate::user::quantity::times;
 
 pub(crate) const THREADS: Experiment = Experiment {
@@ -111,32 +111,36 @@ fn in_threads(span: &mut Span, threads: u64, print: impl Fn(u64) + Sync) {
 fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
-        let compared: Vec<(u32, f64)> = [1, 2, 4, 8]
+        let compared: Vec<(u32, Compared)> = [1, 2, 4, 8]
             .into_iter()
             .filter_map(|threads| {
                 let name = |of: &str| format!("{of}-{threads}");
-                let ratio = figures.ratio(&name("outpace"), &name("println"), to)?;
-                Some((threads, ratio))
+                let compared = figures.compare(&name("outpace"), &name("println"), to)?;
+                Some((threads, compared))
             })
             .collect();
+        let open = compared.iter().find_map(|(threads, compared)| {
+            let name = |of: &str| format!("{of}-{threads}");
+            compared.unsettled(&name("outpace"), &name("println"), to)
+        });
+        let factor = |compared: &Compared| compared.factor().unwrap_or(1.0);
         let worst = compared
             .iter()
-            .max_by(|one, other| one.1.total_cmp(&other.1));
-        let Some(&(threads, ratio)) = worst else {
-            continue;
-        };
-        sentences.push(if ratio <= 1.0 {
-            format!(
+            .filter(|(_, compared)| !matches!(compared, Compared::Open(_)))
+            .max_by(|(_, one), (_, other)| factor(one).total_cmp(&factor(other)));
+        sentences.extend(worst.map(|(threads, worst)| match worst {
+            Compared::Less(ratio) if open.is_none() => format!(
                 "To {to} outpace is cheaper than println! with any number of threads, at worst {} \
                  of it, with {threads}.",
-                times(ratio)
-            )
-        } else {
-            format!(
+                times(*ratio)
+            ),
+            Compared::Same => format!("To {to} both cost the same with {threads} threads."),
+            worst => format!(
                 "To {to} outpace takes {} of println! with {threads} threads.",
-                times(ratio)
-            )
-        });
+                times(factor(worst))
+            ),
+        }));
+        sentences.extend(open);
     }
     sentences.join(" ")
 }

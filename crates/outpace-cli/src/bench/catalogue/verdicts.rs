@@ -6,7 +6,7 @@ use crate::bench::results::rows::{
     Arrival, ArrivalFigures, FrameFigures, Kind, Latency, ProfilerSamples, Row, ServerFigures,
     TimedFigures, WorkFigures,
 };
-use crate::bench::results::stats::{Ratio, Spread};
+use crate::bench::results::stats::Spread;
 
 struct Case {
     experiment: &'static str,
@@ -53,16 +53,13 @@ fn torn(rows: &mut [Row], shares: [f64; 2]) {
     }
 }
 
-/// Of 8 connections, with a share of the baseline's requests/s.
-fn shares(rows: &mut [Row], shares: [f64; 2], baseline: &str) {
-    for (row, share) in rows.iter_mut().zip(shares) {
+/// Of 8 connections, with so many requests/s: of println, of outpace, and of the baseline.
+fn requests(rows: &mut [Row], rates: [u64; 3]) {
+    let baseline = rows[2].rung.clone();
+    for (row, rate) in rows.iter_mut().zip(rates) {
         row.kind = Kind::Server(ServerFigures::of(8));
-        row.baseline = Some(baseline.to_owned());
-        row.ratio = Some(Ratio {
-            min: share,
-            median: share,
-            max: share,
-        });
+        row.baseline = Some(baseline.clone());
+        row.samples = vec![1_000_000_000 / rate; 10];
     }
 }
 
@@ -109,6 +106,7 @@ fn half_a_line_arrives_at(rows: &mut [Row], step: &str) {
         written_at: text.to_owned(),
         arrived_at: arrived_at.to_owned(),
         after_ns: 20_000,
+        spread_ns: None,
     };
     rows[0].kind = Kind::Arrivals(ArrivalFigures {
         arrivals: vec![
@@ -144,7 +142,17 @@ const CALLS: &[(&str, &str, u64)] = &[("stdout", "pty", 1), ("stderr", "pty", 1)
 const ENDL: &[(&str, &str, u64)] = &[("endl", "pty", 10), ("newline", "pty", 10)];
 const PICTURES: &[(&str, &str, u64)] = &[("picture-100B", "pty", 1), ("picture-row", "pty", 1)];
 const TORN: &[(&str, &str, u64)] = &[("100B", "pty", 100), ("8KiB", "pty", 100)];
-const SERVER: &[(&str, &str, u64)] = &[("println", "pty", 1), ("background-spill", "pty", 1)];
+const SERVER: &[(&str, &str, u64)] = &[
+    ("println", "pty", 1),
+    ("background-spill", "pty", 1),
+    ("silent", "pty", 1),
+];
+const FED: &[(&str, &str, u64)] = &[
+    ("println", "xterm", 1),
+    ("background-spill", "xterm", 1),
+    ("fed", "xterm", 1),
+];
+const NOISE: &[u64] = &[40, 160, 45, 150, 170, 50, 300, 60, 155, 44];
 const WHEN: &[(&str, &str, u64)] = &[("linewriter", "pipe", 1)];
 const RAW: &[(&str, &str, u64)] = &[("from-raw-fd", "pipe", 1)];
 
@@ -171,10 +179,18 @@ const CASES: &[Case] = &[
     case("threads", &[("outpace-8", "pipe", 200), ("println-8", "pipe", 100)],
         &["outpace takes 2.00x of println! with 8 threads"]),
     case("server", SERVER, &["leaves 0.25x of the requests/s without logging, outpace 0.98x"])
-        .with(|rows| shares(rows, [0.25, 0.98], "silent")),
-    case("server", SERVER, &["println! leaves 0.98x"]).with(|rows| shares(rows, [0.98, 0.25], "silent")),
-    case("server", SERVER, &["0.25x of the requests/s of a silent server while another"])
-        .with(|rows| shares(rows, [0.25, 0.98], "fed")),
+        .with(|rows| requests(rows, [2_500, 9_800, 10_000])),
+    case("server", SERVER, &["println! leaves 0.98x"]).with(|rows| requests(rows, [9_800, 2_500, 10_000])),
+    case("server", FED, &["0.25x of the requests/s of a silent server while another"])
+        .with(|rows| requests(rows, [2_500, 9_800, 10_000])),
+    case("server", SERVER, &["impossible: background-spill answers 3.19x of the requests of silent", "nothing follows"])
+        .with(|rows| requests(rows, [2_500, 31_900, 10_000])),
+    case("server", SERVER, &["the noise hides whether println or background-spill is faster"])
+        .with(|rows| {
+            requests(rows, [5_000, 5_000, 10_000]);
+            rows[1].samples = NOISE.iter().rev().copied().collect();
+            (rows[0].samples, rows[2].samples) = (NOISE.to_vec(), vec![20; 10]);
+        }),
     case("draw", DRAW, &["log 0.014x (200 for 14,000)", "does not hold it back"])
         .with(|rows| drawn(rows, [200.0, 14_000.0], [200_000, 1_000_000_000])),
     case("draw", DRAW, &["log 70.0x", "no great difference"])
@@ -219,6 +235,47 @@ const CASES: &[Case] = &[
     case("when", WHEN, &["A LineWriter shows every text by itself, within 20.0 µs of its write."])
         .with(|rows| half_a_line_arrives_at(rows, "half a line")),
 ];
+
+/// Every case of two rungs, with runs that wander so far that the rungs overlap, or with one run each.
+#[test]
+fn no_verdict_says_who_is_faster_where_the_runs_overlap() {
+    for samples in [NOISE, &[100]] {
+        for case in CASES.iter().filter(|case| case.rows.len() == 2) {
+            let mut rows = rows_of(case.experiment, case.rows);
+            (case.with)(&mut rows);
+            if rows
+                .iter()
+                .any(|row| row.timed().is_some() || row.torn_per_1000().is_some())
+            {
+                continue;
+            }
+            rows[0].samples = samples.to_vec();
+            rows[1].samples = samples.iter().rev().copied().collect();
+            let verdict = find(case.experiment).unwrap().verdict;
+            let said = verdict(&Figures::new(case.experiment, &rows));
+            for wrong in [
+                "faster than",
+                "faster one",
+                "cheaper",
+                "takes ",
+                "worst",
+                "slowest",
+                "right",
+                "does not",
+            ] {
+                let settled = said.contains(wrong) && !said.contains("BufWriter above std's");
+                assert!(!settled, "{}: {said}", case.experiment);
+            }
+            assert!(
+                said.contains("the noise hides")
+                    || said.contains("once only")
+                    || said.contains(" and "),
+                "{}: {said:?}",
+                case.experiment
+            );
+        }
+    }
+}
 
 #[test]
 fn every_verdict_turns_round_with_the_figures() {

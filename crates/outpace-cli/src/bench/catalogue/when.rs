@@ -6,6 +6,7 @@ use std::thread::sleep;
 use outpace::{Buffering, Stream};
 
 use super::lines::bare_stdout;
+use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Text, Work};
 use crate::bench::results::figures::Figures;
@@ -16,7 +17,7 @@ pub(crate) const WHEN: Experiment = Experiment {
     question: "When does text appear?",
     published: "Line-buffered: at each newline, the last partial line at the flush or the drop. \
                 Block-buffered: all of it at the flush.",
-    sources: &[],
+    sources: &[sources::STDOUT_AND_STDERR],
     published_to: &[],
     unit: "text",
     message: |_, into| {

@@ -51,8 +51,9 @@ pub(crate) struct Experiment {
 pub(crate) struct Publication {
     pub(crate) author: &'static str,
     pub(crate) title: &'static str,
-    pub(crate) year: u16,
-    pub(crate) link: &'static str,
+    /// Of what is dated.
+    pub(crate) year: Option<u16>,
+    pub(crate) link: Option<&'static str>,
 }
 
 impl fmt::Display for Publication {
@@ -63,7 +64,14 @@ impl fmt::Display for Publication {
             year,
             link,
         } = self;
-        write!(f, "{author}, {title} ({year}), {link}")
+        write!(f, "{author}, {title}")?;
+        if let Some(year) = year {
+            write!(f, " ({year})")?;
+        }
+        match link {
+            Some(link) => write!(f, ", {link}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The figures a verdict is computed from, and nothing else.
 
 use super::rows::Row;
-use super::stats::Ratio;
+use super::stats::Interval;
+use crate::user::quantity::times;
 
 /// The rows of one experiment.
 pub(crate) struct Figures<'a> {
@@ -57,19 +58,106 @@ impl<'a> Figures<'a> {
         Some(row.writes? as f64 * 1_000.0 / row.messages.max(1) as f64)
     }
 
-    /// Frames a second.
-    pub(crate) fn fps(&self, rung: &str, to: &str) -> Option<f64> {
-        self.row(rung, to)?.fps()
+    /// How many times as long one rung takes as another.
+    pub(crate) fn compare(&self, rung: &str, against: &str, to: &str) -> Option<Compared> {
+        Some(Compared::of(self.row(rung, to)?, self.row(against, to)?))
     }
 
-    /// How many times as long one rung takes as another: by pairs of the same round where there
-    /// are such, so that what slowed the machine in one round does not count.
-    pub(crate) fn ratio(&self, rung: &str, against: &str, to: &str) -> Option<f64> {
-        let (row, against) = (self.row(rung, to)?, self.row(against, to)?);
-        match Ratio::paired(&row.times(), &against.times()) {
-            Some(ratio) => Some(ratio.median),
-            None => Some(row.wall_per_message()? / against.wall_per_message()?),
+    /// The rungs at a destination, the fastest first, each with the time of a message.
+    pub(crate) fn ranked(
+        &self,
+        to: &str,
+        takes_part: impl Fn(&Row) -> bool,
+    ) -> Vec<(f64, &'a Row)> {
+        let mut ranked: Vec<(f64, &Row)> = self
+            .rows()
+            .filter(|row| row.to == to && takes_part(row))
+            .filter_map(|row| Some((row.wall_per_message()?, row)))
+            .collect();
+        ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        ranked
+    }
+}
+
+/// What the runs of two rungs allow to be said of them. A difference is one only where the intervals of the two and
+/// of their ratio agree on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Compared {
+    /// The first takes less time, by this factor, which is below 1.
+    Less(f64),
+    /// Neither is faster by a tenth.
+    Same,
+    /// The first takes more time, by this factor.
+    More(f64),
+    /// The noise is larger than the difference. `None`: there was one run only.
+    Open(Option<Interval>),
+}
+
+impl Compared {
+    /// Within so much of one another two rungs are equal.
+    const EQUAL: f64 = 1.1;
+
+    /// Compares by pairs of the same round, so that what slowed the machine in one round does not count.
+    pub(crate) fn of(row: &Row, against: &Row) -> Self {
+        let ratio = Interval::of_ratio(&row.times(), &against.times());
+        let (Some(ratio), Some(own), Some(other)) = (ratio, row.interval(), against.interval())
+        else {
+            return Self::Open(None);
+        };
+        let apart = own.is_apart_from(other);
+        if ratio.low >= 1.0 / Self::EQUAL && ratio.high <= Self::EQUAL {
+            Self::Same
+        } else if apart && ratio.low > 1.0 {
+            Self::More(ratio.middle)
+        } else if apart && ratio.high < 1.0 {
+            Self::Less(ratio.middle)
+        } else {
+            Self::Open(Some(ratio))
         }
+    }
+
+    /// The factor, where there is a difference.
+    pub(crate) fn factor(self) -> Option<f64> {
+        match self {
+            Self::Less(factor) | Self::More(factor) => Some(factor),
+            Self::Same | Self::Open(_) => None,
+        }
+    }
+
+    /// The sentence where nothing can be said of the two, else `None`.
+    pub(crate) fn unsettled(self, rung: &str, against: &str, to: &str) -> Option<String> {
+        match self {
+            Self::Open(None) => Some(format!(
+                "To {to} {rung} and {against} ran once only: one run tells nothing."
+            )),
+            Self::Open(Some(ratio)) => Some(format!(
+                "To {to} the noise hides whether {rung} or {against} is faster ({} to {}).",
+                times(ratio.low.max(0.0)),
+                times(ratio.high)
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// The names of the first rows that the noise does not tell from the first: the one that is best, or those that are.
+pub(crate) fn leaders<'a>(ranked: &[(f64, &'a Row)]) -> Vec<&'a str> {
+    let Some((_, best)) = ranked.first() else {
+        return Vec::new();
+    };
+    let also = ranked[1..]
+        .iter()
+        .take_while(|(_, row)| !matches!(Compared::of(row, best), Compared::More(_)));
+    let others = also.map(|(_, row)| row.rung.as_str());
+    [best.rung.as_str()].into_iter().chain(others).collect()
+}
+
+/// Names in a sentence.
+pub(crate) fn joined(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
@@ -117,5 +205,43 @@ mod tests {
         let figures = Figures::new("ladder", &rows);
         assert_eq!(figures.wall("turbo-c", "null"), Some(4.0));
         assert_eq!(figures.wall("turbo-c", "pipe"), None);
+    }
+
+    fn compared(one: &[u64], other: &[u64]) -> Compared {
+        let mut rows = rows_of("lines", &[("a", "pipe", 1), ("b", "pipe", 1)]);
+        (rows[0].samples, rows[1].samples) = (one.to_vec(), other.to_vec());
+        Compared::of(&rows[0], &rows[1])
+    }
+
+    #[test]
+    fn a_difference_needs_intervals_that_are_apart() {
+        assert_eq!(compared(&[50; 10], &[100; 10]), Compared::Less(0.5));
+        assert_eq!(compared(&[200; 10], &[100; 10]), Compared::More(2.0));
+        assert_eq!(compared(&[105; 10], &[100; 10]), Compared::Same);
+        let noisy = [40, 160, 45, 150, 170, 50, 300, 60, 155, 44];
+        assert!(matches!(
+            compared(&noisy, &[100; 10]),
+            Compared::Open(Some(_))
+        ));
+        assert_eq!(compared(&[50], &[100]), Compared::Open(None), "one run");
+        // Each pair is a half, but the machine wandered so far that the rows overlap.
+        let wandering: Vec<u64> = (1..=10).map(|n| n * n * 10).collect();
+        let doubled: Vec<u64> = wandering.iter().map(|time| time * 2).collect();
+        assert!(matches!(
+            compared(&wandering, &doubled),
+            Compared::Open(Some(_))
+        ));
+    }
+
+    #[test]
+    fn those_that_noise_does_not_tell_from_the_best_are_best_with_it() {
+        let mut rows = rows_of(
+            "lines",
+            &[("a", "pipe", 10), ("b", "pipe", 11), ("c", "pipe", 40)],
+        );
+        rows[1].samples = vec![8_000, 14_000, 9_000, 15_000, 11_000];
+        let figures = Figures::new("lines", &rows);
+        let best = leaders(&figures.ranked("pipe", |_| true));
+        assert_eq!(joined(&best), "a and b");
     }
 }

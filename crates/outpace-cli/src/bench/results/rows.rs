@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::machine::Machine;
-use super::stats::{Ratio, Spread};
+use super::stats::{Interval, Ratio, Spread};
 use crate::user::failure::Failure;
 
 /// The object that `--export-json` writes and `report` reads.
@@ -212,6 +212,9 @@ pub(crate) struct Arrival {
     pub(crate) arrived_at: String,
     /// From the write to the arrival; the median of the runs.
     pub(crate) after_ns: u64,
+    /// Of all runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) spread_ns: Option<Spread>,
 }
 
 impl Row {
@@ -264,6 +267,11 @@ impl Row {
         };
         let each = |sample: &u64| *sample as f64 / messages as f64;
         self.samples.iter().map(each).collect()
+    }
+
+    /// Where the median of these lies; `None` of a single run.
+    pub(crate) fn interval(&self) -> Option<Interval> {
+        Interval::of_median(&self.times())
     }
 
     /// A measured time divided by the number of messages.

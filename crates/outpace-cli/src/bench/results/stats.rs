@@ -75,6 +75,54 @@ impl Ratio {
     }
 }
 
+/// Where the median of runs that might have been taken lies, as far as those that were taken tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Interval {
+    pub(crate) low: f64,
+    pub(crate) middle: f64,
+    pub(crate) high: f64,
+}
+
+impl Interval {
+    /// By order statistics: between these ranks the median lies in about 95 of 100 cases, whatever the distribution
+    /// (Conover, Practical Nonparametric Statistics, 3.2). Fewer than five values promise less; their extremes are
+    /// moved apart by the distance between them. `None` of fewer than two, which tell nothing of the noise.
+    pub(crate) fn of_median(values: &[f64]) -> Option<Self> {
+        let mut values = values.to_vec();
+        values.retain(|value| value.is_finite());
+        values.sort_unstable_by(f64::total_cmp);
+        let count = values.len();
+        if count < 2 {
+            return None;
+        }
+        let middle = f64::midpoint(values[(count - 1) / 2], values[count / 2]);
+        let rank = ((count as f64 - 1.96 * (count as f64).sqrt()) / 2.0).max(0.0) as usize;
+        let (mut low, mut high) = (values[rank], values[count - 1 - rank]);
+        if count < 5 {
+            let apart = high - low;
+            (low, high) = (low - apart, high + apart);
+        }
+        Some(Self { low, middle, high })
+    }
+
+    /// Of the ratios of pairs from the same round.
+    pub(crate) fn of_ratio(values: &[f64], baseline: &[f64]) -> Option<Self> {
+        let pairs = values.iter().zip(baseline);
+        let ratios: Vec<f64> = pairs.map(|(value, baseline)| value / baseline).collect();
+        Self::of_median(&ratios)
+    }
+
+    /// Whether no value lies in both.
+    pub(crate) fn is_apart_from(self, other: Self) -> bool {
+        self.high < other.low || other.high < self.low
+    }
+
+    /// Half its width as a share of the middle.
+    pub(crate) fn noise(self) -> f64 {
+        (self.high - self.low) / 2.0 / self.middle.abs().max(f64::MIN_POSITIVE)
+    }
+}
+
 /// The median of values in any order; 0 of none.
 pub(crate) fn median(values: &[u64]) -> u64 {
     let mut values = values.to_vec();
@@ -144,6 +192,18 @@ mod tests {
         assert!((ratio.median - 0.5).abs() < 1e-9 && (ratio.max - 0.5).abs() < 1e-9);
         assert_eq!(Ratio::paired(&[1.0], &[0.0]), None);
         assert_eq!(Ratio::paired(&[], &[]), None);
+    }
+
+    #[test]
+    fn an_interval_needs_two_values_and_narrows_with_their_number() {
+        let of = |values: &[f64]| Interval::of_median(values).map(|all| (all.low, all.high));
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[5.0]), None);
+        assert_eq!(of(&[4.0, 6.0]), Some((2.0, 8.0)), "moved apart");
+        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0]), Some((1.0, 5.0)));
+        let ten: Vec<f64> = (1..=10).map(f64::from).collect();
+        assert_eq!(of(&ten), Some((2.0, 9.0)), "the second and the ninth");
+        assert_eq!(Interval::of_ratio(&[1.0], &[0.0]), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::child::Sample;
 use crate::bench::experiment::Text;
 use crate::bench::results::rows::Arrival;
-use crate::bench::results::stats::median;
+use crate::bench::results::stats::{Spread, median};
 
 /// The arrival of each text: the time is the median of the runs, the step that of the run nearest
 /// to it.
@@ -30,6 +30,7 @@ pub(crate) fn arrivals(texts: &[Text], is_terminal: bool, samples: &[Sample]) ->
                 written_at: text.written_at.to_owned(),
                 arrived_at: step.to_owned(),
                 after_ns: middle,
+                spread_ns: Spread::of(seen.iter().map(|&(after, _)| after)),
             })
         })
         .collect()

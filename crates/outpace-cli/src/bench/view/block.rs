@@ -16,6 +16,8 @@ pub(crate) enum Block {
     Table(Table),
     Warning(String),
     Verdict(String),
+    /// A line each.
+    Summary(Vec<String>),
 }
 
 impl Block {
@@ -51,6 +53,7 @@ impl Block {
             Self::Warning(text) => screen.wrong(&screen.paragraph(&format!("warning: {text}"), 0)),
             Self::Verdict(text) if text.is_empty() => String::new(),
             Self::Verdict(text) => format!("\n{}", screen.paragraph(text, 0)),
+            Self::Summary(lines) => format!("\n{}\n", lines.join("\n")),
         }
     }
 }

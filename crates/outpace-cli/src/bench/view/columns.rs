@@ -5,6 +5,7 @@ use super::table::{Heading, Line, Note, Table};
 use crate::bench::experiment::{Experiment, Method, Origin, Text};
 use crate::bench::results::figures::base_name;
 use crate::bench::results::rows::{Latency, Row};
+use crate::bench::results::stats::Interval;
 use crate::user::quantity::{duration, grouped, significant, times};
 
 /// A column: its heading, how easily it is left out, and a row's cell, given its baseline's row.
@@ -99,6 +100,7 @@ fn work(unit: &str, rows: &[&Row]) -> Vec<Column> {
         column(format!("a {unit}"), 0, |row, _| {
             row.wall_per_message().map(duration)
         }),
+        spread(),
         column("lower quartile", 3, |row, _| {
             let quartile = row.wall_ns?.lower_quartile? as f64;
             Some(duration(quartile / row.messages.max(1) as f64))
@@ -144,6 +146,7 @@ fn timed(unit: &str) -> Vec<Column> {
         column(format!("a {unit}"), 0, |row, _| {
             row.wall_per_message().map(duration)
         }),
+        spread(),
         column("in write", 0, |row, _| {
             row.per_message(Some(row.timed()?.write_ns)).map(duration)
         }),
@@ -185,6 +188,7 @@ fn requests() -> Vec<Column> {
         column("requests/s", 0, |row, _| {
             Some(grouped(row.server()?.requests_per_second?.median))
         }),
+        spread(),
         column("share", 0, |row, _| Some(times(row.ratio?.median))),
         column("answer", 2, |row, _| time(answer(row)?.median)),
         column("p99", 3, |row, _| time(answer(row)?.p99)),
@@ -223,6 +227,7 @@ fn frames() -> Vec<Column> {
     }
     vec![
         column("frames/s", 0, |row, _| row.fps().map(significant)),
+        spread(),
         column("ratio", 1, |row, _| {
             Some(times(1.0 / row.ratio?.median.max(f64::MIN_POSITIVE)))
         }),
@@ -259,6 +264,22 @@ fn frames() -> Vec<Column> {
             (skipped > 0).then(|| grouped(skipped))
         }),
     ]
+}
+
+/// How far from the median of these runs that of others may lie.
+fn spread() -> Column {
+    column("spread", 0, |row, _| match row.times()[..] {
+        [] => None,
+        [_] => Some("one run".to_owned()),
+        _ => row.interval().map(noise),
+    })
+}
+
+fn noise(interval: Interval) -> String {
+    match interval.noise() * 100.0 {
+        percent if percent < 0.95 => format!("±{percent:.1} %"),
+        percent => format!("±{percent:.0} %"),
+    }
 }
 
 /// Processor time of a message, drawn frames included that were never presented.
@@ -357,7 +378,15 @@ fn arrivals(texts: &[Text], rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
             match arrivals.find(|arrival| arrival.text == text.name) {
                 None => "never".to_owned(),
                 Some(arrival) if arrival.arrived_at == arrival.written_at => {
-                    duration(arrival.after_ns as f64)
+                    match arrival.spread_ns {
+                        Some(all) if all.min < all.max => format!(
+                            "{} ({} to {})",
+                            duration(arrival.after_ns as f64),
+                            duration(all.min as f64),
+                            duration(all.max as f64)
+                        ),
+                        _ => duration(arrival.after_ns as f64),
+                    }
                 }
                 Some(arrival) => format!("at {}", arrival.arrived_at),
             }

@@ -46,11 +46,14 @@ impl Yardstick {
         if same { Self::Times } else { Self::Ratios }
     }
 
+    /// With the noise, where several runs tell it.
     fn show(self, row: &Row) -> Option<String> {
-        match self {
+        let figure = match self {
             Self::Times => row.wall_per_message().map(duration),
             Self::Ratios => row.ratio.map(|ratio| times(ratio.median)),
-        }
+        }?;
+        let noise = row.interval().map(|all| all.noise() * 100.0);
+        Some(noise.map_or(figure.clone(), |noise| format!("{figure} ±{noise:.0} %")))
     }
 
     /// The figure and the half-width of its noise.

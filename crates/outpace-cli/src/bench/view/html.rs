@@ -37,13 +37,14 @@ fn block(block: &Block) -> String {
             sources,
         } => {
             let source = |source: &Publication| {
-                format!(
-                    "<li>{}, <a href=\"{}\">{}</a> ({})</li>\n",
-                    escaped(source.author),
-                    escaped(source.link),
-                    escaped(source.title),
-                    source.year
-                )
+                let mut title = escaped(source.title);
+                if let Some(link) = source.link {
+                    title = format!("<a href=\"{}\">{title}</a>", escaped(link));
+                }
+                let year = source
+                    .year
+                    .map_or_else(String::new, |year| format!(" ({year})"));
+                format!("<li>{}, {title}{year}</li>\n", escaped(source.author))
             };
             let list = match sources.iter().map(source).collect::<String>() {
                 none if none.is_empty() => none,
@@ -59,6 +60,13 @@ fn block(block: &Block) -> String {
         Block::Warning(text) => format!("<p class=\"wrong\">warning: {}</p>\n", escaped(text)),
         Block::Verdict(text) if text.is_empty() => String::new(),
         Block::Verdict(text) => format!("<p>{}</p>\n", escaped(text)),
+        Block::Summary(lines) => {
+            let item = |line: &String| format!("<li>{}</li>\n", escaped(line));
+            format!(
+                "<h2>Summary</h2>\n<ul>\n{}</ul>\n",
+                lines.iter().map(item).collect::<String>()
+            )
+        }
     }
 }
 

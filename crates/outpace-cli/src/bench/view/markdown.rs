@@ -18,13 +18,14 @@ fn block(block: &Block) -> String {
             sources,
         } => {
             let source = |source: &Publication| {
-                format!(
-                    "- {}, [{}]({}) ({})\n",
-                    escaped(source.author),
-                    escaped(source.title),
-                    source.link,
-                    source.year
-                )
+                let mut title = escaped(source.title);
+                if let Some(link) = source.link {
+                    title = format!("[{title}]({link})");
+                }
+                let year = source
+                    .year
+                    .map_or_else(String::new, |year| format!(" ({year})"));
+                format!("- {}, {title}{year}\n", escaped(source.author))
             };
             let list = match sources.iter().map(source).collect::<String>() {
                 none if none.is_empty() => none,
@@ -36,6 +37,13 @@ fn block(block: &Block) -> String {
         Block::Warning(text) => format!("> warning: {}\n\n", escaped(text)),
         Block::Verdict(text) if text.is_empty() => String::new(),
         Block::Verdict(text) => format!("{}\n\n", escaped(text)),
+        Block::Summary(lines) => {
+            let item = |line: &String| format!("- {}\n", escaped(line));
+            format!(
+                "## Summary\n\n{}\n",
+                lines.iter().map(item).collect::<String>()
+            )
+        }
     }
 }
 

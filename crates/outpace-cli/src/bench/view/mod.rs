@@ -5,4 +5,5 @@ pub(crate) mod columns;
 pub(crate) mod comparison;
 pub(crate) mod html;
 pub(crate) mod markdown;
+pub(crate) mod summary;
 pub(crate) mod table;

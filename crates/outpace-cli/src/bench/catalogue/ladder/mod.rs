@@ -9,8 +9,9 @@ mod pointers;
 mod std_ways;
 
 use super::mapped::mappy;
+use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures, joined, leaders};
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{duration, times};
 
@@ -20,7 +21,7 @@ pub(crate) const LADDER: Experiment = Experiment {
     published: "`Hello, {i}` and a tab, 100,000,000 times: glacial 9.07 s, slow 5.45, speedy 2.39, \
                 fast 2.31, turbo 1.27, vecbuf 0.99, turbo-cpp 0.85, turbo-c 0.71. The text called \
                 speedy 10 % faster than fast, its table the opposite.",
-    sources: &[],
+    sources: &[sources::FASTHELLO, sources::WHY_BUFFERING],
     published_to: &["null"],
     unit: "message",
     message,
@@ -175,49 +176,61 @@ pub(crate) fn message(index: u64, into: &mut Vec<u8>) {
 fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
-        let best = figures
-            .rows()
-            .filter(|row| row.to == to)
-            .filter_map(|row| Some((row.wall_per_message()?, &row.rung)))
-            .min_by(|(one, _), (other, _)| one.total_cmp(other));
-        if let (Some((time, rung)), Some(ratio)) = (best, figures.ratio("glacial", "turbo-c", to)) {
-            sentences.push(format!(
-                "To {to} the best is {rung} with {} a message; from glacial to turbo-c the ladder \
-                 spans {}.",
-                duration(time),
+        let ranked = figures.ranked(to, |_| true);
+        let best = leaders(&ranked);
+        let (Some((time, _)), Some(spans)) =
+            (ranked.first(), figures.compare("glacial", "turbo-c", to))
+        else {
+            continue;
+        };
+        let are = if best.len() > 1 { "are" } else { "is" };
+        let mut text = format!(
+            "To {to} the best {are} {} with {} a message",
+            joined(&best),
+            duration(*time)
+        );
+        if let Some(ratio) = spans.factor() {
+            text += &format!(
+                "; from glacial to turbo-c the ladder spans {}",
                 times(ratio)
-            ));
+            );
         }
+        sentences.push(text + ".");
     }
-    let to = |rung| {
-        figures
-            .destinations()
-            .into_iter()
-            .find(|to| figures.wall(rung, to).is_some())
+    let compared = |one, other| {
+        let to = figures.destinations().into_iter();
+        to.filter_map(|to| Some((to, figures.compare(one, other, to)?)))
+            .next()
     };
-    if let Some(ratio) = to("speedy").and_then(|to| figures.ratio("speedy", "fast-itoa", to)) {
-        sentences.push(match ratio {
-            ratio if ratio < 0.95 => format!(
+    if let Some((to, compared)) = compared("speedy", "fast-itoa") {
+        sentences.push(match compared {
+            Compared::Less(ratio) => format!(
                 "With the same integers speedy is {:.0} % faster than fast: the text was right, \
                  the lock and the LineWriter below cost that much.",
                 (1.0 / ratio - 1.0) * 100.0
             ),
-            ratio if ratio > 1.05 => {
+            Compared::More(_) => {
                 "With the same integers speedy is slower than fast: the table was right.".to_owned()
             }
-            _ => "With the same integers speedy and fast are equal: neither the text nor the \
-                  table was right; what differed was the formatting."
-                .to_owned(),
+            Compared::Same => {
+                "With the same integers speedy and fast are equal: neither the text nor the \
+                               table was right; what differed was the formatting."
+                    .to_owned()
+            }
+            Compared::Open(_) => compared
+                .unsettled("speedy", "fast-itoa", to)
+                .unwrap_or_default(),
         });
     }
-    if let Some((ratio, slow, fast)) = to("slow").and_then(|to| {
-        Some((
-            figures.ratio("fast", "slow", to)?,
-            figures.writes("slow", to)?,
-            figures.writes("fast", to)?,
-        ))
-    }) {
-        sentences.push(explain_bufwriter(ratio, slow, fast));
+    if let Some((to, compared)) = compared("fast", "slow") {
+        let writes = |rung| figures.writes(rung, to).unwrap_or_default();
+        sentences.push(match compared {
+            Compared::Less(ratio) => explain_bufwriter(ratio, writes("slow"), writes("fast")),
+            Compared::Open(_) => compared.unsettled("fast", "slow", to).unwrap_or_default(),
+            Compared::Same | Compared::More(_) => {
+                "A BufWriter above std's lock gains nothing where no newline is written.".to_owned()
+            }
+        });
     }
     sentences.join(" ")
 }
@@ -226,10 +239,6 @@ fn verdict(figures: &Figures<'_>) -> String {
 /// `LineWriter` holds 1 KiB and searches every fragment for a newline; a message written by
 /// `write!` comes in three fragments.
 fn explain_bufwriter(ratio: f64, slow_writes: f64, fast_writes: f64) -> String {
-    if ratio > 0.9 {
-        return "A BufWriter above std's lock gains nothing where no newline is written."
-            .to_owned();
-    }
     let calls = if slow_writes > fast_writes * 2.0 {
         format!(
             "its buffer is larger ({slow_writes:.1} write calls for 1,000 messages become \

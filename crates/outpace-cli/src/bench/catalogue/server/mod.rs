@@ -8,10 +8,13 @@ use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 
+use super::sources;
 use crate::bench::experiment::calls::Calls;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Origin, Rung, Server, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
+use crate::bench::results::rows::Row;
+use crate::bench::results::stats::Interval;
 use crate::user::quantity::{duration, times};
 
 pub(crate) const SERVER: Experiment = Experiment {
@@ -22,7 +25,7 @@ pub(crate) const SERVER: Experiment = Experiment {
                 println! in VS Code's terminal 15.1k (39 ms, at most 418 ms), in iTerm2 41.8k \
                 (22.8 µs), in alacritty 51.0k (18.6 µs). How to log but not tank requests per \
                 second was left open.",
-    sources: &[],
+    sources: &[sources::ONLY_AS_FAST],
     published_to: &[],
     unit: "request",
     message,
@@ -179,48 +182,71 @@ fn listener() -> io::Result<TcpListener> {
 }
 
 fn verdict(figures: &Figures<'_>) -> String {
-    let mut sentences = Vec::new();
-    for to in figures.destinations() {
-        // With one connection the figure measures how fast an idle processor wakes.
-        let at = |rung: &str| {
-            figures.rows().find(|row| {
-                row.rung == rung
-                    && row.to == to
-                    && row.server().is_some_and(|it| it.connections == 8)
-            })
-        };
-        let share = |rung: &str| Some(at(rung)?.ratio?.median);
-        let Some(println) = share("println") else {
-            continue;
-        };
-        let ours = SERVER
-            .rungs
-            .iter()
-            .filter(|rung| rung.origin == Origin::Outpace)
-            .filter_map(|rung| Some((rung.name, share(rung.name)?)));
-        let Some((best, ratio)) = ours.max_by(|one, other| one.1.total_cmp(&other.1)) else {
-            continue;
-        };
-        let without = match at(best).and_then(|row| row.baseline.as_deref()) {
-            Some(FED) => "of a silent server while another process feeds that terminal as much",
-            _ => "without logging",
-        };
-        let longest = at(best)
-            .and_then(|row| row.server()?.log_call_ns)
-            .map(|calls| {
-                format!(
-                    ", a log call at most {}",
-                    duration(calls.max_less_delay.unwrap_or(calls.max) as f64)
-                )
-            });
-        sentences.push(format!(
-            "To {to} println! leaves {} of the requests/s {without}, outpace {} ({best}{}).",
-            times(println),
-            times(ratio),
-            longest.unwrap_or_default()
+    let sentences = figures.destinations().into_iter();
+    let sentences: Vec<String> = sentences.filter_map(|to| verdict_at(figures, to)).collect();
+    sentences.join(" ")
+}
+
+/// With one connection the figure measures how fast an idle processor wakes; so it is about eight.
+fn verdict_at(figures: &Figures<'_>, to: &str) -> Option<String> {
+    let at = |rung: &str| {
+        figures.rows().find(|row| {
+            row.rung == rung && row.to == to && row.server().is_some_and(|it| it.connections == 8)
+        })
+    };
+    // Of the requests/s of the baseline: times are their inverse.
+    let share = |row: &Row| {
+        let baseline = at(row.baseline.as_deref()?)?;
+        Interval::of_ratio(&baseline.times(), &row.times())
+    };
+    let println = at("println")?;
+    let ours = SERVER
+        .rungs
+        .iter()
+        .filter(|rung| rung.origin == Origin::Outpace);
+    let mut shares: Vec<(&Row, Interval)> = ours
+        .filter_map(|rung| at(rung.name))
+        .chain([println])
+        .filter_map(|row| Some((row, share(row)?)))
+        .collect();
+    shares.sort_by(|(_, one), (_, other)| other.middle.total_cmp(&one.middle));
+    // Work cannot make a server faster than one that has none.
+    if let Some((row, share)) = shares.iter().find(|(_, share)| share.low > 1.0) {
+        return Some(format!(
+            "To {to} the figures are impossible: {} answers {} of the requests of {}, which logs nothing. \
+             Something else kept the machine busy; nothing follows from them.",
+            row.rung,
+            times(share.middle),
+            row.baseline.as_deref().unwrap_or(SILENT)
         ));
     }
-    sentences.join(" ")
+    let of = |name: &str| shares.iter().find(|(row, _)| row.rung == name);
+    let Some((_, plain)) = of("println") else {
+        return Some(format!(
+            "To {to} each ran once only: one run tells nothing."
+        ));
+    };
+    let (best, ratio) = shares.iter().find(|(row, _)| row.rung != "println")?;
+    let without = match best.baseline.as_deref() {
+        Some(FED) => "of a silent server while another process feeds that terminal as much",
+        _ => "without logging",
+    };
+    if let Some(unsettled) = Compared::of(println, best).unsettled("println", &best.rung, to) {
+        return Some(unsettled);
+    }
+    let longest = best.server().and_then(|it| it.log_call_ns).map(|calls| {
+        format!(
+            ", a log call at most {}",
+            duration(calls.max_less_delay.unwrap_or(calls.max) as f64)
+        )
+    });
+    Some(format!(
+        "To {to} println! leaves {} of the requests/s {without}, outpace {} ({}{}).",
+        times(plain.middle),
+        times(ratio.middle),
+        best.rung,
+        longest.unwrap_or_default()
+    ))
 }
 
 #[cfg(test)]

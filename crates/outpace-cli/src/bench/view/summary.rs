@@ -1,0 +1,160 @@
+//! The last lines of a quick bench: what was best in each experiment, a line each, ten at most.
+
+use crate::bench::experiment::{Experiment, Method};
+use crate::bench::results::figures::{Compared, Figures, base_name, leaders};
+use crate::bench::results::rows::Row;
+use crate::user::quantity::{duration, significant, times};
+
+const MOST: usize = 10;
+
+/// Where there are more experiments than lines, these give way first.
+const LESS: [&str; 8] = [
+    "raw", "mapped", "contest", "chunks", "calls", "startup", "threads", "endl",
+];
+
+/// A line for each experiment that has figures, none longer than so many columns.
+pub(crate) fn summary(experiments: &[&Experiment], rows: &[Row], columns: usize) -> Vec<String> {
+    let mut lines: Vec<(&str, String)> = experiments
+        .iter()
+        .filter_map(|experiment| Some((experiment.name, line(experiment, rows)?)))
+        .collect();
+    for name in LESS {
+        if lines.len() > MOST {
+            lines.retain(|(other, _)| *other != name);
+        }
+    }
+    lines.truncate(MOST);
+    let fitting = |(_, line): (&str, String)| {
+        if line.chars().count() <= columns {
+            return line;
+        }
+        line.chars()
+            .take(columns.saturating_sub(1))
+            .chain(['…'])
+            .collect()
+    };
+    lines.into_iter().map(fitting).collect()
+}
+
+/// Of the destination that says most: one that reads, and a terminal before a file.
+fn line(experiment: &Experiment, rows: &[Row]) -> Option<String> {
+    let figures = Figures::new(experiment.name, rows);
+    let destinations = figures.destinations();
+    let to = ["pipe", "pty"]
+        .into_iter()
+        .find(|to| destinations.contains(to))
+        .or(destinations.first().copied())?;
+    if let Method::Arrival(texts) = experiment.method {
+        let at_once = |row: &&Row| {
+            let arrivals = row.arrivals();
+            arrivals.len() == texts.len()
+                && arrivals.iter().all(|one| one.arrived_at == one.written_at)
+        };
+        let rows: Vec<&Row> = figures.rows().filter(|row| row.to == to).collect();
+        let names: Vec<&str> = rows.iter().copied().filter(at_once).map(name).collect();
+        return (!rows.is_empty()).then(|| match &names[..] {
+            [] => format!(
+                "{} to {to}: none shows each text by itself",
+                experiment.name
+            ),
+            names => format!(
+                "{} to {to}: each text by itself with {}",
+                experiment.name,
+                names.join(", ")
+            ),
+        });
+    }
+    // Rungs that draw beside others, or that other rungs than the experiment's are the measure of, are questions of
+    // their own.
+    let ranked = figures.ranked(to, |row| {
+        experiment
+            .rung(base_name(&row.rung))
+            .is_none_or(|rung| experiment.baseline_of(rung) == experiment.baseline)
+            && row.server().is_none_or(|server| server.connections == 8)
+    });
+    let &(time, best) = ranked.first()?;
+    let what = match (best.fps(), best.server()) {
+        (Some(fps), _) => format!("{} frames/s", significant(fps)),
+        (_, Some(_)) => format!("{} requests/s", significant(1e9 / time)),
+        _ => format!("{} a {}", duration(time), experiment.unit),
+    };
+    let mut line = format!("{} to {to}: {} {what}", experiment.name, name(best));
+    let others = leaders(&ranked).len() - 1;
+    if others > 0 {
+        line += &format!(", {others} more as fast");
+    }
+    let baseline = best
+        .baseline
+        .as_deref()
+        .filter(|baseline| *baseline != best.rung);
+    let baseline =
+        baseline.and_then(|baseline| ranked.iter().find(|(_, row)| row.rung == baseline));
+    if let Some((_, baseline)) = baseline {
+        line += &match Compared::of(best, baseline) {
+            Compared::Less(ratio) | Compared::More(ratio) => {
+                format!(", {} of {}", times(ratio), name(baseline))
+            }
+            Compared::Same => format!(", as {}", name(baseline)),
+            Compared::Open(_) => format!(", not told from {} by the noise", name(baseline)),
+        };
+    }
+    Some(line)
+}
+
+fn name(row: &Row) -> &str {
+    &row.rung
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::catalogue::{ALL, find};
+    use crate::bench::results::figures::rows_of;
+
+    #[test]
+    fn all_experiments_make_ten_lines_that_fit_80_columns() {
+        let rows: Vec<Row> = ALL
+            .iter()
+            .flat_map(|experiment| {
+                let rungs: Vec<(&str, &str, u64)> = experiment
+                    .rungs
+                    .iter()
+                    .enumerate()
+                    .map(|(index, rung)| (rung.name, "pty", 1_000 + 500 * index as u64))
+                    .collect();
+                rows_of(experiment.name, &rungs)
+            })
+            .collect();
+        let lines = summary(ALL, &rows, 80);
+        assert_eq!(lines.len(), MOST, "{lines:#?}");
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= 80),
+            "{lines:#?}"
+        );
+    }
+
+    #[test]
+    fn a_line_says_what_was_best_and_never_out_of_noise() {
+        let lines = find("lines").unwrap();
+        let mut rows = rows_of(
+            "lines",
+            &[
+                ("println", "pipe", 400),
+                ("outpace", "pipe", 20),
+                ("bufwriter", "pipe", 40),
+            ],
+        );
+        rows[1].baseline = Some("bufwriter".to_owned());
+        assert_eq!(
+            summary(&[lines], &rows, 80),
+            ["lines to pipe: outpace 20.0 ns a line, 0.50x of bufwriter"]
+        );
+        rows[1].samples = vec![5_000, 90_000, 20_000, 70_000, 20_000, 60_000];
+        let said = summary(&[lines], &rows, 80).join("");
+        assert!(
+            said.contains("1 more as fast, not told from bufwriter"),
+            "{said}"
+        );
+        assert_eq!(summary(&[lines], &[], 80), [""; 0]);
+    }
+}
