@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufWriter, Write};
 
 use super::input::number;
+use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
 use crate::bench::results::figures::{Compared, Figures};
@@ -15,7 +16,11 @@ pub(crate) const CONTEST: Experiment = Experiment {
     published: "Ours: nobody compares std, crates, C and C++ under one roof. Rivals: std; proconio 0.5; scanf and printf; cin and cout; mapped \
                 input a word at a time with a table for output, after Nyaan's library for library-checker; a vector register \
                 at a time, after Lemire's AVX-512 (2022, 2023). Sources with addresses: bench/input.",
-    sources: &[],
+    sources: &[
+        sources::LIBRARY_CHECKER,
+        sources::TO_DECIMAL,
+        sources::WITH_AVX_512,
+    ],
     published_to: &[],
     unit: "pair",
     message,

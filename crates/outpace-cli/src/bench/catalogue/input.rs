@@ -18,7 +18,11 @@ pub(crate) const INPUT: Experiment = Experiment {
                 proconio 0.5 (crates.io); scanf, cin, fread, fgets, getline, strtod, from_chars (glibc, libstdc++); mapped and \
                 eight digits at a time, after Kholdstare (2020); a vector register at a time, after Lemire's AVX-512 (2023) and Mu\u{142}a. \
                 Sources with addresses: bench/input.",
-    sources: &[sources::FAST_IO],
+    sources: &[
+        sources::FAST_IO,
+        sources::EIGHT_DIGITS,
+        sources::WITH_AVX_512,
+    ],
     published_to: &[],
     unit: "value",
     message: sums_of_integers,

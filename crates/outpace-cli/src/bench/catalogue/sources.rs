@@ -60,3 +60,33 @@ pub(super) const FAST_IO: Publication = Publication {
     year: None,
     link: Some("https://usaco.guide/general/fast-io/"),
 };
+
+pub(super) const EIGHT_DIGITS: Publication = Publication {
+    author: "Kholdstare",
+    title: "Faster Integer Parsing",
+    year: Some(2020),
+    link: Some("https://kholdstare.github.io/technical/2020/05/26/faster-integer-parsing.html"),
+};
+
+pub(super) const WITH_AVX_512: Publication = Publication {
+    author: "Daniel Lemire",
+    title: "Parsing integers quickly with AVX-512",
+    year: Some(2023),
+    link: Some("https://lemire.me/blog/2023/09/22/parsing-integers-quickly-with-avx-512/"),
+};
+
+pub(super) const TO_DECIMAL: Publication = Publication {
+    author: "Daniel Lemire",
+    title: "Converting integers to decimal strings faster with AVX-512",
+    year: Some(2022),
+    link: Some(
+        "https://lemire.me/blog/2022/03/28/converting-integers-to-decimal-strings-faster-with-avx-512/",
+    ),
+};
+
+pub(super) const LIBRARY_CHECKER: Publication = Publication {
+    author: "Nyaan",
+    title: "fastio.hpp, a library for library-checker",
+    year: None,
+    link: Some("https://nyaannyaan.github.io/library/misc/fastio.hpp"),
+};
