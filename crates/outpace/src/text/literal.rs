@@ -77,7 +77,7 @@ pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
                 place.cast::<[u8; SHORT]>().write(*text);
                 place.add(length)
             };
-            if !engine.flow.publish(end) {
+            if !engine.cursor.publish(end) {
                 Stage::Asks
             } else if inside.step_out() {
                 return;
