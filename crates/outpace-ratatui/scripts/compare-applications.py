@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Compares what real terminals show, pixel by pixel, of real applications on crossterm's backend and on this one.
+
+    crates/outpace-ratatui/examples/ports/build.py
+    crates/outpace-ratatui/scripts/compare-applications.py [--terminals xterm,…] [--work DIRECTORY] [APPLICATION…]
+
+Three terminals of a kind open side by side, each on a display of its own (Xvfb; foot in a weston in that), with their default settings:
+one runs the application as it is, one again as it is, one on this backend. All get the same keys (applications.toml). After each
+key, once the screens stand still, it counts the pixels in which this backend's screenshot differs from crossterm's, and in which
+crossterm's two differ. Screens that differ are awaited for a while, as one terminal may lag behind another. What is not installed is
+reported and skipped. Needs ImageMagick. The screenshots of screens that differ are kept. Exit status 1 if any screen differs in
+more pixels than crossterm's own two.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples" / "ports"))
+
+import build
+from displays import TERMINALS, Display, different, missing, wait_for
+from sessions import HERE, make_fixtures, sessions, typed
+
+RUNS = {"theirs": "before", "again": "before", "ours": "after"}
+# How long screens that differ are given to become alike.
+PATIENCE = 20
+
+
+class Run:
+    """One terminal with one application in it."""
+
+    def __init__(self, display, place, command):
+        self.display, self.place = display, place
+        home = place / "home"
+        home.mkdir(parents=True, exist_ok=True)
+        for name in ("output", "status", "keys"):
+            (place / name).unlink(missing_ok=True)
+        environment = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), "XDG_CACHE_HOME": str(home / "cache"),
+                       "XDG_DATA_HOME": str(home / "data")}
+        display.open([sys.executable, str(HERE / "sessions.py"), "relay", str(place), *command], environment)
+        wait_for(lambda: self.written() > 0, f"{display.terminal}: {command[0]} draws nothing")
+
+    def written(self):
+        output = self.place / "output"
+        return output.stat().st_size if output.exists() else 0
+
+    def ended(self):
+        return (self.place / "status").exists()
+
+    def type(self, key):
+        with open(self.place / "keys", "wb", buffering=0) as keys:
+            keys.write(typed(key))
+
+    def shoot(self, path):
+        """A screenshot once two in a row are alike, or after a few: of what never stands still."""
+        before = path.with_name("before.png")
+        self.display.screenshot(before)
+        for _ in range(6):
+            written = self.written()
+            time.sleep(0.3)
+            self.display.screenshot(path)
+            if different(before, path) == 0 and written == self.written():
+                return
+            os.replace(path, before)
+        os.replace(before, path)
+
+
+def screens(runs, place, number):
+    """How many pixels of a screen differ: ours from crossterm's, and crossterm's two."""
+    start = time.monotonic()
+    with ThreadPoolExecutor() as pool:
+        while True:
+            shots = {name: run.place / f"{number}.png" for name, run in runs.items()}
+            list(pool.map(lambda name: runs[name].shoot(shots[name]), runs))
+            own = different(shots["theirs"], shots["again"])
+            ours = min((different(shots[name], shots["ours"]) for name in ("theirs", "again")),
+                       key=lambda pixels: 1 << 60 if pixels is None else pixels)
+            if (ours == 0 and own == 0) or time.monotonic() - start > PATIENCE:
+                return ours, own, list(shots.values())
+
+
+def compare(displays, session, programs, fixtures, work):
+    """Pixels per screen of one application in one terminal: ours, and crossterm's own."""
+    runs = {}
+    counted = []
+    try:
+        for name, version in RUNS.items():
+            place = work / session.name / name
+            place.mkdir(parents=True, exist_ok=True)
+            runs[name] = Run(displays[name], place, session.command(programs, version, fixtures))
+        for number, key in enumerate(["", *session.keys]):
+            if key:
+                for run in runs.values():
+                    run.type(key)
+            ours, own, shots = screens(runs, work, number)
+            if any(run.ended() for run in runs.values()):
+                raise TimeoutError(f"{session.name} ended after {key!r}")
+            counted.append((ours, own))
+            if ours == 0:
+                for shot in shots:
+                    shot.unlink()
+        return counted
+    finally:
+        for display in displays.values():
+            display.close_windows()
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("names", nargs="*", help="programs to compare; all without")
+    arguments.add_argument("--terminals", default=",".join(TERMINALS))
+    arguments.add_argument("--work", type=Path)
+    arguments.add_argument("--directory", type=Path, default=build.DEFAULT, help="where build.py worked")
+    options = arguments.parse_args()
+    known = sessions()
+    if unknown := set(options.names) - set(known):
+        sys.exit(f"compare-applications: unknown: {', '.join(sorted(unknown))}")
+    work = (options.work or Path(tempfile.mkdtemp(prefix="applications-"))).resolve()
+    programs = options.directory.resolve() / "programs"
+    fixtures = work / "fixtures"
+    make_fixtures(fixtures, programs)
+    failed = False
+    for terminal in options.terminals.split(","):
+        if lacking := missing(terminal):
+            print(f"{terminal}: skipped, not installed: {', '.join(lacking)}")
+            continue
+        displays = {}
+        try:
+            for name in RUNS:
+                place = work / terminal / name
+                place.mkdir(parents=True, exist_ok=True)
+                displays[name] = Display(place, terminal)
+            for name, session in known.items():
+                if options.names and name not in options.names:
+                    continue
+                if not all((programs / version / name).exists() for version in RUNS.values()):
+                    print(f"{name}: skipped, not built")
+                    continue
+                try:
+                    counted = compare(displays, session, programs, fixtures, work / terminal)
+                except (TimeoutError, subprocess.CalledProcessError) as error:
+                    failed = True
+                    print(f"{terminal} {name}: {error}  <--", flush=True)
+                    continue
+                worse = [number for number, (ours, own) in enumerate(counted) if ours is None or own is None or ours > own]
+                failed |= bool(worse)
+                note = f"  <-- screens {worse}" if worse else ""
+                print(f"{terminal} {name}: {len(counted)} screens, {[ours for ours, _ in counted]} pixels differ, crossterm's own "
+                      f"{[own for _, own in counted]}{note}", flush=True)
+        finally:
+            for display in displays.values():
+                display.end()
+    print(f"screens that differ are in {work}")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Sessions of real applications: their fixtures and keys (examples/ports/applications.toml), and a terminal to drive one on.
+
+As a program, `sessions.py relay DIRECTORY PROGRAM…` runs a program on a pseudo-terminal of its own between it and the terminal it is
+started in: what the program writes is also appended to DIRECTORY/output, and what is written to DIRECTORY/keys is typed.
+"""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+import tomllib
+import tty
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PORTS = HERE.parent / "examples" / "ports"
+NAMED = {
+    "Enter": "\r", "Tab": "\t", "Esc": "\x1b", "Space": " ", "Backspace": "\x7f",
+    "Up": "\x1b[A", "Down": "\x1b[B", "Right": "\x1b[C", "Left": "\x1b[D",
+    "PageUp": "\x1b[5~", "PageDown": "\x1b[6~", "Home": "\x1b[H", "End": "\x1b[F",
+}
+
+
+def typed(key):
+    """What a terminal sends for a key, or for several: `C-a`, `Down`, `abc`; `5*Down` is five times the key."""
+    count, star, rest = key.partition("*")
+    if star and count.isdigit():
+        return typed(rest) * int(count)
+    if key.startswith("C-") and len(key) == 3:
+        return bytes([ord(key[2].upper()) - 64])
+    return NAMED.get(key, key).encode()
+
+
+class Session:
+    """One application's: how it is started, and the keys that follow one another."""
+
+    def __init__(self, name, arguments, keys):
+        self.name, self.keys = name, keys
+        self.arguments = arguments
+
+    def command(self, programs, version, fixtures):
+        arguments = [argument.replace("FIXTURES", str(fixtures)) for argument in self.arguments]
+        return [str(programs / version / self.name), *arguments]
+
+
+def sessions():
+    """All of them, by name."""
+    found = {}
+    for name, entry in tomllib.loads((PORTS / "applications.toml").read_text()).items():
+        if "examples" in entry:
+            for example in entry["examples"]:
+                found[example] = Session(example, [], entry.get("keys", {}).get(example, []))
+        else:
+            found[entry.get("binary", name)] = Session(entry.get("binary", name), entry.get("arguments", []), entry["keys"])
+    return found
+
+
+def make_fixtures(directory, programs):
+    """What the applications are shown: the same in every run."""
+    directory.mkdir(parents=True, exist_ok=True)
+    words = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu".split()
+    rows = ["number,square,name,remark,日本"]
+    for n in range(1, 2001):
+        rows.append(f"{n},{n * n},{words[n % 12]},{words[n % 7]} {words[n % 5]} é{n % 97},表{n % 10}")
+    (directory / "table.csv").write_text("\n".join(rows) + "\n")
+    (directory / "bytes.bin").write_bytes(bytes((n * n + n // 7) % 256 for n in range(8192)))
+    (directory / "lines.txt").write_text("".join(f"{n} {words[n % 12]} {words[n % 7]}/{n % 13}.rs\n" for n in range(1, 3001)))
+    # No figures that change from one moment to the next, but those of disks and of a process that is not there.
+    (directory / "bottom.toml").write_text(
+        '[flags]\nrate = "1h"\nbasic = false\nhide_time = true\n[disk]\ncolumns = ["Disk", "Mount", "Total"]\n'
+        '[[row]]\n[[row.child]]\ntype = "disk"\n[[row.child]]\ntype = "proc"\ndefault = true\n'
+    )
+    # An executable of some size.
+    executable = directory / "executable"
+    executable.write_bytes((programs / "before" / "popup").read_bytes())
+    executable.chmod(0o755)
+    for path in directory.iterdir():
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def window_size(descriptor):
+    return fcntl.ioctl(descriptor, termios.TIOCGWINSZ, bytes(8))
+
+
+def start(command, size, environment=None):
+    """A program on a new pseudo-terminal; its process and the other end."""
+    process, terminal = pty.fork()
+    if process == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, size)
+        os.execvpe(command[0], command, {**os.environ, **(environment or {})})
+    return process, terminal
+
+
+def relay(directory, command):
+    directory = Path(directory)
+    keys_path = directory / "keys"
+    keys_path.unlink(missing_ok=True)
+    os.mkfifo(keys_path)
+    keys = os.open(keys_path, os.O_RDWR | os.O_NONBLOCK)
+    output = open(directory / "output", "wb", buffering=0)
+    size = window_size(0)
+    tty.setraw(0)
+    process, terminal = start(command, size)
+    # A signal interrupts `select` as a byte does.
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGWINCH, lambda *_: fcntl.ioctl(terminal, termios.TIOCSWINSZ, window_size(0)))
+    while True:
+        ready = select.select([0, terminal, keys, woken], [], [])[0]
+        if woken in ready:
+            os.read(woken, 64)
+        if terminal in ready:
+            try:
+                data = os.read(terminal, 65536)
+            except OSError:
+                break
+            # Logged once the terminal has it: a picture is not awaited before.
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(1, rest):]
+            output.write(data)
+        for source in (0, keys):
+            if source in ready:
+                os.write(terminal, os.read(source, 4096))
+    status = os.waitpid(process, 0)[1]
+    (directory / "status").write_text(str(os.waitstatus_to_exitcode(status)))
+    while True:
+        time.sleep(60)
+
+
+def size_of(columns, rows):
+    return struct.pack("HHHH", rows, columns, 0, 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4 or sys.argv[1] != "relay":
+        sys.exit(__doc__)
+    relay(sys.argv[2], sys.argv[3:])
