@@ -39,7 +39,7 @@ class Display:
         for name in ("NO_COLOR", "TMUX", "ZELLIJ", "OUTPACE_DRAW_OFF", "WAYLAND_DISPLAY", "DISPLAY"):
             self.environment.pop(name, None)
         read, write = os.pipe()
-        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp"]
+        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"]
         self.servers = [subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)]
         os.close(write)
         number = os.fdopen(read).readline().strip()
