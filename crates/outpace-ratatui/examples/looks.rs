@@ -1,6 +1,6 @@
 //! One picture, through crossterm's backend or this one, for screenshots of both: `looks crossterm|outpace WHAT [FRAMES]`.
-//! WHAT is `styles` (every attribute and pair of attributes, in colours of all kinds) or a workload. It says on standard
-//! error when the picture is drawn, and stays until it is killed. `scripts/compare-pixels.py` compares the screenshots.
+//! WHAT is `styles` (every attribute and pair of attributes, in colours of all kinds), `blinking` (each of them with blinking) or a
+//! workload. It says on standard error when the picture is drawn, and stays until it is killed. `scripts/compare-pixels.py` compares the screenshots.
 
 use std::io;
 use std::time::Duration;
@@ -12,14 +12,18 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::{Frame, Terminal};
 
-/// Every attribute and pair of attributes, but for blinking, in colours of all kinds, with half blocks and symbols on which
-/// terminals disagree.
-fn styles(buffer: &mut Buffer, frame: u32) {
-    let still = Modifier::all() - Modifier::SLOW_BLINK - Modifier::RAPID_BLINK;
-    let each: Vec<Modifier> = still.iter().collect();
+/// Every attribute and pair of attributes but for blinking, or each attribute with either blinking, in colours of all kinds, with half
+/// blocks and symbols on which terminals disagree. Not with both kinds of blinking: crossterm's backend turns both off where one ends.
+fn styles(buffer: &mut Buffer, frame: u32, blinking: bool) {
+    let blinks = Modifier::SLOW_BLINK | Modifier::RAPID_BLINK;
+    let each: Vec<Modifier> = (Modifier::all() - blinks).iter().collect();
     let mut modifiers = vec![Modifier::empty()];
     for (at, &one) in each.iter().enumerate() {
-        modifiers.extend(each[at..].iter().map(|&other| one | other));
+        if blinking {
+            modifiers.extend(blinks.iter().map(|kind| one | kind));
+        } else {
+            modifiers.extend(each[at..].iter().map(|&other| one | other));
+        }
     }
     let mut colors = vec![Color::Reset];
     colors.extend((0..16).map(Color::Indexed));
@@ -58,7 +62,7 @@ where
     for number in 0..frames {
         let draw = |frame: &mut Frame| match &mut scene {
             Some(scene) => scene.draw(frame.buffer_mut()),
-            None => styles(frame.buffer_mut(), number),
+            None => styles(frame.buffer_mut(), number, what == "blinking"),
         };
         terminal.draw(draw).expect("drawn");
         // So that no frame is skipped: how the picture came about is part of the proof.

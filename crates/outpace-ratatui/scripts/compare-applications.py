@@ -8,13 +8,11 @@ Three terminals of a kind open side by side, each on a display of its own (Xvfb;
 one runs the application as it is, one again as it is, one on this backend. All get the same keys (applications.toml). After each
 key, once the screens stand still, it counts the pixels in which this backend's screenshot differs from crossterm's, and in which
 crossterm's two differ. Screens that differ are awaited for a while, as one terminal may lag behind another. What is not installed is
-reported and skipped. Needs ImageMagick. The screenshots of screens that differ are kept. Exit status 1 if any screen differs in
+reported and skipped. The screenshots of screens that differ are kept. Exit status 1 if any screen differs in
 more pixels than crossterm's own two.
 """
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -57,32 +55,28 @@ class Run:
         with open(self.place / "keys", "wb", buffering=0) as keys:
             keys.write(typed(key))
 
-    def shoot(self, path):
-        """A screenshot once two in a row are alike, or after a few: of what never stands still."""
-        before = path.with_name("before.png")
-        self.display.screenshot(before)
-        for _ in range(6):
-            written = self.written()
-            time.sleep(0.3)
-            self.display.screenshot(path)
-            if different(before, path) == 0 and written == self.written():
-                return
-            os.replace(path, before)
-        os.replace(before, path)
+    def shoot(self):
+        """What the terminal shows once it stands still, or after a while: of what never does."""
+        start = time.monotonic()
+        last, alike = (None, None), 0
+        while alike < 4 and time.monotonic() - start < 5:
+            now = (self.written(), self.display.screenshot())
+            alike = alike + 1 if now == last else 0
+            last = now
+            time.sleep(0.08)
+        return last[1]
 
 
-def screens(runs, place, number):
-    """How many pixels of a screen differ: ours from crossterm's, and crossterm's two."""
+def screens(runs, patience):
+    """How many pixels of a screen differ, ours from crossterm's, and crossterm's two; and the screens."""
     start = time.monotonic()
-    with ThreadPoolExecutor() as pool:
-        while True:
-            shots = {name: run.place / f"{number}.png" for name, run in runs.items()}
-            list(pool.map(lambda name: runs[name].shoot(shots[name]), runs))
-            own = different(shots["theirs"], shots["again"])
-            ours = min((different(shots[name], shots["ours"]) for name in ("theirs", "again")),
-                       key=lambda pixels: 1 << 60 if pixels is None else pixels)
-            if (ours == 0 and own == 0) or time.monotonic() - start > PATIENCE:
-                return ours, own, list(shots.values())
+    while True:
+        with ThreadPoolExecutor() as pool:
+            shots = dict(zip(runs, pool.map(Run.shoot, runs.values())))
+        own = different(shots["theirs"], shots["again"])
+        ours = min(different(shots[name], shots["ours"]) for name in ("theirs", "again"))
+        if (ours == 0 and own == 0) or time.monotonic() - start > patience:
+            return ours, own, shots
 
 
 def compare(displays, session, programs, fixtures, work):
@@ -98,13 +92,12 @@ def compare(displays, session, programs, fixtures, work):
             if key:
                 for run in runs.values():
                     run.type(key)
-            ours, own, shots = screens(runs, work, number)
+            ours, own, shots = screens(runs, PATIENCE)
             if any(run.ended() for run in runs.values()):
                 raise TimeoutError(f"{session.name} ended after {key!r}")
             counted.append((ours, own))
-            if ours == 0:
-                for shot in shots:
-                    shot.unlink()
+            for name in shots if ours else ():
+                shots[name].save(work / f"{session.name}-{number}-{name}.png")
         return counted
     finally:
         for display in displays.values():
@@ -144,11 +137,11 @@ def main():
                     continue
                 try:
                     counted = compare(displays, session, programs, fixtures, work / terminal)
-                except (TimeoutError, subprocess.CalledProcessError) as error:
+                except TimeoutError as error:
                     failed = True
                     print(f"{terminal} {name}: {error}  <--", flush=True)
                     continue
-                worse = [number for number, (ours, own) in enumerate(counted) if ours is None or own is None or ours > own]
+                worse = [number for number, (ours, own) in enumerate(counted) if ours > own]
                 failed |= bool(worse)
                 note = f"  <-- screens {worse}" if worse else ""
                 print(f"{terminal} {name}: {len(counted)} screens, {[ours for ours, _ in counted]} pixels differ, crossterm's own "

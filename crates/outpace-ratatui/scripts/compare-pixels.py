@@ -6,11 +6,10 @@
 
 Each terminal runs with its default settings in an X server of its own (Xvfb); foot, which needs Wayland, in a
 weston in that. For each picture: how many pixels differ between both backends, and between two runs of crossterm's, which is what
-cannot be asked for. What is not installed is reported and skipped. Needs ImageMagick. Exit status 1 if anything differs.
+cannot be asked for. Of a picture that blinks it takes screenshots for some seconds: each phase that one of them shows
+is to be one that the other shows. What is not installed is reported and skipped. Exit status 1 if anything differs.
 """
 
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,32 +20,56 @@ from displays import TERMINALS, Display, different, missing, wait_for
 # Names, and how many frames lead to the picture. In xterm the pixel by which bold letters stick out of their cells, and the
 # second half of a wide symbol that became another, stay behind through crossterm's backend when styles change into one
 # another. This backend prints again what is behind a symbol of uncertain width, and so takes such a pixel away.
-PICTURES = [("styles", 1), ("styles", 8), ("animation", 8), ("noise", 8), ("log", 8), ("editor", 8), ("dashboard", 8)]
-LEFTOVERS = {("xterm", "styles", 1), ("xterm", "styles", 8)}
+PICTURES = [("styles", 1), ("styles", 8), ("blinking", 1), ("blinking", 8), ("animation", 8), ("noise", 8), ("log", 8), ("editor", 8), ("dashboard", 8)]
+LEFTOVERS = {("xterm", "styles", 1), ("xterm", "styles", 8), ("xterm", "blinking", 1), ("xterm", "blinking", 8)}
+# Screenshots of a picture that blinks; the slowest phase takes a second, and both may be caught half drawn.
+BLINKS = 24
 
 
-def shoot(display, looks, backend, picture, frames, path):
-    """A screenshot of the terminal once it has drawn the picture and shows nothing new any more."""
-    said = path.with_suffix(".said")
+def shoot(display, looks, backend, picture, frames, place):
+    """What the terminal shows once it has drawn the picture and shows nothing new any more: one picture, or those of all phases."""
+    said = place / "said"
     said.unlink(missing_ok=True)
     shell = f'exec "{looks}" {backend} {picture} {frames} 2>"{said}"'
     display.open(["sh", "-c", shell])
     try:
         wait_for(lambda: said.exists() and "drawn" in said.read_text(), f"{display.terminal} does not draw {picture}")
-        before = path.with_name("before.png")
-        display.screenshot(before)
+        if picture == "blinking":
+            return phases(display)
+        shots = [display.screenshot()]
 
         def settled():
-            time.sleep(0.4)
-            display.screenshot(path)
-            if different(before, path) == 0:
-                return True
-            shutil.copy(path, before)
-            return False
+            time.sleep(0.1)
+            shots.append(display.screenshot())
+            return len(shots) > 5 and all(shot == shots[-1] for shot in shots[-5:])
 
         wait_for(settled, f"{display.terminal} never stops drawing {picture}")
+        return shots[-1:]
     finally:
         display.close_windows()
+
+
+def phases(display):
+    """The pictures between which a terminal blinks: all that it shows more than once."""
+    time.sleep(1)
+    seen = []
+    for _ in range(BLINKS):
+        shot = display.screenshot()
+        known = next((entry for entry in seen if entry[0] == shot), None)
+        if known:
+            known[1] += 1
+        else:
+            seen.append([shot, 1])
+        time.sleep(0.11)
+    return [shot for shot, times in seen if times > 1]
+
+
+def difference(one, other):
+    """How many pixels of each phase are in no phase of the other, at most; None without any phase."""
+    if not one or not other:
+        return None
+    counts = [[different(a, b) for b in other] for a in one]
+    return max(max(map(min, counts)), max(map(min, zip(*counts))))
 
 
 def main():
@@ -66,17 +89,18 @@ def main():
             for picture, frames in PICTURES:
                 shots = {}
                 for name, backend in (("theirs", "crossterm"), ("again", "crossterm"), ("ours", "outpace")):
-                    shots[name] = place / f"{picture}-{frames}-{name}.png"
-                    shoot(display, looks, backend, picture, frames, shots[name])
-                own = different(shots["theirs"], shots["again"])
-                ours = min((different(shots[name], shots["ours"]) for name in ("theirs", "again")),
+                    shots[name] = shoot(display, looks, backend, picture, frames, place)
+                    for number, shot in enumerate(shots[name]):
+                        shot.save(place / f"{picture}-{frames}-{name}-{number}.png")
+                own = difference(shots["theirs"], shots["again"])
+                ours = min((difference(shots[name], shots["ours"]) for name in ("theirs", "again")),
                            key=lambda n: 1 << 60 if n is None else n)
                 worse = ours is None or own is None or ours > own
                 worse &= (terminal, picture, frames) not in LEFTOVERS
                 failed |= worse
                 print(f"{terminal} {picture}, {frames} frames: {ours} pixels differ, crossterm's own {own}{'  <--' if worse else ''}",
                       flush=True)
-        except (TimeoutError, subprocess.CalledProcessError, StopIteration) as error:
+        except TimeoutError as error:
             failed = True
             print(f"{terminal}: {error}")
         finally:
