@@ -122,6 +122,7 @@ def patch(program, file):
 
 
 def prepare(name, entry, work):
+    """Both versions of an application."""
     source = fetch(name, entry["version"], work)
     for version in ("before", "after"):
         program = work / version / name
@@ -134,10 +135,11 @@ def prepare(name, entry, work):
         upgrade = HERE / f"{name}-0.30.patch"
         if upgrade.exists():
             patch(program, upgrade)
+    after = work / "after" / name
     if (HERE / f"{name}.patch").exists():
-        patch(work / "after" / name, HERE / f"{name}.patch")
+        patch(after, HERE / f"{name}.patch")
     else:
-        by_table(work / "after" / name)
+        by_table(after)
 
 
 def binaries(name, entry):
@@ -159,22 +161,27 @@ def main():
         prepare(name, entry, work)
     members = ", ".join(f'"{name}"' for name in wanted)
     for version in ("before", "after"):
-        (work / version / "Cargo.toml").write_text(
+        place = work / version
+        (place / "Cargo.toml").write_text(
             f'[workspace]\nresolver = "2"\nmembers = [{members}]\n\n{PROFILE}\n'
             + (f'[patch.crates-io]\noutpace-ratatui = {{ path = "{CRATE}" }}\n' if version == "after" else "")
         )
-    if options.sources:
-        return
-    for version in ("before", "after"):
-        if version == "after":
-            # So that both have the same versions of everything.
-            shutil.copy(work / "before/Cargo.lock", work / "after/Cargo.lock")
-        cargo("build", "--release", "--bins", "--target-dir", str(work / "target"), cwd=work / version)
-        programs = work / "programs" / version
-        programs.mkdir(parents=True, exist_ok=True)
-        for name, entry in wanted.items():
-            for binary in binaries(name, entry):
-                shutil.copy2(work / "target/release" / binary, programs / binary)
+        if not options.sources:
+            make(work, version, wanted)
+
+
+def make(work, version, wanted):
+    """Builds one version of the applications."""
+    place = work / version
+    if version == "after":
+        # So that both have the same versions of everything.
+        shutil.copy(work / "before/Cargo.lock", place)
+    cargo("build", "--release", "--bins", "--target-dir", str(work / "target"), cwd=place)
+    programs = work / "programs" / version
+    programs.mkdir(parents=True, exist_ok=True)
+    for name, entry in wanted.items():
+        for binary in binaries(name, entry):
+            shutil.copy2(work / "target/release" / binary, programs / binary)
 
 
 if __name__ == "__main__":
