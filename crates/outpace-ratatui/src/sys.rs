@@ -15,7 +15,7 @@ pub(crate) use environment::variable;
 #[cfg(any(not(unix), outpace_portable))]
 pub(crate) use portable::*;
 #[cfg(all(unix, not(outpace_portable)))]
-pub(crate) use signals::Writing;
+pub(crate) use signals::{Ending, Writing};
 #[cfg(all(unix, not(outpace_portable)))]
 pub(crate) use unix::*;
 

@@ -23,7 +23,7 @@ use outpace_ratatui::OutpaceBackend;
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::process::{Pid, Signal, getpid, kill_process, setpgid};
-use rustix::termios::{LocalModes, tcgetattr, tcsetpgrp};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr, tcsetpgrp};
 
 const LONG: Duration = Duration::from_secs(60);
 /// Names the program that this executable is to be.
@@ -57,6 +57,10 @@ fn program() {
         Ok("another panics") => another_panics(),
         Ok("editor") => editor().unwrap(),
         Ok("printed before") => printed_before().unwrap(),
+        Ok("talks") => match std::panic::catch_unwind(talks) {
+            Ok(result) => result.unwrap(),
+            Err(_) => std::process::exit(101),
+        },
         Ok("last words") => last_words().unwrap(),
         Ok(other) => panic!("no program {other}"),
         Err(_) => {}
@@ -217,6 +221,47 @@ fn last_words() -> std::io::Result<()> {
     std::process::exit(0)
 }
 
+/// Streams a transcript, with a live region of two rows, and does what the first letter of each line says that is typed.
+fn talks() -> std::io::Result<()> {
+    // What is typed is not echoed, but Ctrl-C is a signal.
+    let mut modes = tcgetattr(rustix::stdio::stdin())?;
+    modes.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &modes)?;
+    let mut transcript = outpace_ratatui::Transcript::stdout()?;
+    for number in 0..20 {
+        transcript.append(format!("line {number}"))?;
+    }
+    transcript.append("streamed")?;
+    transcript.extend(" further")?;
+    let mut line = String::new();
+    for round in 0.. {
+        transcript.live(2, |live| {
+            let pid = std::process::id();
+            let text = format!("pid {pid} round {round} keys [");
+            live.buffer_mut()
+                .set_string(0, 0, text, ratatui::style::Style::new());
+            live.buffer_mut()
+                .set_string(0, 1, "live", ratatui::style::Style::new());
+        })?;
+        line.clear();
+        std::io::stdin().read_line(&mut line)?;
+        match line.trim() {
+            "panic" => panic!("the message of the panic"),
+            "editor" => {
+                let shell = [
+                    "-c",
+                    "printf '\\033[?1049hthe editor\\033[?1049l'; echo a child",
+                ];
+                transcript.suspend(|| Command::new("sh").args(shell).status())??;
+                transcript.append("edited")?;
+            }
+            "exit" => return transcript.finish(),
+            _ => transcript.extend("!")?,
+        }
+    }
+    Ok(())
+}
+
 /// A terminal with a program on it.
 struct Session {
     emulator: File,
@@ -344,7 +389,7 @@ impl Session {
     /// The process id that the program `keys` shows.
     fn pid(&self) -> Pid {
         let shown = self.wait_for(" keys [");
-        let number = shown.trim_start().strip_prefix("pid ").unwrap();
+        let number = shown.split("pid ").nth(1).unwrap();
         let number = number.split(' ').next().unwrap();
         Pid::from_raw(number.parse().unwrap()).unwrap()
     }
@@ -723,4 +768,135 @@ fn a_panic_in_another_thread_gives_the_terminal_back_and_drawing_says_so() {
     session.assert_given_back();
     assert!(screen.contains("the message of the panic"), "{screen}");
     assert!(screen.contains("`helper` panicked"), "{screen}");
+}
+
+#[test]
+fn a_transcript_stays_as_text_with_the_shell_below_however_its_program_ends() {
+    for (how, message) in [
+        ("exit\n", None),
+        ("panic\n", Some("the message of the panic")),
+        ("\x03", None),
+        ("\x1c", None),
+        ("TERM", None),
+        ("HUP", None),
+        ("KILL", None),
+    ] {
+        let mut session = Session::start("talks", Duration::ZERO);
+        let pid = session.pid();
+        session.wait("printed", |screen| {
+            screen.contents().contains("streamed further")
+        });
+        match how {
+            "TERM" => kill_process(pid, Signal::TERM).unwrap(),
+            "HUP" => kill_process(pid, Signal::HUP).unwrap(),
+            "KILL" => {
+                // The line has not been extended for a while.
+                let below = |screen: &vt100::Screen| screen.cursor_position().0 == 8;
+                session.wait("below the last line", below);
+                kill_process(pid, Signal::KILL).unwrap();
+            }
+            keys => session.press(keys),
+        }
+        session.wait_for_end();
+        // What a shell would write.
+        write!(&session.program, "\r\x1b[J$ prompt").unwrap();
+        let screen = session.wait_for("$ prompt");
+        if how != "KILL" {
+            session.wait("shown", |screen| !screen.hide_cursor());
+        }
+        let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
+        let said: Vec<&str> = lines
+            .iter()
+            .copied()
+            .filter(|line| line.contains("message of"))
+            .collect();
+        assert_eq!(
+            said.len(),
+            usize::from(message.is_some()),
+            "{how:?}: {screen}"
+        );
+        let rest: Vec<String> = lines
+            .iter()
+            .filter(|line| {
+                line.starts_with("line") || line.starts_with("streamed") || line.starts_with('$')
+            })
+            .map(|line| (*line).to_owned())
+            .collect();
+        assert_eq!(
+            rest.last().map(String::as_str),
+            Some("$ prompt"),
+            "{how:?}: {screen}"
+        );
+        assert_eq!(
+            rest[rest.len() - 2],
+            "streamed further",
+            "{how:?}: {screen}"
+        );
+        let left = screen.contains("keys [");
+        assert_eq!(
+            left,
+            how == "KILL",
+            "the live region after {how:?}: {screen}"
+        );
+    }
+}
+
+#[test]
+fn a_transcript_stops_and_goes_on() {
+    let mut session = Session::start("talks", Duration::ZERO);
+    let pid = session.pid();
+    let stat = format!("/proc/{}/stat", pid.as_raw_nonzero());
+    let state = || {
+        let stat = std::fs::read_to_string(&stat).unwrap();
+        stat.rsplit(") ").next().unwrap().chars().next().unwrap()
+    };
+    for round in 0..2 {
+        session.press("\x1a");
+        session.wait_until("stopped", || state() == 'T');
+        let screen = session.wait("given back", |screen| {
+            !screen.hide_cursor() && !screen.contents().contains("keys [")
+        });
+        assert!(screen.contains("streamed further"), "{screen}");
+        write!(&session.program, "the shell {round}\r\n").unwrap();
+        kill_process(pid, Signal::CONT).unwrap();
+        session.wait("shown again", |screen| {
+            screen.hide_cursor() && screen.contents().contains("keys [")
+        });
+        session.wait_until("running", || state() != 'T');
+    }
+    session.press("exit\n");
+    session.wait_for_end();
+    let screen = session.wait("given back", |screen| !screen.hide_cursor());
+    assert!(
+        screen.contains("the shell 0") && screen.contains("the shell 1"),
+        "{screen}"
+    );
+    assert!(!screen.contains("keys ["), "{screen}");
+}
+
+#[test]
+fn what_an_editor_and_a_child_print_comes_between_the_lines_of_a_transcript() {
+    let mut session = Session::start("talks", Duration::ZERO);
+    session.pid();
+    session.press("editor\n");
+    session.wait_for("edited");
+    session.wait_for("round 1 ");
+    session.press("exit\n");
+    session.wait_for_end();
+    let screen = session.wait("given back", |screen| !screen.hide_cursor());
+    let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
+    let at = |text: &str| {
+        lines
+            .iter()
+            .position(|line| *line == text)
+            .unwrap_or_else(|| panic!("no {text}: {screen}"))
+    };
+    assert!(
+        at("streamed further") < at("a child") && at("a child") < at("edited"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains("the editor") && !screen.contains("keys ["),
+        "{screen}"
+    );
 }

@@ -1,12 +1,13 @@
 //! The thread that writes a transcript: every line of it, and the live region as often as the terminal has time.
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::{Failure, Output};
 use crate::model::{Screen, Stats};
 use crate::render::{Addition, Reflow, TranscriptRenderer};
+use crate::sys::{self, Ending};
 
 /// When nothing has extended the last line for so long, it is printed: it may well be all of it.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -21,6 +22,8 @@ struct State {
     /// Take the live region away.
     farewell: bool,
     reflow: Option<Reflow>,
+    /// Show the live region again.
+    again: bool,
     busy: bool,
     stop: bool,
     stopped: bool,
@@ -32,7 +35,7 @@ struct State {
 
 impl State {
     fn has_work(&self) -> bool {
-        !self.additions.is_empty() || self.live.is_some() || self.farewell
+        !self.additions.is_empty() || self.live.is_some() || self.farewell || self.again
     }
 }
 
@@ -45,6 +48,43 @@ struct Shared {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) -> io::Result<()> {
+        let mut state = self.state();
+        if let Some(failure) = &state.error {
+            return Err(failure.report());
+        }
+        change(&mut state);
+        drop(state);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Waits until everything is written, or the limit is over. Says whether it is.
+    fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
+        let end = limit.map(|limit| Instant::now() + limit);
+        let mut state = self.state();
+        while (state.has_work() || state.busy) && !state.stopped {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            state = match left {
+                Some(Duration::ZERO) => return Ok(false),
+                Some(left) => {
+                    self.changed
+                        .wait_timeout(state, left)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+                None => self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        match &state.error {
+            Some(failure) => Err(failure.report()),
+            None => Ok(true),
+        }
     }
 
     fn run(&self, mut renderer: TranscriptRenderer, mut output: Output) {
@@ -76,6 +116,7 @@ impl Shared {
                 state.presented += 1;
             }
             let farewell = std::mem::take(&mut state.farewell);
+            state.again = false;
             state.busy = true;
             if let Some(reflow) = state.reflow.take() {
                 renderer.set_reflow(reflow);
@@ -127,6 +168,33 @@ pub(crate) fn fit(live: &mut Screen, (columns, rows): (u16, u16)) {
 /// What a transcript's owner holds of it.
 pub(crate) struct Feed(Arc<Shared>);
 
+/// The transcripts on terminals.
+static ON_TERMINALS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+fn on_terminals() -> MutexGuard<'static, Vec<Weak<Shared>>> {
+    ON_TERMINALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a process that is ended or stopped by a signal waits for its terminal.
+const LAST_LIMIT: Duration = Duration::from_millis(200);
+
+/// Takes the live regions away before the process ends or stops, and shows them again when it goes on.
+fn react(ending: Ending) {
+    let feeds: Vec<Arc<Shared>> = on_terminals().iter().filter_map(Weak::upgrade).collect();
+    for feed in &feeds {
+        // Of a terminal that is gone its owner is told.
+        let _ = feed.change(|state| match ending {
+            Ending::Continue => state.again = true,
+            Ending::Stop | Ending::End => state.farewell = true,
+        });
+    }
+    if ending != Ending::Continue {
+        for feed in &feeds {
+            let _ = feed.wait(Some(LAST_LIMIT));
+        }
+    }
+}
+
 impl Feed {
     pub(crate) fn start(renderer: TranscriptRenderer, output: Output) -> io::Result<Self> {
         let shared = Arc::<Shared>::default();
@@ -135,19 +203,23 @@ impl Feed {
         Ok(Self(shared))
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) -> io::Result<()> {
-        let mut state = self.0.state();
-        if let Some(failure) = &state.error {
-            return Err(failure.report());
-        }
-        change(&mut state);
-        drop(state);
-        self.0.changed.notify_all();
-        Ok(())
+    /// From now on the live region goes when a signal ends or stops the process, and before the message of a panic.
+    pub(crate) fn leave_at_endings(&self) -> io::Result<()> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let previous = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                react(Ending::Stop);
+                previous(info);
+            }));
+        });
+        let mut all = on_terminals();
+        all.push(Arc::downgrade(&self.0));
+        sys::watch_endings(react)
     }
 
     pub(crate) fn add(&self, additions: impl IntoIterator<Item = Addition>) -> io::Result<()> {
-        self.change(|state| {
+        self.0.change(|state| {
             for addition in additions {
                 match (addition, state.additions.last_mut()) {
                     // What waits together is printed at once.
@@ -170,7 +242,7 @@ impl Feed {
     }
 
     pub(crate) fn show(&self, live: Screen, rows: u16) -> io::Result<()> {
-        self.change(|state| {
+        self.0.change(|state| {
             state.live = Some(live);
             state.rows = rows;
             state.drawn += 1;
@@ -182,35 +254,12 @@ impl Feed {
     }
 
     pub(crate) fn take_away(&self) -> io::Result<()> {
-        self.change(|state| state.farewell = true)
+        self.0.change(|state| state.farewell = true)
     }
 
     /// Waits until everything is written, or the limit is over. Says whether it is.
     pub(crate) fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
-        let end = limit.map(|limit| Instant::now() + limit);
-        let mut state = self.0.state();
-        while (state.has_work() || state.busy) && !state.stopped {
-            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-            state = match left {
-                Some(Duration::ZERO) => return Ok(false),
-                Some(left) => {
-                    self.0
-                        .changed
-                        .wait_timeout(state, left)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
-                }
-                None => self
-                    .0
-                    .changed
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner),
-            };
-        }
-        match &state.error {
-            Some(failure) => Err(failure.report()),
-            None => Ok(true),
-        }
+        self.0.wait(limit)
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -228,5 +277,11 @@ impl Drop for Feed {
     fn drop(&mut self) {
         self.0.state().stop = true;
         self.0.changed.notify_all();
+        let mut all = on_terminals();
+        let before = all.len();
+        all.retain(|feed| !std::ptr::eq(feed.as_ptr(), Arc::as_ptr(&self.0)));
+        if all.is_empty() && before > 0 {
+            sys::ignore_endings();
+        }
     }
 }

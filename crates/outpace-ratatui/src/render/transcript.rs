@@ -281,6 +281,11 @@ impl TranscriptRenderer {
         self.erase_all();
         self.destructive = true;
         self.shown = Screen::new(width, 0);
+        // kitty forgets blank lines before its cursor.
+        let forgotten = |last: &Last| last.columns.is_empty() && !last.is_open();
+        if self.reflow == Reflow::AboveCursor && self.last.as_ref().is_some_and(forgotten) {
+            self.last = None;
+        }
         if let Some(last) = &mut self.last {
             if width != self.width && (self.reflow != Reflow::Never || last.is_open()) {
                 last.lay_out(width);
@@ -326,9 +331,11 @@ impl TranscriptRenderer {
             return;
         };
         self.erase_below();
-        let colored = last.glyphs.iter().any(|glyph| glyph.style.bg.is_explicit());
+        let colored = last
+            .glyphs
+            .iter()
+            .any(|glyph| glyph.style != Style::default());
         if colored && (2..=self.rows).contains(&last.rows) {
-            // Rows that are scrolled in have the pen's background.
             self.set_plain_pen();
             self.go_home();
             (1..last.rows).for_each(|_| self.encoder.text("\n"));

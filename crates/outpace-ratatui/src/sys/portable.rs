@@ -169,6 +169,22 @@ pub(crate) const fn was_stopped() -> bool {
 
 pub(crate) const fn stop() {}
 
+/// What a signal asks for: there are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(dead_code, reason = "as on Unix")]
+pub(crate) enum Ending {
+    End,
+    Stop,
+    Continue,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
+pub(crate) const fn watch_endings(_: fn(Ending)) -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) const fn ignore_endings() {}
+
 /// Says, while it lives, that its thread writes to a terminal.
 pub(crate) struct Writing(());
 

@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::os::fd::{AsRawFd, IntoRawFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Runs `f` with every signal blocked in this thread.
@@ -246,4 +246,98 @@ pub(super) fn was_stopped() -> bool {
 pub(super) fn stop() {
     // SAFETY: raising a signal has no preconditions. The default action, and ours, is to stop.
     unsafe { libc::raise(libc::SIGTSTP) };
+}
+
+/// Told of signals that end or stop the process.
+type Reaction = fn(Ending);
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The process ends, once that returns.
+    End,
+    /// It stops, once that returns.
+    Stop,
+    /// It goes on.
+    Continue,
+}
+
+/// Where the handler says which signal has come: the writing end of a pipe that is never closed.
+static WAKE: AtomicI32 = AtomicI32::new(-1);
+/// The ones that end a process, of which it may clean up after itself.
+const ENDS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+extern "C" fn on_ending(signal: libc::c_int) {
+    // SAFETY: `write` is async-signal-safe, the descriptor is never closed, and `errno` is that of this thread.
+    unsafe {
+        let saved = *errno();
+        let byte = signal as u8;
+        libc::write(WAKE.load(Ordering::Acquire), (&raw const byte).cast(), 1);
+        *errno() = saved;
+    }
+}
+
+fn on_ending_address() -> usize {
+    let handler: extern "C" fn(libc::c_int) = on_ending;
+    handler as usize
+}
+
+fn endings() -> impl Iterator<Item = libc::c_int> {
+    ENDS.into_iter().chain([libc::SIGTSTP])
+}
+
+/// From now on `react` is called, on a thread of its own, before a signal ends or stops the process, and after it has been
+/// continued. Signals that the application handles, or ignores, are left alone.
+pub(super) fn watch_endings(react: Reaction) -> io::Result<()> {
+    static STARTED: Mutex<bool> = Mutex::new(false);
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*started {
+        let (mut signals, wake) = io::pipe()?;
+        WAKE.store(wake.into_raw_fd(), Ordering::Release);
+        let work = move || {
+            let mut signal = [0];
+            while io::Read::read_exact(&mut signals, &mut signal).is_ok() {
+                end_or_stop(signal[0].into(), react);
+            }
+        };
+        let named = std::thread::Builder::new().name("outpace-signals".into());
+        blocked(|| named.spawn(work))?;
+        *started = true;
+    }
+    for signal in endings() {
+        replace(signal, libc::SIG_DFL, on_ending_address());
+    }
+    Ok(())
+}
+
+/// Ends what [`watch_endings`] began.
+pub(super) fn ignore_endings() {
+    for signal in endings() {
+        replace(signal, on_ending_address(), libc::SIG_DFL);
+    }
+}
+
+/// Does what the signal would have done, after what is to be done before. If the application has put a handler of its own
+/// in the place of ours, and that has called ours, the signal is the application's.
+fn end_or_stop(signal: libc::c_int, react: Reaction) {
+    if !replace(signal, on_ending_address(), on_ending_address()) {
+        return;
+    }
+    let stops = signal == libc::SIGTSTP;
+    react(if stops { Ending::Stop } else { Ending::End });
+    replace(signal, on_ending_address(), libc::SIG_DFL);
+    // SAFETY: the set is initialised by `sigemptyset`. The signal is this thread's own, so that it has ended or stopped the
+    // process before the call returns that lets it through.
+    unsafe {
+        let mut just_it: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut just_it);
+        libc::sigaddset(&mut just_it, signal);
+        libc::raise(signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &just_it, std::ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_BLOCK, &just_it, std::ptr::null_mut());
+    }
+    replace(signal, libc::SIG_DFL, on_ending_address());
+    if stops {
+        react(Ending::Continue);
+    }
 }

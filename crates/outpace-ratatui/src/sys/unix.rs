@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use super::signals;
+use super::signals::{self, Ending};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
@@ -125,6 +125,16 @@ pub(crate) fn catch_stops(terminal: &File, farewell: &'static str) -> io::Result
 /// Ends what [`catch_stops`] began.
 pub(crate) fn ignore_stops() {
     signals::ignore_stops();
+}
+
+/// From now on `react` is called before a signal ends or stops the process, and after it has been continued.
+pub(crate) fn watch_endings(react: fn(Ending)) -> io::Result<()> {
+    signals::watch_endings(react)
+}
+
+/// Ends what [`watch_endings`] began.
+pub(crate) fn ignore_endings() {
+    signals::ignore_endings();
 }
 
 /// Whether the process was stopped and continued since the last call.

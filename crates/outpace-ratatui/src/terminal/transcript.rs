@@ -67,7 +67,10 @@ use crate::sys;
 /// - Symbols on whose width terminals disagree may be off by a row where they are wrapped. kitty up to 0.26 keeps the gap before a wide symbol that
 ///   it wrapped as a space.
 ///
-/// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it.
+/// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it. So it is when a signal ends or stops the
+/// process (Ctrl-C, Ctrl-Z where the terminal is not raw, `kill`), unless the application handles that signal itself; and after
+/// Ctrl-Z and `fg` the live region is there again. `kill -9` leaves the lines that were finished, or not extended for a quarter of a
+/// second: the shell's prompt comes behind them, over the live region. `process::exit` waits for nothing: call [`finish`](Self::finish) before it.
 pub struct Transcript {
     feed: Feed,
     surface: Surface,
@@ -149,6 +152,7 @@ impl Transcript {
         // Terminals that do not know synchronized output ignore it.
         let renderer = TranscriptRenderer::new(reflow_by_name(), true);
         let feed = Feed::start(renderer, Output::Terminal(file.try_clone()?))?;
+        feed.leave_at_endings()?;
         Ok(Self::with(feed, Surface::Terminal(file)))
     }
 

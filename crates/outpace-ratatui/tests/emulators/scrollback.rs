@@ -24,6 +24,10 @@ pub trait Scrollback {
     fn may_be_overtaken(&self) -> bool {
         self.reflow() == Reflow::All
     }
+    /// Whether that leaves no blanks in a line that were not there.
+    fn adds_no_blanks(&self) -> bool {
+        true
+    }
     /// Whether that keeps wide symbols: others lose some of them, or put blanks beside them.
     fn reflows_wide_symbols(&self) -> bool {
         false
@@ -112,6 +116,11 @@ impl Scrollback for Alacritty {
 impl Scrollback for Wezterm {
     fn name(&self) -> &'static str {
         Emulator::name(self)
+    }
+
+    /// What was beyond its edge when it became narrower is there again, as blanks, where it becomes wider.
+    fn adds_no_blanks(&self) -> bool {
+        false
     }
 
     /// It keeps symbols beyond its edge that were printed there without wrapping.

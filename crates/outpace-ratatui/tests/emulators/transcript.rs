@@ -239,7 +239,11 @@ impl<C: Choices> Player<'_, C> {
         };
         match self.choices.below(9) {
             0 | 1 => {
-                let line = word(self.choices, longest, wide);
+                let mut line = word(self.choices, longest, wide);
+                if self.kind == Kind::Noticed && !wide {
+                    // kitty forgets blank lines before its cursor.
+                    line.push('.');
+                }
                 self.append(line)?;
             }
             2..=4 => {
@@ -327,7 +331,15 @@ impl Session {
                 Event::Resize(size) => emulator.resize(*size),
             }
         }
-        let (shown, wanted) = (normal(&emulator.lines()), normal(&self.wanted));
+        let shown = emulator.lines();
+        let normal = |lines: &[String]| {
+            let mut lines = normal(lines);
+            if !emulator.adds_no_blanks() {
+                lines.iter_mut().for_each(|line| line.retain(|c| c != ' '));
+            }
+            lines
+        };
+        let (shown, wanted) = (normal(&shown), normal(&self.wanted));
         if shown == wanted {
             return Ok(());
         }
