@@ -55,7 +55,8 @@ pub const BY_EXEC: u32 = 1;
 pub const BY_LOCK: u32 = 2;
 pub const BY_BYPASS: u32 = 3;
 pub const BY_TERMINAL: u32 = 4;
-pub const BY_END: u32 = 5;
+/// The program has ended, which is no reason to speak of.
+pub const BY_END: u32 = 0;
 pub const NO_TEXT: u32 = 6;
 pub const NO_LIBRARY: u32 = 7;
 pub const OTHER_PROGRAM: u32 = 8;
@@ -243,6 +244,7 @@ impl Header {
             let next = (seen & !STATE).wrapping_add(GENERATION) | CLOSED;
             let state = &self.state;
             match state.compare_exchange(seen, next, Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(_) if reason == BY_END => return,
                 Ok(_) => return self.reason.store(reason, Ordering::Relaxed),
                 Err(now) => seen = now,
             }

@@ -159,6 +159,7 @@ pub(crate) unsafe fn look(at: usize, first: usize) -> Option<Found> {
                 ))
             }
             REX_R => is_inline_writev(at, first).then_some(Found::LastWords),
+            NUMBER => is_plain_writev(at, first).then_some(Found::LastWords),
             _ => None,
         }
     }
@@ -171,7 +172,8 @@ pub(crate) unsafe fn look(at: usize, first: usize) -> Option<Found> {
 /// The code can be read.
 pub(crate) unsafe fn candidates(start: usize, length: usize, mut found: impl FnMut(usize)) {
     use core::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+        __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
+        _mm_set1_epi8,
     };
     const STEP: usize = 16;
     // What the operations begin with has the last bit cleared; the first byte of the other is rare enough behind it.
@@ -186,8 +188,11 @@ pub(crate) unsafe fn candidates(start: usize, length: usize, mut found: impl FnM
             let jump = _mm_cmpeq_epi8(bytes, _mm_set1_epi8((CALL | 1) as i8));
             let wide = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(REX_R as i8));
             let moves = _mm_cmpeq_epi8(next, _mm_set1_epi8(MOVE as i8));
-            let wide_move = core::arch::x86_64::_mm_and_si128(wide, moves);
-            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(call, jump), wide_move)) as u32
+            let number = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(NUMBER as i8));
+            let writev = _mm_cmpeq_epi8(next, _mm_set1_epi8(WRITEV as i8));
+            let last_words =
+                _mm_or_si128(_mm_and_si128(wide, moves), _mm_and_si128(number, writev));
+            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(call, jump), last_words)) as u32
         };
         while hits != 0 {
             found(at + hits.trailing_zeros() as usize);
@@ -214,6 +219,10 @@ pub(crate) unsafe fn change(at: usize, found: Found, code: Code) -> bool {
     // SAFETY: the caller's.
     unsafe {
         if found == Found::LastWords {
+            if (at as *const u8).read() == NUMBER {
+                // It is two bytes longer: an instruction that does nothing.
+                ((at + LENGTH) as *mut [u8; 2]).write([0x66, 0x90]);
+            }
             (at as *mut u8).write(CALL);
         }
         ((at + 1) as *mut i32).write_unaligned(displacement);
@@ -224,6 +233,20 @@ pub(crate) unsafe fn change(at: usize, found: Found, code: Code) -> bool {
 /// The first bytes of `mov eax, r8d` and its like.
 const REX_R: u8 = 0x44;
 const MOVE: u8 = 0x89;
+/// That of `mov eax, number`.
+const NUMBER: u8 = 0xb8;
+const WRITEV: u8 = 20;
+
+/// The last words since glibc 2.42: `mov edi, 2; mov eax, 20; syscall`.
+///
+/// # Safety
+///
+/// Seven bytes there, and five before them, are code.
+unsafe fn is_plain_writev(at: usize, start: usize) -> bool {
+    const CODE: [u8; 12] = [0xbf, 2, 0, 0, 0, NUMBER, WRITEV, 0, 0, 0, 0x0f, 0x05];
+    // SAFETY: the caller's.
+    at >= start + LENGTH && unsafe { ((at - LENGTH) as *const [u8; 12]).read() } == CODE
+}
 
 /// The C library's last words before it aborts the program (`free(): invalid pointer`) are written by a system call in
 /// line: `mov r9d, 20`, with `mov eax, r9d; syscall` not far behind it, which has the length of a call.
@@ -237,7 +260,7 @@ fn is_inline_writev(at: usize, start: usize) -> bool {
             return false;
         }
         let register = byte(at + 2) >> 3 & 7;
-        let number = [0x41, 0xb8 + register, 20, 0, 0, 0];
+        let number = [0x41, NUMBER + register, WRITEV, 0, 0, 0];
         (start.max(at - DISTANCE)..at - number.len()).any(|place| {
             number
                 .iter()

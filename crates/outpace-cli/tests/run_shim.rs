@@ -13,7 +13,8 @@ use std::sync::OnceLock;
 
 const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
 
-/// The program of `shim/writer.c`: with libraries, and static. Nothing without a compiler.
+/// The program of `shim/writer.c`: with libraries, and static. Nothing without a compiler. With `OUTPACE_CC` it is built in
+/// another way, for another version of the C library, say: docs/shim.md has the commands.
 fn writers() -> Option<(&'static str, &'static str)> {
     static WRITERS: OnceLock<Option<(String, String)>> = OnceLock::new();
     let writers = WRITERS.get_or_init(|| {
@@ -21,9 +22,11 @@ fn writers() -> Option<(&'static str, &'static str)> {
             return None;
         }
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/writer.c");
-        let build = |name: &str, options: &[&str]| {
+        let build = |name: &str, compiler: &str, options: &[&str]| {
             let program = scratch(name);
-            let built = Command::new("cc")
+            let mut words = compiler.split_whitespace();
+            let built = Command::new(words.next().unwrap())
+                .args(words)
                 .args(["-O1", "-w", "-pthread"])
                 .args(options)
                 .arg("-o")
@@ -33,8 +36,9 @@ fn writers() -> Option<(&'static str, &'static str)> {
                 .is_ok_and(|status| status.success())
                 .then(|| text(program.as_os_str().as_encoded_bytes()))
         };
-        let dynamic = build("writer", &[]).expect("the compiler works");
-        let other = build("writer-static", &["-static"]).unwrap_or_else(|| dynamic.clone());
+        let compiler = std::env::var("OUTPACE_CC").unwrap_or_else(|_| "cc".to_owned());
+        let dynamic = build("writer", &compiler, &[]).expect("the compiler works");
+        let other = build("writer-static", "cc", &["-static"]).unwrap_or_else(|| dynamic.clone());
         Some((dynamic, other))
     });
     let (dynamic, other) = writers.as_ref()?;
