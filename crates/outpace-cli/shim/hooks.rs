@@ -3,6 +3,7 @@
 pub(crate) use crate::family::before_fork;
 use crate::family::{self, come_back, find, go_away, retire, with_environment};
 use crate::ring;
+use crate::symbols::{Symbols, each_object};
 use crate::system::{self, can_be_read};
 use crate::writes::{before_write, before_writev, ring, settle, settle_for};
 use core::ffi::{c_char, c_int, c_void};
@@ -15,22 +16,22 @@ macro_rules! originals {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         #[derive(Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Index { $($index),*, COUNT }
-        static NAMES: [&[u8]; Index::COUNT as usize] = [$(concat!($name, "\0").as_bytes()),*];
+        static NAMES: [&core::ffi::CStr; Index::COUNT as usize] = [$($name),*];
     };
 }
 originals! {
-    write "write" writev "writev" testcancel "pthread_testcancel" register_atfork "__register_atfork"
-    fork "fork" Fork "_Fork" vfork "vfork" clone "clone" system "system" popen "popen"
-    posix_spawn "posix_spawn" posix_spawnp "posix_spawnp"
-    execve "execve" fexecve "fexecve" execveat "execveat"
-    unshare "unshare" setns "setns" sendmsg "sendmsg" sendmmsg "sendmmsg"
-    ioctl "ioctl" tcsetattr "tcsetattr" tcdrain "tcdrain" tcflush "tcflush" tcflow "tcflow" tcsendbreak "tcsendbreak"
-    splice "splice" sendfile "sendfile" sendfile64 "sendfile64" vmsplice "vmsplice" tee "tee"
-    copy_file_range "copy_file_range" vhangup "vhangup" prctl "prctl" syscall "syscall"
-    close "close" dup2 "dup2" dup3 "dup3" close_range "close_range" closefrom "closefrom"
-    fclose "fclose" freopen "freopen" freopen64 "freopen64"
-    munmap "munmap" mprotect "mprotect" pkey_mprotect "pkey_mprotect" mremap "mremap" mmap "mmap" mmap64 "mmap64"
-    brk "brk" sbrk "sbrk" shmdt "shmdt" madvise "madvise"
+    write c"write" writev c"writev" testcancel c"pthread_testcancel" register_atfork c"__register_atfork"
+    fork c"fork" Fork c"_Fork" vfork c"vfork" clone c"clone" system c"system" popen c"popen"
+    posix_spawn c"posix_spawn" posix_spawnp c"posix_spawnp"
+    execve c"execve" fexecve c"fexecve" execveat c"execveat"
+    unshare c"unshare" setns c"setns" sendmsg c"sendmsg" sendmmsg c"sendmmsg"
+    ioctl c"ioctl" tcsetattr c"tcsetattr" tcdrain c"tcdrain" tcflush c"tcflush" tcflow c"tcflow" tcsendbreak c"tcsendbreak"
+    splice c"splice" sendfile c"sendfile" sendfile64 c"sendfile64" vmsplice c"vmsplice" tee c"tee"
+    copy_file_range c"copy_file_range" vhangup c"vhangup" prctl c"prctl" syscall c"syscall"
+    close c"close" dup2 c"dup2" dup3 c"dup3" close_range c"close_range" closefrom c"closefrom"
+    fclose c"fclose" freopen c"freopen" freopen64 c"freopen64"
+    munmap c"munmap" mprotect c"mprotect" pkey_mprotect c"pkey_mprotect" mremap c"mremap" mmap c"mmap" mmap64 c"mmap64"
+    brk c"brk" sbrk c"sbrk" shmdt c"shmdt" madvise c"madvise"
 }
 
 pub(crate) static ORIGINALS: [AtomicPtr<c_void>; Index::COUNT as usize] =
@@ -38,21 +39,44 @@ pub(crate) static ORIGINALS: [AtomicPtr<c_void>; Index::COUNT as usize] =
 static RESOLVED: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub(crate) fn __errno_location() -> *mut c_int;
 }
-
-const RTLD_NEXT: *mut c_void = ptr::without_provenance_mut(usize::MAX);
 
 /// Other libraries' constructors may come before ours.
 #[cold]
 fn resolve() {
-    for (original, name) in ORIGINALS.iter().zip(NAMES) {
-        // SAFETY: the name ends with a NUL; dlsym finds the next function of that name behind this object.
-        let found = unsafe { dlsym(RTLD_NEXT, name.as_ptr().cast()) };
-        original.store(found, Ordering::Relaxed);
+    let find = |symbols: &Symbols| {
+        for (original, name) in ORIGINALS.iter().zip(NAMES) {
+            if original.load(Ordering::Relaxed).is_null() {
+                original.store(symbols.find(name), Ordering::Relaxed);
+            }
+        }
+    };
+    // Before glibc 2.34, some functions are in a library of threads, too; the C library's are those that it calls itself.
+    each_object(|object| {
+        let symbols = Symbols::of(object);
+        let libc = symbols.filter(|symbols| !symbols.find(c"__libc_start_main").is_null());
+        libc.as_ref().map(find).is_some()
+    });
+    each_object(|object| {
+        let threads = Symbols::of(object);
+        let threads = threads.filter(|symbols| !symbols.find(c"pthread_testcancel").is_null());
+        threads.as_ref().map(find).is_some()
+    });
+    for (index, original) in ORIGINALS.iter().enumerate() {
+        if original.load(Ordering::Relaxed).is_null() && replacement(index).is_some() {
+            original.store(crate::machine::missing as *mut c_void, Ordering::Relaxed);
+        }
     }
     RESOLVED.store(true, Ordering::Release);
+}
+
+/// Whether the C library has a function of that index.
+pub(crate) fn is_there(index: usize) -> bool {
+    let original = ORIGINALS
+        .get(index)
+        .map_or(ptr::null_mut(), |place| place.load(Ordering::Relaxed));
+    !original.is_null() && original != crate::machine::missing as *mut c_void
 }
 
 pub(crate) fn ensure_resolved() {

@@ -24,6 +24,7 @@ mod family;
 mod hooks;
 #[allow(dead_code)]
 mod ring;
+mod symbols;
 mod system;
 mod text;
 mod writes;
@@ -31,7 +32,7 @@ mod writes;
 use core::ffi::{c_char, c_int};
 use core::ptr;
 use core::sync::atomic::Ordering;
-use hooks::{Index, original};
+use hooks::Index;
 use ring::Header;
 use system::Stat;
 
@@ -129,7 +130,7 @@ fn attach(path: *const c_char) {
         ring::NO_PLACE
     } else if family::EARLY.load(Ordering::Relaxed) != 0 {
         ring::BY_EXEC
-    } else if original(Index::testcancel).is_null() || original(Index::write).is_null() {
+    } else if !hooks::is_there(Index::write as usize) {
         ring::NO_LIBRARY
     } else if !is_alone() || !text::redirect(ring) {
         ring::NO_TEXT

@@ -9,7 +9,6 @@ pub(crate) use crate::machine::{call, thread};
 /// The numbers of system calls.
 #[cfg(target_arch = "x86_64")]
 mod numbers {
-    pub(crate) const READ: usize = 0;
     pub(crate) const CLOSE: usize = 3;
     pub(crate) const FSTAT: usize = 5;
     pub(crate) const MMAP: usize = 9;

@@ -1,76 +1,58 @@
 //! The C library's own calls of what is replaced: they do not go by a name that could be another's. Each is redirected in
 //! its code, once, while the program has one thread.
 
-use crate::hooks::{Index, ORIGINALS, original, replacement};
+use crate::hooks::{Index, ORIGINALS, is_there, original, replacement};
 use crate::machine::{Found, candidates, change, look};
 use crate::ring::{self, Calls, Header};
+use crate::symbols::each_object;
 use crate::system::{MPROTECT, call};
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-unsafe extern "C" {
-    fn dl_iterate_phdr(
-        callback: unsafe extern "C" fn(*const Object, usize, *mut c_void) -> c_int,
-        data: *mut c_void,
-    ) -> c_int;
-}
-
-/// `dl_phdr_info` (dl_iterate_phdr(3)).
-#[repr(C)]
-struct Object {
-    address: usize,
-    name: *const c_char,
-    headers: *const Segment,
-    count: u16,
-}
-
-/// `Elf64_Phdr`.
-#[repr(C)]
-struct Segment {
-    kind: u32,
-    flags: u32,
-    offset: u64,
-    address: usize,
-    physical: usize,
-    file_size: usize,
-    size: usize,
-    align: usize,
-}
-
 /// Where the C library's code is.
 struct Text {
-    of: usize,
     start: usize,
     length: usize,
     /// What the library calls itself.
     build: [u64; 2],
 }
 
-unsafe extern "C" fn find_text(object: *const Object, _: usize, found: *mut c_void) -> c_int {
-    const PT_LOAD: u32 = 1;
-    const PT_NOTE: u32 = 4;
-    const PF_X: u32 = 1;
-    // SAFETY: the loader passes a valid object, and we our own text; its headers are so many.
-    let (object, text, headers) = unsafe {
-        let headers = core::slice::from_raw_parts((*object).headers, (*object).count.into());
-        (&*object, &mut *found.cast::<Text>(), headers)
-    };
-    let start = |segment: &Segment| object.address.wrapping_add(segment.address);
-    let code = headers.iter().find(|segment| {
-        segment.kind == PT_LOAD
-            && segment.flags & PF_X != 0
-            && text.of.wrapping_sub(start(segment)) < segment.size
-    });
-    let Some(code) = code else {
-        return 0;
-    };
-    (text.start, text.length) = (start(code), code.size);
-    for note in headers.iter().filter(|segment| segment.kind == PT_NOTE) {
-        // SAFETY: the loader has mapped it.
-        text.build = unsafe { build_id(start(note), note.size) }.unwrap_or(text.build);
+impl Text {
+    /// The code around a function.
+    fn of(function: usize) -> Self {
+        const PT_LOAD: u32 = 1;
+        const PT_NOTE: u32 = 4;
+        const PF_X: u32 = 1;
+        let mut text = Self {
+            start: 0,
+            length: 0,
+            build: [0; 2],
+        };
+        each_object(|object| {
+            let mut segments = object.segments().iter();
+            let code = segments.find(|segment| {
+                segment.kind == PT_LOAD
+                    && segment.flags & PF_X != 0
+                    && function.wrapping_sub(object.start(segment)) < segment.size
+            });
+            let Some(code) = code else {
+                return false;
+            };
+            (text.start, text.length) = (object.start(code), code.size);
+            for note in object
+                .segments()
+                .iter()
+                .filter(|segment| segment.kind == PT_NOTE)
+            {
+                // SAFETY: the loader has mapped it.
+                let build = unsafe { build_id(object.start(note), note.size) };
+                text.build = build.unwrap_or(text.build);
+            }
+            true
+        });
+        text
     }
-    1
 }
 
 /// The first 16 bytes of the build ID that a segment of notes has (elf(5), `Elf64_Nhdr`).
@@ -134,19 +116,11 @@ const THERE: u32 = 2;
 /// Lets the C library's own calls of what is replaced lead to the replacements. Returns whether it did.
 pub(crate) fn redirect(ring: &Header) -> bool {
     let write_at = original(Index::write) as usize;
-    let mut text = Text {
-        of: write_at,
-        start: 0,
-        length: 0,
-        build: [0; 2],
-    };
-    // SAFETY: the callback gets its text.
-    unsafe { dl_iterate_phdr(find_text, (&raw mut text).cast()) };
+    let text = Text::of(write_at);
     let (mut lowest, mut highest) = (usize::MAX, 0);
     for (index, original) in ORIGINALS.iter().enumerate() {
         let at = original.load(Ordering::Relaxed) as usize;
-        // What another library replaces, too, is not the C library's.
-        if replacement(index).is_none() || at == 0 {
+        if replacement(index).is_none() || !is_there(index) {
             continue;
         }
         if at.wrapping_sub(text.start) >= text.length {

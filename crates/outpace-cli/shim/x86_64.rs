@@ -7,6 +7,24 @@ use core::arch::{asm, naked_asm};
 pub(crate) const ELF_MACHINE: usize = 62;
 pub(crate) const LOADERS: [&[u8]; 1] = [b"/ld-linux-x86-64.so.2"];
 
+/// In the place of a function that this C library does not have: it cannot be done (ENOSYS).
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn missing() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rax",
+        ".cfi_adjust_cfa_offset 8",
+        "call qword ptr [rip + {errno}@GOTPCREL]",
+        "mov dword ptr [rax], 38",
+        "mov rax, -1",
+        "pop rcx",
+        ".cfi_adjust_cfa_offset -8",
+        "ret",
+        ".cfi_endproc",
+        errno = sym crate::hooks::__errno_location,
+    )
+}
+
 /// Numbers that the program may pass to `syscall(2)`.
 pub(crate) mod numbers {
     pub(crate) const WRITE: usize = 1;

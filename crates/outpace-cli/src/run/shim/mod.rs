@@ -483,3 +483,35 @@ fn sleep(word: &sync::AtomicU32, expected: u32, limit: Option<Duration>) {
         )
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object::{Object, ObjectSymbol};
+
+    /// What the loader does not find in each C library ends the program before it begins.
+    #[test]
+    fn the_shim_needs_of_the_c_library_what_each_has_had_all_along() {
+        const ALL_ALONG: [&str; 9] = [
+            "__errno_location",
+            "bcmp",
+            "dl_iterate_phdr",
+            "getenv",
+            "memcpy",
+            "memmove",
+            "memset",
+            "memcmp",
+            "strlen",
+        ];
+        if LIBRARY.is_empty() {
+            eprintln!("skipped: it was built without the shim");
+            return;
+        }
+        let elf = object::File::parse(LIBRARY).unwrap();
+        let needed = elf.dynamic_symbols().filter(|symbol| symbol.is_undefined());
+        for symbol in needed {
+            let name = symbol.name().unwrap();
+            assert!(name.is_empty() || ALL_ALONG.contains(&name), "{name}");
+        }
+    }
+}
