@@ -338,6 +338,65 @@ fn without_privileges_ptrace_counts_the_same_and_says_so() {
 }
 
 #[test]
+fn what_json_says_is_as_its_schema_describes_it() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/trace.schema.json");
+    let schema = jsonschema::validator_for(&json(&path)).unwrap();
+    let lines = "i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i+1)); done; ls /nowhere";
+    let file = scratch("schema.json");
+    let to_file = ["--json", file.to_str().unwrap()];
+    for command in [
+        &["sh", "-c", lines][..],
+        &["--exact", "sh", "-c", lines],
+        &["sh", "-c", ":"],
+        &["sh", "-c", "kill -9 $$"],
+    ] {
+        run(&[&to_file[..], command].concat());
+        let findings = json(&file);
+        let faults: Vec<String> = schema
+            .iter_errors(&findings)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(faults.is_empty(), "{command:?}: {faults:#?}");
+    }
+    if installed("setpriv") {
+        let mut command = scripted::without_privileges("trace");
+        command.args(to_file).args(["--exact", "sh", "-c", lines]);
+        command.output().unwrap();
+        assert!(schema.is_valid(&json(&file)), "{:#}", json(&file));
+    }
+    // A field that the schema does not know is a fault: it describes all there are.
+    let mut more = json(&file);
+    more["streams"][0]["more"] = 1.into();
+    assert!(!schema.is_valid(&more));
+}
+
+#[test]
+fn the_exact_mode_shows_where_writes_are_made_where_perf_may_look() {
+    if !installed("perf") || !installed("cc") {
+        return;
+    }
+    let (source, program) = (scratch("where.c"), scratch("where"));
+    let text_of_it = "#include <unistd.h>\n\
+        __attribute__((noinline)) int say(void) { return write(1, \"x\\n\", 2) + 1; }\n\
+        int main(void) { for (int i = 0; i < 300000; i++) if (say() < 0) return 1; }\n";
+    std::fs::write(&source, text_of_it).unwrap();
+    let built = Command::new("cc")
+        .args(["-O1", "-g", "-fno-omit-frame-pointer", "-o"])
+        .args([&program, &source])
+        .status()
+        .unwrap();
+    assert!(built.success());
+    let output = run(&["--exact", "--", program.to_str().unwrap()]);
+    let report = text(&output.stderr);
+    if report.contains("no call stacks") {
+        eprintln!("skipped: {report}");
+        return;
+    }
+    assert!(report.contains("where it writes:"), "{report}");
+    assert!(report.contains("main > "), "{report}");
+}
+
+#[test]
 fn the_default_mode_has_the_counts_of_the_kernel() {
     let found = findings(
         &[

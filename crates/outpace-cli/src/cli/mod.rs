@@ -107,6 +107,13 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
     let value = text(ContextKind::InvalidValue);
     let rendered = error.to_string();
     let first_line = rendered.lines().next().unwrap_or_default();
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && let Some(argument) = &argument
+        && let Some((what, example)) = missing(subcommand, argument)
+    {
+        return Failure::usage(subcommand, format!("needs {what}"))
+            .remedy(format!("such as: {example}"));
+    }
     let (object, cause) = match (error.kind(), argument, value) {
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => (argument, "is missing"),
         (ErrorKind::ValueValidation | ErrorKind::InvalidValue, Some(argument), Some(value)) => {
@@ -157,6 +164,27 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
     Failure::usage(object, cause).remedy(remedy)
 }
 
+/// What a subcommand needs that was called without it, and how it is called.
+fn missing(subcommand: &str, argument: &str) -> Option<(&'static str, &'static str)> {
+    Some(match (subcommand, argument) {
+        ("trace", "<CMD>...") => (
+            "a command to run, or -p PID",
+            "outpace trace ./program --its-option",
+        ),
+        ("run", "<CMD>...") => ("a command to run", "outpace run ./program --its-option"),
+        ("report", "<FILE>...") => (
+            "a file that `outpace bench --export-json` wrote",
+            "outpace report before.json after.json",
+        ),
+        ("rung", _) => (
+            "the name of a rung",
+            "outpace rung lines/println (outpace bench --list names them)",
+        ),
+        ("completions", _) => ("the name of a shell", "outpace completions bash"),
+        _ => return None,
+    })
+}
+
 /// Whether a shell would find a program by this name.
 fn is_program(name: &str) -> bool {
     if name.contains('/') {
@@ -192,7 +220,13 @@ mod tests {
         );
         assert_eq!(
             said(&["outpace", "report"]),
-            "outpace: <FILE>...: is missing\n  see: outpace report --help"
+            "outpace: report: needs a file that `outpace bench --export-json` wrote\n  \
+             such as: outpace report before.json after.json"
+        );
+        assert_eq!(
+            said(&["outpace", "trace"]),
+            "outpace: trace: needs a command to run, or -p PID\n  \
+             such as: outpace trace ./program --its-option"
         );
         assert_eq!(
             said(&["outpace", "bench", "--export-json", ""]),
@@ -209,6 +243,23 @@ mod tests {
             "{shell}"
         );
         assert!(shell.contains("one of: bash, "), "{shell}");
+    }
+
+    #[test]
+    fn what_a_subcommand_cannot_do_without_is_named_with_an_example() {
+        for known in super::ALL {
+            let definition = (known.define)(clap::Command::new(known.name));
+            let needs_more = definition.get_arguments().any(|it| it.is_required_set())
+                || ["run", "trace"].contains(&known.name);
+            if needs_more {
+                let arguments = ["outpace", known.name].map(Into::into);
+                let failure = super::run(arguments).expect_err("it was called alone");
+                let said = failure.to_string();
+                let start = format!("outpace: {}: needs ", known.name);
+                assert!(said.starts_with(&start), "{said}");
+                assert!(said.contains("\n  such as: outpace "), "{said}");
+            }
+        }
     }
 
     #[test]

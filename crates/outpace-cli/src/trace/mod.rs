@@ -19,8 +19,8 @@ use crate::user::screen::Screen;
 use clap::Args;
 use collect::{Options, Seen, Subject};
 use fxprof_processed_profile::Profile;
-use judge::streams;
 use judge::verdict::Verdict;
+use judge::{stacks, streams};
 use kernel::procfs::{self, IoCounters};
 use model::findings::{Elsewhere, Findings};
 use model::timeline::{MOST_SPANS, Timeline};
@@ -44,17 +44,20 @@ use view::{json, profile, report};
 /// The report goes to stderr. The exit status is the command's.
 #[derive(Args, Debug)]
 pub(crate) struct Trace {
-    /// See every write call: counts, sizes, durations
+    /// See every write call: counts, sizes, durations, and the call stacks that lead to them
     ///
     /// Through the kernel's tracepoints where this user may use them (about half a microsecond a
     /// call), else through ptrace with a seccomp filter that stops the program at the write family
     /// only (tens of microseconds a call; setuid programs run without their privileges). With -p and
     /// ptrace it stops at every system call. Under ptrace there is no verdict: a stop takes longer than
-    /// most writes. Writes through io_uring are not seen.
+    /// most writes. Writes through io_uring are not seen. Call stacks are
+    /// sampled where perf is installed and allowed.
     #[arg(long)]
     exact: bool,
 
     /// Write the findings to this file as JSON
+    ///
+    /// docs/trace.schema.json describes it, as a JSON Schema.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
@@ -152,7 +155,7 @@ impl Trace {
         let options = Options {
             exact: self.exact,
             timeline,
-            stacks: self.profile.is_some(),
+            stacks: self.exact || self.profile.is_some(),
         };
         observe(subject, command, options).map_err(|error| self.cannot_start(&error))
     }
@@ -181,6 +184,7 @@ fn observe(subject: Subject, command: Vec<String>, options: Options) -> io::Resu
     };
     Ok(Findings {
         command,
+        stacks: stacks::at_writes(&run.samples),
         run,
         streams,
         elsewhere,

@@ -221,6 +221,8 @@ const WAIT_NS: u64 = 10_000;
 const STOPPED_WAIT_NS: u64 = 250_000;
 /// The tracing's part of a measured time, at least and at most, in parts of what it takes in all.
 const INSIDE: (f64, f64) = (0.2, 1.2);
+/// The part of a measured time that is the call's own, at least.
+const LEAST_OWN: f64 = 0.4;
 
 /// The streams of the exact modes, and what went elsewhere. `user_ns` is the own time of all that was traced.
 pub(crate) fn exact(entries: Vec<Entry>, mode: Mode, user_ns: u64) -> (Vec<Stream>, Elsewhere) {
@@ -285,7 +287,10 @@ fn in_kernel_ns(entry: &Entry, mode: Mode, waiting_ns: u64) -> Interval {
         likely: measured_ns - 0.5 * tracing_ns,
         high: measured_ns - INSIDE.0 * tracing_ns,
     }
-    .within(least_ns.min(measured_ns), measured_ns)
+    .within(
+        least_ns.max(LEAST_OWN * measured_ns).min(measured_ns),
+        measured_ns,
+    )
 }
 
 #[cfg(test)]

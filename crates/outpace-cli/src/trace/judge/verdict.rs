@@ -367,6 +367,7 @@ mod tests {
                 ..Recording::of(1, mode)
             },
             streams,
+            stacks: Vec::new(),
             elsewhere: Elsewhere::default(),
         })
     }

@@ -172,8 +172,17 @@ pub(crate) struct Findings {
     pub(crate) command: Vec<String>,
     pub(crate) run: Recording,
     pub(crate) streams: Vec<Stream>,
+    /// Where in the program writes were made, where that could be seen.
+    pub(crate) stacks: Vec<Stack>,
     /// Write calls and bytes to other files, and the time in them.
     pub(crate) elsewhere: Elsewhere,
+}
+
+/// Functions that call each other, the outermost first.
+#[derive(Clone, Debug)]
+pub(crate) struct Stack {
+    pub(crate) frames: Vec<String>,
+    pub(crate) samples: u64,
 }
 
 /// Writes that went to no stream.

@@ -45,6 +45,10 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
             "remedies": verdict.remedies,
         },
         "streams": findings.streams.iter().map(stream).collect::<Vec<_>>(),
+        "stacks": findings.stacks.iter().map(|stack| json!({
+            "samples": stack.samples,
+            "frames": stack.frames,
+        })).collect::<Vec<_>>(),
         "elsewhere": {
             "calls": findings.elsewhere.calls,
             "bytes": findings.elsewhere.bytes,

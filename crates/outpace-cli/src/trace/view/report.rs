@@ -40,6 +40,15 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
     if !rest.is_empty() {
         text.line(Style::Faint, 0, &in_sum(&rest));
     }
+    let sampled: u64 = findings.stacks.iter().map(|stack| stack.samples).sum();
+    if sampled > 0 {
+        text.line(Style::Faint, 0, "where it writes:");
+    }
+    for stack in &findings.stacks {
+        let percent = (stack.samples * 100).div_ceil(sampled);
+        let line = format!("{percent:>3} % {}", called(&stack.frames));
+        text.line(Style::Faint, 2, &line);
+    }
     if findings.elsewhere.calls > 0 {
         let elsewhere = findings.elsewhere;
         text.line(
@@ -89,6 +98,18 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
         text.line(Style::Faint, 0, &format!("note: {note}"));
     }
     text.text
+}
+
+/// The inner functions of a stack.
+fn called(frames: &[String]) -> String {
+    const INNER: usize = 6;
+    let inner = &frames[frames.len().saturating_sub(INNER)..];
+    let outer = if inner.len() < frames.len() {
+        "… > "
+    } else {
+        ""
+    };
+    format!("{outer}{}", inner.join(" > "))
 }
 
 /// Whether a stream is worth lines of its own: a hundredth of the time, a tenth of the calls, or most of

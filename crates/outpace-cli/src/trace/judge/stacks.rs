@@ -1,0 +1,103 @@
+//! Which calls of the program lead to its writes, from samples of what was running.
+
+use crate::trace::model::findings::Stack;
+use crate::trace::model::timeline::{Frame, Sample};
+use std::collections::HashMap;
+
+/// Stacks that are shown.
+const SHOWN: usize = 3;
+
+/// The stacks that were seen most often in write calls, the most frequent first.
+pub(crate) fn at_writes(samples: &[Sample]) -> Vec<Stack> {
+    let mut counts: HashMap<Vec<&str>, u64> = HashMap::new();
+    for sample in samples.iter().filter(|sample| is_at_write(sample)) {
+        let own = sample.frames.iter().filter(|frame| !frame.in_kernel);
+        let names: Vec<&str> = own.map(|frame| frame.name.as_str()).collect();
+        // One alone is the library's: the rest could not be followed without frame pointers.
+        if names.len() > 1 {
+            *counts.entry(names).or_default() += 1;
+        }
+    }
+    let mut stacks: Vec<Stack> = counts
+        .into_iter()
+        .map(|(frames, samples)| Stack {
+            frames: frames.into_iter().map(str::to_owned).collect(),
+            samples,
+        })
+        .collect();
+    stacks.sort_by(|a, b| b.samples.cmp(&a.samples).then(a.frames.cmp(&b.frames)));
+    stacks.truncate(SHOWN);
+    stacks
+}
+
+/// Whether a thread was in a call that writes: in the kernel's part of it, or, where that may not be seen, in the
+/// library's.
+fn is_at_write(sample: &Sample) -> bool {
+    const IN_KERNEL: [&str; 5] = ["write", "sendto", "sendmsg", "splice", "sendfile"];
+    const IN_LIBRARY: [&str; 6] = ["write", "writev", "__write", "send", "sendto", "sendmsg"];
+    let is_system_call = |frame: &Frame| {
+        let call = [
+            "ksys_",
+            "__x64_sys_",
+            "__arm64_sys_",
+            "__riscv_sys_",
+            "do_",
+            "vfs_",
+        ]
+        .iter()
+        .find_map(|prefix| frame.name.strip_prefix(prefix));
+        call.is_some_and(|call| IN_KERNEL.iter().any(|name| call.starts_with(name)))
+    };
+    let mut kernel = sample.frames.iter().filter(|frame| frame.in_kernel);
+    let innermost = sample.frames.iter().rfind(|frame| !frame.in_kernel);
+    kernel.any(is_system_call)
+        || innermost.is_some_and(|frame| {
+            let name = frame
+                .name
+                .trim_start_matches("__GI_")
+                .trim_start_matches("__libc_");
+            IN_LIBRARY.contains(&name) || name == "_write"
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(own: &[&str], kernel: &[&str]) -> Sample {
+        let frame = |name: &&str, in_kernel| Frame {
+            name: (*name).to_owned(),
+            in_kernel,
+        };
+        let own = own.iter().map(|name| frame(name, false));
+        Sample {
+            process: 1,
+            thread: 1,
+            time_ns: 0,
+            frames: own
+                .chain(kernel.iter().map(|name| frame(name, true)))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn stacks_that_end_in_a_write_are_counted_and_others_are_not() {
+        let writing = ["do_syscall_64", "ksys_write", "vfs_write", "tty_write"];
+        let samples = [
+            sample(&["main", "say", "puts", "__GI___libc_write"], &writing),
+            sample(&["main", "say", "puts", "__GI___libc_write"], &[]),
+            sample(&["main", "log", "write"], &writing),
+            sample(&["main", "compute"], &[]),
+            sample(&["main", "load"], &["do_syscall_64", "ksys_read"]),
+            sample(&["main", "overwrite"], &[]),
+        ];
+        let stacks = at_writes(&samples);
+        assert_eq!(stacks.len(), 2, "{stacks:?}");
+        assert_eq!(stacks[0].samples, 2);
+        assert_eq!(
+            stacks[0].frames,
+            ["main", "say", "puts", "__GI___libc_write"]
+        );
+        assert_eq!(stacks[1].frames, ["main", "log", "write"]);
+    }
+}
