@@ -2,6 +2,9 @@
 
 #![cfg(not(loom))]
 
+mod common;
+
+use common::LIMIT;
 use outpace::tokio::AsyncWriter;
 use outpace::{Buffering, Overflow, Stream};
 use std::future::{Future, poll_fn};
@@ -15,9 +18,6 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
-
-/// Longer than any of this takes, however busy the machine is.
-const GENEROUS: Duration = Duration::from_secs(60);
 
 /// More than a pipe holds.
 const MUCH: usize = 1 << 20;
@@ -138,7 +138,7 @@ fn a_task_that_waits_for_room_is_not_polled_again_and_again() {
             if polls.load(Ordering::Relaxed) <= before + 2 {
                 break;
             }
-            assert!(begun.elapsed() < GENEROUS, "polled all the time");
+            assert!(begun.elapsed() < LIMIT, "polled all the time");
         }
         let reading = read_all(reader);
         counted.await.unwrap();
@@ -207,7 +207,7 @@ fn a_flush_resolves_when_the_kernel_has_everything() {
         let stalls = timeout(Duration::from_millis(50), flush.as_mut());
         assert!(stalls.await.is_err(), "nobody has read");
         let reading = read_all(reader);
-        timeout(GENEROUS, flush).await.unwrap().unwrap();
+        timeout(LIMIT, flush).await.unwrap().unwrap();
         assert_eq!(stream.stats().bytes_queued, 0);
         // Again, with nothing to do.
         out.shutdown().await.unwrap();
@@ -233,7 +233,7 @@ fn a_flush_resolves_under_every_policy() {
                     .await
                     .unwrap();
             }
-            timeout(GENEROUS, out.flush()).await.unwrap().unwrap();
+            timeout(LIMIT, out.flush()).await.unwrap().unwrap();
             assert_eq!(stream.stats().bytes_queued, 0);
             let two = (out.clone(), out);
             let (mut first, mut second) = two;
@@ -278,7 +278,7 @@ fn a_guard_of_another_thread_makes_a_task_wait_and_no_thread() {
             go_on.send(()).unwrap();
         };
         let both = async { tokio::join!(write, other) };
-        timeout(GENEROUS, both).await.unwrap();
+        timeout(LIMIT, both).await.unwrap();
         holder.join().unwrap();
         drop(out);
         assert_eq!(arrived(stream, read_all(reader)), b"first, second, third");
@@ -325,7 +325,7 @@ fn who_drops_or_spills_is_not_kept_waiting() {
                     out.write_all(part).await.unwrap();
                 }
             };
-            timeout(GENEROUS, write).await.unwrap();
+            timeout(LIMIT, write).await.unwrap();
             let dropped = stream.stats().bytes_dropped;
             let spills = matches!(overflow, Overflow::Spill { .. });
             assert_eq!(dropped == 0, spills);
@@ -346,7 +346,7 @@ fn a_reader_that_goes_is_an_error_of_a_task_that_waits() {
             tokio::task::yield_now().await;
             drop(reader);
         };
-        let (result, ()) = tokio::join!(timeout(GENEROUS, out.write_all(&bytes)), leave);
+        let (result, ()) = tokio::join!(timeout(LIMIT, out.write_all(&bytes)), leave);
         let error = result.unwrap().unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
         assert!(out.flush().await.is_err());
@@ -375,7 +375,7 @@ fn parts_are_one_message() {
             let slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();
             let before = stream.stats().messages_accepted;
             let write = poll_fn(|context| Pin::new(&mut out).poll_write_vectored(context, &slices));
-            assert_eq!(timeout(GENEROUS, write).await.unwrap().unwrap(), length);
+            assert_eq!(timeout(LIMIT, write).await.unwrap().unwrap(), length);
             assert!(stream.stats().messages_accepted <= before + 1);
             expected.extend_from_slice(&parts.concat()[..length]);
         }

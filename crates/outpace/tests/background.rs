@@ -1,21 +1,13 @@
 //! The background queue: its order, its budget, its drops and its file.
 
+mod common;
+
+use common::{LIMIT, wait_until};
 use outpace::{Buffering, GapMarker, Overflow, Stream};
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-
-const GENEROUS: Duration = Duration::from_secs(60);
-
-/// Waits for a condition; its absence fails the test, not its lateness.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let limit = Instant::now() + GENEROUS;
-    while !holds() {
-        assert!(Instant::now() < limit, "waited in vain until {what}");
-        thread::sleep(Duration::from_millis(1));
-    }
-}
 
 /// Reads everything, but only after `go`.
 fn read_later(mut reader: PipeReader) -> (mpsc::Sender<()>, thread::JoinHandle<Vec<u8>>) {
@@ -120,7 +112,7 @@ fn the_newest_messages_are_dropped_counted_and_marked_at_the_gap() {
     assert_eq!(stats.messages_accepted, 100_000);
     assert_eq!(stats.bytes_accepted, numbered(0..100_000).len() as u64);
     go.send(()).unwrap();
-    eventually("there is room again", || stream.stats().bytes_queued == 0);
+    wait_until("there is room again", || stream.stats().bytes_queued == 0);
     write_numbered(&stream, 100_000..100_010);
     let stats = stream.stats();
     drop(stream.close().unwrap());
@@ -216,7 +208,7 @@ fn at_the_limit_of_the_file_the_caller_waits() {
     let (stream, go, read) = piped(background(16 << 10, spill(100_000)));
     thread::scope(|scope| {
         scope.spawn(|| write_numbered(&stream, 0..100_000));
-        eventually("the file is at its limit", || {
+        wait_until("the file is at its limit", || {
             stream.stats().bytes_spilled > 80_000
         });
         go.send(()).unwrap();
@@ -262,7 +254,7 @@ fn flush_until_returns_when_all_has_been_read() {
     let (stream, go, read) = piped(background(1 << 20, Overflow::Block));
     write_numbered(&stream, 0..50_000);
     go.send(()).unwrap();
-    stream.flush_until(Instant::now() + GENEROUS).unwrap();
+    stream.flush_until(Instant::now() + LIMIT).unwrap();
     assert_eq!(stream.stats().bytes_queued, 0);
     drop(stream);
     assert_eq!(read.join().unwrap().len(), numbered(0..50_000).len());
@@ -427,7 +419,7 @@ fn with_a_marker_that_prints(
 fn a_marker_that_is_replaced_may_print_when_it_is_dropped() {
     let (stream, _reader, gone) = with_a_marker_that_prints(|| {});
     thread::spawn(move || stream.get().unwrap().gap_marker(GapMarker::Off));
-    gone.recv_timeout(GENEROUS).expect("it waits for itself");
+    gone.recv_timeout(LIMIT).expect("it waits for itself");
 }
 
 #[test]
@@ -445,10 +437,10 @@ fn a_marker_that_is_replaced_while_it_runs_may_print_when_it_is_dropped() {
     // Does not fit, so there is a gap.
     let mut large = stream;
     large.write_all(&[b'x'; 1001]).unwrap();
-    begun.recv_timeout(GENEROUS).expect("the gap is marked");
+    begun.recv_timeout(LIMIT).expect("the gap is marked");
     stream.gap_marker(GapMarker::Off);
     go.send(()).unwrap();
-    gone.recv_timeout(GENEROUS).expect("it waits for itself");
+    gone.recv_timeout(LIMIT).expect("it waits for itself");
 }
 
 #[test]
@@ -464,6 +456,6 @@ fn a_message_too_large_for_a_queue_that_is_empty_leaves_its_mark_although_nothin
             reader.read_exact(&mut text).unwrap();
             arrived.send(text).unwrap();
         });
-        assert_eq!(&arrives.recv_timeout(GENEROUS).unwrap(), b"gap\n");
+        assert_eq!(&arrives.recv_timeout(LIMIT).unwrap(), b"gap\n");
     }
 }

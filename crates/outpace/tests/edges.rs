@@ -3,6 +3,9 @@
 
 #![cfg(all(unix, not(outpace_portable), not(loom)))]
 
+mod common;
+
+use common::LIMIT;
 use outpace::{BrokenPipe, Buffering, Stream};
 use std::io::{self, ErrorKind, IoSlice, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
@@ -42,9 +45,6 @@ fn readable(reader: &PipeReader, limit: Duration) -> bool {
     // SAFETY: `poll` is one valid entry.
     unsafe { libc::poll(&mut poll, 1, limit.as_millis() as i32) == 1 }
 }
-
-/// Far more than any delay here: only a broken promise lasts so long.
-const GENEROUS: Duration = Duration::from_secs(30);
 
 fn long_prompt() -> Buffering {
     Buffering::Prompt {
@@ -135,7 +135,7 @@ fn a_message_that_was_refused_does_not_appear_later() {
         let mut stream = Stream::new(writer, buffering.clone()).unwrap();
         drop(reader);
         let mut guard = stream.lock();
-        let deadline = Instant::now() + GENEROUS;
+        let deadline = Instant::now() + LIMIT;
         while guard.write_all(b"nobody reads\n").is_ok() {
             assert!(Instant::now() < deadline, "{buffering}: never failed");
         }
@@ -175,7 +175,7 @@ fn a_switch_to_a_shorter_delay_does_not_wait_for_the_longer_one() {
             stream.set_buffering(next.clone());
             arrived(&mut reader);
             stream.write_all(b"after").unwrap();
-            assert!(readable(&reader, GENEROUS), "{next}, pending: {pending}");
+            assert!(readable(&reader, LIMIT), "{next}, pending: {pending}");
         }
     }
 }

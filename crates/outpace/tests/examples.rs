@@ -2,14 +2,13 @@
 
 #![cfg(all(unix, not(outpace_portable), not(loom)))]
 
+mod common;
+
+use common::LIMIT;
 use std::io::{BufRead, BufReader, Read, Write, pipe};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-
-/// Longer than any of this takes, however busy the machine is.
-const GENEROUS: Duration = Duration::from_secs(60);
 
 /// An example that `cargo test` has built; without it the test is skipped aloud.
 fn example(name: &str) -> Option<Command> {
@@ -66,7 +65,7 @@ impl Server {
 
 fn connect(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
-    stream.set_read_timeout(Some(GENEROUS)).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
     stream
 }
 

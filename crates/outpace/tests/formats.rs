@@ -10,6 +10,7 @@
 //!
 //! `OUTPACE_FORMAT_SEED` chooses other cases.
 
+mod common;
 mod formats {
     pub(crate) mod generate;
     pub(crate) mod values;

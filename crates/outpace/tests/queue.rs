@@ -2,12 +2,11 @@
 
 #![cfg(all(target_os = "linux", not(outpace_portable), not(loom)))]
 
+mod common;
 mod model;
-#[path = "streams/support/random.rs"]
-mod random;
 
+use common::Random;
 use model::Choices;
-use random::Random;
 
 /// `OUTPACE_MODEL_SEEDS=100000..200000` runs others than the fixed ones.
 fn seeds(fixed: std::ops::Range<u64>) -> std::ops::Range<u64> {

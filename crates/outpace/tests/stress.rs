@@ -12,11 +12,10 @@
 
 #![cfg(all(unix, not(outpace_portable), not(loom)))]
 
-#[path = "streams/support/random.rs"]
-mod random;
+mod common;
 
+use common::{LIMIT, Random};
 use outpace::{Buffering, GapMarker, Overflow, Stats, Stream};
-use random::Random;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,9 +25,6 @@ use std::time::{Duration, Instant};
 
 const THREADS: usize = 8;
 const ROUND: Duration = Duration::from_millis(500);
-
-/// Longer than any of this takes, however busy the machine is.
-const GENEROUS: Duration = Duration::from_secs(60);
 
 /// What the threads do.
 #[derive(Clone, Copy)]
@@ -178,11 +174,7 @@ impl Author<'_> {
     fn wait_for_delivery(&self) {
         let begun = Instant::now();
         while self.seen[self.number].load(Ordering::Acquire) < self.sent {
-            assert!(
-                begun.elapsed() < GENEROUS,
-                "{:?} left it behind",
-                self.stream
-            );
+            assert!(begun.elapsed() < LIMIT, "{:?} left it behind", self.stream);
             thread::sleep(Duration::from_micros(100));
         }
     }

@@ -1,28 +1,7 @@
 //! Random calls of a macro.
 
 use super::values::{Value, value};
-
-/// splitmix64: the same sequence for the same seed.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    /// True once in `of` times.
-    pub(crate) fn chance(&mut self, of: usize) -> bool {
-        self.below(of) == 0
-    }
-}
+use crate::common::Random;
 
 pub(crate) struct Generator {
     random: Random,
@@ -85,7 +64,7 @@ impl Call {
 impl Generator {
     pub(crate) fn new(seed: u64) -> Generator {
         Generator {
-            random: Random(seed),
+            random: Random::new(seed),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Random values, as the source text of an expression.
 
-use super::generate::Random;
+use crate::common::Random;
 
 /// A random value.
 pub(crate) struct Value {

@@ -1,6 +1,6 @@
 //! Messages of several threads: never interleaved, and each thread's in order.
 
-use crate::support::random::Random;
+use crate::common::Random;
 use crate::support::{Program, To, list, wait_to_go_on};
 use outpace::Buffering;
 use std::collections::HashMap;

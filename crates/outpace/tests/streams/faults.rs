@@ -305,10 +305,11 @@ fn waits_without_spinning(mut open: impl FnMut() -> (File, OwnedFd)) {
         let program = Program::new(fill).buffering(buffering);
         let running = program.start_on(write, reader.clone());
         running.wait_until_asleep();
-        let before = running.processor_time();
+        let before = running.write_calls();
         std::thread::sleep(Duration::from_millis(300));
-        let spent = running.processor_time() - before;
-        assert!(spent < Duration::from_millis(150), "{spent:?} of 300 ms");
+        let tries = running.write_calls() - before;
+        // One that spins tries some hundred thousand times, and some hundred on the busiest machine.
+        assert!(tries < 20, "{tries} tries to write");
         reader.resume();
         let finished = running.finish().succeeded();
         assert_same(&finished.stdout, &filling());

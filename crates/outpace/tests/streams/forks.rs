@@ -1,6 +1,9 @@
 //! `fork`: what was pending is written once, by the parent, and the child finds everything in order.
 
-use crate::support::{Program, Reader, To, assert_same, fill_the_pipe, list, pipe, wait_to_go_on};
+use crate::support::{
+    Program, Reader, To, assert_same, fill_the_pipe, list, pipe, spawn_until_it_waits,
+    wait_to_go_on,
+};
 use outpace::CommandExt;
 use std::io::Write;
 use std::process::Command;
@@ -220,10 +223,7 @@ fn guard_of_its_own() {
     guard.str("held\n");
     wait_for(fork(|| {
         outpace::stdout().write_all(b"child inside\n").unwrap();
-        let other = || outpace::stdout().write_all(b"never\n").unwrap();
-        let other = std::thread::spawn(other);
-        std::thread::sleep(Duration::from_millis(20));
-        assert!(!other.is_finished());
+        spawn_until_it_waits(|| outpace::stdout().write_all(b"never\n").unwrap());
     }));
     guard.str("parent\n");
 }

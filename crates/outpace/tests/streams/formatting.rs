@@ -1,7 +1,7 @@
 //! What the program's own code does while a message of its is formatted: the message stays whole, in its order, and
 //! appears only if it is finished; on a guard it is put together in the stream's own buffer.
 
-use crate::support::random::Random;
+use crate::common::Random;
 use crate::support::{Program, To, list};
 use outpace::Buffering;
 use std::fmt::{self, Display};

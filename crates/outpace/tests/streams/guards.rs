@@ -1,6 +1,6 @@
 //! Guards in all shapes: one inside another, leaked, outlived by nobody.
 
-use crate::support::{Program, To, list};
+use crate::support::{Program, To, list, spawn_until_it_waits};
 use outpace::{Buffering, Stream};
 use std::io::{Read, Write};
 
@@ -140,11 +140,8 @@ fn leak_and_exit() {
     let mut out = outpace::stdout().lock();
     out.str("leaked");
     std::mem::forget(out);
-    std::thread::spawn(|| {
-        outpace::stdout().write_all(b"never").unwrap();
-    });
-    // The other thread waits for the guard, and the exit for neither.
-    std::thread::sleep(std::time::Duration::from_millis(20));
+    // It waits for the guard, and the exit for neither.
+    spawn_until_it_waits(|| outpace::stdout().write_all(b"never").unwrap());
 }
 
 fn a_leaked_guard_keeps_other_threads_out_but_not_the_exit() {

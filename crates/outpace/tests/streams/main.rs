@@ -8,6 +8,8 @@
 #![allow(clippy::write_literal, clippy::write_with_newline)]
 
 #[cfg(unix)]
+#[path = "../common/mod.rs"]
+mod common;
 mod support;
 
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! The macros that print, as programs have them: in tests they are std's.
 
-use crate::support::random::Random;
+use crate::common::Random;
 use crate::support::{Program, To, assert_same, list};
 use outpace::Buffering;
 use std::cell::RefCell;

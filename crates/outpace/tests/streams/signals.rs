@@ -139,7 +139,7 @@ fn an_ignored_signal_stays_ignored() {
     let running = program.start(To::Pipe);
     running.stderr.wait_for("ready");
     running.signal(libc::SIGHUP);
-    std::thread::sleep(Duration::from_millis(20));
+    running.wait_until_signals_have_come();
     running.signal(libc::SIGTERM);
     assert_eq!(running.ended(), 128 + libc::SIGTERM);
 }

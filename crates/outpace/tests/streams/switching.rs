@@ -1,6 +1,6 @@
 //! Every policy, and every switch between them: the same bytes, in the same order.
 
-use crate::support::random::Random;
+use crate::common::Random;
 use crate::support::{Program, To, assert_same, list};
 use outpace::{Buffering, Overflow};
 use std::io::Write;

@@ -3,16 +3,16 @@
 #[allow(unsafe_code)]
 mod allocator;
 mod process;
-pub(crate) mod random;
 mod reader;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
 pub(crate) mod steps;
 mod terminal;
 
+pub(crate) use crate::common::{LIMIT, wait_until};
 pub(crate) use allocator::watch_allocations;
 pub(crate) use process::{
-    Finished, Program, Running, To, default_signals, exit_at_once, fill_the_pipe, temporary_file,
-    wait_to_go_on, write_calls,
+    Finished, Program, Running, To, default_signals, exit_at_once, fill_the_pipe,
+    spawn_until_it_waits, temporary_file, wait_to_go_on, write_calls,
 };
 pub(crate) use reader::Reader;
 pub(crate) use terminal::{Terminal, events, pipe, set_nonblocking};
@@ -20,10 +20,6 @@ pub(crate) use terminal::{Terminal, events, pipe, set_nonblocking};
 use libtest_mimic::{Completion, Failed, Trial};
 use std::env;
 use std::panic;
-use std::time::{Duration, Instant};
-
-/// How long a test waits for what has to happen. Far more than it takes on any machine.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// The variable that makes this executable a program.
 const PROGRAM: &str = "OUTPACE_TEST_PROGRAM";
@@ -127,16 +123,6 @@ fn trial(test: Named) -> Trial {
 /// A path without the crate.
 fn short(name: &'static str) -> &'static str {
     name.split_once("::").map_or(name, |(_, rest)| rest)
-}
-
-/// Waits until `condition` holds.
-#[track_caller]
-pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < LIMIT, "still waiting until {what}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// `bytes` as a message of a failed assertion shows them.

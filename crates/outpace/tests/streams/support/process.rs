@@ -7,9 +7,10 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// What a program's standard output is connected to.
@@ -329,20 +330,25 @@ impl Running {
         }
     }
 
-    /// The processor time it has used.
-    pub(crate) fn processor_time(&self) -> Duration {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id())).expect("it runs");
-        // After the name, which may contain anything: utime and stime are fields 14 and 15.
-        let fields: Vec<&str> = stat[stat.rfind(')').expect("a name") + 2..]
-            .split(' ')
-            .collect();
-        let ticks: u64 = fields[11..=12]
-            .iter()
-            .map(|ticks| ticks.parse::<u64>().expect("a number"))
-            .sum();
-        // SAFETY: only asks.
-        let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as u64;
-        Duration::from_millis(ticks * 1000 / a_second)
+    /// How many system calls that write it has made.
+    pub(crate) fn write_calls(&self) -> u64 {
+        write_calls_of(&self.id().to_string())
+    }
+
+    /// Waits until no signal is on its way to it.
+    #[track_caller]
+    pub(crate) fn wait_until_signals_have_come(&self) {
+        wait_until("no signal is pending", || {
+            let status = fs::read_to_string(format!("/proc/{}/status", self.id()));
+            let status = status.expect("it runs");
+            let mut pending = status.lines().filter_map(|line| line.split_once("Pnd:\t"));
+            assert_eq!(
+                pending.clone().count(),
+                2,
+                "the thread's, and the process's"
+            );
+            pending.all(|(_, signals)| signals.bytes().all(|digit| digit == b'0'))
+        });
     }
 
     /// Waits until every thread of it sleeps.
@@ -351,10 +357,7 @@ impl Running {
         wait_until("all of its threads sleep", || {
             let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).expect("it runs");
             tasks.flatten().all(|task| {
-                let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-                stat.rsplit(") ")
-                    .next()
-                    .is_some_and(|rest| rest.starts_with('S'))
+                sleeps(&fs::read_to_string(task.path().join("stat")).unwrap_or_default())
             })
         });
     }
@@ -369,11 +372,39 @@ impl Drop for Running {
 
 /// How many system calls that write (`write`, `writev` and others) this process has made.
 pub(crate) fn write_calls() -> u64 {
-    let io = fs::read_to_string("/proc/self/io").expect("Linux accounts for them");
+    write_calls_of("self")
+}
+
+fn write_calls_of(process: &str) -> u64 {
+    let io = fs::read_to_string(format!("/proc/{process}/io")).expect("Linux accounts for them");
     io.lines()
         .find_map(|line| line.strip_prefix("syscw: "))
         .and_then(|count| count.parse().ok())
         .expect("a count")
+}
+
+/// Called by a program: starts a thread, and returns when that waits for something in `run`.
+pub(crate) fn spawn_until_it_waits(run: impl FnOnce() + Send + 'static) {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        // SAFETY: always sound.
+        tell.send(unsafe { libc::gettid() })
+            .expect("it is waited for");
+        run();
+    });
+    let task = told.recv().expect("it tells");
+    let stat = Path::new("/proc/self/task")
+        .join(task.to_string())
+        .join("stat");
+    wait_until("the thread waits", || {
+        sleeps(&fs::read_to_string(&stat).expect("it goes on"))
+    });
+}
+
+/// Whether a thread with such a `/proc/…/stat` sleeps.
+fn sleeps(stat: &str) -> bool {
+    let state = stat.rsplit(") ").next();
+    state.is_some_and(|rest| rest.starts_with('S'))
 }
 
 /// Called by a program: waits for [`Running::go_on`].
