@@ -17,9 +17,25 @@ pub(super) fn view(window: &[u8], at: usize) -> Option<&View> {
     window.get(at.wrapping_sub(CHUNK)..)?.first_chunk()
 }
 
+/// What [`wide`] shows: a chunk before a place, and as many bytes from it on as a mask has bits.
+pub(super) type Wide = [u8; CHUNK + 64];
+
+/// The bytes around `at`, if there are as many.
+#[inline(always)]
+pub(super) fn wide(window: &[u8], at: usize) -> Option<&Wide> {
+    window.get(at.wrapping_sub(CHUNK)..)?.first_chunk()
+}
+
+/// A bit for each byte that is not a digit, from the view's place on.
+#[inline(always)]
+pub(super) fn non_digits_ahead(view: &Wide) -> u64 {
+    let part = |at| u64::from(non_digits(chunk(view, at)));
+    part(CHUNK) | part(2 * CHUNK) << 16 | part(3 * CHUNK) << 32 | part(4 * CHUNK) << 48
+}
+
 /// The chunk of a view that begins at `from`.
 #[inline(always)]
-pub(super) fn chunk(view: &View, from: usize) -> &Chunk {
+pub(super) fn chunk<const LENGTH: usize>(view: &[u8; LENGTH], from: usize) -> &Chunk {
     view[from..]
         .first_chunk()
         .expect("a view has a chunk from there on")
@@ -127,7 +143,13 @@ mod arch {
 
     #[inline(always)]
     pub(super) fn non_digits(chunk: &Chunk) -> u32 {
-        bits(within(load(chunk), b'0', 9)) ^ 0xffff
+        // Digits become the ten largest signed numbers.
+        const FIRST: i8 = i8::MAX - 9;
+        // SAFETY: SSE2.
+        bits(unsafe {
+            let moved = _mm_add_epi8(load(chunk), _mm_set1_epi8(FIRST - b'0' as i8));
+            _mm_cmplt_epi8(moved, _mm_set1_epi8(FIRST))
+        })
     }
 
     #[inline(always)]

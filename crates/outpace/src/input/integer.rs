@@ -1,11 +1,13 @@
 //! Integers.
 //!
-//! Up to 19 digits (16 for types that hold fewer) the way is without a branch that depends on the number: the bytes are
-//! compared with digits, the first that is none ends the number, the sixteen bytes in front of that are read once
-//! more, and what is not of the number is masked. So numbers of mixed lengths and signs cost no misprediction.
+//! Up to 19 digits (16 for types that hold fewer) the way is without a branch that depends on the number, but one for
+//! those of more than 16: the bytes are compared with digits, the first that is none ends the number, the sixteen bytes
+//! in front of that are read once more, and what is not of the number is masked. So numbers of mixed lengths and signs
+//! cost few mispredictions. Where the next number begins is known only when this one's end is; so the comparison is of 64
+//! bytes at once, as a mask that serves three numbers ([`Ahead`]), and the processor works on several of them at a time.
 //! Whatever else there may be takes the token as a whole, digit by digit, with overflow found exactly.
 
-use super::digits::{CHUNK, View, chunk, non_digits, value, view};
+use super::digits::{CHUNK, View, chunk, non_digits, non_digits_ahead, value, view, wide};
 use super::{Error, ErrorKind, FromInput, Input, OneBased, Source};
 
 /// What is read as an integer.
@@ -77,6 +79,67 @@ fn upto3(view: &View, end: usize, digits: usize) -> u64 {
     u64::from(digit(1) * 100 + digit(2) * 10 + digit(3))
 }
 
+/// Which of the next bytes are digits.
+pub(super) struct Ahead {
+    /// A bit for each byte that is none, from `at` on.
+    others: u64,
+    at: usize,
+    /// For so many numbers more the mask is long enough. 0 once the window has moved.
+    numbers: u8,
+}
+
+impl Ahead {
+    pub(super) const NOTHING: Self = Ahead {
+        others: 0,
+        at: 0,
+        numbers: 0,
+    };
+
+    /// So many numbers, each with a minus before it and a space behind it, are within 64 bytes. After two that end
+    /// with CRLF instead, the mask may end before the third does: no bit is set, and the third is read as a token.
+    const NUMBERS: u8 = 64 / (1 + MOST_DIGITS as u8 + 1);
+
+    /// A number that begins at `at`, unless the window ends soon.
+    #[inline(always)]
+    fn read<T: Integer>(&mut self, window: &[u8], at: usize) -> Option<(T, usize)> {
+        let view = wide(window, at)?;
+        if self.numbers == 0 || self.at != at {
+            *self = Ahead {
+                others: non_digits_ahead(view),
+                at,
+                numbers: Self::NUMBERS,
+            };
+        }
+        let negative = T::SIGNED && view[CHUNK] == b'-';
+        // 32 digits would be none, which is refused, too.
+        let end = (self.others & !u64::from(negative)).trailing_zeros() as usize & 31;
+        let digits = end.wrapping_sub(usize::from(negative));
+        let most = if size_of::<T>() < 8 {
+            CHUNK
+        } else {
+            MOST_DIGITS
+        };
+        if digits.wrapping_sub(1) >= most {
+            return None;
+        }
+        let next = behind(&view[CHUNK..], end)?;
+        let mut magnitude = value(chunk(view, end), digits.min(CHUNK));
+        if digits > CHUNK {
+            magnitude += value(chunk(view, end - CHUNK), digits - CHUNK) * 10_u64.pow(16);
+        }
+        let number = T::narrow(magnitude, negative)?;
+        *self = Ahead {
+            others: self.others >> next,
+            at: at + next,
+            numbers: self.numbers - 1,
+        };
+        Some((number, at + next))
+    }
+}
+
+/// As many as fit 64 bits, whatever they are.
+const MOST_DIGITS: usize = 19;
+
 /// Without the token as a whole.
 #[inline(always)]
 fn fast<T: Integer>(window: &[u8], at: usize) -> Option<(T, usize)> {
@@ -113,7 +176,7 @@ fn parse<T: Integer>(token: &[u8]) -> Result<T, ErrorKind> {
 
 #[inline(always)]
 fn read<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
-    if let Some((number, next)) = fast(input.source.window(), input.at) {
+    if let Some((number, next)) = input.ahead.read(input.source.window(), input.at) {
         input.at = next;
         return Ok(number);
     }

@@ -64,6 +64,7 @@ pub use value::{FromInput, OneBased};
 use crate::api::raw;
 use crate::sys;
 use digits::{count_newlines, find_newline, find_space, is_space};
+use integer::Ahead;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -90,6 +91,7 @@ pub struct Input<S> {
     source: S,
     /// Where the next byte is in the window.
     at: usize,
+    ahead: Ahead,
     position: Position,
     /// The source has said that there is no more.
     ended: bool,
@@ -233,6 +235,7 @@ impl<S: Source> Input<S> {
         Input {
             source,
             at: start,
+            ahead: Ahead::NOTHING,
             position: Position {
                 offset: 0_u64.wrapping_sub(start as u64),
                 counted: start,
@@ -518,6 +521,7 @@ impl<S: Source> Input<S> {
             .fold(self.at, |first, place| first.min(**place));
         let counted = self.position.count(self.source.window(), keep);
         let new = self.source.forget(keep);
+        self.ahead = Ahead::NOTHING;
         let moved = keep - new;
         (self.position.newlines, self.position.line_start) = counted;
         self.position.counted = new;
