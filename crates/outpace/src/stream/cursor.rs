@@ -1,17 +1,24 @@
 //! The words through which the thread that appends and the threads that drain meet.
 //!
-//! `published` says how far the tail buffer holds finished messages; the guard's holder moves it with
-//! one release store a message. `limit` says how far it may append without asking; null means that it
-//! has to ask about every message, before it and after it. Asking is the cold path, where the
-//! stream's state is locked and anything can be decided: a drain, a switch of policy, a helper thread
-//! to be woken.
+//! `published` says how far the tail buffer holds finished messages; only the guard's holder moves it. `limit` says how far
+//! the holder may append without asking. To *ask* is the cold path: it locks the stream's state, where anything can be
+//! decided (a drain, a switch of policy, waking the helper). While `limit` is null, the holder asks about every message.
 //!
-//! The protocol of a message: append it, store `published`, fence lightly, load `limit`, and ask if it has
-//! been lowered. Whoever lowers `limit` fences heavily and then loads `published`. So either the message
-//! is seen by the one who lowered the limit, or its author sees the lowered limit: a helper thread can go
-//! to sleep without a message being left behind, and a message pays a store and a load for it.
+//! ```text
+//! the guard's holder, a message of n bytes      whoever lowers the limit: the helper before
+//!                                               it sleeps, a switch of policy, the exit
+//! ask, if published + n > limit
+//! copy the bytes behind published               limit = null
+//! published += n               (release)        heavy fence
+//! light fence                                   look at published    (acquire)
+//! ask, if limit is null
+//! ```
 //!
-//! The heavy fence is left out where the limit was never raised since the last one.
+//! The fences order each side's store before its load. So one of the two sees the other's store: either the right side
+//! sees the message, or the left side sees the lowered limit and asks. The helper can go to sleep and leaves no message
+//! behind, and a message pays one store and one load for it.
+//!
+//! The heavy fence is left out where the limit was not raised since the last one: no holder is on its way past it then.
 
 use crate::sync::barrier;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering, const_fn, unless};

@@ -1,15 +1,11 @@
-//! A stream's machinery: a queue of bytes with a drain.
+//! A stream as its users share it: the cursor, the guard's lock, the state, and what they wait with.
 //!
-//! Messages are appended to the *tail* buffer by whoever holds the guard ([`lock`](crate::sync::lock)), and
-//! published through [`cursor`](crate::stream::cursor). The tail may have *closed* segments before it. Drains take
-//! published bytes only, oldest first, one drain at a time, and never need the guard. All that is
-//! decided (rather than done on every message) is decided with `state` locked, which is never held
-//! across a system call that can wait.
+//! The guard's holder appends messages to the *tail* buffer and publishes them through the [`cursor`](super::cursor). The
+//! tail may have *closed* segments before it. A drain takes published bytes only, oldest first; one drain runs at a time,
+//! and none needs the guard. Whatever is decided (rather than done on every message) is decided with the
+//! [state](super::state) locked, which it never is across a system call that can wait.
 //!
-//! What the machinery does is in [`append`](crate::stream::append) (messages in), [`policy`](crate::stream::policy) (when to
-//! drain), [`drain`](crate::stream::drain) (bytes out) and [`flusher`](crate::stream::helper) (on whose thread).
-//!
-//! Lock order: guard, then state of stdout, then state of stderr, then of other streams.
+//! Lock order: guard, then state of stdout, then state of stderr, then the registry, then states of other streams.
 
 use super::buffering::Buffering;
 use super::cursor::SharedCursor;

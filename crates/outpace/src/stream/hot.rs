@@ -1,4 +1,15 @@
-//! The hot path: a message is put where it belongs, and published, with plain stores.
+//! The hot path: one message, put where it belongs, and published, with plain stores.
+//!
+//! ```text
+//! enter:    depth = 1; light fence; bias still mine?     `Lock::enter_by_slot`     else withdraw, and take the long way
+//! place:    published + room <= limit?                   `place`                   else take the long way
+//! put:      digits and text, straight into the tail      `text`
+//! publish:  published = end; light fence; limit null?    `SharedCursor::publish`   then ask
+//! leave:    depth = 0; light fence; bias still mine?     `ByBias::leave`           else wake the taker
+//! ```
+//!
+//! No locked instruction, no clock, no system call. The long way, the cold path of each step, is
+//! [`Engine::append_cold`] and [`Engine::after_message`]; it is called last, so that the hot path has no registers to save.
 #![allow(unsafe_code)]
 // Where a function is `extern "C"`, that says to the compiler that it does not unwind.
 #![allow(improper_ctypes_definitions)]
@@ -248,8 +259,8 @@ pub(crate) fn enter(lock: &Lock) -> Entrance<'_> {
 pub(crate) enum Outcome {
     /// Nothing has happened: it has to go the long way.
     Nothing,
-    /// It has to go the long way, after [`get_unstuck`]. Not left here, because who calls functions only as the last
-    /// thing he does has no registers to save, which takes longer than the message.
+    /// It has to go the long way, after [`get_unstuck`]. Returned, not handled here: with tail calls only, no callee-saved
+    /// registers are spilled, which takes longer than the message.
     Stuck,
     Sent,
     /// It is in the stream, and its author has to ask, by [`ask_and_leave`].

@@ -1,6 +1,7 @@
 //! A stream: a queue of bytes with a drain.
 //!
-//! TOUR
+//! A message comes in by the [hot path](hot) or by [`append`]; what it leads to is decided in [`policy`]; bytes go out
+//! in [`drain`], on the caller's thread or on the [`helper`]'s. Methods of a stream that belong to one of these lie there.
 
 mod append;
 mod buffer;

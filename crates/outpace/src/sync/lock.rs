@@ -1,42 +1,56 @@
 //! The guard's lock: reentrant, and free for the thread that held it last.
 //!
-//! An ordinary lock costs two atomic read-modify-writes a message, 10 ns, which is more than the
-//! message itself. Most streams are written by one thread for a long time, so the lock is *biased*
-//! towards the thread that took it several times in a row: while `bias` names a thread and its slot,
-//! that thread enters and leaves with plain stores to the slot. Any other thread that wants in takes
-//! the bias away: it clears `bias`, makes a fence take effect in every thread ([`barrier::heavy`]), and
-//! waits until the slot says that its owner is outside. Where the system refuses the fence from some moment on,
-//! [`barrier`] outwaits the owner that has the bias then, and it is not given again.
+//! An ordinary lock costs two atomic read-modify-writes a message, 10 ns, which is more than the message itself. Most
+//! streams are written by one thread for a long time. So the lock is *biased* towards the thread that took it several
+//! times in a row, its *owner*: the owner enters and leaves with plain stores to its slot. Another thread, the *taker*,
+//! locks the mutex and takes the bias away.
 //!
-//! Why that excludes: the owner stores `depth` = 1, fences lightly, and loads `bias` again. The taker
-//! stores `bias` = 0, fences heavily, and loads `depth`. So at least one of them sees the other: either
-//! the owner sees that it has lost the bias, retreats and queues up, or the taker sees it inside and
-//! waits. Leaving is the mirror image: `depth` = 0, fence, and look whether somebody waits.
+//! ```text
+//! the owner                                      the taker
 //!
-//! Why a slot for each owner: between its first look at `bias` and its store to `depth`, an owner may
-//! be preempted for any length of time, and the store then lands long after the bias is somebody
-//! else's. It lands in its own slot, where nobody looks any more. A slot is handed to another thread
-//! only when its owner no longer exists.
+//! enter:  depth = 1                              lock the mutex
+//!         light fence                            bias = none
+//!         if bias is not mine:                   heavy fence
+//!             depth = 0, wake the taker,         wait while the owner's depth is not 0   (acquire)
+//!             enter by the mutex                 …
+//! …                                              unlock the mutex
+//! leave:  depth = 0          (release)
+//!         light fence
+//!         if bias is not mine: wake the taker
+//! ```
 //!
-//! Since a slot stays its owner's, who knows where his is need not look at `bias` first: he may try, and look
-//! then. `print!` does so.
+//! *Why that excludes.* Each side stores, fences, and loads what the other side has stored. So one of them sees the other:
+//! either the owner sees that it has lost the bias and retreats, or the taker sees the owner inside and waits. Where the
+//! system refuses the fence from some moment on, [`barrier`] outwaits the owner, and the bias is not given again.
 //!
-//! *Drafts.* Code of the user's runs while a message is formatted: it may print, panic, or wait for another thread that
-//! prints. So nobody may have to wait for it, and yet the message is to be put together where it belongs, in the
-//! memory behind what is published. The owner then enters as if to stay, but stores [`DRAFT`] and not 1. A taker that finds
-//! this does not wait: it goes in *beside* the draft, as if it were nested in the owner's message, which means that it
-//! leaves that memory alone; and so does every thread that enters until the draft's end ([`Lock::draft`]). To end the
-//! draft, the owner enters for good: it stores `depth` = 1, fences lightly, and loads `bias`. If that is still its own, all who
-//! look from now on see it inside. Else somebody may be in beside it: the owner copies its text, leaves, and waits
-//! for its turn like any other thread.
+//! *Why each owner has a slot.* Between its look at `bias` and its store to `depth` an owner may be preempted for any
+//! length of time; the bias may be another thread's when the store lands. It lands in the old owner's slot, which no
+//! thread looks at any more. A slot goes to another thread only when its owner no longer exists. A thread that knows its
+//! slot need not look at `bias` before it tries: `print!` does not.
 //!
-//! The bias moves only after a streak of entries by one thread, and the streak it takes doubles with
-//! every take-over in quick succession, so that threads that alternate end up with the ordinary lock,
-//! as they should. Where there is no asymmetric fence (and in tests of the portable path) the bias is
-//! never given, and this is an ordinary reentrant lock.
+//! *Drafts.* While a message is formatted, code of the user's runs: it may print, panic, or wait for another thread that
+//! prints. So no thread may have to wait for it, and yet the text belongs in the memory behind what is published.
 //!
-//! All of the state lives here and not in thread-local storage, and thread identities are never
-//! reused: a thread may end with the bias, and whoever comes next takes it.
+//! ```text
+//! the owner                                      the taker
+//!
+//! begin:  depth = DRAFT                          lock the mutex
+//!         light fence                            bias = none
+//!         if bias is not mine: withdraw          heavy fence
+//! format, behind what is published               if depth is DRAFT: go in beside the draft,
+//! end:    depth = 1                                  as if nested, and leave that memory alone;
+//!         light fence                                so do all who enter until the draft has ended
+//!         if bias is mine: inside, publish
+//!         else: depth = DRAFT, copy the text,
+//!               leave, enter like any thread
+//! ```
+//!
+//! The bias moves only after a streak of entries by one thread. The streak it takes doubles with every take-over in quick
+//! succession: threads that alternate end up with the ordinary lock, as they should. Without an asymmetric fence (and in
+//! tests of the portable path) the bias is never given, and this is an ordinary reentrant lock.
+//!
+//! All of the state lives here and not in thread-local storage, and thread identities are never reused: a thread may end
+//! while it has the bias, and the next thread takes it.
 #![allow(unsafe_code)]
 
 use super::barrier;
