@@ -193,6 +193,9 @@
 //! | a helper thread that receives no signals | yes | yes | – |
 //! | exit status 1 for an unreported error keeps C's own flushing | with glibc | no | no |
 
+// A function that is `extern "C"`, or `extern "C-unwind"`, has an answer in registers; the first says to the compiler that
+// it does not unwind, too.
+#![allow(improper_ctypes_definitions)]
 // Under the model checker only the modules that tests/loom.rs takes in are compiled.
 #![cfg(not(loom))]
 

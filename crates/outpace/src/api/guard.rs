@@ -1,7 +1,5 @@
 //! What keeps other threads' messages out of a stream, and appends this thread's.
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::message::{Message, Reserved};
 use crate::stream::buffering::MAX_CAPACITY;

@@ -1,7 +1,5 @@
 //! Messages that are built in place, in the stream's own buffer.
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::guard::Guard;
 use crate::stream::buffering::MAX_CAPACITY;

@@ -1,7 +1,5 @@
 //! Appending messages: what the guard's holder does when a message does not fit, or when it has to ask.
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::cursor::Answer;
 use super::drain::Patience;
@@ -21,7 +19,7 @@ impl Engine {
         self.cursor.open(self.cursor.published().wrapping_add(room));
     }
 
-    /// For a holder who has just asked, and needs not ask before the next message that fits.
+    /// For a holder that has just asked, and need not ask before the next message that fits.
     fn answer(&self, state: &State) -> Answer {
         Answer {
             next: self.cursor.published(),
@@ -263,7 +261,7 @@ impl Engine {
         }
     }
 
-    /// Has some of what is pending drained, by whoever does that.
+    /// Has some of what is pending drained, by the caller or the helper.
     fn make_progress<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         if state.mode == Mode::Background {
             return self.wait_for_progress(state);

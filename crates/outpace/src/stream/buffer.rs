@@ -1,7 +1,7 @@
 //! A piece of memory that one thread appends to while others read what is published of it.
 //!
 //! It hands out raw pointers, because the two sides must not hold references to overlapping memory.
-//! Who may touch which bytes: those at and after the published offset belong to the guard's holder,
+//! Which thread may touch which bytes: those at and after the published offset belong to the guard's holder,
 //! those before it are read-only until all of them have been drained.
 #![allow(unsafe_code)]
 
@@ -20,7 +20,7 @@ pub(crate) struct Buffer {
 impl Drop for Buffer {
     #[inline]
     fn drop(&mut self) {
-        /// A call that does not unwind, for the sake of those who drop buffers.
+        /// A call that does not unwind, for the sake of functions that drop buffers.
         #[inline(never)]
         extern "C" fn let_go(memory: &mut ManuallyDrop<Option<Arc<Memory>>>) {
             // SAFETY: by the drop alone.
@@ -64,7 +64,7 @@ impl Buffer {
         }
     }
 
-    /// Whether nobody else reads from the memory: then it can be filled anew.
+    /// Whether no other buffer is the same memory: then it can be filled anew.
     pub(crate) fn is_alone(&self) -> bool {
         self.memory
             .as_ref()
@@ -94,10 +94,10 @@ impl Buffer {
     ///
     /// # Safety
     ///
-    /// They have been published; the caller holds the guard, and nobody else reads from the memory.
+    /// They have been published; the caller holds the guard, and no other thread reads from the memory.
     pub(crate) unsafe fn move_to_start(&self, from: usize, to: usize) {
         debug_assert!(from <= to && to <= self.capacity);
-        // SAFETY: in bounds; nobody else touches the bytes, by the caller's promise.
+        // SAFETY: in bounds; no other thread touches the bytes, by the caller's promise.
         unsafe { self.start().copy_from(self.start().add(from), to - from) };
     }
 
@@ -108,7 +108,7 @@ impl Buffer {
     /// The caller holds the guard, `at` is not below the published offset, and the bytes fit.
     pub(crate) unsafe fn put(&self, at: usize, bytes: &[u8]) {
         debug_assert!(at + bytes.len() <= self.capacity);
-        // SAFETY: in bounds, and nobody else touches unpublished bytes.
+        // SAFETY: in bounds, and no other thread touches unpublished bytes.
         unsafe {
             let to = self.start().add(at);
             to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -121,7 +121,7 @@ struct Memory {
     layout: Layout,
 }
 
-// SAFETY: nobody accesses the bytes through this.
+// SAFETY: the bytes are not accessed through this.
 unsafe impl Send for Memory {}
 // SAFETY: the same.
 unsafe impl Sync for Memory {}

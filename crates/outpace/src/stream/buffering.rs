@@ -1,5 +1,5 @@
 //! The policy that says when a stream's bytes go to the kernel, and on whose thread: its forms, how
-//! they are written in an environment variable, and which one holds where nobody chose.
+//! they are written in an environment variable, and which one holds by default.
 
 use crate::sys::Destination;
 use std::fmt;

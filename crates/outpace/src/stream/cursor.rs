@@ -5,7 +5,7 @@
 //! decided (a drain, a switch of policy, waking the helper). While `limit` is null, the holder asks about every message.
 //!
 //! ```text
-//! the guard's holder, a message of n bytes      whoever lowers the limit: the helper before
+//! the guard's holder, a message of n bytes      the thread that lowers the limit: the helper before
 //!                                               it sleeps, a switch of policy, the exit
 //! ask, if published + n > limit
 //! copy the bytes behind published               limit = null
@@ -82,7 +82,7 @@ impl SharedCursor {
         }
     }
 
-    /// For a holder who keeps a cursor, and need not ask.
+    /// For a holder that keeps a cursor, and need not ask.
     #[inline(always)]
     pub(crate) fn unasked(&self) -> Answer {
         let Cursor { next, end } = self.get();
@@ -157,7 +157,7 @@ impl SharedCursor {
     }
 
     /// The second half, which may be done with the state unlocked: once this returns, what was published by
-    /// authors who did not see it can be looked at, and all others ask.
+    /// authors that did not see it can be looked at, and all others ask.
     pub(crate) fn make_seen(&self, Closed { opened }: Closed) {
         // Else it was closed all the time since then, and for most streams always: there is no fence before the
         // first burst.
@@ -190,7 +190,7 @@ pub(crate) struct Cursor {
     pub(crate) end: *mut u8,
 }
 
-/// The answer to a guard's holder who asked: where it appends next. It fits into two registers, so that a
+/// The answer to a guard's holder that asked: where it appends next. It fits into two registers, so that a
 /// cursor never has to have an address.
 #[repr(C)]
 pub(crate) struct Answer {

@@ -3,13 +3,11 @@
 //! | answer | what happens |
 //! |---|---|
 //! | fewer bytes than offered, `EINTR` | goes on from there |
-//! | `EAGAIN` (somebody made the descriptor non-blocking) | polls, and goes on from there |
+//! | `EAGAIN` (a descriptor made non-blocking) | polls, and goes on from there |
 //! | `EPIPE` | as the stream's [`BrokenPipe`] says |
 //! | `EBADF` on a standard stream | as if written: there is no such stream |
 //! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::engine::{Engine, Role};
 use super::lines::{self, LONGEST, Unfinished};
@@ -29,7 +27,7 @@ pub(crate) enum Patience {
     /// begun is given the time that one takes which does not wait for the reader either: what was to be
     /// first would else come second only because both set out at the same moment.
     None,
-    /// The same, for a caller who writes to the same file next while this stream is in the background: if that file is a
+    /// The same, for a caller that writes to the same file next while this stream is in the background: if that file is a
     /// terminal that stands still at this very moment, it is waited for anyway, so that lines stay whole.
     SameFile,
     /// Until nothing has moved for so long.
@@ -97,7 +95,7 @@ impl Patience {
 const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
 
 impl Engine {
-    /// Drains up to the stream offset `until`, or until somebody else has. On return the state is locked
+    /// Drains up to the stream offset `until`, or until another thread has. On return the state is locked
     /// again; whether the drain got there is told by `drained` and `failure`.
     pub(crate) extern "C" fn drain<'a>(
         &'a self,
@@ -186,7 +184,7 @@ impl Engine {
         drop(self.drain(state, all, patience));
     }
 
-    /// Drains from a signal handler: only when nobody is in the middle of anything, for which it waits
+    /// Drains from a signal handler: only when no thread is in the middle of anything, for which it waits
     /// no longer than for the reader. Takes and frees no memory.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn drain_in_handler(&self, limit: Duration) {
@@ -216,7 +214,7 @@ impl Engine {
                 return;
             }
             let goes = Unfinished::Goes;
-            // SAFETY: nobody drains, nor can begin to while the state is locked; what is written is counted after that.
+            // SAFETY: no thread drains, nor can begin to while the state is locked; what is written is counted after that.
             let front = unsafe {
                 match self.next_write(&state, all, goes, Patience::None, &[]) {
                     Next::Write(front) => front,
@@ -520,7 +518,7 @@ impl Engine {
         state
     }
 
-    /// Waits until somebody's drain has made progress or ended.
+    /// Waits until another thread's drain has made progress or ended.
     #[inline(never)]
     pub(crate) extern "C" fn wait<'a>(
         &'a self,
@@ -635,7 +633,7 @@ impl Engine {
     /// Forgets what is pending on a stream that has failed.
     #[inline(never)]
     pub(crate) extern "C" fn give_up(&self, state: &mut State) {
-        // Nobody is writing from the memory: a failed stream has no drain but the one that failed.
+        // No thread writes from the memory: a failed stream has no drain but the one that failed.
         debug_assert!(state.failure.is_some());
         state.forget_closed();
         state.clear_spill();

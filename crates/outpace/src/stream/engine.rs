@@ -94,7 +94,7 @@ impl Engine {
         engine
     }
 
-    /// Why the stream has failed, for a caller whose message it has not taken. Somebody else may have cleared the
+    /// Why the stream has failed, for a caller whose message it has not taken. Another thread may have cleared the
     /// error since then, which does not bring the message back.
     #[cold]
     pub(crate) fn error(&self) -> sys::Error {
@@ -102,8 +102,8 @@ impl Engine {
         state.tell_failure().err().unwrap_or(state.last_error)
     }
 
-    /// For a caller who cannot be told: ends the process, quietly, if nobody reads its output any more
-    /// and it wants that. Other errors are told by `flush`, or at exit.
+    /// For a caller that cannot be told: ends the process, quietly, if its output has no reader any more
+    /// and the stream wants that. Other errors are told by `flush`, or at exit.
     #[cold]
     pub(crate) fn end_if_reader_gone(&self) {
         let ends = self
@@ -176,7 +176,7 @@ impl Engine {
         let result = self.flush();
         let mut state = self.lock_state();
         state.closed_for_good = true;
-        // A drain that is about to write must not find somebody else's file there.
+        // A drain that is about to write must not find another file there.
         while state.drainer != 0 && state.drainer != thread_id() {
             state = self.wait(state, None);
         }

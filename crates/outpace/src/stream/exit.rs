@@ -1,5 +1,5 @@
 //! What happens to pending bytes at the edges of a process's life: at exit, around `fork`, and when
-//! nobody reads any more.
+//! the reader has gone.
 #![allow(unsafe_code)]
 
 use super::drain::Patience;
@@ -22,7 +22,7 @@ pub(crate) fn install() {
     #[cold]
     #[inline(never)]
     fn install_now() {
-        // First, so that who finds it installed can rely on it. Twice, if two threads are here at once: the second
+        // First, so that a thread that finds it installed can rely on it. Twice, if two threads are here at once: the second
         // drain finds nothing.
         sys::at_exit(at_exit);
         INSTALLED.store(true, Ordering::Release);

@@ -7,8 +7,6 @@
 //! and sleeps until the next burst wakes it: nothing ever wakes while nothing is pending.
 //!
 //! A thread belongs to one stream, so that a stalled stdout cannot delay stderr.
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::buffer::Buffer;
 use super::drain::Patience;
@@ -24,7 +22,7 @@ use std::mem;
 use std::time::Duration;
 
 /// In the background, how long messages are gathered into one write. Every look takes the processor from
-/// somebody for some microseconds, so that more of them would be felt; a queue that fills up faster has the
+/// another thread for some microseconds, so that more of them would be felt; a queue that fills up faster has the
 /// helper look at once.
 const GATHER: Duration = Duration::from_millis(4);
 
@@ -117,7 +115,7 @@ impl Engine {
         state.helper.active = false;
         let closed = self.cursor.close_for_all();
         // The fence takes effect on other processors, which may be slow to answer, so the lock is open
-        // meanwhile. Who asks in that time finds the helper inactive: it does not open the limit, and if there
+        // meanwhile. A holder that asks in that time finds the helper inactive: it does not open the limit, and if there
         // is something to do, it activates the helper.
         drop(state);
         self.cursor.make_seen(closed);
@@ -130,7 +128,7 @@ impl Engine {
             state.helper.active = true;
         } else {
             state.forget_last();
-            // Who asked for a queue of that size is allowed to use it.
+            // A program that asked for a queue of that size may use it.
             if state.mode != Mode::Background {
                 let State {
                     helper, deferred, ..

@@ -11,8 +11,6 @@
 //! No locked instruction, no clock, no system call. The long way, the cold path of each step, is
 //! [`Engine::append_cold`] and [`Engine::after_message`]; it is called last, so that the hot path has no registers to save.
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::buffering::MAX_CAPACITY;
 use super::cursor::Answer;
@@ -24,8 +22,8 @@ use crate::text::scratch::{Format, Memory, Scratch};
 use std::cell::Cell;
 use std::fmt;
 
-/// Where a message goes that needs at most `room` bytes, if there is room; called by the guard's holder, who
-/// keeps no cursor.
+/// Where a message goes that needs at most `room` bytes, if there is room; called by a guard's holder without
+/// a cursor of its own.
 #[inline(always)]
 fn place(engine: &Engine, room: usize) -> Option<*mut u8> {
     let cursor = engine.cursor.get();
@@ -33,7 +31,7 @@ fn place(engine: &Engine, room: usize) -> Option<*mut u8> {
     (room <= MAX_CAPACITY && cursor.admits(room)).then_some(cursor.next)
 }
 
-/// One message of a guard's holder who does not keep a cursor: puts at most `room` bytes where they belong
+/// One message of a guard's holder without a cursor of its own: puts at most `room` bytes where they belong
 /// in the stream, if there is room.
 ///
 /// # Safety
@@ -113,7 +111,7 @@ pub(crate) enum Drafted {
 /// One message of a guard's holder that is formatted by foreign code: in the stream's own buffer, as far as there
 /// is room, behind what is published.
 ///
-/// What is not published yet nobody sees: drains take what is before it, and a message of this thread that comes
+/// No thread sees what is not published: drains take what is before it, and a message of this thread that comes
 /// meanwhile (the code that formats may print) is [queued](Engine::append_nested) without touching the tail. So there
 /// is nothing to take back if the code panics, exits or forks: the next message is put over it. Until the guard is
 /// left, or asks by [`Engine::after_message`], the tail stays where it is; a policy that is chosen meanwhile
@@ -179,7 +177,7 @@ pub(crate) extern "C-unwind" fn append_text(engine: &Engine, entry: Entry, text:
     })
 }
 
-/// Publishes a message that ends at `end`, for a guard's holder who does not keep a cursor.
+/// Publishes a message that ends at `end`, for a guard's holder without a cursor of its own.
 #[inline(always)]
 fn published(engine: &Engine, end: *mut u8) -> Answer {
     if engine.cursor.publish(end) {

@@ -1,6 +1,6 @@
 //! Where a write ends, for the sake of other processes that write to the same place.
 //!
-//! A line of at most `PIPE_BUF` bytes arrives whole on pipes, terminals and files, whoever else writes there. The kernel
+//! A line of at most `PIPE_BUF` bytes arrives whole on pipes, terminals and files, whatever other processes write there. The kernel
 //! keeps some writes together: to a pipe those of at most `PIPE_BUF` bytes (`pipe(7)`; of a longer one every page is
 //! a piece of its own once the pipe is full), to a terminal and to a regular file every one of them, to a socket of
 //! the local domain as much as one of its buffers holds. So a write has to begin and end where lines do, and be no

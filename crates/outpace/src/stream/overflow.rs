@@ -13,8 +13,6 @@
 //! All but waiting has to be asked for in code. So it is [linked](Linked) by [`set_buffering`](crate::Stdout::set_buffering)
 //! and its like, and a program that calls none of them, whatever its environment says, is smaller by this and by
 //! [`spill`](super::spill).
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::buffering::{Buffering, Overflow};
 use super::drain::Patience;
@@ -174,7 +172,7 @@ impl Engine {
         (state, Some(fits))
     }
 
-    /// The text is nobody's message and not part of the stream's length. Made without the state, because the
+    /// The text is no caller's message and not part of the stream's length. Made without the state, because the
     /// user's function may take its time.
     fn mark_gaps<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         while let Some(gap) = state.closed.front().and_then(|front| front.gap) {

@@ -1,6 +1,4 @@
 //! Deciding: which policy is in force, and what it does about the messages that were just published.
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::buffering::{Buffering, MAX_CAPACITY, capacity_for};
 use super::drain::Patience;
@@ -259,7 +257,7 @@ impl Engine {
         }
     }
 
-    /// Chooses the buffering, or the default where nobody else chose, and puts it into force at the
+    /// Chooses the buffering, or the default where no other choice was made, and puts it into force at the
     /// next message boundary: now, if no thread is in a message.
     pub(crate) fn set_buffering(&self, buffering: Buffering, chosen: bool) {
         assert_valid(&buffering);

@@ -1,8 +1,6 @@
 //! The queue of a stream's bytes: closed segments, what is in a file, and the tail. No lock is taken here, and no system
 //! call made: all of it is called with the state locked.
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::buffer::Buffer;
 use super::buffering::Overflow;
@@ -42,7 +40,7 @@ impl State {
             && last.appendable
             && bytes.len() <= last.buffer.capacity() - last.end
         {
-            // SAFETY: with the state locked nobody else appends to it, and what is published of a
+            // SAFETY: with the state locked no other thread appends to it, and what is published of a
             // closed segment ends at `end`.
             unsafe { last.buffer.put(last.end, bytes) };
             last.end += bytes.len();
@@ -282,7 +280,7 @@ impl Segment {
     /// A segment with a copy of the bytes.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let buffer = Buffer::with_capacity(bytes.len().max(4096));
-        // SAFETY: nobody else knows of the buffer yet.
+        // SAFETY: no other thread knows of the buffer yet.
         unsafe { buffer.put(0, bytes) };
         Segment {
             buffer,
@@ -398,14 +396,14 @@ impl Engine {
         state.counts.messages += self.cursor.messages();
         state.tail_start += from as u64;
         if state.tail.buffer.capacity() == capacity && state.tail.buffer.is_alone() {
-            // SAFETY: the guard's holder calls this, nobody drains, and there is no alias.
+            // SAFETY: the guard's holder calls this, no thread drains, and there is no alias.
             unsafe { state.tail.buffer.move_to_start(from, end) };
             self.cursor.begin(state.tail.buffer.start());
         } else {
             // SAFETY: published, and not counted as drained before it is copied.
             let bytes = unsafe { state.tail.buffer.published(from, end) };
             let buffer = Buffer::with_capacity(capacity);
-            // SAFETY: nobody else knows of the buffer yet.
+            // SAFETY: no other thread knows of the buffer yet.
             unsafe { buffer.put(0, bytes) };
             let before = mem::replace(&mut state.tail.buffer, buffer);
             state.deferred.free(before);
@@ -424,7 +422,7 @@ impl Engine {
     pub(super) fn last_new_newline(&self, state: &mut State) -> Option<u64> {
         let (from, to) = (state.looked, self.offset(state));
         state.looked = to;
-        // SAFETY: published, and the guard's holder, who asks, alone begins the tail anew.
+        // SAFETY: published, and only the guard's holder, the caller, begins the tail anew.
         let new = unsafe { state.tail.buffer.published(from, to) };
         let newline = new.iter().rposition(|&byte| byte == b'\n')?;
         Some(state.tail_start + (from + newline) as u64)

@@ -1,6 +1,4 @@
 //! What the environment says about the buffering of the standard streams.
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::buffering::{Buffering, FORMS};
 use super::engine::Role;
@@ -49,9 +47,9 @@ pub(crate) extern "C" fn report(message: fmt::Arguments<'_>) {
 
 /// The same with the whole line.
 pub(crate) extern "C" fn report_bytes(line: &[u8]) {
-    // Standard error may be on the very terminal that stands still, and nobody is to be held up by this.
+    // Standard error may be on the very terminal that stands still: no thread is to be held up by this.
     if Output::STDERR.wait_writable(Moment::now() + LAST_WORDS) {
-        // If even this cannot be written there is nobody left to tell.
+        // If even this cannot be written, no one is left to tell.
         let _ = Output::STDERR.write_now(line);
     }
 }

@@ -43,7 +43,7 @@ impl Engine {
         self.lock_state().mode == Mode::Background
     }
 
-    /// Drains the lines among a stream's first messages that nobody has asked to be buffered.
+    /// Drains the lines among a stream's first messages for which no buffering was chosen.
     pub(crate) fn drain_early_lines(&self) {
         let state = self.lock_state();
         let early = self.messages(&state) <= EARLY_MESSAGES;

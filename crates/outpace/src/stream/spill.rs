@@ -5,8 +5,8 @@
 //! every new segment goes behind it, until the file is empty.
 //!
 //! A thread of its own puts segments into the file, because the helper may be stuck in a write to the
-//! terminal, and the program's threads are not to wait for a disk either. The file has no name: nobody
-//! else sees it, and it is gone when the process is, however that ends.
+//! terminal, and the program's threads are not to wait for a disk either. The file has no name: no other
+//! process sees it, and it is gone when the process is, however that ends.
 #![allow(unsafe_code)]
 
 use super::buffering::Overflow;
@@ -22,8 +22,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long segments are gathered before they are put into the file, unless the queue fills up meanwhile: who
-/// fills it need not make a system call for each.
+/// How long segments are gathered before they are put into the file, unless the queue fills up meanwhile: so
+/// a thread that fills it makes no system call for each.
 const GATHER: Duration = Duration::from_millis(4);
 
 /// So many intervals without a segment, and the thread sleeps until it is woken.

@@ -214,13 +214,13 @@ impl State {
         self.last = None;
     }
 
-    /// Whether nobody has chosen the buffering in force.
+    /// Whether the buffering in force was not chosen.
     pub(super) fn is_by_default(&self) -> bool {
         let environment = self.environment.as_ref().is_some_and(Option::is_some);
         self.chosen.is_none() && self.preferred.is_none() && !environment
     }
 
-    /// The failure, for a caller who now knows of it.
+    /// The failure, for a caller that now knows of it.
     pub(super) fn tell_failure(&mut self) -> Result<(), sys::Error> {
         let Some(failure) = self.failure.as_mut() else {
             return Ok(());

@@ -1,10 +1,8 @@
 //! A stream's state, locked for a moment.
 //!
-//! Who has it locked may be preempted, and a thread of the program may be waiting for it. So what takes
-//! longer than deciding is put off until the lock is open again: waking somebody, which is a system call that
-//! may hand the processor over to who was woken, and giving memory back, which may be another.
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
+//! A thread that has it locked may be preempted while others wait for it. So what takes longer than deciding is deferred
+//! until the lock is open again: waking a thread, which is a system call that may hand the processor over to that thread,
+//! and giving memory back, which may be another.
 #![allow(unsafe_code)]
 
 use super::buffer::Buffer;
@@ -23,7 +21,7 @@ use std::time::Duration;
 
 /// What is to be done when the lock is open.
 pub(crate) struct Deferred {
-    /// Somebody waits for progress, and there is some.
+    /// A thread waits for progress, and there is some.
     progress: bool,
     /// The helper is to look at the stream.
     helper: bool,
@@ -80,7 +78,7 @@ impl Deferred {
         self.reports.push(message);
     }
 
-    /// What of it is waking somebody.
+    /// What of it is waking threads.
     fn take_wakes(&mut self) -> Deferred {
         Deferred {
             progress: mem::take(&mut self.progress),
@@ -161,8 +159,8 @@ impl Drop for StateGuard<'_> {
     }
 }
 
-/// The same in a signal handler, which must not free memory, nor print: when it opens the lock it only wakes whoever is
-/// to be woken. Whoever opens it next sees to the rest.
+/// The same in a signal handler, which must not free memory, nor print: when it opens the lock it only wakes threads.
+/// The thread that opens it next sees to the rest.
 #[cfg(all(unix, not(outpace_portable)))]
 pub(crate) struct StateGuardInHandler<'a>(mem::ManuallyDrop<StateGuard<'a>>);
 
@@ -265,7 +263,7 @@ impl Engine {
         unsafe { self.locked_state() }
     }
 
-    /// The same, for a thread for which nobody is to wait, after a system call that may have used up its share of
+    /// The same, for a thread that no other is to wait for, after a system call that may have used up its share of
     /// the processor: it gives way first. It then has the lock at the beginning of a share, not at the end of one,
     /// where it would be preempted with the lock in its hands.
     pub(crate) fn lock_state_politely(&self) -> StateGuard<'_> {
@@ -273,7 +271,7 @@ impl Engine {
         self.lock_state()
     }
 
-    /// The state, if nobody has it locked.
+    /// The state, if no thread has it locked.
     pub(crate) fn try_lock_state(&self) -> Option<StateGuard<'_>> {
         if !self.state.try_lock() {
             return None;
@@ -334,7 +332,7 @@ mod tests {
         let freed = buffer.alias();
         let mut state = engine.lock_state();
         state.deferred.free(buffer);
-        // As it is left while somebody waits, for what can wait for longer.
+        // As it is left while a thread waits: the rest is deferred for longer.
         mem::forget(state);
         engine.state.unlock();
         work::end();

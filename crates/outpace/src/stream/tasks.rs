@@ -54,7 +54,7 @@ impl Tasks {
     }
 
     fn with<T>(&self, use_them: impl FnOnce(&mut Waiting) -> T) -> T {
-        // An allocator that prints waits for nobody meanwhile.
+        // An allocator that prints does not wait meanwhile.
         work::begin();
         self.0.lock();
         // SAFETY: locked.
@@ -240,7 +240,7 @@ impl Engine {
         self.flush_by_thread()
     }
 
-    /// Where nobody but the callers drains: a thread does it in the tasks' place.
+    /// Where only callers drain: a thread does it in the tasks' place.
     fn flush_by_thread(&self) -> Poll<io::Result<()>> {
         let is_flushing = |now| {
             self.tasks

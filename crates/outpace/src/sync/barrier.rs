@@ -10,10 +10,10 @@
 //!
 //! `membarrier` needs a registration, which costs 3 µs while the process has one thread and 12 to
 //! 18 ms once it has more (the kernel waits for a grace period). [`prepare`] therefore registers at
-//! once when alone and on a transient thread otherwise; until [`ready`] says so, nobody may rely on
+//! once when alone and on a transient thread otherwise; until [`ready`] says so, no thread may rely on
 //! [`light`]. Elsewhere both sides are a sequentially consistent fence, and always ready.
 //!
-//! A sandbox that comes later may refuse the call. From then on the fence is not [`ready`], so nobody
+//! A sandbox that comes later may refuse the call. From then on the fence is not [`ready`], so no thread
 //! relies on [`light`] anew. Threads that rely on it already are outwaited: the cold side sleeps, once for each
 //! lock and each stream, until no processor can still keep a store to itself. A processor does so for some hundred
 //! nanoseconds: what a store buffer holds leaves it as fast as the caches take it, whatever the thread does next,

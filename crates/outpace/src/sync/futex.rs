@@ -1,8 +1,6 @@
 //! The mutex and the condition of [`mutex`](crate::sync::mutex) where there are futexes.
 //!
 //! tests/loom.rs takes them in, with a futex that is made of the model checker's own.
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::{AtomicU32, Ordering, const_fn};
 use crate::sys;
@@ -87,7 +85,7 @@ impl Condition {
     }
 
     pub(crate) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
-        // Whoever tells it after this has changed the number, and the wait ends at once.
+        // A thread that tells it after this changes the number: the wait ends at once.
         let told = self.0.load(Ordering::Relaxed);
         mutex.unlock();
         let told = unless!(

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-/// A place for pointers to functions. Whoever calls them finds them here, so that no call mentions them by name: a program
+/// A place for pointers to functions. Callers find them here and do not mention them by name: a program
 /// has their code only if it also has a call of [`link`](Self::link).
 pub(crate) struct Linked<T>(OnceLock<T>);
 

@@ -39,7 +39,7 @@
 //!         if bias is not mine: withdraw          heavy fence
 //! format, behind what is published               if depth is DRAFT: go in beside the draft,
 //! end:    depth = 1                                  as if nested, and leave that memory alone;
-//!         light fence                                so do all who enter until the draft has ended
+//!         light fence                                so do all that enter until the draft has ended
 //!         if bias is mine: inside, publish
 //!         else: depth = DRAFT, copy the text,
 //!               leave, enter like any thread
@@ -94,7 +94,7 @@ pub(crate) struct Lock {
     around: Linked<Around>,
 }
 
-/// What a thread does around its outermost entry, while it is outside. It may wait, also for who waits for the lock.
+/// What a thread does around its outermost entry, while it is outside. It may wait, also for a thread that waits for the lock.
 #[cfg_attr(loom, allow(dead_code))]
 pub(crate) struct Around {
     pub(crate) before: fn(),
@@ -125,12 +125,12 @@ impl Slot {
     }
 }
 
-/// The owner of a slot that is nobody's. Not 0, which is who does not know yet who he is: he may see a slot's new
-/// place in `bias` before he sees its new owner.
+/// The owner of a slot that no thread has. Not 0: threads without an identity pass 0 and must not match, should they see a
+/// slot's new place in `bias` before its new owner.
 const NO_THREAD: ThreadId = ThreadId::MAX;
 
-/// The bias that no thread has: the first slot's, which is no thread's, and where somebody always is. So nobody
-/// has to ask whether there is a bias before he asks whether it is his, or whether he has a slot.
+/// The bias that no thread has. Sentinel: slot 0 has no owner and depth 1, so it never admits, and no thread has to ask
+/// whether there is a bias, or a slot, before it asks whether that is its own.
 const NOBODY: usize = 0;
 const SLOTS: usize = 1 + 4;
 
@@ -345,7 +345,7 @@ impl Lock {
     }
 
     /// Where the slot of a thread is, which stays its own for as long as it lives, or until a fork. Without one, a
-    /// place where nobody enters.
+    /// place where no thread enters.
     pub(crate) fn slot_of(&self, me: ThreadId) -> usize {
         let mut owners = self.slots.iter().map(|slot| &slot.owner);
         let index = owners.position(|owner| owner.load(Ordering::Relaxed) == me);

@@ -4,8 +4,6 @@
 //! state they protect is one that a panic leaves as good as any. On Linux both are [futexes](crate::sync::futex),
 //! elsewhere they are made of std's.
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 #[cfg(not(loom))]
 use std::cell::UnsafeCell;
@@ -16,14 +14,14 @@ use std::panic::RefUnwindSafe;
 pub(crate) use imp::Condition;
 pub(crate) use imp::RawMutex;
 
-/// A value, and the mutex that whoever touches it has locked.
+/// A value, and the mutex that a thread has locked that touches it.
 #[cfg(not(loom))]
 pub(crate) struct Mutex<T> {
     raw: RawMutex,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: whoever has locked it has the value to himself.
+// SAFETY: the thread that has locked it has the value to itself.
 #[cfg(not(loom))]
 unsafe impl<T: Send> Sync for Mutex<T> {}
 #[cfg(not(loom))]
@@ -46,7 +44,7 @@ impl<T> Mutex<T> {
         self.raw.try_lock()
     }
 
-    /// By whoever has locked it.
+    /// By the thread that has locked it.
     pub(crate) fn unlock(&self) {
         self.raw.unlock();
     }
@@ -57,7 +55,7 @@ impl<T> Mutex<T> {
         self.raw.is_contended()
     }
 
-    /// In the child of a fork, where nobody has it locked.
+    /// In the child of a fork, where no thread has it locked.
     #[cfg(all(feature = "tokio", unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self) {
         self.raw.reset_after_fork(false);
@@ -101,7 +99,7 @@ mod imp {
     // SAFETY: the guard is touched only by the thread that has locked the mutex; the mutex is replaced only
     // in a process that has no other thread.
     unsafe impl Sync for RawMutex {}
-    // SAFETY: nobody has a mutex locked that is moved.
+    // SAFETY: no thread has a mutex locked that is moved.
     unsafe impl Send for RawMutex {}
 
     impl RawMutex {
@@ -117,7 +115,7 @@ mod imp {
         }
 
         fn keep(&self, guard: MutexGuard<'_, ()>) {
-            // SAFETY: the mutex is locked by this thread. The guard does not outlive it: whoever locks it
+            // SAFETY: the mutex is locked by this thread. The guard does not outlive it: a thread that locks it
             // unlocks it.
             unsafe { *self.guard.get() = Some(transmute::<MutexGuard<'_, ()>, Guard>(guard)) };
         }

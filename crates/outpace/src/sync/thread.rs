@@ -26,14 +26,14 @@ pub(crate) fn thread_id() -> ThreadId {
     if id != 0 { id } else { assign() }
 }
 
-/// The same, or 0 if nobody has asked for it yet.
+/// The same, or 0 if it was not asked for yet.
 #[inline(always)]
 pub(crate) fn known_thread_id() -> ThreadId {
     ID.get()
 }
 
 /// How many streams' states the calling thread has locked, which is to say that it is at their work. User code that runs
-/// there is an allocator; if that prints it must wait for nobody, since others may wait for this thread.
+/// there is an allocator; if that prints it must not wait, since other threads may wait for this thread.
 pub(crate) mod work {
     use std::cell::Cell;
 

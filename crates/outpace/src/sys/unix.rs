@@ -1,7 +1,5 @@
 //! POSIX.
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::{Destination, Identity, Moment, STACK, poll_millis};
 use std::ffi::{CStr, c_int, c_void};
