@@ -146,30 +146,19 @@ fn catch(role: Role, text: &str) -> bool {
     caught.unwrap_or(false)
 }
 
-/// `print!`
-pub fn print_in_test(message: fmt::Arguments<'_>) {
-    if !catches_in_test(Role::Stdout, message, false) {
-        std::print!("{message}");
-    }
+macro_rules! in_test {
+    ($($name:ident, $role:ident, $newline:literal, $std:ident;)*) => {$(
+        #[doc = concat!("`", stringify!($std), "!`")]
+        pub fn $name(message: fmt::Arguments<'_>) {
+            if !catches_in_test(Role::$role, message, $newline) {
+                std::$std!("{message}");
+            }
+        }
+    )*};
 }
-
-/// `println!`
-pub fn println_in_test(message: fmt::Arguments<'_>) {
-    if !catches_in_test(Role::Stdout, message, true) {
-        std::println!("{message}");
-    }
-}
-
-/// `eprint!`
-pub fn eprint_in_test(message: fmt::Arguments<'_>) {
-    if !catches_in_test(Role::Stderr, message, false) {
-        std::eprint!("{message}");
-    }
-}
-
-/// `eprintln!`
-pub fn eprintln_in_test(message: fmt::Arguments<'_>) {
-    if !catches_in_test(Role::Stderr, message, true) {
-        std::eprintln!("{message}");
-    }
+in_test! {
+    print_in_test, Stdout, false, print;
+    println_in_test, Stdout, true, println;
+    eprint_in_test, Stderr, false, eprint;
+    eprintln_in_test, Stderr, true, eprintln;
 }

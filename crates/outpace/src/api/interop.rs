@@ -25,7 +25,7 @@ macro_rules! descriptor {
         impl<$($generics)*> AsFd for $handle {
             fn as_fd(&self) -> BorrowedFd<'_> {
                 let $this = self;
-                $borrowed
+                $borrowed.as_fd()
             }
         }
 
@@ -40,7 +40,7 @@ macro_rules! descriptor {
         impl<$($generics)*> AsHandle for $handle {
             fn as_handle(&self) -> BorrowedHandle<'_> {
                 let $this = self;
-                $borrowed
+                $borrowed.as_handle()
             }
         }
 
@@ -60,22 +60,10 @@ fn borrow(output: &Output) -> impl IsTerminal + '_ {
     return output.as_handle();
 }
 
-#[cfg(unix)]
-descriptor! { [] Stdout, |this| this.engine().output.as_fd() }
-#[cfg(unix)]
-descriptor! { [] Stderr, |this| this.engine().output.as_fd() }
-#[cfg(unix)]
-descriptor! { [] Guard<'_>, |this| this.engine.output.as_fd() }
-#[cfg(unix)]
-descriptor! { [F: AsFd] Stream<F>, |this| this.get_ref().as_fd() }
-#[cfg(windows)]
-descriptor! { [] Stdout, |this| this.engine().output.as_handle() }
-#[cfg(windows)]
-descriptor! { [] Stderr, |this| this.engine().output.as_handle() }
-#[cfg(windows)]
-descriptor! { [] Guard<'_>, |this| this.engine.output.as_handle() }
-#[cfg(windows)]
-descriptor! { [F: AsHandle] Stream<F>, |this| this.get_ref().as_handle() }
+descriptor! { [] Stdout, |this| this.engine().output }
+descriptor! { [] Stderr, |this| this.engine().output }
+descriptor! { [] Guard<'_>, |this| this.engine.output }
+descriptor! { [F: AsHandleOrFd] Stream<F>, |this| this.get_ref() }
 
 impl Guard<'_> {
     /// Whether the stream is a terminal, as the system says now.

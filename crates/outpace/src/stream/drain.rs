@@ -94,6 +94,9 @@ impl Patience {
 /// How long a drain takes that does not wait for the reader.
 const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
 
+/// Where a drain ends that takes all there is.
+const NO_END: u64 = u64::MAX;
+
 impl Engine {
     /// Drains up to the stream offset `until`, or until another thread has. On return the state is locked
     /// again; whether the drain got there is told by `drained` and `failure`.
@@ -103,30 +106,39 @@ impl Engine {
         until: u64,
         patience: Patience,
     ) -> StateGuard<'a> {
-        self.drain_up_to(state, until, Unfinished::Goes, patience)
+        let drained = self.drain_up_to(state, until, Unfinished::Goes, patience, &mut &[][..]);
+        drained.unwrap_or_else(|state| state)
     }
 
     /// Drains all lines that are pending. An unfinished one at their end may stay, and begins at `drained` then.
     pub(crate) extern "C" fn drain_lines<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         let all = self.accepted(&state);
-        self.drain_up_to(state, all, Unfinished::Waits, Patience::Forever)
+        let (waits, patience) = (Unfinished::Waits, Patience::Forever);
+        let drained = self.drain_up_to(state, all, waits, patience, &mut &[][..]);
+        drained.unwrap_or_else(|state| state)
     }
 
+    /// As [`drain`](Self::drain), or, without an end, all that is pending and then `behind`, which follows it: what is left
+    /// of that is an unfinished line that is to wait.
     extern "C" fn drain_up_to<'a>(
         &'a self,
         state: StateGuard<'a>,
         mut until: u64,
         unfinished: Unfinished,
         patience: Patience,
-    ) -> StateGuard<'a> {
+        behind: &mut &[u8],
+    ) -> Result<StateGuard<'a>, StateGuard<'a>> {
+        let has_end = until != NO_END;
         let Ok(mut state) = self.begin_drain(state, until, patience) else {
-            return self.lock_state();
+            return Err(self.lock_state());
         };
         loop {
             state = self.mark_gap(state);
+            let all = self.accepted(&state);
             // Dropped messages are not waited for.
-            until = until.min(self.accepted(&state));
-            let done = state.drained >= until && !state.has_gap();
+            until = if has_end { until.min(all) } else { all };
+            let queued = state.drained < until || state.has_gap();
+            let done = !queued && behind.is_empty();
             if done || state.failure.is_some() || state.closed_for_good {
                 break;
             }
@@ -135,13 +147,12 @@ impl Engine {
                 continue;
             }
             // SAFETY: this is the drain; what it writes it counts after that.
-            let next = unsafe { self.next_write(&state, until, unfinished, patience, &[]) };
-            let mut front = match next {
-                Next::Write(front) => front,
+            let next = unsafe { self.next_write(&state, until, unfinished, patience, behind) };
+            let mut bytes = match next {
+                Next::Write(bytes) => bytes,
                 Next::Join => {
                     let more;
-                    (state, more) =
-                        self.write_joined(state, until, unfinished, patience, &mut &[][..]);
+                    (state, more) = self.write_joined(state, until, unfinished, patience, behind);
                     if !more {
                         break;
                     }
@@ -155,23 +166,28 @@ impl Engine {
             };
             if matches!(patience, Patience::None) {
                 let is_terminal = matches!(state.destination, Some((Destination::Terminal, _)));
-                front = sys::polled(front, is_terminal);
+                bytes = sys::polled(bytes, is_terminal);
             }
-            let Some((next, result)) = self.write_some(state, front, patience) else {
+            let Some((next, result)) = self.write_some(state, bytes, patience) else {
                 state = self.lock_state();
                 break;
             };
             state = next;
             match result {
                 Ok(written) => {
-                    state.at_line_start = ends_line(front, written);
-                    state.advance(written, State::keep_spare);
+                    state.at_line_start = ends_line(bytes, written);
+                    if queued {
+                        state.advance(written, State::keep_spare);
+                    } else {
+                        *behind = behind.get(written..).unwrap_or_default();
+                        state.pass_by(written);
+                    }
                 }
                 Err(error) => self.fail(&mut state, error),
             }
             state.tell_progress();
         }
-        self.end_drain(state)
+        Ok(self.end_drain(state))
     }
 
     /// Drains everything that has been accepted by now.
@@ -244,68 +260,19 @@ impl Engine {
         state: StateGuard<'a>,
         bytes: &'b [u8],
     ) -> (StateGuard<'a>, &'b [u8]) {
-        let Ok(mut state) = self.begin_drain(state, u64::MAX, Patience::Forever) else {
-            return (self.lock_state(), &[]);
-        };
         let unfinished = match state.mode {
             Mode::Unbuffered => Unfinished::Goes,
             _ => Unfinished::Waits,
         };
         let mut rest = bytes;
-        loop {
-            state = self.mark_gap(state);
-            if state.closed_is_followed_by_file() && state.failure.is_none() {
-                state = self.back_from_file(state);
-                continue;
+        match self.drain_up_to(state, NO_END, unfinished, Patience::Forever, &mut rest) {
+            Ok(mut state) => {
+                state.counts.messages += 1;
+                let rest = if state.failure.is_some() { &[] } else { rest };
+                (state, rest)
             }
-            let all = self.accepted(&state);
-            let done = state.drained == all && rest.is_empty() && !state.has_gap();
-            if state.failure.is_some() || done {
-                break;
-            }
-            let queued = state.drained < all || state.has_gap();
-            // SAFETY: this is the drain; what it writes it counts after that.
-            let next = unsafe { self.next_write(&state, all, unfinished, Patience::Forever, rest) };
-            let bytes = match next {
-                Next::Write(bytes) => bytes,
-                Next::Join => {
-                    let more;
-                    (state, more) =
-                        self.write_joined(state, all, unfinished, Patience::Forever, &mut rest);
-                    if !more {
-                        break;
-                    }
-                    continue;
-                }
-                Next::FromFile => {
-                    state = self.back_from_file(state);
-                    continue;
-                }
-                Next::Nothing => break,
-            };
-            let Some((next, result)) = self.write_some(state, bytes, Patience::Forever) else {
-                // Never: it has no end.
-                return (self.lock_state(), &[]);
-            };
-            state = next;
-            match result {
-                Ok(written) => {
-                    state.at_line_start = ends_line(bytes, written);
-                    if queued {
-                        // Lets go of the memory.
-                        state.advance(written, State::keep_spare);
-                    } else {
-                        rest = rest.get(written..).unwrap_or_default();
-                        state.pass_by(written);
-                    }
-                }
-                Err(error) => self.fail(&mut state, error),
-            }
-            state.tell_progress();
+            Err(state) => (state, &[]),
         }
-        state.counts.messages += 1;
-        let rest = if state.failure.is_some() { &[] } else { rest };
-        (self.end_drain(state), rest)
     }
 
     /// What the next write of a drain takes that is to come to the stream offset `until`; `behind` follows

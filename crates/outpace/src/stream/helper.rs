@@ -133,7 +133,7 @@ impl Engine {
                 let State {
                     helper, deferred, ..
                 } = &mut *state;
-                deferred.free_all(&mut helper.spare);
+                deferred.garbage.append(&mut helper.spare);
             }
         }
         state

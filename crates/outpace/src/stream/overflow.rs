@@ -51,7 +51,7 @@ pub(super) fn link() {
         mark_gaps: Engine::mark_gaps,
         report_lost: |engine, state, bytes| {
             let (name, lost) = (engine.role.name(), Size(bytes));
-            state.deferred.report(format!(
+            state.deferred.reports.push(format!(
                 "{name}: {lost} were not written: the reader stands still"
             ));
         },

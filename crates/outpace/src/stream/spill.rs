@@ -121,7 +121,7 @@ impl Engine {
             let name = self.role.name();
             let directory = state.spill.directory.clone().unwrap_or_default();
             let directory = directory.display();
-            state.deferred.report(format!(
+            state.deferred.reports.push(format!(
                 "{name}: cannot spill to {directory}: {error}; waiting for the reader instead"
             ));
         }

@@ -241,11 +241,11 @@ impl State {
     /// A drain has made progress, or ended.
     pub(super) fn tell_progress(&mut self) {
         if self.waiters > 0 {
-            self.deferred.tell_progress();
+            self.deferred.progress = true;
         }
         #[cfg(feature = "tokio")]
         if std::mem::take(&mut self.tasks_wait) {
-            self.deferred.wake_tasks();
+            self.deferred.tasks = true;
         }
     }
 
@@ -287,14 +287,14 @@ impl State {
 
     pub(super) fn notify_helper(&mut self) {
         if self.helper.worker.rouse(true) {
-            self.deferred.wake_helper();
+            self.deferred.helper = true;
         }
     }
 
     /// Has the thread that spills look, if it sleeps and can do anything: at once, or when its nap is over.
     pub(super) fn wake_spiller(&mut self, at_once: bool) {
         if self.can_spill(0, 0).is_some() && self.spill.worker.rouse(at_once) {
-            self.deferred.wake_spiller();
+            self.deferred.spiller = true;
         }
     }
 

@@ -22,17 +22,17 @@ use std::time::Duration;
 /// What is to be done when the lock is open.
 pub(crate) struct Deferred {
     /// A thread waits for progress, and there is some.
-    progress: bool,
+    pub(super) progress: bool,
     /// The helper is to look at the stream.
-    helper: bool,
+    pub(super) helper: bool,
     /// So is the thread that spills.
-    spiller: bool,
+    pub(super) spiller: bool,
     /// Tasks wait for progress, and there is some. Their wakers are foreign code.
     #[cfg(feature = "tokio")]
-    tasks: bool,
-    garbage: Vec<Buffer>,
+    pub(super) tasks: bool,
+    pub(super) garbage: Vec<Buffer>,
     /// What the user is to be told: standard error may be stuck.
-    reports: Vec<String>,
+    pub(super) reports: Vec<String>,
 }
 
 impl Deferred {
@@ -46,36 +46,10 @@ impl Deferred {
         reports: Vec::new(),
     };
 
-    pub(crate) fn tell_progress(&mut self) {
-        self.progress = true;
-    }
-
-    pub(crate) fn wake_helper(&mut self) {
-        self.helper = true;
-    }
-
-    pub(crate) fn wake_spiller(&mut self) {
-        self.spiller = true;
-    }
-
-    #[cfg(feature = "tokio")]
-    pub(crate) fn wake_tasks(&mut self) {
-        self.tasks = true;
-    }
-
     pub(crate) fn free(&mut self, buffer: Buffer) {
         if buffer.capacity() > 0 {
             self.garbage.push(buffer);
         }
-    }
-
-    /// The same with several.
-    pub(crate) fn free_all(&mut self, buffers: &mut Vec<Buffer>) {
-        self.garbage.append(buffers);
-    }
-
-    pub(crate) fn report(&mut self, message: String) {
-        self.reports.push(message);
     }
 
     /// What of it is waking threads.
