@@ -173,6 +173,34 @@ const OTHERS: &[Form] = &[
         },
         |out, i| writeln!(out, "{}", f64::from_bits(random(i)))
     },
+    form! {
+        "mixed/println", 1.0,
+        |messages| {
+            for i in 0..messages {
+                outpace::println!("{i} {} {}", i % 3 == 0, letter(i));
+            }
+        },
+        |out, i| writeln!(out, "{i} {} {}", i % 3 == 0, letter(i))
+    },
+    form! {
+        "display-and-number/guard", 1.05,
+        |messages| {
+            let mut guard = outpace::stdout().lock();
+            for i in 0..messages {
+                outpace::writeln!(guard, "{} {i}", Suit::of(i)).expect("null takes everything");
+            }
+        },
+        |out, i| writeln!(out, "{} {i}", Suit::of(i))
+    },
+    form! {
+        "display-and-number/println", 1.05,
+        |messages| {
+            for i in 0..messages {
+                outpace::println!("{} {i}", Suit::of(i));
+            }
+        },
+        |out, i| writeln!(out, "{} {i}", Suit::of(i))
+    },
     Form {
         name: "hello/format",
         target: 1.0,
@@ -237,6 +265,10 @@ impl fmt::Display for Suit {
             Suit::Spades => "spades",
         })
     }
+}
+
+fn letter(i: usize) -> char {
+    char::from(b'a' + (black_box(i) % 26) as u8)
 }
 
 fn path(i: usize) -> &'static Path {

@@ -6,7 +6,6 @@
 use crate::stream::engine::Role;
 use crate::stream::hot;
 use crate::sync::linked::Linked;
-use crate::text::scratch::Scratch;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,10 +103,10 @@ impl Drop for Capture {
 
 /// Catches a message, if this thread captures.
 #[inline]
-pub(crate) fn catches(role: Role, text: &Scratch<'_>) -> bool {
+pub(crate) fn catches(role: Role, text: &str) -> bool {
     if CAPTURING.load(Ordering::Relaxed) > 0
         && let Some(catch) = CATCH.get()
-        && catch(role, text.as_str())
+        && catch(role, text)
     {
         return true;
     }

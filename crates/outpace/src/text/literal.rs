@@ -3,9 +3,11 @@
 #![allow(unsafe_code)]
 
 use super::fields::{Argument, Swift, TEXT, Together, Whole};
-use super::message::{ask_after_print, print_to_stderr, print_to_stdout};
-use crate::stream::engine::STDOUT;
-use crate::stream::hot::{Outcome, enter_stdout_to_print, place_by_bias, printing_slot};
+use super::message::{ask_after_print, print_str};
+use crate::stream::engine::{STDERR, STDOUT};
+use crate::stream::hot::{
+    Outcome, enter_stdout_to_print, get_unstuck, learn_slot, place_by_bias, printing_slot,
+};
 
 /// A message that is one text.
 #[derive(Clone, Copy)]
@@ -108,26 +110,31 @@ enum Stage {
 #[cold]
 #[inline(never)]
 fn print_literal_anyhow(text: &'static [u8; SHORT], length: usize, stage: Stage) {
-    let is_stuck = match stage {
-        Stage::Nothing => false,
-        Stage::Stuck => true,
+    match stage {
+        Stage::Nothing | Stage::Stuck => {}
         Stage::Asks => return ask_after_print(&STDOUT),
         Stage::Left => return STDOUT.lock.wake_slot(printing_slot()),
-    };
-    let text = str::from_utf8(&text[..length]).expect("the macro has cut off nothing");
-    Literal(text).with(|message| print_to_stdout(message, is_stuck));
+    }
+    if let Stage::Stuck = stage {
+        get_unstuck(&STDOUT);
+    }
+    // It always is: the macro has cut off nothing.
+    if let Ok(text) = str::from_utf8(&text[..length]) {
+        print_long_literal(text);
+    }
 }
 
 /// `print!` of a text that is not short.
 #[inline(never)]
 pub fn print_long_literal(text: &'static str) {
-    Literal(text).with(|message| print_to_stdout(message, false));
+    print_str(&STDOUT, text);
+    learn_slot();
 }
 
 /// `eprint!` of a text.
 #[inline(never)]
 pub fn eprint_literal(text: &'static str) {
-    Literal(text).with(print_to_stderr);
+    print_str(&STDERR, text);
 }
 
 /// `format!` of a text.

@@ -4,6 +4,7 @@
 // Where a function is `extern "C-unwind"`, its answer comes in registers.
 #![allow(improper_ctypes_definitions)]
 
+use super::copy;
 use super::dispatch;
 use super::fields::{
     Argument, Field, Message, OneForeign, Short, Swift, Value, Whole, Words, Write, word,
@@ -467,17 +468,21 @@ short! {
     print4 print_others4 print_unsigned4 print_words4 a A aw ak 0, b B bw bk 1, c C cw ck 2, d D dw dk 3;
 }
 
-/// `print!` of what is not compiled for itself.
-pub(super) fn print_to_stdout(message: Message<'_>, is_stuck: bool) {
-    print_by(
-        [Way::Stdout, Way::StuckInStdout][usize::from(is_stuck)],
-        message,
-    );
-}
-
-/// `eprint!` of such.
-pub(super) fn print_to_stderr(message: Message<'_>) {
-    print_message(&STDERR, message);
+/// Prints a text. So what a program of nothing but literals has to be linked with is little.
+#[inline(never)]
+pub(super) fn print_str(engine: &Engine, text: &str) {
+    // SAFETY: there is as much room as the text is long.
+    let put = |space: *mut u8| unsafe {
+        copy::copy(text.as_bytes(), space);
+        space.add(text.len())
+    };
+    // SAFETY: it writes no more, and no foreign code runs meanwhile.
+    let sent = unsafe { by_bias(engine, enter_to_print(&engine.lock), text.len(), put) };
+    match sent.unstuck(engine) {
+        Outcome::Sent => {}
+        Outcome::Asks => ask_after_print(engine),
+        _ => print_text(engine, text),
+    }
 }
 
 /// How a message gets to standard output that did not by the shortest way.
@@ -553,7 +558,7 @@ fn print_message(engine: &Engine, message: Message<'_>) {
 /// Prints a message that is foreign, or for which there is no room, unless that is [not begun](Drafted::NotBegun).
 #[inline(always)]
 fn print_draft(engine: &Engine, draft: Option<Draft<'_>>, message: impl Format) -> Drafted {
-    let otherwise = |text: &Scratch<'_>| print_text(engine, text);
+    let otherwise = |text: &Scratch<'_>| print_text(engine, text.as_str());
     let drafted = format_draft(engine, draft, message, otherwise);
     if let Drafted::Asks = drafted {
         ask_after_print(engine);
@@ -573,13 +578,13 @@ fn print_aside(engine: &Engine, message: impl Format) {
     let mut memory = Memory::new();
     let mut scratch = memory.scratch();
     message.append_to(&mut scratch);
-    print_text(engine, &scratch);
+    print_text(engine, scratch.as_str());
     learn_slot();
 }
 
 /// Prints a message that has been put together, and does not go the shortest way.
 #[inline(never)]
-fn print_text(engine: &Engine, text: &Scratch<'_>) {
+fn print_text(engine: &Engine, text: &str) {
     if capture::catches(engine.role, text) {
         return;
     }
