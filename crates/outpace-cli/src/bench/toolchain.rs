@@ -57,12 +57,18 @@ fn library() -> Result<PathBuf, String> {
 /// A language rungs are written in. To add one: a variant, and an entry in [`Language::tools`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Language {
+    Awk,
+    Bash,
     C,
     Cpp,
     Go,
     Java,
     JavaScript,
+    Lua,
+    Perl,
+    Php,
     Python,
+    Ruby,
     Rust,
     Zig,
 }
@@ -90,8 +96,8 @@ enum Build {
     CompileTo(&'static [&'static str], &'static str),
     /// `javac -d DIRECTORY SOURCE`, then `java -cp DIRECTORY Rung`.
     Classes,
-    /// The program reads the source.
-    Interpret,
+    /// `program FLAGS… SOURCE` runs it.
+    Interpret(&'static [&'static str]),
 }
 
 /// The best each compiler can do, and POSIX and GNU names visible.
@@ -101,12 +107,18 @@ const CPP_FLAGS: &[&str] = &["-O3", "-march=native", "-std=gnu++17"];
 impl Language {
     const fn name(self) -> &'static str {
         match self {
+            Self::Awk => "awk",
+            Self::Bash => "bash",
             Self::C => "C",
             Self::Cpp => "C++",
             Self::Go => "Go",
             Self::Java => "Java",
             Self::JavaScript => "JavaScript",
+            Self::Lua => "Lua",
+            Self::Perl => "Perl",
+            Self::Php => "PHP",
             Self::Python => "Python",
+            Self::Ruby => "Ruby",
             Self::Rust => "Rust",
             Self::Zig => "Zig",
         }
@@ -114,6 +126,18 @@ impl Language {
 
     const fn tools(self) -> &'static [Tool] {
         match self {
+            Self::Awk => {
+                const {
+                    &[
+                        Tool::new("gawk", &["gawk"], Build::Interpret(&["-f"])),
+                        Tool {
+                            version: "-Wversion",
+                            ..Tool::new("mawk", &["mawk"], Build::Interpret(&["-f"]))
+                        },
+                    ]
+                }
+            }
+            Self::Bash => const { &[Tool::new("bash", &["bash"], Build::Interpret(&[]))] },
             Self::C => {
                 const {
                     &[
@@ -139,12 +163,23 @@ impl Language {
                 }
             }
             Self::Java => const { &[Tool::new("java", &["javac"], Build::Classes)] },
-            Self::JavaScript => const { &[Tool::new("node", &["node"], Build::Interpret)] },
+            Self::JavaScript => const { &[Tool::new("node", &["node"], Build::Interpret(&[]))] },
+            Self::Lua => {
+                const {
+                    &[Tool {
+                        version: "-v",
+                        ..Tool::new("lua", &["lua", "lua5.4", "lua5.3"], Build::Interpret(&[]))
+                    }]
+                }
+            }
+            Self::Perl => const { &[Tool::new("perl", &["perl"], Build::Interpret(&[]))] },
+            Self::Php => const { &[Tool::new("php", &["php"], Build::Interpret(&[]))] },
+            Self::Ruby => const { &[Tool::new("ruby", &["ruby"], Build::Interpret(&[]))] },
             Self::Python => {
                 const {
                     &[Tool {
                         real: &["-c", "import sys; print(sys.executable)"],
-                        ..Tool::new("python", &["python3"], Build::Interpret)
+                        ..Tool::new("python", &["python3"], Build::Interpret(&[]))
                     }]
                 }
             }
@@ -231,9 +266,13 @@ pub(crate) fn toolchains(language: Language) -> Result<Vec<Toolchain>, String> {
 
 /// Every toolchain that is present, as `name: version`.
 pub(crate) fn all() -> BTreeMap<String, String> {
-    use Language::{C, Cpp, Go, Java, JavaScript, Python, Rust, Zig};
-    [C, Cpp, Go, Java, JavaScript, Python, Rust, Zig]
-        .into_iter()
+    use Language::{
+        Awk, Bash, C, Cpp, Go, Java, JavaScript, Lua, Perl, Php, Python, Ruby, Rust, Zig,
+    };
+    let all = [
+        Awk, Bash, C, Cpp, Go, Java, JavaScript, Lua, Perl, Php, Python, Ruby, Rust, Zig,
+    ];
+    all.into_iter()
         .flat_map(|language| toolchains(language).unwrap_or_default())
         .map(|toolchain| (toolchain.name.to_owned(), toolchain.version))
         .collect()
@@ -323,9 +362,9 @@ impl Toolchain {
                 command.arg("-cp").arg(&directory).arg("Rung");
                 command
             }
-            Build::Interpret => {
+            Build::Interpret(flags) => {
                 let mut command = Command::new(&self.program);
-                command.args(self.leading).arg(file);
+                command.args(self.leading).args(flags).arg(file);
                 command
             }
         })
@@ -379,7 +418,7 @@ impl Toolchain {
                 .arg(format!("{prefix}{BUILT}"))
                 .arg(file),
             Build::Classes => compiler.args(["-d", ".", file]),
-            Build::Interpret => return Ok(()),
+            Build::Interpret(_) => return Ok(()),
         };
         let output = compiler
             .output()
@@ -421,7 +460,7 @@ impl Toolchain {
             .hash(&mut hasher);
         match self.build {
             Build::Compile(flags) | Build::CompileTo(flags, _) => flags.hash(&mut hasher),
-            Build::Classes | Build::Interpret => {}
+            Build::Classes | Build::Interpret(_) => {}
         }
         let key = format!("{}-{}-{:016x}", source.file, self.name, hasher.finish());
         Ok(cache()?.join("rungs").join(key))

@@ -184,7 +184,7 @@ impl Bench {
         };
         let servers = choice.rungs.len() * connections.len();
         let default_runs = match method {
-            Method::Arrival(_) => 3,
+            Method::Arrival(_) | Method::Programs => 3,
             Method::Requests(_) => runner::runs_within(budget, servers, self.quick),
             Method::Timed(_) if self.quick => 2,
             Method::Timed(_) => 3,
@@ -199,7 +199,11 @@ impl Bench {
         };
         let default_warmup = match method {
             // Verifying warms up.
-            Method::Arrival(_) | Method::Requests(_) | Method::Timed(_) | Method::Frames => 0,
+            Method::Arrival(_)
+            | Method::Requests(_)
+            | Method::Timed(_)
+            | Method::Frames
+            | Method::Programs => 0,
             Method::Work | Method::Process => usize::from(!self.quick),
         };
         let (columns, rows) = match method {
@@ -263,7 +267,11 @@ impl Bench {
 fn weight(method: Method) -> u32 {
     match method {
         Method::Requests(_) | Method::Frames => 3,
-        Method::Work | Method::Process | Method::Arrival(_) | Method::Timed(_) => 1,
+        Method::Work
+        | Method::Process
+        | Method::Programs
+        | Method::Arrival(_)
+        | Method::Timed(_) => 1,
     }
 }
 

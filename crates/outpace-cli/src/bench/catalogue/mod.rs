@@ -12,6 +12,7 @@ mod endl;
 mod fps;
 mod input;
 mod ladder;
+mod languages;
 mod lines;
 mod mapped;
 mod pictures;
@@ -44,6 +45,7 @@ pub(crate) const ALL: &[&Experiment] = &[
     &threads::THREADS,
     &server::SERVER,
     &startup::STARTUP,
+    &languages::LANGUAGES,
     &input::INPUT,
     &contest::CONTEST,
 ];

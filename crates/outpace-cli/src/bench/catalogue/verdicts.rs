@@ -230,6 +230,10 @@ const CASES: &[Case] = &[
     case("contest", &[("outpace-contest", "file", 20), ("mapped", "file", 10)], &["outpace-contest takes 2.00x of mapped"]),
     case("startup", &[("c", "pipe", 100), ("go", "pipe", 300)], &["c says hello first, after 100 ns; go takes 3.00 times"]),
     case("startup", &[("c", "pipe", 300), ("go", "pipe", 100)], &["go says hello first"]),
+    case("languages", &[("go", "pty", 900), ("go-fixed", "pty", 300)], &["To pty: no buffer in go; the shortest fix saves most in go, 3.00x."])
+        .with(|rows| rows[0].writes = Some(2_000)),
+    case("languages", &[("go", "pty", 900), ("perl", "pty", 300)], &["To pty: a line buffer in perl; a block buffer in go."])
+        .with(|rows| rows[0].writes = Some(2)),
     case("when", WHEN, &["A LineWriter holds back half a line."])
         .with(|rows| half_a_line_arrives_at(rows, "its newline")),
     case("when", WHEN, &["A LineWriter shows every text by itself, within 20.0 µs of its write."])

@@ -83,6 +83,9 @@ pub(crate) enum Method {
     /// The whole process is clocked from outside, from its start to its end; a message is one
     /// process.
     Process,
+    /// Each rung is a program that knows nothing of the bench: it is clocked from outside, less what it takes to print
+    /// nothing, and its write calls are counted.
+    Programs,
     /// The reader clocks when these texts arrive.
     Arrival(&'static [Text]),
     /// Each rung is a server under load; a message is a request.
@@ -156,6 +159,10 @@ pub(crate) struct Rung {
     pub(crate) message: Option<Generator>,
     /// What it reads from its standard input, if anything.
     pub(crate) reads: Option<Reads>,
+    /// What its environment says to it.
+    pub(crate) environment: &'static [(&'static str, &'static str)],
+    /// Whether it runs under `outpace run`.
+    pub(crate) is_relayed: bool,
 }
 
 /// What a rung reads, and from where.
@@ -202,6 +209,8 @@ impl Rung {
             baseline: None,
             message: None,
             reads: None,
+            environment: &[],
+            is_relayed: false,
         }
     }
 
@@ -276,6 +285,22 @@ impl Rung {
     pub(crate) const fn reads_pipe(self, text: Generator) -> Self {
         Self {
             reads: Some(Reads { text, pipe: true }),
+            ..self
+        }
+    }
+
+    /// The same, with this in its environment.
+    pub(crate) const fn told(self, environment: &'static [(&'static str, &'static str)]) -> Self {
+        Self {
+            environment,
+            ..self
+        }
+    }
+
+    /// The same, under `outpace run`.
+    pub(crate) const fn relayed(self) -> Self {
+        Self {
+            is_relayed: true,
             ..self
         }
     }

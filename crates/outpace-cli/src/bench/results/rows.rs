@@ -274,6 +274,16 @@ impl Row {
         Interval::of_median(&self.times())
     }
 
+    /// How a program buffers that prints each message by two calls: its write calls tell.
+    pub(crate) fn buffering(&self) -> Option<&'static str> {
+        let writes = self.writes? as f64 / self.messages.max(1) as f64;
+        Some(match writes {
+            0.0..0.5 => "block",
+            0.5..1.5 => "line",
+            _ => "none",
+        })
+    }
+
     /// A measured time divided by the number of messages.
     pub(crate) fn per_message(&self, time: Option<Spread>) -> Option<f64> {
         let time = time?;

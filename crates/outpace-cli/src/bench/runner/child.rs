@@ -88,12 +88,13 @@ pub(super) fn run(
 /// Runs a command into a sink and clocks the whole process from outside.
 pub(super) fn run_clocked_outside(
     command: &mut Command,
+    stream: Stream,
     sink: Sink<'_>,
 ) -> Result<Sample, Stopped> {
     command.env_remove(clock::REPORT);
     let cpu_before = children_ns();
     let started_ns = now_ns();
-    let (received, ended_ns) = to_the_end_at(command, Stream::Stdout, sink)?;
+    let (received, ended_ns) = to_the_end_at(command, stream, sink)?;
     let wall_ns = ended_ns.saturating_sub(started_ns);
     let (user_ns, system_ns) = children_ns();
     let cpu_ns = (user_ns + system_ns).saturating_sub(cpu_before.0 + cpu_before.1);

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::bench::destination::check::Generator;
-use crate::bench::experiment::{Experiment, Reads, Rung, Work};
+use crate::bench::experiment::{Experiment, Method, Reads, Rung, Work};
 use crate::bench::toolchain::{Source, Toolchain, toolchains};
 
 /// One competitor in a series of runs.
@@ -72,9 +72,15 @@ impl Contestant {
             Work::Source(source) => match toolchains(source.language) {
                 Err(reason) => vec![one(Launch::Not(reason))],
                 Ok(found) => {
-                    let several = found.len() > 1;
+                    // Of a program that is looked at for its language, one is as good as another.
+                    let wanted = match experiment.method {
+                        Method::Programs => 1,
+                        _ => found.len(),
+                    };
+                    let several = wanted > 1;
                     found
                         .into_iter()
+                        .take(wanted)
                         .map(|toolchain| Self {
                             rung,
                             name: if several {
@@ -144,7 +150,13 @@ impl Contestant {
             }
             Launch::Source { toolchain, source } => {
                 let mut command = toolchain.command(source)?;
+                if self.rung.is_relayed {
+                    command = relayed(&command)?;
+                }
                 command.arg(messages.to_string());
+                // A language's own wishes of it are rungs of their own.
+                command.env_remove("PYTHONUNBUFFERED");
+                command.envs(self.rung.environment.iter().copied());
                 command
             }
             Launch::Not(reason) => return Err(reason.clone()),
@@ -195,6 +207,14 @@ fn input(reads: Reads, messages: u64) -> io::Result<Stdio> {
         }
     });
     Ok(reader.into())
+}
+
+/// The command under `outpace run`.
+fn relayed(command: &Command) -> Result<Command, String> {
+    let mut relay = Command::new(this_program()?);
+    relay.args(["run", "--"]).arg(command.get_program());
+    relay.args(command.get_args());
+    Ok(relay)
 }
 
 fn this_program() -> Result<PathBuf, String> {

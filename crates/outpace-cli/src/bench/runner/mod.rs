@@ -8,6 +8,7 @@ pub(crate) mod contestant;
 mod drawing;
 mod load;
 pub(crate) mod pace;
+mod programs;
 mod serving;
 mod shown;
 mod writing;
@@ -206,6 +207,7 @@ impl<'a> Stage<'a> {
         match method {
             Method::Requests(server) => Box::new(serving::Serving::new(self, server)),
             Method::Frames => Box::new(drawing::Drawing::new(self)),
+            Method::Programs => Box::new(programs::Programs::new(self)),
             _ => Box::new(writing::Writing::new(self, method)),
         }
     }

@@ -58,10 +58,10 @@ impl<'a> Writing<'a> {
             let report = &self.stage.report;
             return child::run(&mut command, contestant.rung.stream, sink, report);
         }
-        let mut sum = child::run_clocked_outside(&mut command, sink)?;
+        let mut sum = child::run_clocked_outside(&mut command, contestant.rung.stream, sink)?;
         for _ in 1..messages {
             let sink = venue.sink(Wanted::default())?;
-            let next = child::run_clocked_outside(&mut command, sink)?;
+            let next = child::run_clocked_outside(&mut command, contestant.rung.stream, sink)?;
             sum.report.wall_ns += next.report.wall_ns;
             sum.report.caller_ns += next.report.caller_ns;
             sum.report.cpu_ns += next.report.cpu_ns;

@@ -39,6 +39,7 @@ pub(crate) fn table(experiment: &Experiment, to: &str, rows: &[Row]) -> Table {
         .map_or(experiment.method, |rung| experiment.method_of(rung));
     let (headings, lines) = match method {
         Method::Arrival(texts) => arrivals(texts, &rows),
+        Method::Programs => programs(&rows),
         _ => ranked(experiment, &columns(experiment, method, &rows), &rows),
     };
     Table {
@@ -86,7 +87,9 @@ fn columns(experiment: &Experiment, method: Method, rows: &[&Row]) -> Vec<Column
         Method::Timed(_) => timed(experiment.unit),
         Method::Requests(_) => requests(),
         Method::Frames => frames(),
-        Method::Work | Method::Process | Method::Arrival(_) => work(experiment.unit, rows),
+        Method::Work | Method::Process | Method::Programs | Method::Arrival(_) => {
+            work(experiment.unit, rows)
+        }
     }
 }
 
@@ -396,6 +399,71 @@ fn arrivals(texts: &[Text], rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
     (headings, lines.collect())
 }
 
+/// One line a language and way to print: how it buffers, as its write calls tell, and what a line costs it, fixed, under
+/// `outpace run` and to stderr.
+fn programs(rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
+    const OTHERS: [&str; 3] = ["fixed", "run", "stderr"];
+    let ran = |name: &str| {
+        let mut rows = rows.iter();
+        rows.find(|row| row.rung == name && row.runs > 0 && row.failed.is_none())
+    };
+    let cost = |name: &str| ran(name).and_then(|row| row.wall_per_message());
+    let writes = |name: &str| {
+        let row = ran(name)?;
+        Some(row.writes? as f64 / row.messages.max(1) as f64)
+    };
+    let headings = [
+        ("rung", 0),
+        ("buffer", 0),
+        ("writes/line", 2),
+        ("a line", 0),
+        ("fixed", 0),
+        ("of it", 1),
+        ("outpace run", 1),
+        ("on stderr", 1),
+        ("a line", 3),
+    ];
+    let ways = rows
+        .iter()
+        .map(|row| row.rung.as_str())
+        .filter(|name| {
+            !OTHERS
+                .iter()
+                .any(|other| name.ends_with(&format!("-{other}")))
+        })
+        .filter_map(|name| Some((name, cost(name)?)));
+    let ways: Vec<(&str, f64)> = ways.collect();
+    let longest = ways.iter().map(|&(_, cost)| cost).fold(0.0, f64::max);
+    let lines = ways.iter().map(|&(name, plain)| {
+        let other = |which: &str| format!("{name}-{which}");
+        let buffer = |name: &str| {
+            let found = ran(name).and_then(|row| row.buffering());
+            found.unwrap_or_default().to_owned()
+        };
+        let time = |name: &str| cost(name).map(duration).unwrap_or_default();
+        let fixed = cost(&other("fixed"));
+        let stderr = other("stderr");
+        Line {
+            cells: vec![
+                name.to_owned(),
+                buffer(name),
+                writes(name).map(significant).unwrap_or_default(),
+                duration(plain),
+                fixed.map(duration).unwrap_or_default(),
+                fixed.map(|fixed| times(fixed / plain)).unwrap_or_default(),
+                time(&other("run")),
+                buffer(&stderr),
+                time(&stderr),
+            ],
+            share: Some(plain / longest.max(f64::MIN_POSITIVE)),
+            ours: false,
+        }
+    });
+    let lines = lines.collect();
+    let heading = |&(text, expendable): &(&str, u8)| Heading::expendable(text, expendable);
+    (headings.iter().map(heading).collect(), lines)
+}
+
 /// Rungs with the same trouble share a line.
 fn notes(rows: &[&Row]) -> Vec<Note> {
     let mut notes: Vec<(String, bool, Vec<&str>)> = Vec::new();
@@ -461,6 +529,28 @@ mod tests {
                 ["silent", "8", "20"],
                 ["println", "8", "10"],
                 ["silent", "1", "90"]
+            ]
+        );
+    }
+
+    #[test]
+    fn a_language_is_a_line_with_its_fix_beside_it() {
+        let rungs = [
+            ("go", "pty", 900),
+            ("go-fixed", "pty", 300),
+            ("go-stderr", "pty", 950),
+            ("c", "pty", 100),
+        ];
+        let mut rows = rows_of("languages", &rungs);
+        for (row, writes) in rows.iter_mut().zip([2_000, 1, 2_000, 1_000]) {
+            row.writes = Some(writes);
+        }
+        let table = table(find("languages").unwrap(), "pty", &rows);
+        assert_eq!(
+            cells(&table, &[0, 1, 3, 4, 5, 7, 8]),
+            [
+                ["go", "none", "900 ns", "300 ns", "0.33x", "none", "950 ns"],
+                ["c", "line", "100 ns", "", "", "", ""]
             ]
         );
     }

@@ -1,0 +1,168 @@
+//! Programs that know nothing of the bench: what a line costs them is what a run takes that prints, less what one
+//! takes that prints nothing.
+
+use std::fs;
+use std::time::Duration;
+
+use super::child::{self, Sample, Stopped};
+use super::{Entry, Measurement, Stage};
+use crate::bench::destination::check::{Check, length};
+use crate::bench::destination::reader::Wanted;
+use crate::bench::destination::venue::Venue;
+use crate::bench::results::rows::Row;
+use crate::bench::results::stats::{self, Spread};
+use crate::fps::canvas::Stream;
+use crate::platform::interrupts;
+
+pub(super) struct Programs<'a> {
+    stage: Stage<'a>,
+}
+
+/// So long should printing take, so that it stands out from starting; half of it, if time is short.
+const LONG_ENOUGH: Duration = Duration::from_millis(100);
+/// The least and the most that a run prints.
+const LINES: (u64, u64) = (1_000, 4_000_000);
+
+/// The notes under which a run's write calls stand, and what a process takes that prints nothing.
+const WRITES: &str = "write_calls";
+const START: &str = "start_ns";
+
+impl<'a> Programs<'a> {
+    pub(super) fn new(stage: Stage<'a>) -> Self {
+        Self { stage }
+    }
+
+    /// A whole process that prints so many lines.
+    fn process(
+        entry: &Entry<'_>,
+        venue: &Venue,
+        messages: u64,
+        wanted: Wanted,
+    ) -> Result<Sample, Stopped> {
+        let contestant = entry.contestant;
+        let command = contestant.command(messages, Duration::ZERO);
+        let mut command = command.map_err(Stopped::Failed)?;
+        if let Stream::Stderr = contestant.rung.stream {
+            command.env("STREAM", "stderr");
+        }
+        let sink = venue.sink(wanted)?;
+        let before = write_calls();
+        let stream = contestant.rung.stream;
+        let mut sample = child::run_clocked_outside(&mut command, stream, sink)?;
+        if let (Some(before), Some(after)) = (before, write_calls()) {
+            let calls = after.saturating_sub(before);
+            sample.report.notes.insert(WRITES.to_owned(), calls);
+        }
+        Ok(sample)
+    }
+
+    /// What printing so many lines adds to a process.
+    fn printing(&self, entry: &Entry<'_>, messages: u64) -> Result<Sample, Stopped> {
+        let venue = &self.stage.venue;
+        let nothing = Self::process(entry, venue, 0, Wanted::default())?;
+        let mut all = Self::process(entry, venue, messages, Wanted::default())?;
+        let report = &mut all.report;
+        report.wall_ns = report.wall_ns.saturating_sub(nothing.report.wall_ns);
+        report.cpu_ns = report.cpu_ns.saturating_sub(nothing.report.cpu_ns);
+        report.caller_ns = report.wall_ns;
+        report
+            .notes
+            .insert(START.to_owned(), nothing.report.wall_ns);
+        let calls = report.notes.get(WRITES).copied();
+        report.writes = calls.map(|calls| calls.saturating_sub(nothing.noted(WRITES)));
+        all.received.last_at = None;
+        Ok(all)
+    }
+}
+
+/// The write calls of the children that have been waited for, and of this program.
+fn write_calls() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/io").ok()?;
+    let count = text.lines().find_map(|line| line.strip_prefix("syscw: "))?;
+    count.parse().ok()
+}
+
+impl Measurement for Programs<'_> {
+    /// As many lines for each as take long enough: a line costs a hundred times as much in one language as in another.
+    fn plan(&mut self, entries: &mut [Entry<'_>]) {
+        let plan = &self.stage.plan;
+        let long_enough = if plan.brief {
+            LONG_ENOUGH / 2
+        } else {
+            LONG_ENOUGH
+        };
+        for entry in entries {
+            entry.messages = plan.messages.unwrap_or(LINES.0).max(1);
+            while plan.messages.is_none() && entry.competes() && !interrupts::came() {
+                let sample = self.printing(entry, entry.messages);
+                let Some(sample) = entry.note(sample) else {
+                    break;
+                };
+                let took = Duration::from_nanos(sample.report.wall_ns);
+                let start = Duration::from_nanos(sample.noted(START));
+                if took >= long_enough.max(start) || entry.messages >= LINES.1 {
+                    break;
+                }
+                entry.messages = (entry.messages * 4).min(LINES.1);
+            }
+        }
+    }
+
+    fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
+        let rung = entry.contestant.rung;
+        let message = self.stage.experiment.message_of(rung);
+        let terminal = self.stage.proof_to.is_terminal();
+        let messages = LINES.0.min(entry.messages);
+        let wanted = Wanted {
+            check: Some(Check::new(message, messages, rung.order, terminal)),
+            ..Wanted::default()
+        };
+        let sample = Self::process(entry, &self.stage.proof, messages, wanted)?;
+        let verified = sample.received.verified;
+        match verified.unwrap_or_else(|| Err("nothing read its bytes".to_owned())) {
+            Ok(()) => entry.verified = true,
+            Err(wrong) => entry.failed = Some(format!("wrong bytes: {wrong}")),
+        }
+        Ok(())
+    }
+
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped> {
+        self.printing(&entries[index], entries[index].messages)
+    }
+
+    fn conclude(&self, entry: &mut Entry<'_>) {
+        if !entry.samples.is_empty() && entry.median(|sample| sample.report.wall_ns) == 0 {
+            let reason = "printing took no longer than starting varies: end other programs, or use more --messages";
+            entry.failed = Some(reason.to_owned());
+        }
+    }
+
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
+        let time = |sample: &Sample| sample.report.wall_ns as f64 / entry.messages.max(1) as f64;
+        entry.samples.iter().map(time).collect()
+    }
+
+    fn baseline(&self, entry: &Entry<'_>) -> &'static str {
+        self.stage.experiment.baseline_of(entry.contestant.rung)
+    }
+
+    fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
+        let message = self.stage.experiment.message_of(entry.contestant.rung);
+        row.bytes = length(message, entry.messages);
+        let spread = |value: fn(&Sample) -> u64| Spread::of(entry.samples.iter().map(value));
+        row.wall_ns = spread(|sample| sample.report.wall_ns);
+        row.caller_ns = row.wall_ns;
+        row.cpu_ns = spread(|sample| sample.report.cpu_ns);
+        let writes = entry
+            .samples
+            .iter()
+            .filter_map(|sample| sample.report.writes);
+        let writes: Vec<u64> = writes.collect();
+        row.writes = (!writes.is_empty()).then(|| stats::median(&writes));
+        row.samples = entry
+            .samples
+            .iter()
+            .map(|sample| sample.report.wall_ns)
+            .collect();
+    }
+}
