@@ -5,7 +5,7 @@
 //! as its first argument says, to stderr if `STREAM` is set; `MODE` chooses a variant.
 
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::times;
 
@@ -274,12 +274,22 @@ fn verdict(figures: &Figures<'_>) -> String {
             .filter(|row| row.to == to)
             .filter_map(|row| {
                 let name = row.rung.strip_suffix("-fixed")?;
-                Some((figures.ratio(name, &row.rung, to)?, name))
+                match figures.compare(name, &row.rung, to)? {
+                    Compared::More(ratio) => Some((ratio, name)),
+                    _ => None,
+                }
             })
             .max_by(|one, other| one.0.total_cmp(&other.0));
-        let saved = saved.map_or_else(String::new, |(ratio, name)| {
-            format!("; the shortest fix saves most in {name}, {}", times(ratio))
-        });
+        let has_fixes = figures
+            .rows()
+            .any(|row| row.to == to && row.rung.ends_with("-fixed"));
+        let saved = match saved {
+            Some((ratio, name)) => {
+                format!("; the shortest fix saves most in {name}, {}", times(ratio))
+            }
+            None if has_fixes => "; the noise hides what the fixes save".to_owned(),
+            None => String::new(),
+        };
         if !found.is_empty() {
             sentences.push(format!("To {to}: {}{saved}.", found.join("; ")));
         }

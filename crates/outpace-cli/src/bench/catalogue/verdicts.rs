@@ -232,7 +232,7 @@ const CASES: &[Case] = &[
     case("startup", &[("c", "pipe", 300), ("go", "pipe", 100)], &["go says hello first"]),
     case("languages", &[("go", "pty", 900), ("go-fixed", "pty", 300)], &["To pty: no buffer in go; the shortest fix saves most in go, 3.00x."])
         .with(|rows| rows[0].writes = Some(2_000)),
-    case("languages", &[("go", "pty", 900), ("perl", "pty", 300)], &["To pty: a line buffer in perl; a block buffer in go."])
+    case("languages", &[("go", "pty", 900), ("perl", "pty", 300), ("c", "pty", 300)], &["To pty: a line buffer in perl, c; a block buffer in go."])
         .with(|rows| rows[0].writes = Some(2)),
     case("when", WHEN, &["A LineWriter holds back half a line."])
         .with(|rows| half_a_line_arrives_at(rows, "its newline")),
