@@ -9,9 +9,14 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a draw call may wait for the lock to be taken: some 20 µs are the rule. It is longer only on a processor that is
-/// too busy to run the thread that takes it, or once, if the program holds the lock itself.
-const LIMIT: Duration = Duration::from_millis(30);
+/// How long a draw call may wait for the lock to be taken: some 20 µs are the rule.
+const LIMIT: Duration = Duration::from_millis(1);
+/// How long the presenter waits for it in its place: on a processor that is too busy to run the thread that takes it, or
+/// once, if the program holds the lock itself.
+const PRESENTERS_LIMIT: Duration = Duration::from_millis(30);
+/// What the program printed before the lock was taken may have been the first half of leaving the screen. So long the
+/// presenter then waits for the other half, the end of raw mode, after which it draws nothing.
+const GRACE: Duration = Duration::from_millis(20);
 
 /// Which lock to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +31,8 @@ struct State {
     closed: bool,
     /// The lock is held.
     held: bool,
+    /// The draw call has not waited until then.
+    late: bool,
     /// The program held the lock itself the last time: waiting is of no use until the thread has got it.
     taken_elsewhere: bool,
     quit: bool,
@@ -90,21 +97,47 @@ impl Gate {
         Ok(Self(shared))
     }
 
-    /// Holds the stream's other writers back from now on.
+    /// Holds the stream's other writers back from now on, or soon.
     pub(super) fn close(&self) {
-        let mut state = self.0.state();
-        state.closed = true;
+        self.0.state().closed = true;
         self.0.changed.notify_all();
+    }
+
+    /// For the caller of draw, behind [`close`](Self::close): waits a moment until they are held back for sure.
+    pub(super) fn settle(&self) {
+        let state = self.0.state();
+        if !state.taken_elsewhere {
+            // Done, too, if the frame has been written by then.
+            let mut state = self.wait_for_lock(state, LIMIT);
+            state.late = state.closed && !state.held;
+        }
+    }
+
+    /// For the presenter, before it writes: waits where the caller of draw did not.
+    pub(super) fn catch_up(&self) {
+        let state = self.0.state();
         if state.taken_elsewhere {
             return;
         }
-        // Done, too, if the frame has been written by then.
-        let (mut state, _) = self
-            .0
-            .changed
-            .wait_timeout_while(state, LIMIT, |state| state.closed && !state.held)
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.wait_for_lock(state, PRESENTERS_LIMIT);
         state.taken_elsewhere = state.closed && !state.held;
+        let late = std::mem::take(&mut state.late) && state.held;
+        drop(state);
+        if late {
+            std::thread::sleep(GRACE);
+        }
+    }
+
+    fn wait_for_lock<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        limit: Duration,
+    ) -> MutexGuard<'a, State> {
+        self.0
+            .changed
+            .wait_timeout_while(state, limit, |state| state.closed && !state.held)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
     }
 
     /// Lets them write again.

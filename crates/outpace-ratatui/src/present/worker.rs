@@ -115,6 +115,9 @@ impl Worker {
         let mut tempo = Tempo::default();
         let mut bytes = Vec::new();
         while self.wait_for_work() {
+            if let Some(gate) = &self.gate {
+                gate.catch_up();
+            }
             // Before anything is taken: what the terminal is in then still holds when it is written.
             let writing = sys::Writing::begin();
             let mut stats = self.slot().stats;
@@ -204,14 +207,15 @@ impl Worker {
     /// Wakes the thread. If it was idle, the gate is closed first.
     fn wake(&self, mut slot: MutexGuard<'_, Slot>) {
         let idle = !std::mem::replace(&mut slot.active, true);
+        let gate = self.gate.as_ref().filter(|_| idle);
+        // While the slot is locked: the thread opens it only when it finds nothing there.
+        if let Some(gate) = gate {
+            gate.close();
+        }
         drop(slot);
         self.arrived.notify_one();
-        if let Some(gate) = self.gate.as_ref().filter(|_| idle) {
-            gate.close();
-            // It may have been done by then, and have opened the gate before it was closed.
-            if !self.slot().active {
-                gate.open();
-            }
+        if let Some(gate) = gate {
+            gate.settle();
         }
     }
 

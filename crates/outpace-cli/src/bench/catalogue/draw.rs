@@ -6,6 +6,7 @@ use outpace_ratatui::workloads::Workload;
 
 use super::pictures::{crossterm, direct, presenter, termina, termion};
 use super::sources;
+use super::transcripts::{Talk, insert_before, key_lines, outpace, token_lines};
 use crate::bench::experiment::{Experiment, Method, Rung, Work, no_bytes};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::{Latency, Row};
@@ -28,9 +29,9 @@ pub(crate) const DRAW: Experiment = Experiment {
     verdict,
 };
 
-/// Every workload by every backend.
+/// Every workload by every backend, and others.
 macro_rules! rungs {
-    ($($workload:ident $name:literal;)*) => {
+    ($($workload:ident $name:literal;)* $(+ $other:expr;)*) => {
         &[$(
             Rung::added(
                 concat!($name, "-crossterm"),
@@ -67,7 +68,7 @@ macro_rules! rungs {
             )
             .draws(Workload::$workload)
             .against(concat!($name, "-crossterm")),
-        )*]
+        )* $($other,)*]
     };
 }
 
@@ -78,13 +79,45 @@ const RUNGS: &[Rung] = rungs! {
     Editor "editor";
     Dashboard "dashboard";
     Idle "idle";
+    + Rung::added(
+        "transcript-token-insert-before",
+        "a token of a transcript, ratatui's insert_before on crossterm",
+        Work::Here(|span| insert_before(span, Talk::Token)),
+    )
+    .prints(token_lines)
+    .against("transcript-token-insert-before");
+    + Rung::outpace(
+        "transcript-token-outpace",
+        "a token of a transcript, outpace's Transcript",
+        Work::Here(|span| outpace(span, Talk::Token)),
+    )
+    .prints(token_lines)
+    .against("transcript-token-insert-before");
+    + Rung::added(
+        "transcript-key-insert-before",
+        "a key below 500 messages, ratatui's insert_before on crossterm",
+        Work::Here(|span| insert_before(span, Talk::Key)),
+    )
+    .prints(key_lines)
+    .against("transcript-key-insert-before");
+    + Rung::outpace(
+        "transcript-key-outpace",
+        "a key below 500 messages, outpace's Transcript",
+        Work::Here(|span| outpace(span, Talk::Key)),
+    )
+    .prints(key_lines)
+    .against("transcript-key-insert-before");
 };
 
 fn verdict(figures: &Figures<'_>) -> String {
     let destinations = figures.destinations();
-    let said = destinations
-        .iter()
-        .flat_map(|to| [bytes(figures, to), waiting(figures, to)]);
+    let said = destinations.iter().flat_map(|to| {
+        [
+            bytes(figures, to),
+            talking(figures, to),
+            waiting(figures, to),
+        ]
+    });
     said.flatten().collect::<Vec<_>>().join(" ")
 }
 
@@ -124,6 +157,19 @@ fn bytes(figures: &Figures<'_>, to: &str) -> Option<String> {
         let shares = shares.join(", ");
         format!("To {to} outpace sends of crossterm's bytes: {shares}.")
     })
+}
+
+fn talking(figures: &Figures<'_>, to: &str) -> Option<String> {
+    let cost = |what: &str, how: &str| {
+        let row = figures.row(&format!("transcript-{what}-{how}"), to)?;
+        bytes_of(row).map(significant)
+    };
+    let said = ["token", "key"].into_iter().filter_map(|what| {
+        let (ours, theirs) = (cost(what, "outpace")?, cost(what, "insert-before")?);
+        Some(format!("a {what} {ours} ({theirs} by insert_before)"))
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| format!("Bytes of a transcript: {}.", said.join(", ")))
 }
 
 fn waiting(figures: &Figures<'_>, to: &str) -> Option<String> {

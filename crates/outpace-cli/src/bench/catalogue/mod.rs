@@ -21,6 +21,7 @@ mod server;
 mod sources;
 mod startup;
 mod threads;
+mod transcripts;
 #[cfg(test)]
 mod verdicts;
 mod when;

@@ -152,7 +152,7 @@ pub(crate) struct Rung {
     /// Why it is expected to fail: the published forms that do not work are shown not to.
     pub(crate) fails: Option<&'static str>,
     /// What it draws, if it does.
-    pub(crate) draws: Option<Workload>,
+    pub(crate) draws: Option<Drawn>,
     /// The rung that ratios are taken against, where it is not its experiment's.
     pub(crate) baseline: Option<&'static str>,
     /// The generator of its bytes, where these are not its experiment's.
@@ -268,7 +268,15 @@ impl Rung {
     /// The same, drawing pictures.
     pub(crate) const fn draws(self, workload: Workload) -> Self {
         Self {
-            draws: Some(workload),
+            draws: Some(Drawn::Picture(workload)),
+            ..self
+        }
+    }
+
+    /// The same, leaving these lines in the terminal's scrollback after so many messages.
+    pub(crate) const fn prints(self, lines: fn(u64) -> Vec<String>) -> Self {
+        Self {
+            draws: Some(Drawn::Lines(lines)),
             ..self
         }
     }
@@ -345,6 +353,14 @@ impl Experiment {
     pub(crate) fn rung(&self, name: &str) -> Option<&Rung> {
         self.rungs.iter().find(|rung| rung.name == name)
     }
+}
+
+/// What a terminal has to show in the end.
+#[derive(Clone, Copy)]
+pub(crate) enum Drawn {
+    Picture(Workload),
+    /// Lines in its scrollback and on its screen, after so many messages.
+    Lines(fn(u64) -> Vec<String>),
 }
 
 /// The frames that rungs draw.

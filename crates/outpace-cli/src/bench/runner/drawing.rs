@@ -13,7 +13,7 @@ use super::{Entry, Measurement, Stage, shown};
 use crate::bench::destination::reader::{Release, Wanted};
 use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{Destination, Pace};
-use crate::bench::experiment::calls;
+use crate::bench::experiment::{Drawn, calls};
 use crate::bench::results::rows::{FrameFigures, Kind, Row};
 use crate::bench::results::stats::{self, Spread};
 
@@ -141,11 +141,14 @@ impl Measurement for Drawing<'_> {
         let plan = &self.stage.plan;
         let frames = if plan.brief { 2 } else { 5 };
         let sample = self.run(entry, &self.stage.proof, frames, true)?;
-        let Some(workload) = entry.contestant.rung.draws else {
-            return Err(Stopped::Failed("it draws nothing".to_owned()));
+        let bytes = &sample.received.kept;
+        let wrong = match entry.contestant.rung.draws {
+            Some(Drawn::Picture(workload)) => shown::verify(bytes, workload, frames, plan.size)
+                .map_err(|wrong| format!("wrong picture: {wrong}")),
+            Some(Drawn::Lines(lines)) => shown::verify_lines(bytes, &lines(frames), plan.size),
+            None => Err("it draws nothing".to_owned()),
         };
-        shown::verify(&sample.received.kept, workload, frames, plan.size)
-            .map_err(|wrong| Stopped::Failed(format!("wrong picture: {wrong}")))?;
+        wrong.map_err(Stopped::Failed)?;
         entry.verified = true;
         let guess = Duration::from_nanos(delivered_ns(&sample) / frames);
         entry.messages = self.suitable_frames(entry, guess)?;

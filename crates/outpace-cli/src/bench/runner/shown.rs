@@ -121,6 +121,36 @@ fn numbered(color: Color) -> Color {
     place.map_or(color, |index| Color::Indexed(index as u8))
 }
 
+/// Feeds an emulator what a rung wrote, and compares its lines, the first of which may have left the screen, with those
+/// that should be there. The error says how many are not.
+pub(crate) fn verify_lines(bytes: &[u8], wanted: &[String], size: Size) -> Result<(), String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| format!("no UTF-8: {error}"))?;
+    let (columns, rows) = (size.columns.into(), size.rows.into());
+    let mut terminal = avt::Terminal::with_scrollback(columns, rows, Some(1 << 20))
+        .map_err(|error| format!("no terminal of such a size: {error:?}"))?;
+    terminal.feed(text);
+    let mut shown = vec![String::new()];
+    for row in terminal.screen().all_lines() {
+        if let Some(line) = shown.last_mut() {
+            line.push_str(&row.text());
+        }
+        if !row.is_wrapped() {
+            shown.push(String::new());
+        }
+    }
+    let same = |(one, other): &(&String, &String)| one.trim_end() == other.trim_end();
+    let right = shown.iter().zip(wanted).take_while(same).count();
+    if right == wanted.len() {
+        return Ok(());
+    }
+    Err(format!(
+        "lines lost: of {} the first {right} are there; then `{}` instead of `{}`",
+        wanted.len(),
+        shown.get(right).map_or("", |line| line.trim_end()),
+        wanted[right]
+    ))
+}
+
 /// Feeds an emulator what a rung wrote, and compares the screen with the last of so many frames after the
 /// first. The error names the first cell that differs.
 pub(crate) fn verify(
