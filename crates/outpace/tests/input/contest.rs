@@ -258,3 +258,14 @@ fn its_macro_and_its_helpers_print_what_they_say() {
     });
     assert!(found == format!("{long}{}{long}", "abc".repeat(30_000)));
 }
+
+/// Of `length` digits, and a line "next": as text, and as a number that is out of range.
+pub(crate) fn a_long_line(text: impl Fn() -> Box<dyn Read>, length: usize, message: &str) {
+    let mut io = Io::over(text(), io::sink());
+    assert_eq!(io.line().map(|line| line.len()), Some(length));
+    assert_eq!(io.line().as_deref(), Some("next"));
+    drop(io);
+    let mut io = Io::over(text(), io::sink());
+    assert_eq!(i64::from_input(&mut io).unwrap_err(), message);
+    assert_eq!(io.read::<String>(), "next");
+}

@@ -380,6 +380,33 @@ fn a_token_or_line_over_the_limit_is_refused_as_a_whole() {
     assert_eq!(input.rest().unwrap_err().kind(), ErrorKind::TooLong);
 }
 
+/// `cargo test -p outpace --test input -- --ignored`: a minute, and 4 GiB of memory.
+#[test]
+#[ignore = "takes 4 GiB of memory"]
+fn a_line_of_a_gibibyte_is_a_line_and_a_longer_one_is_refused() {
+    let text = |length: usize| {
+        let long = io::repeat(b'7').take(length as u64);
+        long.chain(&b"\nnext\n"[..])
+    };
+    let limit = Input::<outpace::input::Stdin>::DEFAULT_LIMIT;
+    let mut input = Input::new(text(limit));
+    assert_eq!(input.line().unwrap().map(str::len), Some(limit));
+    assert_eq!(input.line().unwrap(), Some("next"));
+    drop(input);
+    let mut input = Input::new(text(limit + 1));
+    let error = input.line().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLong);
+    assert_eq!(input.line().unwrap(), Some("next"));
+    drop(input);
+    let mut input = Input::new(text(limit));
+    let error = input.read::<i64>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange);
+    let message = error.to_string();
+    assert_eq!(input.word().unwrap(), "next");
+    drop(input);
+    contest::a_long_line(|| Box::new(text(limit)), limit, &message);
+}
+
 #[test]
 fn a_number_of_millions_of_digits_is_out_of_range_or_what_it_is() {
     let zeros = "0".repeat(3_000_000);
