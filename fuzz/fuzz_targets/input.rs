@@ -14,5 +14,10 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|parts: (&[u8], &[u8], &[u8])| {
     let (text, choices, sizes) = parts;
-    model::run(text, choices, sizes);
+    // A number is read the fast way only where some 80 bytes are behind it: every other text is repeated.
+    let times = match text.first() {
+        Some(first) if first % 2 == 0 => 1 + 200 / text.len(),
+        _ => 1,
+    };
+    model::run(&text.repeat(times), choices, sizes);
 });

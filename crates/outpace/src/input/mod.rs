@@ -302,7 +302,8 @@ impl<S: Source> Input<S> {
         self.read().map(Some)
     }
 
-    /// Reads until the end of the input.
+    /// Reads until the end of the input, or the first error: a loop over the values ends also where the input cannot be
+    /// read at all. What is behind a token that was refused can be read by another call.
     ///
     /// ```
     /// use outpace::input::Input;
@@ -314,6 +315,7 @@ impl<S: Source> Input<S> {
     pub fn values<T: FromInput>(&mut self) -> Values<'_, S, T> {
         Values {
             input: self,
+            ended: false,
             values: PhantomData,
         }
     }
@@ -737,9 +739,10 @@ fn without_cr(window: &[u8], from: usize, newline: usize) -> usize {
     newline - usize::from(cr)
 }
 
-/// What [`Input::values`] returns: the values up to the end of the input, or the first error.
+/// What [`Input::values`] returns: the values up to the end of the input, or up to the first error, which is the last item.
 pub struct Values<'a, S, T> {
     input: &'a mut Input<S>,
+    ended: bool,
     values: PhantomData<T>,
 }
 
@@ -748,9 +751,16 @@ impl<S: Source, T: FromInput> Iterator for Values<'_, S, T> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.input.try_read().transpose()
+        if self.ended {
+            return None;
+        }
+        let value = self.input.try_read().transpose();
+        self.ended = !matches!(value, Some(Ok(_)));
+        value
     }
 }
+
+impl<S: Source, T: FromInput> std::iter::FusedIterator for Values<'_, S, T> {}
 
 impl<S> fmt::Debug for Input<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

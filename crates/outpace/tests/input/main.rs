@@ -266,6 +266,11 @@ fn a_directory_and_a_closed_descriptor_are_errors_by_value() {
     );
     assert_eq!(io::Error::from(error).kind(), io::ErrorKind::IsADirectory);
     assert!(input.line().is_err() && input.byte().is_err() && input.is_at_end().is_err());
+    // A loop over the values ends.
+    assert_eq!(input.values::<i32>().count(), 1);
+    let mut input = Input::of_bytes(b"1 x 3");
+    assert_eq!(input.values::<i32>().filter_map(Result::ok).sum::<i32>(), 1);
+    assert_eq!(input.values::<i32>().filter_map(Result::ok).sum::<i32>(), 3);
 
     struct Closed;
     impl Read for Closed {
