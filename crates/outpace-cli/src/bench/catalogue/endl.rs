@@ -50,27 +50,13 @@ pub(crate) const ENDL: Experiment = Experiment {
     verdict,
 };
 
-const WITH_ENDL: Source = Source {
-    language: Language::Cpp,
-    file: "endl.cpp",
-    text: include_str!("../../../bench/endl/endl.cpp"),
-};
-const WITH_NEWLINE: Source = Source {
-    language: Language::Cpp,
-    file: "newline.cpp",
-    text: include_str!("../../../bench/endl/newline.cpp"),
-};
-
-const WITHOUT_SYNC: Source = Source {
-    language: Language::Cpp,
-    file: "nosync.cpp",
-    text: include_str!("../../../bench/endl/nosync.cpp"),
-};
-const OUTPACE: Source = Source {
-    language: Language::Cpp,
-    file: "outpace.cpp",
-    text: include_str!("../../../bench/endl/outpace.cpp"),
-};
+sources! {
+    "endl";
+    WITH_ENDL: Cpp, "endl.cpp";
+    WITH_NEWLINE: Cpp, "newline.cpp";
+    WITHOUT_SYNC: Cpp, "nosync.cpp";
+    OUTPACE: Cpp, "outpace.cpp";
+}
 
 fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();

@@ -4,6 +4,17 @@
 //! To add a rung: a function and a line in its experiment's list (in another language: a source
 //! file under `bench/` and a line). To add an experiment: a module here and a line in [`ALL`].
 
+/// Source files of rungs, below `bench`: a line each.
+macro_rules! sources {
+    ($folder:literal; $($name:ident: $language:ident, $file:literal;)*) => {
+        $(const $name: Source = Source {
+            language: Language::$language,
+            file: $file,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/bench/", $folder, "/", $file)),
+        };)*
+    };
+}
+
 mod calls;
 mod chunks;
 mod contest;

@@ -40,18 +40,9 @@ const fn hello(source: &'static Source) -> Work {
     Work::Source(source)
 }
 
-/// To add a language: a source file, a line here, and a line in the list of rungs.
-macro_rules! sources {
-    ($($name:ident: $language:ident, $file:literal;)*) => {
-        $(const $name: Source = Source {
-            language: Language::$language,
-            file: $file,
-            text: include_str!(concat!("../../../bench/startup/", $file)),
-        };)*
-    };
-}
-
+// To add a language: a source file, a line here, and a line in the list of rungs.
 sources! {
+    "startup";
     RUST: Rust, "hello.rs";
     C: C, "hello.c";
     CPP: Cpp, "hello.cpp";

@@ -133,7 +133,6 @@ impl Measurement for Drawing<'_> {
     fn plan(&mut self, entries: &mut [Entry<'_>]) {
         let runs = entries.len() * (self.stage.plan.warmup + self.stage.plan.runs);
         self.time = self.stage.plan.budget.div_f64(runs.max(1) as f64);
-        entries.iter_mut().for_each(|entry| entry.messages = 1);
     }
 
     /// Compares what a terminal shows after a few frames with what it should.
@@ -188,8 +187,6 @@ impl Measurement for Drawing<'_> {
     }
 
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
-        // Its bytes are compared where its time is not.
-        row.baseline = Some(self.baseline(entry).to_owned());
         if entry.samples.is_empty() {
             return;
         }

@@ -95,7 +95,7 @@ fn line(experiment: &Experiment, rows: &[Row]) -> Option<String> {
                 format!(", {} of {}", times(ratio), name(baseline))
             }
             Compared::Same => format!(", as {}", name(baseline)),
-            Compared::Open(_) => format!(", not told from {} by the noise", name(baseline)),
+            Compared::Open(_) => format!(", {} within the noise", name(baseline)),
         };
     }
     Some(line)
@@ -152,7 +152,7 @@ mod tests {
         rows[1].samples = vec![5_000, 90_000, 20_000, 70_000, 20_000, 60_000];
         let said = summary(&[lines], &rows, 80).join("");
         assert!(
-            said.contains("1 more as fast, not told from bufwriter"),
+            said.contains("1 more as fast, bufwriter within the noise"),
             "{said}"
         );
         assert_eq!(summary(&[lines], &[], 80), [""; 0]);

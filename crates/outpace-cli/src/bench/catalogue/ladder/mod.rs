@@ -147,26 +147,13 @@ pub(crate) const LADDER: Experiment = Experiment {
     verdict,
 };
 
-const TURBO_C: Source = Source {
-    language: Language::C,
-    file: "turbo.c",
-    text: include_str!("../../../../bench/ladder/turbo.c"),
-};
-const OUTPACE_H: Source = Source {
-    language: Language::C,
-    file: "outpace.c",
-    text: include_str!("../../../../bench/ladder/outpace.c"),
-};
-const TURBO_CPP: Source = Source {
-    language: Language::Cpp,
-    file: "turbo.cpp",
-    text: include_str!("../../../../bench/ladder/turbo.cpp"),
-};
-const LIGHTNING_CPP: Source = Source {
-    language: Language::Cpp,
-    file: "lightning.cpp",
-    text: include_str!("../../../../bench/ladder/lightning.cpp"),
-};
+sources! {
+    "ladder";
+    TURBO_C: C, "turbo.c";
+    OUTPACE_H: C, "outpace.c";
+    TURBO_CPP: Cpp, "turbo.cpp";
+    LIGHTNING_CPP: Cpp, "lightning.cpp";
+}
 
 /// The bytes of message `index`.
 pub(crate) fn message(index: u64, into: &mut Vec<u8>) {
