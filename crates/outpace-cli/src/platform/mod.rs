@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod ending;
+pub(crate) mod histogram;
 pub(crate) mod interrupts;
 pub(crate) mod pty;
 pub(crate) mod scheduling;

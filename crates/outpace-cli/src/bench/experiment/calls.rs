@@ -4,13 +4,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use super::clock::{Report, Span};
-use super::histogram::Histogram;
 use crate::bench::results::rows::Latency;
 use crate::platform::clock::{delay_in, now_ns};
+use crate::platform::histogram::Histogram;
 
 /// The times of the calls of one thread.
 pub(crate) struct Calls {
-    times: Histogram,
+    times: Histogram<6>,
     /// The longest less the time the thread was ready to run and had no processor. It need not be the
     /// same call as the longest.
     longest_less_delay: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Calls {
 impl Calls {
     pub(crate) fn new() -> Self {
         Self {
-            times: Histogram::new(),
+            times: Histogram::default(),
             longest_less_delay: 0,
             machine: None,
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
@@ -36,7 +36,7 @@ impl Calls {
         let begun = now_ns();
         let value = call();
         let took = now_ns().saturating_sub(begun);
-        self.times.record(took);
+        self.times.add(took);
         // Reading it costs a system call, and a shorter one cannot be the longest.
         if took > self.longest_less_delay {
             let delay = self.delay_ns().saturating_sub(delay_before);

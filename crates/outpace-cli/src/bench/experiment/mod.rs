@@ -4,7 +4,6 @@
 
 pub(crate) mod calls;
 pub(crate) mod clock;
-pub(crate) mod histogram;
 
 use std::fmt;
 use std::io;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::bench::experiment::histogram::Histogram;
+use crate::platform::histogram::Histogram;
 
 /// How long the first answer may take beyond the time of the load.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -147,7 +147,7 @@ fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Resu
     let mut clients = (0..connections)
         .map(|_| Client::connect(address))
         .collect::<io::Result<Vec<_>>>()?;
-    let mut times = Histogram::new();
+    let mut times = Histogram::<6>::default();
     let begun = Instant::now();
     let mut end = begun + time + PATIENCE;
     for client in &mut clients {
@@ -170,7 +170,7 @@ fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Resu
         drop(awaited);
         for (client, _) in clients.iter_mut().zip(&ready).filter(|(_, ready)| **ready) {
             if client.receive()? {
-                times.record(nanoseconds(client.asked_at.elapsed()));
+                times.add(nanoseconds(client.asked_at.elapsed()));
                 end = begun + time;
                 client.ask("/")?;
             }
@@ -180,7 +180,7 @@ fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Resu
     let elapsed = begun.elapsed();
     // Who still waits has waited for so long at least.
     for client in &clients {
-        times.record(nanoseconds(client.asked_at.elapsed()));
+        times.add(nanoseconds(client.asked_at.elapsed()));
     }
     Ok(Answers {
         per_second: answered as f64 / elapsed.as_secs_f64(),

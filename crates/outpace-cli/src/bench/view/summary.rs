@@ -150,7 +150,7 @@ mod tests {
             ["lines to pipe: outpace 20.0 ns a line, 0.50x of bufwriter"]
         );
         rows[1].samples = vec![5_000, 90_000, 20_000, 70_000, 20_000, 60_000];
-        let said = summary(&[lines], &rows, 80).join("");
+        let said = summary(&[lines], &rows, 100).join("");
         assert!(
             said.contains("1 more as fast, bufwriter within the noise"),
             "{said}"

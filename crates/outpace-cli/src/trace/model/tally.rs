@@ -1,75 +1,17 @@
 //! Counting write calls: sizes, durations, newlines; and what they say about a stream's buffering.
 
+use crate::platform::histogram;
 use crate::trace::kernel::calls::Call;
 use std::collections::HashMap;
 
-/// Counts and sums by power of two: bucket `n` holds the values of `n` significant bits.
-#[derive(Clone, Debug)]
-pub(crate) struct Histogram {
-    buckets: [(u64, u64); 65],
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self {
-            buckets: [(0, 0); 65],
-        }
-    }
-}
-
-/// One bucket that is not empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bucket {
-    pub(crate) least: u64,
-    pub(crate) most: u64,
-    pub(crate) count: u64,
-    pub(crate) sum: u64,
-}
+/// By power of two.
+pub(crate) type Histogram = histogram::Histogram<0>;
 
 impl Histogram {
-    pub(crate) fn add(&mut self, value: u64) {
-        let bucket = &mut self.buckets[64 - value.leading_zeros() as usize];
-        bucket.0 += 1;
-        bucket.1 += value;
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        self.buckets.iter().map(|bucket| bucket.0).sum()
-    }
-
-    pub(crate) fn sum(&self) -> u64 {
-        self.buckets.iter().map(|bucket| bucket.1).sum()
-    }
-
-    /// The buckets that hold anything, smallest values first.
-    pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
-        self.buckets
-            .iter()
-            .enumerate()
-            .filter(|(_, bucket)| bucket.0 > 0)
-            .map(|(bits, bucket)| Bucket {
-                least: if bits == 0 { 0 } else { 1 << (bits - 1) },
-                most: if bits == 0 {
-                    0
-                } else {
-                    u64::MAX >> (64 - bits)
-                },
-                count: bucket.0,
-                sum: bucket.1,
-            })
-    }
-
     /// The mean of the bucket in which the given share of all values is reached.
     pub(crate) fn typical_at(&self, share: f64) -> u64 {
-        let wanted = (self.count() as f64 * share).ceil() as u64;
-        let mut seen = 0;
-        for bucket in self.buckets() {
-            seen += bucket.count;
-            if seen >= wanted {
-                return bucket.sum / bucket.count;
-            }
-        }
-        0
+        self.reached(share)
+            .map_or(0, |bucket| bucket.sum / bucket.count)
     }
 
     /// How much of the sum lies above what `count` typical values would have taken, counting only
@@ -141,10 +83,7 @@ impl CallTally {
             (&mut self.sizes, &other.sizes),
             (&mut self.durations_ns, &other.durations_ns),
         ] {
-            for (ours, theirs) in ours.buckets.iter_mut().zip(&theirs.buckets) {
-                ours.0 += theirs.0;
-                ours.1 += theirs.1;
-            }
+            ours.merge(theirs);
         }
         for (name, count) in &other.by_name {
             *self.by_name.entry(name).or_default() += count;

@@ -1,9 +1,10 @@
 //! The report on a terminal: the verdict in plain words, the figures below it.
 
 use crate::platform::ending::Ending;
+use crate::platform::histogram::Bucket;
 use crate::trace::judge::verdict::{Limit, Verdict};
 use crate::trace::model::findings::{Findings, Mode, Stream};
-use crate::trace::model::tally::{Bucket, Histogram};
+use crate::trace::model::tally::Histogram;
 use crate::user::inert::inert;
 use crate::user::quantity::{duration, grouped};
 use crate::user::screen::{Screen, broken};
