@@ -4,6 +4,7 @@
 //! buffering: two a line without a buffer, one with a line buffer, hardly any with a block. A program prints as many lines
 //! as its first argument says, to stderr if `STREAM` is set; `MODE` chooses a variant.
 
+use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::toolchain::{Language, Source};
@@ -15,7 +16,7 @@ pub(crate) const LANGUAGES: Experiment = Experiment {
     published: "Go is unbuffered (stderr \"presumably too\"); Python line-buffered on a terminal, block-buffered \
                 otherwise, stderr by lines, -u and PYTHONUNBUFFERED turn it off; C buffered, by setvbuf as one likes; \
                 Zig unbuffered until asked; C++'s cout buffered.",
-    sources: &[],
+    sources: &[sources::STDOUT_AND_STDERR],
     published_to: &[],
     unit: "line",
     message: |index, into| into.extend_from_slice(format!("line {index}\n").as_bytes()),
