@@ -4,11 +4,11 @@ mod corpus;
 mod profiler;
 mod scripted;
 
-use corpus::Program;
+use corpus::{Mode, Program, To, named, stream, trace};
 use scripted::{Terminal, installed, scratch, text, wait_until};
 use serde_json::Value;
-use std::fs::File;
-use std::io::{Read, Write};
+
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -39,92 +39,6 @@ fn findings(arguments: &[&str], name: &str) -> Value {
     json(&file)
 }
 
-#[derive(Clone, Copy, Debug)]
-enum To {
-    Terminal,
-    Pipe,
-    File,
-}
-
-/// Traces a program of the corpus on one kind of destination.
-fn trace(program: &Program, exact: bool, to: To, lines: u32) -> Value {
-    let mode = if exact { "exact" } else { "sampled" };
-    let report = scratch(&format!("{}-{mode}-{to:?}.json", program.name));
-    // A program that writes to stderr gets our stdout as its stderr: our own is for the report.
-    let mut command = vec!["sh".to_owned(), "-c".to_owned()];
-    let redirect = if program.stream == "stderr" {
-        " 2>&1"
-    } else {
-        ""
-    };
-    command.push(format!("exec {} {lines}{redirect}", program.run.join(" ")));
-    let mut arguments = vec!["--json", report.to_str().unwrap()];
-    arguments.extend(exact.then_some("--exact"));
-    arguments.push("--");
-    arguments.extend(command.iter().map(String::as_str));
-    match to {
-        To::Terminal => {
-            let arguments = [
-                &[
-                    "-u",
-                    "PYTHONUNBUFFERED",
-                    env!("CARGO_BIN_EXE_outpace"),
-                    "trace",
-                ],
-                &arguments[..],
-            ]
-            .concat();
-            let mut terminal = Terminal::start("env", &arguments, false);
-            assert!(terminal.wait().success(), "{}", program.name);
-        }
-        To::Pipe => {
-            let mut child = outpace(&arguments)
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap();
-            let mut reader = child.stdout.take().unwrap();
-            let mut buffer = vec![0; 1 << 16];
-            while reader.read(&mut buffer).unwrap() > 0 {}
-            assert!(
-                child.wait_with_output().unwrap().status.success(),
-                "{}",
-                program.name
-            );
-        }
-        To::File => {
-            let file = File::create(scratch("file")).unwrap();
-            let output = outpace(&arguments).stdout(file).output().unwrap();
-            assert!(
-                output.status.success(),
-                "{}: {}",
-                program.name,
-                text(&output.stderr)
-            );
-        }
-    }
-    json(&report)
-}
-
-/// The stream that most was written to, among those with this name.
-fn stream<'a>(findings: &'a Value, name: &str) -> Option<&'a Value> {
-    let streams = findings["streams"].as_array().unwrap().iter();
-    streams
-        .filter(|stream| stream["name"] == name)
-        .max_by_key(|stream| stream["bytes"].as_u64())
-}
-
-/// `block 4096`, `line`, …
-fn named(stream: &Value) -> String {
-    match (
-        stream["buffering"].as_str().unwrap(),
-        stream["capacity"].as_u64(),
-    ) {
-        (word, Some(capacity)) => format!("{word} {capacity}"),
-        (word, None) => word.to_owned(),
-    }
-}
-
 /// So many lines each program of the corpus is asked for.
 const LINES: u32 = 20_000;
 
@@ -137,7 +51,8 @@ fn judge_the_corpus(exact: bool, mut judge: impl FnMut(&Program, To, &str, &Valu
         let places = [To::Terminal, To::Pipe, To::File].into_iter();
         let expectations = places.zip(&program.buffering);
         for (to, expected) in expectations.filter(|(_, expected)| !expected.is_empty()) {
-            judge(program, to, expected, &trace(program, exact, to, LINES));
+            let mode = if exact { Mode::Exact } else { Mode::Sampled };
+            judge(program, to, expected, &trace(program, mode, to, LINES));
         }
     }
 }
@@ -198,7 +113,7 @@ fn the_default_mode_names_nothing_wrong_and_its_advice_saves_calls() {
             // A shell's writes stay as many, but cost less.
             if program.run[0] != "sh" && remedy.name != program.name && remedy.is_ready() {
                 let before = write_calls(findings);
-                let after = write_calls(&trace(remedy, false, to, LINES));
+                let after = write_calls(&trace(remedy, Mode::Sampled, to, LINES));
                 if after * 2 > before {
                     wrong.push(format!(
                         "{} to {to:?}: {before} calls before and {after} after {advice:?}",
@@ -735,66 +650,4 @@ fn a_profile_has_the_stacks_of_what_ran_where_perf_may_look() {
         .iter()
         .map(|thread| thread["samples"]["length"].as_u64().unwrap());
     assert!(samples.sum::<u64>() > 10, "{profile}");
-}
-
-/// Not a check, which would depend on the machine: how near the estimates come. Run it with
-/// `cargo test --release -p outpace-cli --test trace -- --ignored --nocapture`; `OUTPACE_PROGRAM` is a part of the
-/// names of those that are wanted, `OUTPACE_ROUNDS` how often each is measured (5), `OUTPACE_LINES` how much they print.
-#[test]
-#[ignore = "prints figures; nothing depends on them"]
-fn the_estimates_beside_the_measured_times_of_the_remedies() {
-    let lines = std::env::var("OUTPACE_LINES").map_or(300_000, |lines| lines.parse().unwrap());
-    let wanted = std::env::var("OUTPACE_PROGRAM").unwrap_or_default();
-    let programs = corpus::programs();
-    let count = std::env::var("OUTPACE_ROUNDS").map_or(5, |count| count.parse().unwrap());
-    println!(
-        "{:<14} {:<9} {:>9} {:>9} {:>9} {:>17} {:>7}",
-        "program", "to", "now ms", "estimate", "remedy", "(its extremes)", "ratio"
-    );
-    for program in programs
-        .iter()
-        .filter(|program| program.name.contains(&wanted))
-        .filter(|program| program.remedy.is_some() && program.is_ready())
-    {
-        let remedies = program.remedy.iter().flatten();
-        for (to, remedy) in [To::Terminal, To::Pipe, To::File].into_iter().zip(remedies) {
-            let remedy = programs.iter().find(|other| other.name == *remedy).unwrap();
-            if !remedy.is_ready() {
-                continue;
-            }
-            // A shell is advised otherwise where nobody shows what it writes.
-            if program.run[0] == "sh" && !matches!(to, To::Terminal) {
-                continue;
-            }
-            let figures = |what: &Program| {
-                let verdict = &trace(what, false, to, lines)["verdict"];
-                ["now_ns", "with_blocks_ns"].map(|figure| verdict[figure].as_f64().unwrap() / 1e6)
-            };
-            // In turn, so that what else the machine does is the same for both.
-            let rounds: Vec<_> = (0..count)
-                .map(|_| (figures(program), figures(remedy)))
-                .collect();
-            let sorted = |figure: fn(&([f64; 2], [f64; 2])) -> f64| {
-                let mut times: Vec<f64> = rounds.iter().map(figure).collect();
-                times.sort_by(f64::total_cmp);
-                times
-            };
-            let median = |times: &[f64]| times[times.len() / 2];
-            let now = median(&sorted(|round| round.0[0]));
-            let estimate = median(&sorted(|round| round.0[1]));
-            let after = sorted(|round| round.1[0]);
-            let extremes = format!("({:.1} to {:.1})", after[0], after[after.len() - 1]);
-            let (to, after) = (format!("{to:?}"), median(&after));
-            let advised = if estimate < now * 0.95 {
-                ""
-            } else {
-                " nothing advised"
-            };
-            println!(
-                "{:<14} {to:<9} {now:>9.1} {estimate:>9.1} {after:>9.1} {extremes:>17} {:>7.2}{advised}",
-                program.name,
-                estimate / after
-            );
-        }
-    }
 }

@@ -3,8 +3,11 @@
 // Several test programs share this, and none uses all of it.
 #![allow(dead_code)]
 
-use super::scripted::installed;
+use super::scripted::{Terminal, installed, scratch, text};
+use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -120,5 +123,103 @@ impl Program {
             done.insert(self.name.clone());
         }
         true
+    }
+}
+
+/// Where a program writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum To {
+    Terminal,
+    Pipe,
+    File,
+}
+
+impl To {
+    pub(crate) const ALL: [Self; 3] = [Self::Terminal, Self::Pipe, Self::File];
+}
+
+/// How a program is traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Sampled,
+    /// The same, without privileges.
+    SampledAsUser,
+    Exact,
+}
+
+/// Traces a program of the corpus on one kind of destination.
+pub(crate) fn trace(program: &Program, mode: Mode, to: To, lines: u32) -> Value {
+    let report = scratch(&format!("{}-{mode:?}-{to:?}.json", program.name));
+    let mut words: Vec<String> = vec!["env".into(), "-u".into(), "PYTHONUNBUFFERED".into()];
+    if mode == Mode::SampledAsUser {
+        words.extend(["setpriv", "--bounding-set=-all", "--inh-caps=-all"].map(String::from));
+    }
+    words.extend([env!("CARGO_BIN_EXE_outpace"), "trace", "--json"].map(String::from));
+    words.push(report.to_str().unwrap().to_owned());
+    if mode == Mode::Exact {
+        words.push("--exact".to_owned());
+    }
+    // A program that writes to stderr gets our stdout as its stderr: our own is for the report.
+    let redirect = if program.stream == "stderr" {
+        " 2>&1"
+    } else {
+        ""
+    };
+    let script = format!("exec {} {lines}{redirect}", program.run.join(" "));
+    words.extend(["--", "sh", "-c"].map(String::from));
+    words.push(script);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null());
+    match to {
+        To::Terminal => {
+            let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+            let mut terminal = Terminal::start("env", &words, false);
+            assert!(terminal.wait().success(), "{}", program.name);
+        }
+        To::Pipe => {
+            let mut child = command
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut reader = child.stdout.take().unwrap();
+            let mut buffer = vec![0; 1 << 16];
+            while reader.read(&mut buffer).unwrap() > 0 {}
+            assert!(
+                child.wait_with_output().unwrap().status.success(),
+                "{}",
+                program.name
+            );
+        }
+        To::File => {
+            let file = File::create(scratch("file")).unwrap();
+            let output = command.stdout(file).output().unwrap();
+            assert!(
+                output.status.success(),
+                "{}: {}",
+                program.name,
+                text(&output.stderr)
+            );
+        }
+    }
+    serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap()
+}
+
+/// The stream that most was written to, among those with this name.
+pub(crate) fn stream<'a>(findings: &'a Value, name: &str) -> Option<&'a Value> {
+    let streams = findings["streams"].as_array().unwrap().iter();
+    streams
+        .filter(|stream| stream["name"] == name)
+        .max_by_key(|stream| stream["bytes"].as_u64())
+}
+
+/// `block 4096`, `line`, …
+pub(crate) fn named(stream: &Value) -> String {
+    match (
+        stream["buffering"].as_str().unwrap(),
+        stream["capacity"].as_u64(),
+    ) {
+        (word, Some(capacity)) => format!("{word} {capacity}"),
+        (word, None) => word.to_owned(),
     }
 }

@@ -26,26 +26,18 @@ pub(super) struct Write {
     pub(super) ends_line: Option<bool>,
 }
 
-/// What the look showed.
-pub(super) struct Peek {
-    pub(super) writes: Vec<Write>,
-    /// How long it took, in which the thread stood still most of the time.
-    pub(super) took_ns: u64,
-}
-
-/// Looks at a thread; an error says that this is not permitted.
-pub(super) fn at(process: i32, thread: i32) -> io::Result<Peek> {
+/// Some of a thread's next writes; an error says that this is not permitted.
+pub(super) fn at(process: i32, thread: i32) -> io::Result<Vec<Write>> {
     let look = std::thread::spawn(move || look(process, thread));
     look.join()
         .unwrap_or_else(|_| Err(io::Error::other("the look failed")))
 }
 
-fn look(process: i32, thread: i32) -> io::Result<Peek> {
-    let began_ns = clock::now_ns();
+fn look(process: i32, thread: i32) -> io::Result<Vec<Write>> {
+    let until_ns = clock::now_ns() + LONGEST.as_nanos() as u64;
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
     sys::interrupt(thread)?;
     let (mut writes, mut entered) = (Vec::with_capacity(ENOUGH), None);
-    let until_ns = began_ns + LONGEST.as_nanos() as u64;
     while writes.len() < ENOUGH {
         let Some(stop) = next_stop(thread, until_ns)? else {
             break;
@@ -76,12 +68,14 @@ fn look(process: i32, thread: i32) -> io::Result<Peek> {
             break;
         }
         let passed_on = if is_at_call || event != 0 { 0 } else { signal };
-        sys::resume(thread, sys::Resume::ToCall, passed_on)?;
+        let how = if writes.len() < ENOUGH {
+            sys::Resume::ToCall
+        } else {
+            sys::Resume::Run
+        };
+        sys::resume(thread, how, passed_on)?;
     }
-    Ok(Peek {
-        writes,
-        took_ns: clock::now_ns() - began_ns,
-    })
+    Ok(writes)
 }
 
 /// What a thread has stopped for; none when it has ended, which is left for others to see, or at the end of the time.
@@ -115,9 +109,9 @@ mod tests {
             .unwrap();
         let process = shell.id() as i32;
         // Until it has become the shell and writes.
-        let peek = loop {
+        let seen = loop {
             match at(process, process) {
-                Ok(peek) if peek.writes.len() == ENOUGH => break Some(peek),
+                Ok(writes) if writes.len() == ENOUGH => break Some(writes),
                 Ok(_) => {}
                 Err(error) => {
                     eprintln!("skipped: ptrace(2) is not permitted: {error}");
@@ -125,11 +119,11 @@ mod tests {
                 }
             }
         };
-        if let Some(peek) = peek {
+        if let Some(writes) = seen {
             let is_line = |write: &Write| {
                 (write.descriptor, write.size, write.ends_line) == (1, 6, Some(true))
             };
-            assert!(peek.writes.iter().all(is_line), "{:?}", peek.writes);
+            assert!(writes.iter().all(is_line), "{:?}", writes);
             let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
             assert!(status.contains("TracerPid:\t0\n"), "{status}");
             assert!(shell.try_wait().unwrap().is_none());
@@ -142,8 +136,8 @@ mod tests {
     fn a_thread_that_writes_nothing_is_left_alone_in_the_end() {
         let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
         let process = sleeper.id() as i32;
-        if let Ok(peek) = at(process, process) {
-            assert!(peek.writes.is_empty(), "{:?}", peek.writes);
+        if let Ok(writes) = at(process, process) {
+            assert!(writes.is_empty(), "{:?}", writes);
         }
         assert!(sleeper.try_wait().unwrap().is_none());
         sleeper.kill().unwrap();

@@ -465,20 +465,22 @@ impl Watcher {
             };
             watched.peeked_at = watched.own().write_calls;
             let before = watched.tasks.schedule_ns(thread);
+            let began_ns = clock::now_ns();
             let peek = peek::at(watched.process, thread);
+            let took_ns = clock::now_ns() - began_ns;
             let after = watched.tasks.schedule_ns(thread);
             let delay_ns = after.1.saturating_sub(before.1);
             watched.stops_ns += after.0.saturating_sub(before.0);
             match peek {
-                Ok(peek) => {
+                Ok(writes) => {
                     watched.peeks += 1;
-                    watched.peeking_ns += peek.took_ns.saturating_sub(delay_ns);
-                    self.peeking_ns += peek.took_ns.saturating_sub(delay_ns);
-                    if peek.writes.len() < FEWEST_PEEKED {
+                    watched.peeking_ns += took_ns.saturating_sub(delay_ns);
+                    self.peeking_ns += took_ns.saturating_sub(delay_ns);
+                    if writes.len() < FEWEST_PEEKED {
                         // It had no processor, or has just stopped writing: it is worth another try.
                         watched.peeked_at = 0;
                     }
-                    for write in peek.writes {
+                    for write in writes {
                         let descriptor = watched.identify(write.descriptor);
                         let seen = watched.seen.entry(descriptor).or_default();
                         seen.peeked += 1;

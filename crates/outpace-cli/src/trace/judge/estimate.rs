@@ -23,6 +23,8 @@ pub(crate) struct Cost {
     /// So many bytes cost as much as a call, at least and at most: what is left of a write when its bytes go with many
     /// others.
     bytes: (f64, f64),
+    /// What a byte among many costs, at least and at most, where that is more.
+    block_byte_ns: (f64, f64),
 }
 
 impl Cost {
@@ -32,6 +34,7 @@ impl Cost {
             most_ns,
             byte_ns,
             bytes,
+            block_byte_ns: (0.0, 0.0),
         }
     }
 
@@ -41,7 +44,10 @@ impl Cost {
             Kind::Pipe => Self::new(100.0, 8_000.0, 2.0, (800.0, 8_000.0)),
             Kind::Socket => Self::new(200.0, 12_000.0, 2.0, (800.0, 8_000.0)),
             Kind::File => Self::new(100.0, 8_000.0, 3.0, (400.0, 4_000.0)),
-            Kind::Terminal => Self::new(250.0, 12_000.0, 60.0, (25.0, 70.0)),
+            Kind::Terminal => Self {
+                block_byte_ns: (13.0, 32.0),
+                ..Self::new(250.0, 12_000.0, 60.0, (25.0, 70.0))
+            },
             Kind::Device | Kind::Other | Kind::Unknown => {
                 Self::new(40.0, 20_000.0, 60.0, (20.0, 1e6))
             }
@@ -140,55 +146,79 @@ pub(super) fn times(process: &Watched, kind: Kind) -> Times {
 /// What a call costs beside its bytes, at most, where they are many.
 const BLOCK_CALL_NS: f64 = 3_000.0;
 
-/// What is saved of the time of a stream when the program follows the advice for its language.
-pub(super) fn saved_ns(stream: &Stream) -> Interval {
+/// What becomes of the time of a stream when the program follows the advice for its language.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Change {
+    pub(super) saved_ns: Interval,
+    /// What stays, as far as it is the stream's.
+    pub(super) left_ns: Interval,
+}
+
+pub(super) fn in_blocks(stream: &Stream) -> Change {
     let kind = stream.target.kind;
     let (calls, waiting) = (stream.calls as f64, stream.waiting_ns as f64);
     let in_kernel = stream.in_kernel_ns;
+    let at_most = |most| Change {
+        saved_ns: Interval::between(0.0, most),
+        ..Change::default()
+    };
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time.
-        return Interval {
-            high: (calls * BLOCK_CALL_NS).min(in_kernel.high),
-            ..Interval::default()
+        return Change {
+            saved_ns: Interval {
+                high: (calls * BLOCK_CALL_NS).min(in_kernel.high),
+                ..Interval::default()
+            },
+            ..Change::default()
         };
     }
     if stream.language == Language::Shell {
         // Its writes stay as many; another process makes them where they are dear.
-        return Interval::between(
-            0.0,
-            match kind {
-                Kind::Terminal => in_kernel.high * 0.7 + waiting,
-                _ => in_kernel.high,
-            },
-        );
+        return match kind {
+            Kind::Terminal => at_most(in_kernel.high * 0.7 + waiting),
+            _ => at_most(in_kernel.high),
+        };
     }
-    let (least_left, most_left) = Cost::of(kind).left(stream.mean_size());
-    // A reader that is the limit takes as long for large writes as for small ones, or not: it reads larger ones, too.
-    let keeps_up = if stream.reader_keeps_up() { 0.7 } else { 0.0 };
-    let waiting = Interval::between(
-        keeps_up * waiting * (1.0 - most_left),
-        waiting * (1.0 - least_left),
-    );
+    let cost = Cost::of(kind);
+    let (least_left, most_left) = cost.left(stream.mean_size());
+    let bytes = stream.bytes as f64;
     let kernel_left = Interval {
-        low: in_kernel.low * least_left,
+        low: (in_kernel.low * least_left).max(bytes * cost.block_byte_ns.0),
         likely: in_kernel.likely * least_left.midpoint(most_left),
-        high: in_kernel.high * most_left,
-    };
-    let processor = match stream.busy_ns {
-        Some(busy_ns) => (own_left(stream) + kernel_left).taken_from(busy_ns),
+        high: (in_kernel.high * most_left).max(bytes * cost.block_byte_ns.1),
+    }
+    .within(0.0, in_kernel.high);
+    // A reader that is the limit takes as long for large writes as for small ones, or not: it reads larger ones, too.
+    let waiting_left = if stream.reader_keeps_up() { 0.4 } else { 1.0 };
+    let waiting_left = Interval::between(0.0, waiting_left * waiting);
+    let (own_left, own_saved) = match stream.busy_ns {
+        Some(busy_ns) => {
+            let left = own_left(stream);
+            (left, left.taken_from(busy_ns - in_kernel.likely))
+        }
         None => {
             let printing = stream.language.printing(kind);
             let (least, most) = printing.map_or(UNKNOWN_CALL_NS, |printing| printing.call_ns);
             let most = (most * calls).min(stream.own_ns.high);
-            let kernel_saved = Interval {
-                low: in_kernel.low * (1.0 - most_left),
-                likely: in_kernel.likely - kernel_left.likely,
-                high: in_kernel.high * (1.0 - least_left),
-            };
-            kernel_saved + Interval::between((least * calls).min(most), most)
+            let saved = Interval::between((least * calls).min(most), most);
+            (Interval::default(), saved)
         }
     };
-    (processor + waiting).within(0.0, f64::INFINITY)
+    // Where the sum is known, more in the kernel is less of the program's own.
+    let kernel = match stream.busy_ns {
+        Some(_) => Interval::exactly(in_kernel.likely),
+        None => in_kernel,
+    };
+    let kernel_saved = Interval {
+        low: kernel.low - kernel_left.high,
+        likely: kernel.likely - kernel_left.likely,
+        high: kernel.high - kernel_left.low,
+    };
+    let saved = own_saved + kernel_saved + waiting_left.taken_from(waiting);
+    Change {
+        saved_ns: saved.within(0.0, f64::INFINITY),
+        left_ns: own_left + kernel_left + waiting_left,
+    }
 }
 
 /// What a call costs in the code of a program in an unknown language.

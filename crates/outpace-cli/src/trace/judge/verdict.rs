@@ -1,6 +1,6 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
-use super::estimate;
+use super::estimate::{self, Change};
 use crate::trace::model::findings::{Findings, Mode, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::target::Kind;
@@ -75,15 +75,25 @@ impl Verdict {
         let waiting_ns = sum(|stream| stream.waiting_ns).min(writing_ns) as f64;
         let share = writing_ns as f64 / now_ns as f64;
         let now = now_ns as f64;
-        let saved = findings.streams.iter().map(estimate::saved_ns);
-        // Programs that write beside each other save no more together than the one that saves most, at worst.
-        let least = saved.clone().map(|saved| saved.low).fold(0.0, f64::max);
-        let saved: Interval = saved.sum();
+        let changes: Vec<Change> = findings.streams.iter().map(estimate::in_blocks).collect();
+        let saved: Interval = changes.iter().map(|change| change.saved_ns).sum();
+        // Programs that write beside each other save no more together than the one that saves most, at worst; and what is
+        // left of one is left of all.
+        let most = |part: fn(&Change) -> f64| changes.iter().map(part).fold(0.0, f64::max);
         let saved = Interval {
-            low: least,
+            low: most(|change| change.saved_ns.low),
             ..saved
         };
-        let with_blocks_ns = saved.taken_from(now).within(now * LEAST_LEFT, now);
+        let left = saved.taken_from(now);
+        let with_blocks_ns = Interval {
+            low: left
+                .low
+                .max(most(|change| change.left_ns.low))
+                .max(now * LEAST_LEFT),
+            likely: left.likely.max(most(|change| change.left_ns.likely)),
+            high: left.high.max(most(|change| change.left_ns.high)),
+        }
+        .within(0.0, now);
         let with_blocks_ns = Interval {
             low: with_blocks_ns.low * (1.0 - RUN_TO_RUN),
             high: with_blocks_ns.high * (1.0 + RUN_TO_RUN),

@@ -13,7 +13,6 @@ pub(crate) struct Interval {
 
 impl Interval {
     /// A quantity that is known.
-    #[cfg(test)]
     pub(crate) const fn exactly(value: f64) -> Self {
         Self {
             low: value,

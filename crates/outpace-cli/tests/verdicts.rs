@@ -1,0 +1,296 @@
+//! How right `trace` is: every program of the corpus, on a terminal, into a pipe and into a file, with and without
+//! privileges, several times; then a row for each promise, beside its target.
+//!
+//! ```text
+//! cargo test --release -p outpace-cli --test verdicts -- --ignored --nocapture
+//! ```
+//!
+//! `OUTPACE_ROUNDS` says how often (3; 10 for the verdict from run to run), `OUTPACE_LINES` how much is printed
+//! (200,000), `OUTPACE_PROGRAM` is a part of the names of the programs that are wanted, `OUTPACE_AS` takes `root` or
+//! `user` alone. What trace costs is `trace_in_the_default_mode_costs_next_to_nothing` of the test `targets`. Nothing
+//! here fails by a figure: the times are for the reader to judge, on a machine that does nothing else.
+//!
+//! The truth of an estimate is the time of the same program after the advice, traced on the same destination: the
+//! median of the rounds. A verdict is wrong that names calls as the limit where following the advice gains nothing, or
+//! no limit where it gains a quarter.
+
+mod corpus;
+mod scripted;
+
+use corpus::{Mode, Program, To, named, stream, trace};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+fn setting<T: std::str::FromStr>(name: &str, default: T) -> T {
+    let text = std::env::var(name).ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// So many of so many.
+#[derive(Default)]
+struct Part {
+    of_them: usize,
+    all: usize,
+}
+
+impl Part {
+    fn count(&mut self, holds: bool) {
+        self.of_them += usize::from(holds);
+        self.all += 1;
+    }
+
+    fn share(&self) -> f64 {
+        self.of_them as f64 / self.all.max(1) as f64
+    }
+}
+
+/// What was found out about all programs.
+#[derive(Default)]
+struct Table {
+    wrong: Vec<String>,
+    useless: Vec<String>,
+    runs: usize,
+    advised: usize,
+    cannot_tell: Part,
+    inside: Part,
+    narrow: Part,
+    same: Part,
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+fn now_ns(findings: &Value) -> f64 {
+    findings["verdict"]["now_ns"].as_f64().unwrap()
+}
+
+fn write_calls(findings: &Value) -> u64 {
+    findings["tree"]["write_calls"].as_u64().unwrap()
+}
+
+/// The program that a program becomes by its advice, if there is another.
+fn remedy<'a>(program: &Program, to: To, programs: &'a [Program]) -> Option<&'a Program> {
+    // A shell's writes stay as many where no other process makes them.
+    if program.run[0] == "sh" && to != To::Terminal {
+        return None;
+    }
+    let name = &program.remedy.as_ref()?[to as usize];
+    let found = programs.iter().find(|other| other.name == *name);
+    found.filter(|remedy| remedy.is_ready())
+}
+
+impl Table {
+    /// Judges the runs of one program on one destination, beside those of its remedy.
+    fn judge(&mut self, program: &Program, to: To, runs: &[Value], remedied: Option<&[Value]>) {
+        let name = format!("{} to {to:?}", program.name);
+        for findings in runs {
+            self.runs += 1;
+            self.judge_names(&name, program, to, findings);
+        }
+        let limits: Vec<&str> = runs
+            .iter()
+            .map(|run| run["verdict"]["limit"].as_str().unwrap())
+            .collect();
+        let usual = limits
+            .iter()
+            .max_by_key(|limit| limits.iter().filter(|other| other == limit).count());
+        for limit in &limits {
+            self.same.count(Some(&limit) == usual.as_ref());
+        }
+        let mut line = format!("{name:<28} {:<24}", limits.join(" "));
+        if let Some(remedied) = remedied {
+            let truth = median(remedied.iter().map(now_ns).collect());
+            let now = median(runs.iter().map(now_ns).collect());
+            line += &format!(" {:>8.1} -> {:>8.1} ms:", now / 1e6, truth / 1e6);
+            for findings in runs {
+                let ends = &findings["verdict"]["with_blocks_interval_ns"];
+                let (low, high) = (ends[0].as_f64().unwrap(), ends[1].as_f64().unwrap());
+                let is_inside = (low..=high).contains(&truth);
+                self.inside.count(is_inside);
+                self.narrow.count(high <= 2.0 * low);
+                let mark = if is_inside { "" } else { "!" };
+                line += &format!(" {:.1} to {:.1}{mark}", low / 1e6, high / 1e6);
+            }
+            let usual = usual.copied().unwrap_or_default();
+            if (usual == "calls" && truth > now) || (usual == "none" && truth < 0.75 * now) {
+                self.wrong.push(format!(
+                    "{name}: {usual}, but {:.1} ms became {:.1}",
+                    now / 1e6,
+                    truth / 1e6
+                ));
+            }
+            let advice = runs[0]["verdict"]["remedies"][0].as_str();
+            if let Some(advice) = advice.filter(|_| usual == "calls") {
+                self.advised += 1;
+                let (before, after) = (write_calls(&runs[0]), write_calls(&remedied[0]));
+                if program.run[0] != "sh" && after * 2 > before {
+                    self.useless
+                        .push(format!("{name}: {before} calls, {after} after {advice:?}"));
+                }
+            }
+        }
+        println!("{line}");
+    }
+
+    /// The process, its language and its buffering.
+    fn judge_names(&mut self, name: &str, program: &Program, to: To, findings: &Value) {
+        let streams = findings["streams"].as_array().unwrap().iter();
+        let calls = |stream: &Value| stream["calls"].as_u64().unwrap();
+        let by_others = streams
+            .filter(|stream| stream["language"] != *program.language)
+            .map(calls);
+        let by_others: u64 = by_others.sum();
+        // The shell that starts it, and the programs that an interpreter starts, write little.
+        if by_others * 10 > write_calls(findings).max(100) {
+            self.wrong
+                .push(format!("{name}: {by_others} writes are credited to others"));
+        }
+        let expected = &program.buffering[to as usize];
+        if expected.is_empty() {
+            return;
+        }
+        let found = stream(findings, &program.stream)
+            .or_else(|| stream(findings, "stdout and stderr"))
+            .map_or("unknown".to_owned(), named);
+        let cannot_tell = ["unknown", "small writes"].contains(&&*found);
+        self.cannot_tell.count(cannot_tell);
+        let too_few = ["too few writes", "nothing written"].contains(&&*found);
+        if !cannot_tell && !too_few && found != *expected {
+            self.wrong
+                .push(format!("{name}: {found} instead of {expected}"));
+        }
+    }
+
+    fn print(&self) {
+        let row = |what: &str, figure: String, target: &str, met: bool| {
+            let met = if met { "met" } else { "missed" };
+            println!("| {what} | {figure} | {target} | {met} |");
+        };
+        let share = |part: &Part| format!("{:.3} of {}", part.share(), part.all);
+        println!("\n| what | found | target | |\n|---|---|---|---|");
+        row(
+            "wrong process, language, buffering or verdict",
+            format!("{} of {} runs", self.wrong.len(), self.runs),
+            "0",
+            self.wrong.is_empty(),
+        );
+        row(
+            "\"cannot tell\" how it is buffered",
+            share(&self.cannot_tell),
+            "at most 0.1",
+            self.cannot_tell.share() <= 0.1,
+        );
+        row(
+            "advice that does not save half of the calls",
+            format!("{} of {}", self.useless.len(), self.advised),
+            "0",
+            self.useless.is_empty(),
+        );
+        row(
+            "truth in the interval",
+            share(&self.inside),
+            "at least 0.9",
+            self.inside.share() >= 0.9,
+        );
+        row(
+            "the interval's ends within a factor of 2",
+            share(&self.narrow),
+            "at least 0.75",
+            self.narrow.share() >= 0.75,
+        );
+        row(
+            "verdict from run to run the same",
+            share(&self.same),
+            "at least 0.98",
+            self.same.share() >= 0.98,
+        );
+        for wrong in self.wrong.iter().chain(&self.useless) {
+            println!("- {wrong}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "measures"]
+fn how_right_trace_is_about_the_corpus() {
+    let (rounds, lines) = (
+        setting("OUTPACE_ROUNDS", 3),
+        setting("OUTPACE_LINES", 200_000),
+    );
+    let (wanted, by) = (
+        setting("OUTPACE_PROGRAM", String::new()),
+        setting("OUTPACE_AS", String::new()),
+    );
+    let programs = corpus::programs();
+    for (who, mode) in [("root", Mode::Sampled), ("user", Mode::SampledAsUser)] {
+        if !by.is_empty() && by != who || (who == "user" && !scripted::installed("setpriv")) {
+            continue;
+        }
+        println!("\n## As {who}, {lines} lines, {rounds} rounds\n");
+        let mut table = Table::default();
+        for program in programs
+            .iter()
+            .filter(|program| program.name.contains(&wanted) && program.is_ready())
+        {
+            for to in To::ALL {
+                let remedy = remedy(program, to, &programs);
+                // In turn, so that what else the machine does is the same for both.
+                let (mut runs, mut remedied) = (Vec::new(), Vec::new());
+                for _ in 0..rounds {
+                    runs.push(trace(program, mode, to, lines));
+                    remedied.extend(remedy.map(|remedy| trace(remedy, mode, to, lines)));
+                }
+                let remedied = remedy.is_some().then_some(&remedied[..]);
+                table.judge(program, to, &runs, remedied);
+            }
+        }
+        table.print();
+    }
+    println!(
+        "| lines of `trace`, tests not counted | {} | at most 5000 | |",
+        lines_of_trace()
+    );
+    println!(
+        "| a program of 70 ms, traced / alone | {:.2} | about 1 | |",
+        of_70_ms(rounds)
+    );
+}
+
+/// Lines of `src/trace` that are neither empty nor comments nor tests.
+fn lines_of_trace() -> usize {
+    let mut left = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/trace")];
+    let mut lines = 0;
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).unwrap();
+            left.extend(entries.map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
+        let code = text[..end].lines().map(str::trim);
+        lines += code
+            .filter(|line| !line.is_empty() && !line.starts_with("//"))
+            .count();
+    }
+    lines
+}
+
+/// The whole time of `outpace trace` on a program that sleeps for 70 ms, by that of the program.
+fn of_70_ms(rounds: usize) -> f64 {
+    let time = |command: &mut Command| {
+        let began = Instant::now();
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        assert!(status.unwrap().success());
+        began.elapsed().as_secs_f64()
+    };
+    let ratios = (0..rounds).map(|_| {
+        let traced = time(scripted::outpace("trace").args(["sleep", "0.07"]));
+        traced / time(Command::new("sleep").arg("0.07"))
+    });
+    median(ratios.collect())
+}
