@@ -161,6 +161,7 @@ impl Language {
         }
         // What a language's runtime reads its options from is in every program of it.
         for (language, mark) in [
+            (Self::Zig, "ZIG_PROGRESS"),
             (Self::OCaml, "OCAMLRUNPARAM"),
             (Self::Haskell, "GHCRTS"),
             (Self::Nim, "fatal.nim"),
@@ -319,8 +320,8 @@ impl Language {
             }
             Self::Shell => "build the text, and print it with one printf",
             Self::Zig => {
-                "var buffer: [65536]u8 = undefined; var out = std.fs.File.stdout().writer(&buffer);   \
-                 // flush it at the end"
+                "var buffer: [1 << 16]u8 = undefined; var out: std.Io.File.Writer = .initStreaming(.stdout(), io, &buffer);   \
+                 // and try out.interface.flush() at the end"
             }
             Self::Php => "ob_start(null, 65536);   // first thing in the script",
             Self::Lua => {
