@@ -13,7 +13,7 @@ use ratatui::widgets::Paragraph;
 
 const TEXT: &str = "# A transcript\n\nIt grows in the terminal's **own** scrollback: scroll up while it does, select it, \
 resize the window.\n\n- A *token* costs its own bytes and a few more.\n- The line below is drawn again only where it changed.\n\n\
-Code is `styled` as it comes, though nobody knows yet where a line will end. ";
+Code is `styled` as it comes, though nobody knows yet where a line will end.\n\n";
 
 /// The style of the next word: Markdown that is only looked at as far as it has come.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Markdown {
         let mut rest = token;
         while let Some(c) = rest.chars().next() {
             let (length, marker) = match c {
-                '#' => (1, Some(&mut self.heading)),
+                '#' if rest.starts_with("# ") => (2, Some(&mut self.heading)),
                 '*' if rest.starts_with("**") => (2, Some(&mut self.bold)),
                 '*' => (1, Some(&mut self.italic)),
                 '`' => (1, Some(&mut self.code)),
@@ -39,7 +39,13 @@ impl Markdown {
             };
             match marker {
                 Some(on) => *on = !*on,
-                None => spans.push(Span::styled(rest[..length].to_owned(), self.current())),
+                None => {
+                    let (text, style) = (&rest[..length], self.current());
+                    match spans.last_mut().filter(|last| last.style == style) {
+                        Some(last) => last.content.to_mut().push_str(text),
+                        None => spans.push(Span::styled(text.to_owned(), style)),
+                    }
+                }
             }
             if c == '\n' {
                 *self = Self::default();

@@ -23,6 +23,7 @@ fn program() {
     match std::env::var(BACKEND).as_deref() {
         Ok("crossterm") => show(ratatui::init()),
         Ok("outpace") => show(outpace_ratatui::init()),
+        Ok("transcript") => talk().unwrap(),
         _ => {}
     }
 }
@@ -35,6 +36,40 @@ where
         terminal.draw(|frame| draw(frame, tick)).unwrap();
     }
     while !matches!(event::read(), Ok(Event::Key(key)) if key.code == KeyCode::Char('q')) {}
+}
+
+/// The lines that are streamed.
+fn talked() -> Vec<String> {
+    let line = |number: usize| {
+        let words = (0..1 + number * 7 % 23).map(|word| format!(" word{}", word * 31 % 1000));
+        format!("line {number}:{}", words.collect::<String>())
+    };
+    (0..120).map(line).chain(["the end".to_owned()]).collect()
+}
+
+/// Streams them, a word a millisecond, above a live region of three rows.
+fn talk() -> std::io::Result<()> {
+    let mut transcript = outpace_ratatui::Transcript::stdout()?;
+    for line in talked() {
+        transcript.append("")?;
+        for word in line.split_inclusive(' ') {
+            transcript.extend(word)?;
+            transcript.live(3, |live| {
+                let area = live.area();
+                let rule = "─".repeat(area.width.into());
+                let style = ratatui::style::Style::new();
+                live.buffer_mut().set_string(0, 0, rule, style);
+                live.buffer_mut()
+                    .set_string(0, 1, format!("> {word}"), style);
+                live.buffer_mut().set_string(0, 2, "? for help", style);
+            })?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    transcript.finish()?;
+    loop {
+        std::thread::park();
+    }
 }
 
 /// A tmux server of its own, without a status line.
@@ -65,13 +100,15 @@ impl Tmux {
             "-s",
             backend,
         ];
+        // Set before the window is made.
+        let history = ["set-option", "-g", "history-limit", "5000", ";"];
         // tmux shows cells erased to a colour, but leaves them out of what it captures.
         let off = "OUTPACE_DRAW_OFF=background";
         let named = format!("{BACKEND}={backend}");
         let run = ["env", off, &named, program.to_str().unwrap()];
         let filter = ["tmux::program", "--exact", "--nocapture", "--quiet"];
         let quiet = [";", "set-option", "-g", "status", "off"];
-        self.command(&[&session[..], &run, &filter, &quiet].concat());
+        self.command(&[&history, &session[..], &run, &filter, &quiet].concat());
     }
 
     /// What a pane shows, as an emulator reads it; nothing as long as it shows nothing.
@@ -135,4 +172,54 @@ fn tmux_shows_the_same_through_both_backends() {
         }
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+#[test]
+fn a_transcript_streamed_while_tmux_changes_its_size_loses_no_line_and_doubles_none() {
+    let tmux = Tmux {
+        socket: format!("outpace-talk-{}", std::process::id()),
+    };
+    if tmux.command(&["-V"]).is_none() {
+        eprintln!("skipped: tmux is not installed");
+        return;
+    }
+    tmux.start("transcript");
+    let pane = [
+        "capture-pane",
+        "-p",
+        "-J",
+        "-t",
+        "transcript",
+        "-S",
+        "-",
+        "-E",
+        "-",
+    ];
+    let mut random = crate::frames::Random::new(crate::number("OUTPACE_SEED", 1));
+    let (mut width, began) = (60, Instant::now());
+    let shown = loop {
+        use crate::frames::Choices;
+        // By a few columns at a time in either direction, as a window that is dragged.
+        width = (width + random.below(17)).saturating_sub(8).clamp(30, 120);
+        let height = 24 + random.below(8);
+        let (width, height) = (width.to_string(), height.to_string());
+        tmux.command(&[
+            "resize-window",
+            "-t",
+            "transcript",
+            "-x",
+            &width,
+            "-y",
+            &height,
+        ]);
+        let text = tmux.command(&pane).unwrap();
+        if text.contains("the end") {
+            break text;
+        }
+        assert!(began.elapsed() < LONG, "it does not end:\n{text}");
+    };
+    let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
+    let end = lines.iter().position(|line| *line == "the end").unwrap();
+    let begin = lines.iter().position(|line| line.starts_with("line 0:"));
+    assert_eq!(lines[begin.unwrap()..=end], talked());
 }
