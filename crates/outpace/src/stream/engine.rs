@@ -47,15 +47,15 @@ pub(crate) struct Engine {
     // What a message touches, first and together.
     pub(crate) cursor: SharedCursor,
     pub(crate) lock: Lock,
-    pub(crate) state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// A drain has made progress, or ended.
-    pub(crate) progress: Condition,
+    pub(super) progress: Condition,
     /// There is something for the helper to do.
-    pub(crate) wake: Condition,
+    pub(super) wake: Condition,
     /// There is something for the thread that spills to do.
-    pub(crate) spilled: Condition,
+    pub(super) spilled: Condition,
     #[cfg(feature = "tokio")]
-    pub(crate) tasks: super::tasks::Tasks,
+    pub(super) tasks: super::tasks::Tasks,
     pub(crate) output: Output,
     pub(crate) role: Role,
     /// Nothing for the standard streams, which live for ever.

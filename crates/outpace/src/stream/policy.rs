@@ -23,6 +23,40 @@ const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
 /// The default of standard error.
 static UNBUFFERED: Buffering = Buffering::Unbuffered;
 
+/// What is done about messages that have just been published.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Act {
+    /// They stay: for the helper, a newline, a full buffer.
+    Wait,
+    Drain,
+    /// Up to a stream offset.
+    DrainTo(u64),
+    /// An unfinished one begins a burst.
+    DrainLines,
+    BeginBurst,
+}
+
+/// What a stream does about messages: that is the policy. `is_first` of its guard, where the stream is
+/// [shared](crate::share()); `isolated` under `Prompt`; `newline` is the last new one under `Line`.
+fn policy(state: &State, is_first: bool, isolated: bool, newline: Option<u64>) -> Act {
+    match state.mode {
+        _ if state.exiting => Act::Drain,
+        Mode::Unbuffered => Act::Drain,
+        Mode::Line => newline.map_or(Act::Wait, |newline| Act::DrainTo(newline + 1)),
+        Mode::Block => Act::Wait,
+        _ if state.helper.active => Act::Wait,
+        Mode::Background => Act::BeginBurst,
+        Mode::Prompt { .. } if state.drainer != 0 => Act::BeginBurst,
+        Mode::Prompt { .. } if is_first => Act::Drain,
+        Mode::Prompt { .. } if !isolated => Act::BeginBurst,
+        // On a terminal or socket an unfinished line may be a question, or the end of an answer.
+        Mode::Prompt { .. } => match state.destination {
+            Some((Destination::Terminal | Destination::Socket, _)) => Act::Drain,
+            _ => Act::DrainLines,
+        },
+    }
+}
+
 impl Engine {
     /// Puts a switch of the policy into force. Called by the guard's holder, at a message boundary.
     pub(crate) extern "C" fn apply_policy<'a>(
@@ -152,20 +186,46 @@ impl Engine {
         if state.mode != Mode::Background {
             state = self.stdout_first(state);
         }
-        if state.exiting {
-            return self.drain(state, all, Patience::Forever);
+        let newline = match state.mode {
+            Mode::Line => self.last_new_newline(&mut state),
+            _ => None,
+        };
+        let is_first = state.sharing.is_first(self.messages(&state));
+        let isolated = !is_first && self.is_isolated(&mut state);
+        match policy(&state, is_first, isolated, newline) {
+            Act::Wait => state,
+            Act::Drain => self.drain(state, all, Patience::Forever),
+            Act::DrainTo(end) => self.drain(state, end, Patience::Forever),
+            Act::DrainLines => {
+                state = self.drain_lines(state);
+                if state.drained >= all || state.failure.is_some() {
+                    return state;
+                }
+                self.begin_burst(state)
+            }
+            Act::BeginBurst => self.begin_burst(state),
         }
-        match state.mode {
-            Mode::Unbuffered => self.drain(state, all, Patience::Forever),
-            Mode::Line => match self.last_new_newline(&mut state) {
-                Some(newline) => self.drain(state, newline + 1, Patience::Forever),
-                None => state,
-            },
-            Mode::Block => state,
-            Mode::Prompt { max_delay } => self.prompt(state, max_delay),
-            Mode::Background if state.helper.active => state,
-            Mode::Background => self.begin_burst(state),
+    }
+
+    /// Whether a message under `Prompt`, outside of a burst, is an early one, or comes after a pause.
+    fn is_isolated(&self, state: &mut State) -> bool {
+        let Mode::Prompt { max_delay } = state.mode else {
+            return false;
+        };
+        if state.helper.active || state.drainer != 0 {
+            return false;
         }
+        let messages = self.messages(state);
+        let now = (messages >= EARLY_MESSAGES).then(Moment::now);
+        let isolated = match (now, state.last) {
+            (Some(now), Some(last)) => now.since(last) >= max_delay,
+            _ => true,
+        };
+        if isolated || messages == EARLY_MESSAGES {
+            state.last = now;
+            return true;
+        }
+        false
     }
 
     /// On the same terminal, pipe or file, what was printed to stdout comes before what is now printed
@@ -198,38 +258,6 @@ impl Engine {
             drop(theirs);
         }
         self.lock_state()
-    }
-
-    /// An isolated message is written at once; one soon after another begins a burst, and so does an unfinished line,
-    /// but on a terminal or socket.
-    fn prompt<'a>(&'a self, mut state: StateGuard<'a>, max_delay: Duration) -> StateGuard<'a> {
-        if state.helper.active {
-            return state;
-        }
-        let all = self.accepted(&state);
-        let messages = self.messages(&state);
-        if state.drainer == 0 && state.sharing.is_first(messages) {
-            return self.drain(state, all, Patience::Forever);
-        }
-        if state.drainer == 0 {
-            let now = (messages >= EARLY_MESSAGES).then(Moment::now);
-            let isolated = match (now, state.last) {
-                (Some(now), Some(last)) => now.since(last) >= max_delay,
-                _ => true,
-            };
-            if isolated || messages == EARLY_MESSAGES {
-                state.last = now;
-                if let Some((Destination::Terminal | Destination::Socket, _)) = state.destination {
-                    // It may be a question, or the end of an answer.
-                    return self.drain(state, all, Patience::Forever);
-                }
-                state = self.drain_lines(state);
-                if state.drained >= all || state.failure.is_some() {
-                    return state;
-                }
-            }
-        }
-        self.begin_burst(state)
     }
 
     /// Has the helper keep the promise for what is pending. Without a helper, drains at once.
@@ -321,5 +349,59 @@ pub(crate) fn assert_valid(buffering: &Buffering) {
             !max_delay.is_zero(),
             "a max_delay of 0; use Buffering::Unbuffered for that"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROMPT: Mode = Mode::Prompt {
+        max_delay: LONGEST_DELAY,
+    };
+
+    fn state(mode: Mode, destination: Destination) -> State {
+        let mut state = State::new(Role::Other, None);
+        state.mode = mode;
+        state.destination = Some((destination, None));
+        state
+    }
+
+    #[test]
+    fn callers_drain_what_their_buffering_says() {
+        let act = |mode, newline| policy(&state(mode, Destination::File), false, true, newline);
+        assert_eq!(act(Mode::Unbuffered, None), Act::Drain);
+        assert_eq!(act(Mode::Line, None), Act::Wait);
+        assert_eq!(act(Mode::Line, Some(7)), Act::DrainTo(8));
+        assert_eq!(act(Mode::Block, None), Act::Wait);
+        assert_eq!(act(Mode::Background, None), Act::BeginBurst);
+        assert_eq!(act(PROMPT, None), Act::DrainLines);
+    }
+
+    #[test]
+    fn an_isolated_message_goes_at_once_and_the_next_begins_a_burst() {
+        for (destination, at_once) in [
+            (Destination::Terminal, Act::Drain),
+            (Destination::Socket, Act::Drain),
+            (Destination::Pipe(Some(65_536)), Act::DrainLines),
+        ] {
+            let mut state = state(PROMPT, destination);
+            assert_eq!(policy(&state, false, true, None), at_once);
+            assert_eq!(policy(&state, false, false, None), Act::BeginBurst);
+            assert_eq!(policy(&state, true, false, None), Act::Drain);
+            state.drainer = 1;
+            assert_eq!(policy(&state, true, true, None), Act::BeginBurst);
+            state.helper.active = true;
+            assert_eq!(policy(&state, true, true, None), Act::Wait);
+        }
+    }
+
+    #[test]
+    fn after_the_exit_drain_every_message_goes_at_once() {
+        for mode in [Mode::Line, Mode::Block, PROMPT, Mode::Background] {
+            let mut state = state(mode, Destination::File);
+            state.exiting = true;
+            assert_eq!(policy(&state, false, false, None), Act::Drain);
+        }
     }
 }
