@@ -31,9 +31,6 @@ const CRATES: [Layers; 3] = [
     },
 ];
 
-/// On their way from `text` to `api`.
-const MOVES: [&str; 2] = ["literal", "message"];
-
 /// The folders of `bench`, from the bottom up: those on one level do not import each other.
 const BENCH: &[&[&str]] = &[
     &["toolchain"],
@@ -142,10 +139,6 @@ impl Layers {
 fn imports_point_down() {
     for layers in CRATES {
         for Module { layer, path, text } in layers.modules() {
-            // The macros' way to the streams is still beside what makes their text.
-            if layers.folders[layer] == "text" && MOVES.iter().any(|name| path == Path::new(name)) {
-                continue;
-            }
             for name in names_after(&text, "crate::") {
                 let here = layers.folders[layer];
                 let module = path.display();

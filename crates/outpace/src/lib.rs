@@ -234,6 +234,10 @@ pub mod __private {
     pub use crate::api::capture::{
         eprint_in_test, eprintln_in_test, print_in_test, println_in_test,
     };
+    pub use crate::api::print::{
+        Parcel, destination, eprint, eprint_literal, format, must_use, print, print_literal,
+        print_long_literal, print1, print2, print3, print4,
+    };
     pub use crate::text::dispatch::{
         binary_as, debug, debug_as, display, display_as, display_in, elsewhere, formatted,
         if_binary_as, if_debug, if_debug_as, if_display, if_display_as, if_lower_exp_as,
@@ -241,12 +245,7 @@ pub mod __private {
         pretty, upper_hex_as, value,
     };
     pub use crate::text::fields::{Message, Short};
-    pub use crate::text::literal::{
-        Literal, eprint_literal, format_literal, print_literal, print_long_literal,
-    };
-    pub use crate::text::message::{
-        Parcel, destination, eprint, format, must_use, print, print1, print2, print3, print4,
-    };
+    pub use crate::text::literal::{Literal, format_literal};
     pub use crate::text::spec::{Braces, Spec};
     pub use core::format_args;
     pub use outpace_macros as macros;

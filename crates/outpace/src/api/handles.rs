@@ -1,6 +1,7 @@
 //! What the user holds: handles to streams, and guards.
 
 use super::guard::Guard;
+use super::print::send_formatted;
 use crate::stream::buffering::Buffering;
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::gap::GapMarker;
@@ -8,7 +9,6 @@ use crate::stream::policy::assert_valid;
 use crate::stream::state::BrokenPipe;
 use crate::stream::stats::Stats;
 use crate::sys::Output;
-use crate::text::message::send_formatted;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;

@@ -15,6 +15,7 @@ pub mod init;
 mod interop;
 mod macros;
 pub(crate) mod message;
+pub(crate) mod print;
 pub mod raw;
 pub mod sandboxes {
     #![doc = "What a filter of system calls has to allow."]

@@ -18,7 +18,7 @@ use std::fmt::{self, Formatter};
 
 /// A piece as a field with nothing in the braces.
 #[inline(always)]
-pub(super) fn piece<P: Piece>(piece: &P) -> Argument<'_> {
+pub(crate) fn piece<P: Piece>(piece: &P) -> Argument<'_> {
     // SAFETY: the function is for what the place is of.
     unsafe { Argument::new(Place::of(piece), Braces::NONE, P::put_piece, piece.room()) }
 }

@@ -24,7 +24,7 @@ use std::mem::MaybeUninit;
 /// A format string's texts are one behind the other, each after its length. Of a short one that is a byte, and
 /// the text takes `TEXT` bytes: so many can be copied whatever its length, and the place of the next text does
 /// not depend on it. Of others it is [`LONG`] and four bytes, lowest first.
-pub(super) const TEXT: usize = 16;
+pub(crate) const TEXT: usize = 16;
 const LONG: u8 = u8::MAX;
 
 /// The room of what cannot be put, but has to be formatted: more than any stream has.
@@ -32,7 +32,7 @@ const NO_ROOM: usize = usize::MAX;
 
 /// Puts the value at a place and returns its length; or, if its room is [`NO_ROOM`], formats it by the
 /// [`Formatter`] there, which is for `{}`, and returns 0, or else 1 if that has failed.
-pub(super) type Write = unsafe fn(Place, Braces, *mut ()) -> usize;
+pub(crate) type Write = unsafe fn(Place, Braces, *mut ()) -> usize;
 
 /// A field, its type forgotten.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ impl<'a> Argument<'a> {
     /// For as long as the argument lives, `write` may be called with the place, the braces, and a pointer to
     /// so much room.
     #[inline(always)]
-    pub(super) unsafe fn new(place: Place, braces: Braces, write: Write, room: usize) -> Self {
+    pub(crate) unsafe fn new(place: Place, braces: Braces, write: Write, room: usize) -> Self {
         Argument {
             place,
             braces,
@@ -62,14 +62,14 @@ impl<'a> Argument<'a> {
     /// # Safety
     /// As [`new`](Self::new), with a pointer to a [`Formatter`] for `{}`.
     #[inline(always)]
-    pub(super) unsafe fn foreign(place: Place, braces: Braces, write: Write) -> Self {
+    pub(crate) unsafe fn foreign(place: Place, braces: Braces, write: Write) -> Self {
         // SAFETY: what has no room is not put.
         unsafe { Self::new(place, braces, write, NO_ROOM) }
     }
 
     /// A text with nothing in the braces.
     #[inline(always)]
-    pub(super) fn text(text: &'a str) -> Self {
+    pub(crate) fn text(text: &'a str) -> Self {
         // SAFETY: the function is for texts, and the room is the length.
         unsafe {
             Self::new(
@@ -83,7 +83,7 @@ impl<'a> Argument<'a> {
 
     /// A field that `format_args!` is to see to, with the whole message.
     #[inline(always)]
-    pub(super) fn elsewhere() -> Self {
+    pub(crate) fn elsewhere() -> Self {
         unsafe fn fails(_: Place, _: Braces, _: *mut ()) -> usize {
             1
         }
@@ -93,13 +93,13 @@ impl<'a> Argument<'a> {
 
     /// Whether the text is made by code that is not outpace's.
     #[inline(always)]
-    pub(super) fn is_foreign(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         self.room == NO_ROOM
     }
 
     /// What a foreign field with nothing in the braces is made of.
     #[inline(always)]
-    pub(super) fn as_foreign(&self) -> Option<(Place, Write)> {
+    pub(crate) fn as_foreign(&self) -> Option<(Place, Write)> {
         (self.is_foreign() && self.braces == Braces::NONE).then_some((self.place, self.write))
     }
 
@@ -239,7 +239,7 @@ impl Format for Message<'_> {
 
 /// A message with one field, which is foreign, with nothing in the braces.
 #[derive(Clone, Copy)]
-pub(super) struct OneForeign {
+pub(crate) struct OneForeign {
     texts: &'static [u8],
     place: Place,
     write: Write,
@@ -249,7 +249,7 @@ impl OneForeign {
     /// # Safety
     /// As long as the message is used, the place and the function are [those of a foreign field](Argument::as_foreign).
     #[inline(always)]
-    pub(super) unsafe fn new(texts: &'static [u8], place: Place, write: Write) -> Self {
+    pub(crate) unsafe fn new(texts: &'static [u8], place: Place, write: Write) -> Self {
         OneForeign {
             texts,
             place,
@@ -275,7 +275,7 @@ impl Format for OneForeign {
 
 impl Argument<'_> {
     /// Writes a field that is not foreign, through memory on the stack if it is short.
-    pub(super) fn hand_on(&self, sink: Sink<'_>) -> fmt::Result {
+    pub(crate) fn hand_on(&self, sink: Sink<'_>) -> fmt::Result {
         const SMALL: usize = 128;
         let mut small = [MaybeUninit::<u8>::uninit(); SMALL];
         let mut large = Vec::<u8>::new();
@@ -399,7 +399,7 @@ macro_rules! on_piece {
 impl<'a> Value<'a> {
     /// There are few kinds of integers, so that there are few kinds of short messages. All else is what `other` says.
     #[inline(always)]
-    pub(super) fn of<T: ?Sized>(value: &'a T, other: impl FnOnce(&'a T) -> Argument<'a>) -> Self {
+    pub(crate) fn of<T: ?Sized>(value: &'a T, other: impl FnOnce(&'a T) -> Argument<'a>) -> Self {
         let Known { kind, place } = known(value);
         // SAFETY: the place is of a value of this kind.
         unsafe {
@@ -426,7 +426,7 @@ impl<'a> Value<'a> {
 
 /// A value as a word, with its [kind](Words), if it fits.
 #[inline(always)]
-pub(super) fn word<T: ?Sized>(value: &T) -> Option<(u64, u32)> {
+pub(crate) fn word<T: ?Sized>(value: &T) -> Option<(u64, u32)> {
     let Known { kind, place } = known(value);
     // SAFETY: the place is of a value of this kind.
     unsafe {
@@ -630,8 +630,8 @@ pub trait Whole: Swift {
 /// A message that is one argument of `core::fmt`'s.
 #[derive(Clone, Copy)]
 pub struct Together<F> {
-    pub(super) texts: &'static [u8],
-    pub(super) fields: F,
+    pub(crate) texts: &'static [u8],
+    pub(crate) fields: F,
 }
 
 impl<'a, F: AsRef<[Argument<'a>]>> fmt::Display for Together<F> {
@@ -752,21 +752,21 @@ short!(3 a A, b B, c C);
 short!(4 a A, b B, c C, d D);
 
 /// A [word](Value::word) is a number without sign.
-pub(super) const UNSIGNED: u32 = 0;
+pub(crate) const UNSIGNED: u32 = 0;
 /// It is a number with one.
-pub(super) const SIGNED: u32 = 1;
+pub(crate) const SIGNED: u32 = 1;
 /// It is the bits of an `f64`.
-pub(super) const DOUBLE: u32 = 2;
+pub(crate) const DOUBLE: u32 = 2;
 /// It is a [text](packed).
-pub(super) const PACKED: u32 = 3;
+pub(crate) const PACKED: u32 = 3;
 
 /// As [`Short`], of fields that are words, which are of one kind or another: two bits for each say of which, beginning
 /// with the lowest. Compiled once, whatever the kinds.
 #[derive(Clone, Copy)]
-pub(super) struct Words<const N: usize> {
-    pub(super) texts: &'static [u8],
-    pub(super) kinds: u32,
-    pub(super) words: [u64; N],
+pub(crate) struct Words<const N: usize> {
+    pub(crate) texts: &'static [u8],
+    pub(crate) kinds: u32,
+    pub(crate) words: [u64; N],
 }
 
 impl<const N: usize> Words<N> {
@@ -824,7 +824,7 @@ impl<const N: usize> Swift for Words<N> {
 impl<const N: usize> Words<N> {
     /// The message, its fields' types forgotten.
     #[inline]
-    pub(super) fn with<R>(&self, then: impl FnOnce(Message<'_>) -> R) -> R {
+    pub(crate) fn with<R>(&self, then: impl FnOnce(Message<'_>) -> R) -> R {
         let signed = self.words.map(|word| word as i64);
         let doubles = self.words.map(f64::from_bits);
         let bytes = self.words.map(u64::to_le_bytes);

@@ -6,8 +6,6 @@
 //! [`arithmetic`](by_arithmetic), or from the [table](super::table) where that is worth while.
 
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::table;
 use super::word::{ASCII, first, put_word};

@@ -20,7 +20,7 @@ pub struct Place {
 
 impl Place {
     #[inline(always)]
-    pub(super) fn of<T: ?Sized>(value: &T) -> Place {
+    pub(crate) fn of<T: ?Sized>(value: &T) -> Place {
         let words = (&raw const value).cast::<*const ()>();
         // SAFETY: a reference is an address, followed by one more word if it is wide.
         unsafe {
@@ -37,7 +37,7 @@ impl Place {
     /// # Safety
     /// The place is [of](Place::of) such a value, which lives for `'a`.
     #[inline(always)]
-    pub(super) unsafe fn get<'a, T: ?Sized>(self) -> &'a T {
+    pub(crate) unsafe fn get<'a, T: ?Sized>(self) -> &'a T {
         let words = [MaybeUninit::new(self.address), self.beside];
         // SAFETY: the reference was taken apart into these words.
         unsafe { mem::transmute_copy(&words) }
@@ -71,7 +71,7 @@ impl Place {
     /// # Safety
     /// The place is of such a value, lifetimes aside, which lives for `'a`.
     #[inline(always)]
-    pub(super) unsafe fn read_ref<'a, U>(self) -> &'a U {
+    pub(crate) unsafe fn read_ref<'a, U>(self) -> &'a U {
         // SAFETY: as demanded.
         unsafe { &*self.address.cast::<U>() }
     }
@@ -87,12 +87,12 @@ const fn is_wide<T: ?Sized>() -> bool {
 /// What outpace writes by itself: as a number, and not as a variant with the value in it, so that the compiler knows it
 /// as soon as it has compared [identities](identity), and all that depends on it is gone before it is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Kind(u8);
+pub(crate) struct Kind(u8);
 
 macro_rules! kinds {
     ($($kind:ident = $number:literal;)*) => {
         impl Kind {
-            $(pub(super) const $kind: Kind = Kind($number);)*
+            $(pub(crate) const $kind: Kind = Kind($number);)*
         }
     };
 }
@@ -108,11 +108,11 @@ kinds! {
 
 impl Kind {
     /// Those that have a number of their own: where in a table.
-    pub(super) const SCALARS: usize = 17;
+    pub(crate) const SCALARS: usize = 17;
 
     /// The kind's number.
     #[inline(always)]
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         usize::from(self.0)
     }
 }
@@ -133,15 +133,15 @@ impl Found {
 
 /// A value, and what outpace knows it as.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
-    pub(super) kind: Kind,
+pub(crate) struct Known {
+    pub(crate) kind: Kind,
     /// [Of the value](Place::of) that is of this kind, or [that of the text](text_at).
-    pub(super) place: Place,
+    pub(crate) place: Place,
 }
 
 /// The value behind the reference, if it is of a type that outpace writes by itself, or a reference to one.
 #[inline]
-pub(super) fn known<T: ?Sized>(value: &T) -> Known {
+pub(crate) fn known<T: ?Sized>(value: &T) -> Known {
     let found = find(is_wide::<T>(), size_of_val(value), identity::of::<T>());
     let kind = Kind(found.0 & ((1 << Found::DEPTH) - 1));
     let mut place = Place::of(value);
@@ -256,7 +256,7 @@ fn find(wide: bool, size: usize, id: Identity) -> Found {
 
 /// The place of a text, as its first byte and its length.
 #[inline(always)]
-pub(super) fn place_of_text(text: &str) -> Place {
+pub(crate) fn place_of_text(text: &str) -> Place {
     Place {
         address: text.as_ptr().cast(),
         beside: MaybeUninit::new(ptr::without_provenance(text.len())),
@@ -266,7 +266,7 @@ pub(super) fn place_of_text(text: &str) -> Place {
 /// # Safety
 /// The place is [that of a text](place_of_text), which lives for `'a`.
 #[inline(always)]
-pub(super) unsafe fn text_at<'a>(place: Place) -> &'a str {
+pub(crate) unsafe fn text_at<'a>(place: Place) -> &'a str {
     // SAFETY: address and length are those of a text.
     unsafe {
         let length = place.beside.assume_init().addr();

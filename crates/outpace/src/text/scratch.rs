@@ -243,7 +243,7 @@ impl Scratch<'_> {
 #[cold]
 #[inline(never)]
 #[track_caller]
-pub(super) fn formatting_failed() -> ! {
+pub(crate) fn formatting_failed() -> ! {
     panic!(
         "a formatting trait implementation returned an error when the underlying stream did not"
     );

@@ -1,7 +1,5 @@
 //! Floats for typed calls: a number that is laid out in the ordinary way takes a call, and no more.
 #![allow(unsafe_code)]
-// Where a function is `extern "C"`, that says to the compiler that it does not unwind.
-#![allow(improper_ctypes_definitions)]
 
 use super::float::{self, Layout};
 

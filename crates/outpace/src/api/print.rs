@@ -1,25 +1,14 @@
-//! Messages on their way: where the macros' pieces are put together and handed over.
+//! What the macros call: messages are put together and handed over to their stream.
 
 #![allow(unsafe_code)]
-// Where a function is `extern "C-unwind"`, its answer comes in registers.
-#![allow(improper_ctypes_definitions)]
 
-use super::copy;
-use super::dispatch;
-use super::fields::{
-    Argument, Field, Message, OneForeign, Short, Swift, Value, Whole, Words, Write, word,
-};
-use super::known::Place;
-use super::literal::Literal;
-use super::scratch::{Format, Memory, Scratch};
-use crate::api::capture;
-use crate::api::guard::Guard;
-use crate::api::handles::{Stderr, Stdout, Stream};
-use crate::api::share::{std_first, std_next};
+use super::capture;
+use super::guard::Guard;
+use super::handles::{Stderr, Stdout, Stream};
+use super::share::{std_first, std_next};
 use crate::stream::buffering::MAX_CAPACITY;
 use crate::stream::cursor::Answer;
-use crate::stream::engine::Engine;
-use crate::stream::engine::{STDERR, STDOUT};
+use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::hot::{
     Drafted, Outcome, append_text, ask_and_leave, by_bias, enter, enter_stdout_to_print,
     enter_to_print, format_draft, format_in_place, get_unstuck, in_place, learn_slot,
@@ -27,6 +16,14 @@ use crate::stream::hot::{
 };
 use crate::sync::lock::{Draft, Entrance, Entry, Lock};
 use crate::sync::thread::{known_thread_id, thread_id};
+use crate::text::copy;
+use crate::text::dispatch;
+use crate::text::fields::{
+    Argument, Field, Message, OneForeign, Short, Swift, Value, Whole, Words, Write, word,
+};
+use crate::text::known::Place;
+use crate::text::literal::Literal;
+use crate::text::scratch::{Format, Memory, Scratch};
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -597,7 +594,7 @@ fn print_text(engine: &Engine, text: &str) {
 
 #[cold]
 #[inline(never)]
-pub(super) fn ask_after_print(engine: &Engine) {
+fn ask_after_print(engine: &Engine) {
     if !ask_and_leave(engine) {
         printing_failed(engine);
     }
@@ -662,4 +659,79 @@ fn printing_failed(engine: &Engine) -> ! {
     engine.end_if_reader_gone();
     let error = engine.error();
     panic!("failed printing to {}: {error}", engine.role.name());
+}
+
+/// The bytes in which a literal is given that is not longer: so many are copied, whatever its length.
+const SHORT: usize = 32;
+
+/// `print!` of a short text: the first bytes of these.
+///
+/// Inlined where it is printed. So it is written with few branches, all of which lead to one call.
+#[inline]
+pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
+    debug_assert!(length <= SHORT);
+    let engine = &STDOUT;
+    let stage = match place_by_bias(engine, enter_stdout_to_print(&engine.lock), SHORT) {
+        Ok((inside, place)) => {
+            // SAFETY: there is the room.
+            let end = unsafe {
+                place.cast::<[u8; SHORT]>().write(*text);
+                place.add(length)
+            };
+            if !engine.cursor.publish(end) {
+                Stage::Asks
+            } else if inside.step_out() {
+                return;
+            } else {
+                Stage::Left
+            }
+        }
+        Err(Outcome::Stuck) => Stage::Stuck,
+        Err(_) => Stage::Nothing,
+    };
+    print_literal_anyhow(text, length, stage);
+}
+
+/// How far a literal has come by the shortest way.
+#[derive(Clone, Copy)]
+enum Stage {
+    /// As [`Outcome::Nothing`].
+    Nothing,
+    /// As [`Outcome::Stuck`].
+    Stuck,
+    /// As [`Outcome::Asks`].
+    Asks,
+    /// All is done, but a thread waits to be woken.
+    Left,
+}
+
+/// As [`print_literal`], which calls functions only last, and so saves no registers.
+#[cold]
+#[inline(never)]
+fn print_literal_anyhow(text: &'static [u8; SHORT], length: usize, stage: Stage) {
+    match stage {
+        Stage::Nothing | Stage::Stuck => {}
+        Stage::Asks => return ask_after_print(&STDOUT),
+        Stage::Left => return STDOUT.lock.wake_slot(printing_slot()),
+    }
+    if let Stage::Stuck = stage {
+        get_unstuck(&STDOUT);
+    }
+    // It always is: the macro has cut off nothing.
+    if let Ok(text) = str::from_utf8(&text[..length]) {
+        print_long_literal(text);
+    }
+}
+
+/// `print!` of a text that is not short.
+#[inline(never)]
+pub fn print_long_literal(text: &'static str) {
+    print_str(&STDOUT, text);
+    learn_slot();
+}
+
+/// `eprint!` of a text.
+#[inline(never)]
+pub fn eprint_literal(text: &'static str) {
+    print_str(&STDERR, text);
 }
