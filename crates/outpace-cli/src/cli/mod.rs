@@ -137,6 +137,14 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             let option = argument.split(" <").next().unwrap_or(&argument);
             (option.to_owned(), "needs a value")
         }
+        // clap's sentences would say the object again.
+        (ErrorKind::InvalidSubcommand, Some(argument), _) => (argument, "no such command"),
+        (ErrorKind::UnknownArgument, Some(argument), _) if argument.starts_with('-') => {
+            (argument, "no such option")
+        }
+        (ErrorKind::UnknownArgument, Some(argument), _) => {
+            (argument, "one argument more than are needed")
+        }
         (_, argument, _) => {
             let object = argument.unwrap_or_else(|| "command line".to_owned());
             (object, first_line.trim_start_matches("error: "))
@@ -156,7 +164,8 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
         near.into_iter().find_map(text),
         text(ContextKind::ValidValue),
     ) {
-        (Some(near), _) => format!("did you mean {near}?"),
+        (Some(near), Some(values)) => format!("did you mean {near}? one of: {values}"),
+        (Some(near), None) => format!("did you mean {near}?"),
         (None, Some(values)) => format!("one of: {values}"),
         (None, None) if subcommand.is_empty() => "see: outpace --help".to_owned(),
         (None, None) => format!("see: outpace {subcommand} --help"),
@@ -243,6 +252,32 @@ mod tests {
             "{shell}"
         );
         assert!(shell.contains("one of: bash, "), "{shell}");
+        // Also beside a near match, which may not be what was meant.
+        let shell = said(&["outpace", "completions", "tcsh"]);
+        assert!(
+            shell.contains("did you mean zsh? one of: bash, "),
+            "{shell}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_named_once() {
+        let said = |arguments: &[&str]| {
+            let arguments = arguments.iter().map(Into::into);
+            super::run(arguments).expect_err("it is bad").to_string()
+        };
+        assert_eq!(
+            said(&["outpace", "frobnicate"]),
+            "outpace: frobnicate: no such command\n  see: outpace --help"
+        );
+        assert_eq!(
+            said(&["outpace", "contest", "--frobnicate"]),
+            "outpace: --frobnicate: no such option\n  see: outpace contest --help"
+        );
+        assert_eq!(
+            said(&["outpace", "contest", "frobnicate"]),
+            "outpace: frobnicate: one argument more than are needed\n  see: outpace contest --help"
+        );
     }
 
     #[test]
