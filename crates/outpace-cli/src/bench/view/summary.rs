@@ -79,24 +79,17 @@ fn line(experiment: &Experiment, rows: &[Row]) -> Option<String> {
         _ => format!("{} a {}", duration(time), experiment.unit),
     };
     let mut line = format!("{} to {to}: {} {what}", experiment.name, name(best));
-    let others = leaders(&ranked).len() - 1;
-    if others > 0 {
-        line += &format!(", {others} more as fast");
+    let leaders = leaders(&ranked);
+    if leaders.len() > 1 {
+        line += &format!(", {} more within the noise", leaders.len() - 1);
     }
-    let baseline = best
-        .baseline
-        .as_deref()
-        .filter(|baseline| *baseline != best.rung);
-    let baseline =
-        baseline.and_then(|baseline| ranked.iter().find(|(_, row)| row.rung == baseline));
-    if let Some((_, baseline)) = baseline {
-        line += &match Compared::of(best, baseline) {
-            Compared::Less(ratio) | Compared::More(ratio) => {
-                format!(", {} of {}", times(ratio), name(baseline))
-            }
-            Compared::Same => format!(", as {}", name(baseline)),
-            Compared::Open(_) => format!(", {} within the noise", name(baseline)),
-        };
+    let baseline = best.baseline.as_deref();
+    let baseline = baseline.filter(|baseline| !leaders.contains(baseline));
+    let against = ranked
+        .iter()
+        .find(|(_, row)| Some(row.rung.as_str()) == baseline);
+    if let Some(ratio) = against.and_then(|(_, row)| Compared::of(best, row).factor()) {
+        line += &format!(", {} of {}", times(ratio), baseline.unwrap_or_default());
     }
     Some(line)
 }
@@ -151,9 +144,9 @@ mod tests {
         );
         rows[1].samples = vec![5_000, 90_000, 20_000, 70_000, 20_000, 60_000];
         let said = summary(&[lines], &rows, 100).join("");
-        assert!(
-            said.contains("1 more as fast, bufwriter within the noise"),
-            "{said}"
+        assert_eq!(
+            said,
+            "lines to pipe: outpace 20.0 ns a line, 1 more within the noise"
         );
         assert_eq!(summary(&[lines], &[], 80), [""; 0]);
     }
