@@ -446,47 +446,65 @@ fn a_child_writes_after_what_it_knows_of_another_thread_s_writes() {
     }
 }
 
-#[test]
-fn nothing_is_lost_when_the_leader_of_the_session_is_killed() {
+/// The process whose parent this one is.
+fn child_of(parent: i32) -> Option<i32> {
+    let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
+    children.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Kills the leader of the session at a random moment, so many times, many of them before it has told of the program.
+fn leader_killed_at_random(rounds: u64) {
     let Some((writer, _)) = writers() else { return };
-    for shim in ["always", "never"] {
+    let mut early = 0;
+    for round in 0..rounds {
+        let shim = ["always", "never"][round as usize % 2];
         let counter = scratch(&format!("counter-leader-{shim}"));
         let words = [writer, "counted", counter.to_str().unwrap()];
-        let mut terminal = Terminal::run(&[&["--shim", shim, "--"], &words[..]].concat());
+        let outer = [&[OUTPACE, "run", "--shim", shim, "--"], &words[..]].concat();
+        let terminal = Terminal::run(&outer[2..]);
         let mut found = None;
-        wait_until("the program", || {
-            found = process_of(&words);
+        wait_until("the leader", || {
+            found = process_of(&outer).and_then(child_of);
             found.is_some()
         });
-        let stat = fs::read_to_string(format!("/proc/{}/stat", found.unwrap())).unwrap();
-        let leader = stat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap();
-        // From here on the leader has told of the program.
-        terminal.wait_for("n 300\r\n");
-        kill_process(
-            Pid::from_raw(leader.parse().unwrap()).unwrap(),
-            Signal::KILL,
-        )
-        .unwrap();
+        let pause = (round * 7919 + u64::from(std::process::id())) % 6000;
+        std::thread::sleep(std::time::Duration::from_micros(pause));
+        let leader = Pid::from_raw(found.unwrap()).unwrap();
+        let _ = kill_process(leader, Signal::KILL);
         let shown = text(&terminal.whole());
-        let count = fs::read(&counter).unwrap();
-        let count = u64::from_ne_bytes(*count.first_chunk::<8>().unwrap());
+        let mapped = fs::read(&counter).unwrap_or_default();
+        let count = mapped
+            .first_chunk::<8>()
+            .map_or(0, |bytes| u64::from_ne_bytes(*bytes));
         let (output, _) = shown
             .split_once("outpace: monitor process: ")
             .expect("it is said");
         // A write that the signal has cut is a part of a line.
-        let (lines, _cut) = output
-            .rsplit_once("\r\n")
-            .unwrap_or_else(|| panic!("{shim}: {shown:.300}"));
-        let lines: Vec<&str> = lines.split("\r\n").collect();
-        for (number, line) in lines.iter().enumerate() {
-            assert_eq!(*line, format!("n {number}"));
+        let lines = output.rsplit_once("\r\n").map_or("", |(lines, _cut)| lines);
+        let mut came = 0;
+        for line in lines.split_terminator("\r\n") {
+            assert_eq!(line, format!("n {came}"), "{shim}, round {round}");
+            came += 1;
         }
-        let came = lines.len() as u64;
+        early += u64::from(count < 100);
         assert!(
             came == count || came == count + 1,
-            "{shim}: {came} of {count}"
+            "{shim}, round {round}: {came} of {count}"
         );
     }
+    eprintln!("{early} of {rounds} were killed early");
+}
+
+#[test]
+fn nothing_is_lost_when_the_leader_of_the_session_is_killed() {
+    leader_killed_at_random(12);
+}
+
+/// `cargo test -p outpace-cli --test run_shim -- --ignored`
+#[test]
+#[ignore = "takes minutes"]
+fn nothing_is_lost_when_leaders_are_killed_in_a_thousand_rounds() {
+    leader_killed_at_random(1000);
 }
 
 /// `cargo test -p outpace-cli --test run_shim -- --ignored`

@@ -27,6 +27,8 @@ use std::sync::Arc;
 /// What the leader tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
+    /// This process is about to become the program; it says so itself, so that it is known whatever becomes of the leader.
+    Starting(i32),
     /// The program runs, in a process group of this number.
     Started(i32),
     /// It could not be started: the error number.
@@ -44,6 +46,7 @@ impl News {
             Self::Failed(value) => (1, value),
             Self::Stopped(value) => (2, value),
             Self::Ended(value) => (3, value),
+            Self::Starting(value) => (4, value),
         };
         let mut bytes = [kind; 8];
         bytes[4..].copy_from_slice(&value.to_ne_bytes());
@@ -58,6 +61,7 @@ impl News {
             1 => Self::Failed(value),
             2 => Self::Stopped(value),
             3 => Self::Ended(value),
+            4 => Self::Starting(value),
             _ => return None,
         })
     }
@@ -179,7 +183,7 @@ impl Monitor {
 fn lead(start: Start<'_>, terminal: OwnedFd, mut telling: UnixStream, keys: Option<OwnedFd>) -> ! {
     let signals = Signals::collect(&[libc::SIGCHLD, libc::SIGHUP]);
     let shim = start.shim.clone();
-    match start_in_session(start, &terminal) {
+    match start_in_session(start, &terminal, &telling) {
         Err(error) => {
             // If `outpace` has gone, too, there is nobody to tell.
             let code = error.raw_os_error().unwrap_or(libc::EIO);
@@ -292,7 +296,7 @@ fn keep(keys: &OwnedFd, terminal: OwnedFd, mut telling: UnixStream, mut orders: 
     }
 }
 
-fn start_in_session(start: Start<'_>, terminal: &OwnedFd) -> io::Result<i32> {
+fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) -> io::Result<i32> {
     rustix::process::setsid()?;
     rustix::process::ioctl_tiocsctty(terminal)?;
     let mut command = command(start.words, start.standard);
@@ -323,6 +327,23 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd) -> io::Result<i32> {
     };
     // SAFETY: see the closure; it allocates nothing.
     unsafe { command.pre_exec(to_foreground) };
+    let telling = telling.as_raw_fd();
+    let tell = move || {
+        // SAFETY: both may be called between fork and exec; the bytes are there for the call, and few enough to be written at
+        // once. Without `outpace` there is nothing to be told, and soon no terminal.
+        unsafe {
+            let news = News::Starting(libc::getpid()).to_bytes();
+            libc::send(
+                telling,
+                news.as_ptr().cast(),
+                news.len(),
+                libc::MSG_NOSIGNAL,
+            );
+        }
+        Ok(())
+    };
+    // SAFETY: the same.
+    unsafe { command.pre_exec(tell) };
     let program = command.spawn()?.id() as i32;
     drop(command);
     // Nobody must wait for the leader to close what the program has closed: a pipe, say.
@@ -344,6 +365,7 @@ mod tests {
     #[test]
     fn news_survive_the_socket() {
         for news in [
+            News::Starting(4711),
             News::Started(4711),
             News::Failed(2),
             News::Stopped(20),

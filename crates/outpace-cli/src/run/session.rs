@@ -95,6 +95,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         monitor,
         terminal: terminal.as_mut(),
         relays,
+        starting: None,
         program: None,
         keys: Vec::new(),
         hung_up: false,
@@ -203,6 +204,8 @@ struct Session<'a> {
     monitor: Monitor,
     terminal: Option<&'a mut Terminal>,
     relays: Relays,
+    /// The process that is about to become the program.
+    starting: Option<i32>,
     /// The process group, once it runs.
     program: Option<i32>,
     /// Typed, and not yet taken by the pseudoterminal.
@@ -239,6 +242,7 @@ impl Session<'_> {
     fn news(&mut self) -> Result<Option<Ending>, Failure> {
         loop {
             match self.monitor.next() {
+                Ok(Some(News::Starting(process))) => self.starting = Some(process),
                 Ok(Some(News::Started(program))) => {
                     self.program = Some(program);
                     // First: what is read is passed on for a raw terminal, or for one that is not.
@@ -266,9 +270,13 @@ impl Session<'_> {
     fn without_leader(&mut self, error: &io::Error) -> Result<Ending, Failure> {
         let failure = Failure::failed("monitor process", error)
             .remedy("it was killed; run the command again");
-        let Some(program) = self.program else {
+        let Some(program) = self.program.or(self.starting) else {
             return Err(failure);
         };
+        if self.program.is_none() {
+            let started = self.relays.start().and_then(|()| self.start_shim());
+            started.map_err(|error| Failure::failed("relay", error))?;
+        }
         while signals::is_there(program) {
             thread::sleep(LOOK_AGAIN);
             self.relays.collect();
