@@ -452,25 +452,40 @@ fn child_of(parent: i32) -> Option<i32> {
     children.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Kills the leader of the session at a random moment, so many times, many of them before it has told of the program.
+/// Kills the leader of the session, so many times: at a random moment, and every other time when it has just started the
+/// program, and was stopped before it could tell of that.
 fn leader_killed_at_random(rounds: u64) {
     let Some((writer, _)) = writers() else { return };
-    let mut early = 0;
     for round in 0..rounds {
-        let shim = ["always", "never"][round as usize % 2];
+        let shim = ["always", "never"][round as usize / 2 % 2];
         let counter = scratch(&format!("counter-leader-{shim}"));
         let words = [writer, "counted", counter.to_str().unwrap()];
         let outer = [&[OUTPACE, "run", "--shim", shim, "--"], &words[..]].concat();
         let terminal = Terminal::run(&outer[2..]);
         let mut found = None;
-        wait_until("the leader", || {
-            found = process_of(&outer).and_then(child_of);
-            found.is_some()
-        });
-        let pause = (round * 7919 + u64::from(std::process::id())) % 6000;
-        std::thread::sleep(std::time::Duration::from_micros(pause));
-        let leader = Pid::from_raw(found.unwrap()).unwrap();
-        let _ = kill_process(leader, Signal::KILL);
+        let soon = |what: &str, found: &mut Option<i32>, find: &dyn Fn() -> Option<i32>| {
+            let began = std::time::Instant::now();
+            while found.is_none() {
+                assert!(began.elapsed().as_secs() < 60, "{what} never came");
+                *found = find();
+            }
+        };
+        soon("the outer process", &mut found, &|| process_of(&outer));
+        let mut leader = None;
+        soon("the leader", &mut leader, &|| found.and_then(child_of));
+        let process = Pid::from_raw(leader.unwrap()).unwrap();
+        if round % 2 == 0 {
+            let mut program = None;
+            soon("its child", &mut program, &|| leader.and_then(child_of));
+            kill_process(process, Signal::STOP).unwrap();
+            wait_until("lines of the program", || {
+                fs::read(&counter).is_ok_and(|bytes| bytes.iter().take(8).any(|byte| *byte > 0))
+            });
+        } else {
+            let pause = (round * 7919 + u64::from(std::process::id())) % 6000;
+            std::thread::sleep(std::time::Duration::from_micros(pause));
+        }
+        let _ = kill_process(process, Signal::KILL);
         let shown = text(&terminal.whole());
         let mapped = fs::read(&counter).unwrap_or_default();
         let count = mapped
@@ -486,13 +501,11 @@ fn leader_killed_at_random(rounds: u64) {
             assert_eq!(line, format!("n {came}"), "{shim}, round {round}");
             came += 1;
         }
-        early += u64::from(count < 100);
         assert!(
             came == count || came == count + 1,
             "{shim}, round {round}: {came} of {count}"
         );
     }
-    eprintln!("{early} of {rounds} were killed early");
 }
 
 #[test]
