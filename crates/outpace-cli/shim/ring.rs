@@ -11,8 +11,8 @@
 //     run:     while tail < head (acquire): write to the terminal; tail += written (release); wake those who wait
 //     direct:  if tail < head: wait until tail = head; then the kernel's own write
 //     close:   away += 1; state := CLOSED, generation + 1; wait until the lock is free and tail = head
-//     open:    (`run`) seen := state; each process that has the terminal is a member, and none is away;
-//              state := OPEN, if it is still `seen`
+//     open:    (`run`) seen := state; no member is away; and, looked at after that, each process that has the terminal
+//              is a member; state := OPEN, if it is still `seen`
 //
 // Why it is correct:
 // - A byte is published after it has been copied, by the store to `head`. A writer that dies before that leaves nothing.

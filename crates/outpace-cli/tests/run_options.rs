@@ -404,3 +404,46 @@ fn a_collector_that_stops_stops_no_server_that_drops() {
     assert!(received.ends_with("1\n2\n3\n"));
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn long_lines_are_dropped_as_a_whole() {
+    if !installed("awk") {
+        return;
+    }
+    let (stats, ended) = (scratch("long-lines"), scratch("long-lines-ended"));
+    let program = format!(
+        "BEGIN {{ for (i = 0; i < 300; i++) {{ printf \"%d \", i; for (j = 0; j < 10000; j++) printf \"0123456789\"; \
+         print \" end\" }}; close(\"cat\"); printf \"\" > \"{}\" }}",
+        ended.display()
+    );
+    let mut child = outpace("run")
+        .args(["--overflow", "drop", "--memory", "2MiB", "--stats"])
+        .arg(&stats)
+        .args(["--", "awk", &program])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Nothing is read before lines were dropped.
+    wait_until("the end of the program", || ended.exists());
+    let mut output = Vec::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_end(&mut output)
+        .unwrap();
+    assert!(child.wait().unwrap().success());
+    let output = text(&output);
+    let (mut whole, mut gaps) = (0, 0);
+    for line in output.lines() {
+        if line.starts_with("[outpace: ") {
+            gaps += 1;
+            continue;
+        }
+        let (_, rest) = line.split_once(' ').unwrap();
+        let digits = rest.strip_suffix(" end").expect("its end is there");
+        assert_eq!(digits.len(), 100_000);
+        whole += 1;
+    }
+    assert!(whole > 0 && gaps > 0, "{whole} lines, {gaps} gaps");
+}

@@ -1,5 +1,11 @@
 //! The ring between a program and `outpace run`, model-checked: every order in which its threads can go, and every value
-//! that the memory model allows them to read.
+//! that the memory model allows them to read, with two switches between threads where none has to wait.
+//!
+//! ```text
+//! OUTPACE_PREEMPTIONS=3 cargo test -p outpace-cli --test run_ring
+//! ```
+//!
+//! looks further, for half a minute a test at most.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
@@ -114,7 +120,11 @@ impl Memory {
 
 fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
+    let preemptions = std::env::var("OUTPACE_PREEMPTIONS").ok();
+    builder.max_duration = preemptions
+        .as_ref()
+        .map(|_| std::time::Duration::from_secs(30));
+    builder.preemption_bound = Some(preemptions.map_or(2, |text| text.parse().unwrap()));
     builder.max_branches = 50_000;
     builder.check(model);
 }
@@ -219,8 +229,10 @@ impl Family {
         let Some(seen) = self.memory.header.closed() else {
             return false;
         };
+        // In this order, as `Processes::look` has it: a member that is back has started the other before.
+        let is_back = self.member.is(1, 1);
         let is_alone = self.stranger.load(sync::Ordering::SeqCst) == 0;
-        is_alone && self.member.is(1, 1) && self.memory.header.open(seen)
+        is_back && is_alone && self.memory.header.open(seen)
     }
 
     /// The member starts the other program, as `go_away` and `come_back` of the shim do.

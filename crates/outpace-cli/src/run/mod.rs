@@ -212,6 +212,12 @@ impl Run {
         matches!(self.overflow, Policy::Drop)
     }
 
+    /// If so, the longest line that is dropped as a whole.
+    fn whole_lines(&self) -> Option<usize> {
+        let memory = || relay::longest_line(memory::affordable(self.memory));
+        self.is_lossy().then(memory)
+    }
+
     /// The shim of the program on a terminal; or why it has none.
     fn shim(&self, terminal: &OwnedFd) -> Result<Result<Arc<Shim>, String>, Failure> {
         let shim = match self.shim {
@@ -262,7 +268,7 @@ impl Run {
             outlet: self.outlet(destination)?,
             tee: tee.cloned(),
             ended: ended.try_clone()?,
-            whole_lines: self.is_lossy(),
+            whole_lines: self.whole_lines(),
             timestamps: self.timestamps,
             title: self.rate && rustix::termios::isatty(destination),
             conversation: None,

@@ -27,7 +27,8 @@ pub(super) struct Relay {
     /// Pages may go from pipe to pipe without being copied, while the queue is empty.
     pub(super) may_splice: bool,
     /// What is queued at a time must be whole lines, because it may be dropped.
-    pub(super) whole_lines: bool,
+    /// And a line that is as long as that, at most, is queued as one.
+    pub(super) whole_lines: Option<usize>,
     /// Each line begins with the time.
     pub(super) timestamps: bool,
     /// The destination is a terminal whose title shows the rate.
@@ -104,6 +105,11 @@ impl Relay {
             if left.is_none() {
                 match self.wait_for_bytes(!lines.unfinished.is_empty() || returns.held)? {
                     Ready::Bytes => {}
+                    // While the reader lags, what is queued may be dropped: only whole lines then.
+                    Ready::Nothing if self.whole_lines.is_some() && self.outlet.pending() > 0 => {
+                        std::thread::sleep(LAG);
+                        continue;
+                    }
                     Ready::Nothing => {
                         self.finish(&mut lines, &mut returns)?;
                         continue;
@@ -151,8 +157,8 @@ impl Relay {
                 Some(stamps) => stamps.stamp(bytes),
                 None => bytes,
             };
-            if self.whole_lines {
-                lines.split(bytes, |line| self.outlet.send(line))?;
+            if let Some(longest) = self.whole_lines {
+                lines.split(bytes, longest, |line| self.outlet.send(line))?;
             } else {
                 self.outlet.send(bytes)?;
                 catching_up.queued += bytes.len() as u64;
@@ -334,8 +340,19 @@ const LINE_PATIENCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 10_000_000,
 };
-/// Lines are dropped by so many bytes at a time, and longer ones in pieces.
+/// Between two looks whether a reader that lags has caught up, with an unfinished line in hand.
+const LAG: Duration = Duration::from_millis(20);
+/// Lines are dropped by so many bytes at a time, and longer ones as a whole.
 const MOST_AT_A_TIME: usize = 4 << 10;
+/// Longer lines than this, or than a part of the memory, are dropped in pieces.
+const LONGEST_LINE: usize = 1 << 20;
+const MEMORY_SHARE: u64 = 8;
+
+/// The longest line that stays whole, with so much memory for the queue.
+pub(super) fn longest_line(memory: u64) -> usize {
+    let share = usize::try_from(memory / MEMORY_SHARE).unwrap_or(LONGEST_LINE);
+    share.clamp(MOST_AT_A_TIME, LONGEST_LINE)
+}
 
 /// Takes out the carriage returns that a pseudo-terminal has put before newlines.
 #[derive(Default)]
@@ -371,6 +388,7 @@ impl Lines {
     fn split(
         &mut self,
         bytes: &[u8],
+        longest: usize,
         mut send: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         self.unfinished.extend_from_slice(bytes);
@@ -379,8 +397,12 @@ impl Lines {
             let reach = &rest[..rest.len().min(MOST_AT_A_TIME)];
             let end = match memchr::memrchr(b'\n', reach) {
                 Some(newline) => newline + 1,
-                None if reach.len() == MOST_AT_A_TIME => reach.len(),
-                None => break,
+                None if reach.len() < MOST_AT_A_TIME => break,
+                None => match memchr::memchr(b'\n', &rest[..rest.len().min(longest)]) {
+                    Some(newline) => newline + 1,
+                    None if rest.len() >= longest => longest,
+                    None => break,
+                },
             };
             send(&rest[..end])?;
             rest = &rest[end..];
@@ -422,7 +444,7 @@ mod tests {
                     messages.push(line.to_vec());
                     Ok(())
                 };
-                lines.split(part, keep).unwrap();
+                lines.split(part, 8 << 10, keep).unwrap();
             }
             assert!(
                 messages.iter().all(|message| message.ends_with(b"\n")),
@@ -468,15 +490,24 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_comes_in_pieces() {
+    fn a_long_line_is_one_message_and_one_without_an_end_comes_in_pieces() {
         let (mut lines, mut pieces) = (Lines::default(), Vec::new());
-        lines
-            .split(&[b'x'; 10_000], |piece| {
+        let long = [&[b'x'; 7000][..], b"\nshort\n"].concat();
+        for part in [&long[..100], &long[100..], &[b'x'; 20_000]] {
+            let keep = |piece: &[u8]| {
                 pieces.push(piece.len());
                 Ok(())
-            })
-            .unwrap();
-        assert_eq!(pieces, [4096, 4096]);
-        assert_eq!(lines.unfinished.len(), 10_000 - 8192);
+            };
+            lines.split(part, 8 << 10, keep).unwrap();
+        }
+        assert_eq!(pieces, [7001, 6, 8192, 8192]);
+        assert_eq!(lines.unfinished.len(), 20_000 - 2 * 8192);
+    }
+
+    #[test]
+    fn the_longest_line_is_a_part_of_the_memory() {
+        assert_eq!(longest_line(64 << 20), 1 << 20);
+        assert_eq!(longest_line(1 << 20), 128 << 10);
+        assert_eq!(longest_line(1), 4 << 10);
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         tee: tee.clone(),
         ended: relays.ended().try_clone().map_err(failed)?,
         may_splice: false,
-        whole_lines: run.is_lossy(),
+        whole_lines: run.whole_lines(),
         timestamps: run.timestamps,
         title: run.rate && termios::isatty(stdout),
         conversation: Some(Arc::clone(&conversation)),

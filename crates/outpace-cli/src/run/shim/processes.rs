@@ -111,7 +111,9 @@ impl Processes {
     }
 
     fn look(&mut self, members: &[Member]) -> Option<bool> {
-        // A process that starts another one and ends is met, or the other is.
+        // The list is read once more after the last process was looked at: a member that was back then from starting another
+        // program has done so before, so that is in the list. And one that has started another and ended is met, or the
+        // other is.
         let mut seen = HashSet::new();
         loop {
             let all = numbers()?;
