@@ -167,6 +167,40 @@ fn it_reads_what_the_library_reads_of_more_than_a_buffer() {
     assert!(found == expected && found.len() == 60_000);
 }
 
+#[test]
+fn numbers_among_many_are_those_that_parse_reads() {
+    let mut random = Random(0x0dd_ba11);
+    for spaces in [&[" ", "\n"][..], &[" ", "\n", "\r\n", "  ", "\t", "\n\n"]] {
+        let mut tokens = Vec::new();
+        let mut text = String::new();
+        for _ in 0..40_000 {
+            let token = match random.below(4) {
+                0 => (random.next() as i64 >> random.below(64)).to_string(),
+                1 => format!("-{}.{}", random.below(1 << 20), random.digits(12)),
+                2 => format!("{}.{}", random.next() >> random.below(64), random.below(99)),
+                _ => f64::from_bits(random.next() >> 2).to_string(),
+            };
+            text += &token;
+            text += spaces[random.below(spaces.len())];
+            tokens.push(token);
+        }
+        let mut io = Io::over(io::Cursor::new(text), io::sink());
+        for token in tokens {
+            match token.parse::<i64>() {
+                Ok(number) => assert_eq!(i64::from_input(&mut io), Ok(number)),
+                Err(_) => {
+                    let (found, number) = (f64::from_input(&mut io), token.parse::<f64>());
+                    assert_eq!(
+                        found.unwrap().to_bits(),
+                        number.unwrap().to_bits(),
+                        "{token}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// A writer whose bytes can still be seen.
 #[derive(Clone, Default)]
 struct Shared(Rc<RefCell<Vec<u8>>>);
