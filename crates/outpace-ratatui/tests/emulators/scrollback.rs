@@ -420,6 +420,11 @@ impl Scrollback for Tmux {
         let window = "new-window -k -t :0 'exec sleep 1000000'";
         self.command(window).unwrap();
         self.resize(size);
+        // Until then tmux sets the modes of the terminal.
+        let program = "display-message -p '#{pane_current_command}'";
+        while self.command(program).unwrap() != ["sleep"] {
+            std::thread::yield_now();
+        }
         let named = self.command("display-message -p '#{pane_tty}'").unwrap();
         let pane = std::fs::File::options()
             .read(true)

@@ -362,7 +362,7 @@ impl Session {
 
 #[test]
 fn every_line_is_in_the_scrollback_once() {
-    let sessions = crate::number("OUTPACE_SESSIONS", 300);
+    let sessions = crate::number("OUTPACE_SESSIONS", 100);
     let first = crate::number("OUTPACE_SEED", 1);
     let (mut emulators, missing) = scrollback::all();
     let names: Vec<&str> = emulators.iter().map(|emulator| emulator.name()).collect();
