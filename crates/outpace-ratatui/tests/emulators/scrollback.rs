@@ -58,6 +58,7 @@ pub fn all() -> (Vec<Box<dyn Scrollback>>, Vec<&'static str>) {
             None => missing.push(name),
         }
     }
+    #[cfg(target_os = "linux")]
     match Tmux::new() {
         Some(tmux) => here.push(Box::new(tmux)),
         None => missing.push("tmux"),
@@ -391,6 +392,18 @@ impl Tmux {
         }
     }
 
+    /// What is read comes at once, or nothing does within two seconds.
+    fn make_raw(&self) {
+        use rustix::termios::{OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
+
+        let pane = self.pane.as_ref().unwrap();
+        let mut modes = tcgetattr(pane).unwrap();
+        modes.make_raw();
+        modes.special_codes[SpecialCodeIndex::VMIN] = 0;
+        modes.special_codes[SpecialCodeIndex::VTIME] = 20;
+        tcsetattr(pane, OptionalActions::Now, &modes).unwrap();
+    }
+
     fn command(&mut self, command: &str) -> Option<Vec<String>> {
         writeln!(self.commands, "{command}").ok()?;
         self.answer()
@@ -413,28 +426,26 @@ impl Scrollback for Tmux {
     }
 
     fn start(&mut self, size: Size) {
-        use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
-
         // A window of its own: a pane keeps its limit of history.
         self.pane = None;
         let window = "new-window -k -t :0 'exec sleep 1000000'";
         self.command(window).unwrap();
         self.resize(size);
         // Until then tmux sets the modes of the terminal.
-        let program = "display-message -p '#{pane_current_command}'";
+        let program = "display-message -p -t :0 '#{pane_current_command}'";
         while self.command(program).unwrap() != ["sleep"] {
             std::thread::yield_now();
         }
-        let named = self.command("display-message -p '#{pane_tty}'").unwrap();
+        let named = self
+            .command("display-message -p -t :0 '#{pane_tty}'")
+            .unwrap();
         let pane = std::fs::File::options()
             .read(true)
             .write(true)
             .open(&named[0])
             .unwrap();
-        let mut modes = tcgetattr(&pane).unwrap();
-        modes.make_raw();
-        tcsetattr(&pane, OptionalActions::Now, &modes).unwrap();
         self.pane = Some(pane);
+        self.make_raw();
         self.feed(b"");
     }
 
@@ -442,10 +453,17 @@ impl Scrollback for Tmux {
     fn feed(&mut self, bytes: &[u8]) {
         let mut pane = self.pane.as_ref().unwrap();
         pane.write_all(bytes).unwrap();
-        pane.write_all(b"\x1b[5n").unwrap();
-        let mut answer = [0; 4];
-        pane.read_exact(&mut answer).unwrap();
-        assert_eq!(&answer, b"\x1b[0n");
+        for _ in 0..20 {
+            pane.write_all(b"\x1b[5n").unwrap();
+            let mut answer = [0; 64];
+            match pane.read(&mut answer).unwrap() {
+                // Its modes may have been set after ours.
+                0 => self.make_raw(),
+                n if answer[..n].ends_with(b"\x1b[0n") => return,
+                n => panic!("answered {:?}", &answer[..n]),
+            }
+        }
+        panic!("tmux does not answer");
     }
 
     fn resize(&mut self, size: Size) {
