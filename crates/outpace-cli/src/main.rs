@@ -3,7 +3,8 @@
 //! Folders are layers, and imports point down: `cli` parses the command line and alone knows all others; `bench`
 //! measures ways to print, `trace`, `run` and `fps` are about other programs and the terminal; `platform` is what the kernel offers
 //! them: processes, terminals, signals, clocks; `user` is how all of them talk with the user. A test reads the imports
-//! (`tests/layers.rs`). Exit status: 0 done, 1 it ran and something failed, 2 bad usage.
+//! (`tests/layers.rs`). Exit status: 0 done, 1 it ran and something failed or what was asked for by name is not
+//! there, 2 bad usage.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
