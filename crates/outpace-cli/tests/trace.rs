@@ -102,6 +102,7 @@ fn the_default_mode_names_nothing_wrong_and_its_advice_saves_calls() {
     ];
     let programs = corpus::programs();
     let (mut wrong, mut unseen, mut judged) = (Vec::new(), Vec::new(), 0);
+    let mut mute = Vec::new();
     judge_the_corpus(false, |program, to, expected, findings| {
         let advice = findings["verdict"]["remedies"][0].as_str();
         if let (Some(advice), Some(remedies)) = (advice, &program.remedy)
@@ -137,6 +138,11 @@ fn the_default_mode_names_nothing_wrong_and_its_advice_saves_calls() {
             ));
         }
         judged += 1;
+        let says_how =
+            |stream: &Value| stream["language"] == *program.language && named(stream) == *expected;
+        if !streams.iter().any(says_how) {
+            mute.push(format!("{} to {to:?}", program.name));
+        }
         // A shell that starts the program writes as it likes.
         let by_wrapper = |stream: &&Value| stream["language"] == "shell" && program.run[0] != "sh";
         for stream in findings["streams"].as_array().unwrap() {
@@ -153,6 +159,8 @@ fn the_default_mode_names_nothing_wrong_and_its_advice_saves_calls() {
         }
     });
     assert!(wrong.is_empty(), "{wrong:#?}");
+    // Programs may be over before there has been a look at all; a tracer that names nothing would not be wrong either.
+    assert!(mute.len() * 2 <= judged, "{mute:#?} of {judged}");
     // A block or two is written faster than anybody looks; most programs are seen.
     assert!(
         judged >= 9 && unseen.len() * 3 <= judged,

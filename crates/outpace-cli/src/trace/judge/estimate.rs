@@ -3,7 +3,7 @@
 //!
 //! Known are the count of the writes, their bytes, the processor time to the nanosecond, and, by clock ticks, its parts
 //! in the kernel and in the program. The rest are three tables of ranges, wide enough for the machines and kernels of
-//! today: what a write can cost in the kernel ([`COSTS`]), how many bytes cost as much as a call ([`Cost::bytes`]),
+//! today: what a write can cost in the kernel ([`Cost::of`]), how many bytes cost as much as a call ([`Cost::left`]),
 //! and what a call costs in the program's own code ([`Language::printing`]).
 
 use crate::trace::collect::threads::Processor;
@@ -239,11 +239,13 @@ fn own_left(stream: &Stream) -> Interval {
     {
         return Interval::between(lines * line_ns.0, lines * line_ns.1);
     }
-    let call_ns = printing.map_or(UNKNOWN_CALL_NS, |printing| printing.call_ns);
-    let line_ns = printing.map_or(UNKNOWN_LINE_NS, |printing| printing.line_ns.0);
+    let Some(Printing { call_ns, line_ns }) = printing else {
+        let least = (lines * UNKNOWN_LINE_NS).min(own.high);
+        return Interval::between(least, (own.high - calls * UNKNOWN_CALL_NS.0).max(least));
+    };
     let likely = own.likely - calls * call_ns.0.midpoint(call_ns.1);
     let error = ((own.high - own.low) / 2.0).hypot(calls * (call_ns.1 - call_ns.0) / 2.0);
-    let least = (lines * line_ns).min(own.high);
+    let least = (lines * line_ns.0).min(own.high);
     Interval {
         low: likely - error,
         likely,
@@ -255,6 +257,99 @@ fn own_left(stream: &Stream) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::model::findings::Descriptors;
+    use crate::trace::model::tally::{Buffering, CallTally};
+    use crate::trace::model::target::Target;
+
+    const CALLS: f64 = 100_000.0;
+
+    /// A program that made 100,000 writes of a line of 10 bytes into a pipe: the time of each in the kernel, and its own.
+    fn lines(language: Language, kernel_ns: f64, own_ns: f64) -> Stream {
+        let around = |ns: f64| Interval {
+            low: 0.8 * ns * CALLS,
+            likely: ns * CALLS,
+            high: 1.2 * ns * CALLS,
+        };
+        Stream {
+            program: "program".into(),
+            language,
+            processes: 1,
+            descriptors: Descriptors::One(1),
+            target: Target {
+                kind: Kind::Pipe,
+                ..Target::unknown()
+            },
+            readers: Vec::new(),
+            calls: CALLS as u64,
+            bytes: 10 * CALLS as u64,
+            tally: CallTally::default(),
+            buffering: Buffering::Line,
+            busy_ns: Some((kernel_ns + own_ns) * CALLS),
+            own_ns: around(own_ns),
+            in_kernel_ns: around(kernel_ns),
+            waiting_ns: 0,
+        }
+    }
+
+    /// What is left of each write, at least and at most.
+    fn left_a_call(stream: &Stream) -> (f64, f64) {
+        let left = in_blocks(stream)
+            .saved_ns
+            .taken_from(stream.busy_ns.unwrap());
+        (left.low / CALLS, left.high / CALLS)
+    }
+
+    #[test]
+    fn of_a_program_that_does_nothing_but_print_the_printing_of_its_language_is_left() {
+        let (low, high) = left_a_call(&lines(Language::Rust, 250.0, 90.0));
+        assert!(
+            (14.0..17.0).contains(&low) && (30.0..45.0).contains(&high),
+            "{low} to {high}"
+        );
+        assert!(high <= 3.0 * low);
+    }
+
+    #[test]
+    fn other_work_stays() {
+        let (low, high) = left_a_call(&lines(Language::Rust, 250.0, 1090.0));
+        assert!(low > 750.0 && high < 1350.0, "{low} to {high}");
+    }
+
+    #[test]
+    fn what_an_unknown_program_does_between_its_writes_is_left_open() {
+        let (low, high) = left_a_call(&lines(Language::Unrecognised, 250.0, 90.0));
+        assert!(low < 20.0 && high > 75.0, "{low} to {high}");
+    }
+
+    #[test]
+    fn a_reader_that_is_the_limit_may_stay_it() {
+        let waiting = 10_000.0 * CALLS;
+        let stream = Stream {
+            waiting_ns: waiting as u64,
+            ..lines(Language::C, 250.0, 90.0)
+        };
+        let saved = in_blocks(&stream).saved_ns;
+        assert!(
+            saved.low < 400.0 * CALLS && saved.high > waiting,
+            "{saved:?}"
+        );
+    }
+
+    #[test]
+    fn blocks_save_next_to_nothing() {
+        let blocks = Stream {
+            calls: 1000,
+            bytes: 8_000_000,
+            buffering: Buffering::Block {
+                capacity: 8192,
+                exact: true,
+            },
+            ..lines(Language::C, 25.0, 90.0)
+        };
+        let saved = in_blocks(&blocks).saved_ns;
+        assert_eq!((saved.low, saved.likely), (0.0, 0.0));
+        assert!(saved.high <= 1000.0 * BLOCK_CALL_NS);
+    }
 
     #[test]
     fn large_writes_leave_little_of_small_ones_and_most_of_themselves() {
