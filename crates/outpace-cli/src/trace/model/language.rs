@@ -126,6 +126,10 @@ impl Language {
             "ocamlrun" => Self::OCaml,
             "tclsh" => Self::Tcl,
             "guile" => Self::Guile,
+            // Written in C or C++, they run programs that are not.
+            "beam.smp" | "bun" | "dart" | "deno" | "dotnet" | "gforth" | "gst" | "julia"
+            | "mono" | "octave-cli" | "octave" | "pharo" | "racket" | "sbcl" | "scheme"
+            | "swipl" => Self::Unrecognised,
             _ => return None,
         })
     }
@@ -190,7 +194,11 @@ impl Language {
             "libR.",
             "libjvm",
         ];
-        if embeds.iter().any(|library| contains(strings, library)) {
+        // So does that of .NET, which a program finds or has in itself.
+        let is_dotnet = ["hostfxr", "DOTNET_"]
+            .iter()
+            .any(|mark| contains(constants, mark));
+        if is_dotnet || embeds.iter().any(|library| contains(strings, library)) {
             return None;
         }
         let by_stream = |table| contains(table, "_ZSt4cout");
@@ -443,6 +451,8 @@ mod tests {
             ("bash", Language::Shell),
             ("java", Language::Java),
             ("perl5.36.0", Language::Perl),
+            ("beam.smp", Language::Unrecognised),
+            ("dotnet", Language::Unrecognised),
         ] {
             assert_eq!(Language::of_interpreter(name), Some(language), "{name}");
         }
