@@ -586,6 +586,10 @@ impl Watcher {
                 // It runs another program now, and the counters go on.
                 next.tasks.go_on(process, &former.tasks);
                 (next.io_before, next.usage_before) = (former.io, former.usage);
+                if next.executable.is_none() {
+                    // It has ended, and nothing else says what it wrote to.
+                    next.targets = former.targets.clone();
+                }
             } else if !(self.launched || self.searched) {
                 next.tasks.begin(process, &threads);
                 next.count();
@@ -704,10 +708,9 @@ impl Watcher {
         let mut root = None;
         self.delay.look();
         for process in procfs::ended_children() {
-            if let Some(watched) = self.alive.get_mut(&process) {
-                watched.count();
-                watched.tasks.read(process, &[]);
-                watched.last_ns = clock::now_ns();
+            if self.alive.contains_key(&process) {
+                // As another program, if it has become that since the last search.
+                self.refresh(process, procfs::threads(process), clock::now_ns());
             }
             let before = clock::children_ns();
             let ending = Ending::of(process)?;
