@@ -13,6 +13,7 @@ more pixels than crossterm's own two.
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -27,7 +28,7 @@ from sessions import HERE, make_fixtures, sessions, typed
 
 RUNS = {"theirs": "before", "again": "before", "ours": "after"}
 # How long screens that differ are given to become alike.
-PATIENCE = 20
+PATIENCE = 10
 
 
 class Run:
@@ -111,6 +112,8 @@ def main():
     arguments.add_argument("--work", type=Path)
     arguments.add_argument("--directory", type=Path, default=build.DEFAULT, help="where build.py worked")
     options = arguments.parse_args()
+    # So that displays and terminals end, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     known = sessions()
     if unknown := set(options.names) - set(known):
         sys.exit(f"compare-applications: unknown: {', '.join(sorted(unknown))}")

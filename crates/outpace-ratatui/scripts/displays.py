@@ -7,11 +7,11 @@ import subprocess
 import time
 import zlib
 
-# With their default settings. A command follows.
+# With their default settings, but for a size that holds what applications draw (foot fills its display). A command follows.
 TERMINALS = {
-    "xterm": ["xterm", "-e"],
-    "alacritty": ["alacritty", "-e"],
-    "kitty": ["kitty"],
+    "xterm": ["xterm", "-geometry", "100x30", "-e"],
+    "alacritty": ["alacritty", "-o", "window.dimensions.columns=100", "-o", "window.dimensions.lines=30", "-e"],
+    "kitty": ["kitty", "-o", "remember_window_size=no", "-o", "initial_window_width=100c", "-o", "initial_window_height=30c"],
     "foot": ["foot"],
 }
 LIMIT = 60

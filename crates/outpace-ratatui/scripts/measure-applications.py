@@ -32,7 +32,6 @@ from sessions import make_fixtures, sessions, size_of, start, typed
 
 # They draw whether or not anything has changed.
 ALWAYS_DRAWING = {"demo2", "tv"}
-LIMIT = 180
 ANSWERS = {b"\x1b[c": b"\x1b[?62c", b"\x1b[6n": b"\x1b[1;1R"}
 
 
@@ -45,9 +44,9 @@ class Terminal:
         self.ended = False
 
     def read(self, quiet):
-        """Reads until nothing has come for so long, or the program has ended."""
+        """Reads until nothing has come for so long, or for several times as long, or until the program has ended."""
         began = time.monotonic()
-        while not self.ended and time.monotonic() - began < LIMIT:
+        while not self.ended and time.monotonic() - began < 5 * quiet:
             if not select.select([self.descriptor], [], [], quiet)[0]:
                 return
             try:

@@ -15,7 +15,7 @@ mod sgr;
 mod stamped;
 mod transcript;
 
-use crate::model::{Capabilities, Cell, Color, Cursor, Screen, Stats};
+use crate::model::{Attributes, Capabilities, Cell, Color, Cursor, Screen, Stats, Style};
 use colour_order::ColourOrder;
 use encode::Encoder;
 use plan::Planner;
@@ -49,8 +49,8 @@ pub struct Renderer {
     capabilities: Capabilities,
     /// What the terminal shows.
     shown: Screen,
-    /// Where and how the last frame left the cursor, unless something else may have moved it.
-    placed: Option<Cursor>,
+    /// Where and how the last frame left the cursor, and the style beneath it, unless something else may have moved it.
+    placed: Option<(Cursor, Style)>,
     encoder: Encoder,
     planner: Planner,
     colour_order: ColourOrder,
@@ -228,17 +228,43 @@ impl Renderer {
             true => cursor,
             false => Cursor::default(),
         };
-        if self.encoder.out.len() == start && self.placed == Some(place) {
+        let placed = Some((place, wanted.beneath_cursor));
+        if self.encoder.out.len() == start && self.placed == placed {
             self.encoder.out.clear();
             return;
         }
-        self.placed = Some(place);
+        self.placed = placed;
         if on_screen && (cursor.visible || park) {
             self.encoder.move_to(cursor.x, cursor.y);
+        }
+        if on_screen && cursor.visible {
+            self.dress_beneath_cursor(wanted);
         }
         if cursor.visible {
             self.encoder.text(SHOW_CURSOR);
         }
+    }
+
+    /// Prints a blank beneath a visible cursor in the style that was asked for, foreground and all: many terminals (alacritty,
+    /// foot, VTE) show the cursor in its colours. Elsewhere a blank is drawn with whatever foreground is the cheapest.
+    fn dress_beneath_cursor(&mut self, wanted: &Screen) {
+        let Cursor { x, y, .. } = wanted.cursor;
+        let cell = wanted.row(y)[usize::from(x)];
+        // What looks blank may be a part of an image.
+        if self.careful || !cell.is_blank() {
+            return;
+        }
+        let beneath = wanted.beneath_cursor;
+        let attributes = beneath.attributes;
+        self.encoder.set_pen(Style {
+            fg: beneath.fg,
+            bg: cell.bg,
+            attributes: attributes.difference(Attributes::VISIBLE_ON_BLANK),
+            ..Style::default()
+        });
+        self.encoder.symbol(' ');
+        self.encoder.advance(1);
+        self.encoder.move_to(x, y);
     }
 
     /// Erases the rows at the bottom of which nothing is known, so that only what is not blank is drawn.
@@ -278,7 +304,6 @@ impl Renderer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Style;
 
     /// xorshift64.
     pub(super) struct Random(pub(super) u64);

@@ -1,6 +1,7 @@
 //! The backend on its terminal: what ratatui calls, what the terminal is asked, and how it is taken over and given back.
 
 mod backend;
+mod blanks;
 mod cells;
 mod options;
 mod probe;

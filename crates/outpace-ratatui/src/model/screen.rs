@@ -6,7 +6,7 @@
 //! through a cell) are interned in [`Symbols`].
 //!
 //! Cells are *canonical*: two cells that look the same are the same. A blank has no foreground, since
-//! nobody can see it. Where half blocks may be exchanged, `▄` is a `▀` with its colours exchanged, and `█` a space on
+//! nobody can see it; what shows of that beneath the cursor is said beside the cells. Where half blocks may be exchanged, `▄` is a `▀` with its colours exchanged, and `█` a space on
 //! another background.
 //! What the canonical form leaves open, the encoder decides by price.
 
@@ -48,6 +48,8 @@ pub struct Screen {
     half_blocks: bool,
     /// The cursor that the terminal shall show.
     pub cursor: Cursor,
+    /// The style of a blank beneath the cursor. Many terminals draw a cursor in the foreground of its cell.
+    pub(crate) beneath_cursor: Style,
 }
 
 impl Screen {
@@ -69,6 +71,7 @@ impl Screen {
             symbols: Arc::default(),
             half_blocks: false,
             cursor: Cursor::default(),
+            beneath_cursor: Style::default(),
         }
     }
 
@@ -256,6 +259,7 @@ impl Screen {
         self.symbols.clone_from(&other.symbols);
         self.half_blocks = other.half_blocks;
         self.cursor = other.cursor;
+        self.beneath_cursor = other.beneath_cursor;
     }
 
     /// What a wide symbol that was cut leaves behind. Beneath an image it must not be drawn.

@@ -14,6 +14,7 @@ use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::{Position, Size};
 
+use super::blanks::Blanks;
 use super::cells::{apart, colors_are_off, narrow, style_of};
 use super::options::{Options, Target};
 use super::probe;
@@ -58,6 +59,7 @@ pub struct OutpaceBackend {
     closer: Closer,
     /// What ratatui wants to be shown. Cells that it never drew are left alone.
     screen: Screen,
+    blanks: Blanks,
     damage: Damage,
     terminal: Surface,
     capabilities: Capabilities,
@@ -262,6 +264,7 @@ impl OutpaceBackend {
             presenter,
             closer,
             screen,
+            blanks: Blanks::default(),
             damage: Damage::default(),
             terminal,
             capabilities,
@@ -432,6 +435,10 @@ impl OutpaceBackend {
         {
             return self.presenter.wait(Some(Duration::ZERO)).map(|_| ());
         }
+        let at = self
+            .screen
+            .index(self.screen.cursor.x, self.screen.cursor.y);
+        self.screen.beneath_cursor = self.blanks.style_at(self.screen.width(), at);
         let raw = self.is_raw();
         self.presenter
             .present(&self.screen, &mut self.damage, raw)?;
@@ -443,6 +450,7 @@ impl OutpaceBackend {
     /// Another screen is shown from now on: nothing of it is ours yet, and what was drawn belongs to the one before.
     fn enter_screen(&mut self, alternate: bool) {
         self.capabilities.alternate_screen = alternate;
+        self.blanks = Blanks::default();
         self.screen = Screen::untouched(self.screen.width(), self.screen.height());
         self.screen
             .exchange_half_blocks(self.capabilities.half_blocks);
@@ -482,6 +490,8 @@ impl OutpaceBackend {
 
     fn perform(&mut self, motion: Motion) -> io::Result<()> {
         self.follow_size();
+        // What scrolls is drawn again by ratatui, blanks in styles of their own as well.
+        self.blanks = Blanks::default();
         self.presenter
             .perform(&mut self.screen, &mut self.damage, motion)?;
         self.changed = true;
@@ -504,8 +514,11 @@ impl OutpaceBackend {
             // They take no columns, but count as if they did.
             width = width.min(self.screen.width() - x);
         }
-        self.screen
-            .put_symbol(x, y, symbol, width, style_of(cell, self.colors_off));
+        let style = style_of(cell, self.colors_off);
+        self.screen.put_symbol(x, y, symbol, width, style);
+        let size = (self.screen.width(), self.screen.height());
+        self.blanks
+            .put(size, self.screen.index(x, y), symbol, style);
         if self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
             let at = self.screen.index(x, y);
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
@@ -699,6 +712,7 @@ impl Backend for OutpaceBackend {
             ClearType::UntilNewLine => (cursor, row + columns),
         };
         self.screen.blank(from, to);
+        self.blanks.clear(from..to);
         if clear_type == ClearType::All {
             if std::mem::take(&mut self.guessed_inline) && !self.is_fixed() {
                 self.switch_screen(self.configured_alternate)?;

@@ -1,5 +1,5 @@
-//! A picture by ratatui-image, in the best way that the terminal has: `cargo run --bin image`. The terminal is asked before it is
-//! taken over. `+` and `-` change the picture's size, `q` quits.
+//! A picture by ratatui-image, in the best way that the terminal has: `cargo run --bin image`. It is asked once the terminal
+//! is in raw mode, as its answer would be echoed before. `+` and `-` change the picture's size, `q` quits.
 
 use std::io;
 
@@ -13,10 +13,12 @@ use ratatui_image::protocol::StatefulProtocol;
 use ratatui_image::{Resize, StatefulImage};
 
 fn main() -> io::Result<()> {
-    // A terminal that does not answer gets half blocks.
-    let picker = Picker::from_query_stdio().unwrap_or_else(|_| Picker::halfblocks());
-    let mut picture = picker.new_resize_protocol(DynamicImage::ImageRgb8(paint()));
-    outpace_ratatui::run(|terminal| show(terminal, &mut picture))
+    outpace_ratatui::run(|terminal| {
+        // A terminal that does not answer gets half blocks.
+        let picker = Picker::from_query_stdio().unwrap_or_else(|_| Picker::halfblocks());
+        let mut picture = picker.new_resize_protocol(DynamicImage::ImageRgb8(paint()));
+        show(terminal, &mut picture)
+    })
 }
 
 fn paint() -> RgbImage {
