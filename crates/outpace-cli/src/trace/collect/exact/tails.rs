@@ -1,5 +1,5 @@
 //! Whether writes end lines, for the tracepoint mechanism, which shows addresses but not the bytes: a
-//! small program in the kernel (`bpf(2)`) that runs at the same tracepoint, looks at the last byte of
+//! small program in the kernel (`bpf(2)`; nothing else sees every write without stopping it) that runs at the same tracepoint, looks at the last byte of
 //! every `write` and `writev` and counts, for each process and descriptor, how many it saw and how many of them
 //! were newlines.
 
