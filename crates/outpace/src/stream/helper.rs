@@ -81,14 +81,14 @@ impl Engine {
             }
             return true;
         }
-        if state.helper.worker.is_dismissed() {
+        if state.helper.worker.stop {
             return false;
         }
         state.helper.deadline = match state.mode {
             Mode::Prompt { max_delay } => Some(Moment::now() + max_delay / LOOKS_PER_DELAY),
             _ => None,
         };
-        if state.helper.worker.is_alive() {
+        if state.helper.worker.alive {
             state.notify_helper();
         } else {
             // Now, because it takes 3 µs while the process has one thread, and 12 ms with two.
@@ -127,7 +127,8 @@ impl Engine {
         if self.accepted(&state) > state.drained && state.mode.has_helper() {
             state.helper.active = true;
         } else {
-            state.forget_last();
+            // What is written next follows a pause.
+            state.last = None;
             // A program that asked for a queue of that size may use it.
             if state.mode != Mode::Background {
                 let State {

@@ -96,7 +96,7 @@ impl Engine {
         if state.spill.incoming.is_empty() || state.spill.full {
             return;
         }
-        if state.spill.worker.is_alive() {
+        if state.spill.worker.alive {
             let nearly_full = self.pending(state) > state.capacity / 4 * 3;
             state.wake_spiller(nearly_full);
             return;

@@ -209,11 +209,6 @@ impl State {
         destination.unwrap_or(Destination::File)
     }
 
-    /// What is written next follows a pause.
-    pub(super) fn forget_last(&mut self) {
-        self.last = None;
-    }
-
     /// Whether the buffering in force was not chosen.
     pub(super) fn is_by_default(&self) -> bool {
         let environment = self.environment.as_ref().is_some_and(Option::is_some);
@@ -296,11 +291,6 @@ impl State {
         if self.can_spill(0, 0).is_some() && self.spill.worker.rouse(at_once) {
             self.deferred.spiller = true;
         }
-    }
-
-    #[cfg(feature = "tokio")]
-    pub(super) fn wake_tasks_at_progress(&mut self) {
-        self.tasks_wait = true;
     }
 
     /// What holds whenever the state is unlocked; the tail is published up to `published`.

@@ -213,7 +213,7 @@ impl<'a> StateGuard<'a> {
         // The rest can wait for longer.
         self.deferred.take_wakes().notify(self.engine);
         work::end();
-        self.engine.state.wait(condition, limit);
+        condition.wait(&self.engine.state, limit);
         work::begin();
         self
     }

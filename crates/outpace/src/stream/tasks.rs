@@ -74,7 +74,7 @@ impl Tasks {
     /// have been half-way in the list: they are leaked.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self) {
-        self.0.reset_after_fork();
+        self.0.reset_after_fork(false);
         // SAFETY: there is no other thread.
         unsafe { self.0.value().write(Waiting::NOBODY) };
     }
@@ -162,7 +162,7 @@ impl Engine {
                 return Some(now);
             }
             if registered {
-                state.wake_tasks_at_progress();
+                state.tasks_wait = true;
                 // Whatever is pending is to make room, however little it is.
                 self.wake_helper(&mut state);
                 return None;
@@ -173,7 +173,7 @@ impl Engine {
         }
     }
 
-    /// Has the task woken at the next progress after [`State::wake_tasks_at_progress`].
+    /// Has the task woken at the next progress after `tasks_wait` has been set.
     fn register(&self, waker: &Waker) {
         let waker = waker.clone();
         drop(self.tasks.with(|waiting| add(&mut waiting.progress, waker)));
@@ -226,7 +226,7 @@ impl Engine {
                 return Poll::Ready(state.tell_failure().map_err(io::Error::from));
             }
             if registered {
-                state.wake_tasks_at_progress();
+                state.tasks_wait = true;
                 if state.mode.has_helper() && self.wake_helper(&mut state) {
                     state.hurry_helper();
                     return Poll::Pending;

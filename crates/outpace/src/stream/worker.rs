@@ -10,9 +10,10 @@ use std::ffi::CStr;
 
 /// What a stream knows of one of its threads.
 pub(super) struct Worker {
-    alive: bool,
+    pub(super) alive: bool,
     sleep: Sleep,
-    stop: bool,
+    /// The stream is closed: the thread ends, and none is started any more.
+    pub(super) stop: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,15 +38,6 @@ impl Worker {
         sleep: Sleep::Awake,
         stop: false,
     };
-
-    pub(super) fn is_alive(&self) -> bool {
-        self.alive
-    }
-
-    /// Whether the stream is closed: no worker is started any more.
-    pub(super) fn is_dismissed(&self) -> bool {
-        self.stop
-    }
 
     /// Ends its sleep, a nap only if it is to look `now`; returns whether the thread has to be told. Once is enough: telling
     /// it is a system call.

@@ -84,6 +84,7 @@ impl Condition {
         }
     }
 
+    /// Waits, unlocked, until the condition is told, or for so long; may return for no reason.
     pub(crate) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
         // A thread that tells it after this changes the number: the wait ends at once.
         let told = self.0.load(Ordering::Relaxed);

@@ -36,40 +36,20 @@ impl<T> Mutex<T> {
         }
     }
 
-    pub(crate) fn lock(&self) {
-        self.raw.lock();
-    }
-
-    pub(crate) fn try_lock(&self) -> bool {
-        self.raw.try_lock()
-    }
-
-    /// By the thread that has locked it.
-    pub(crate) fn unlock(&self) {
-        self.raw.unlock();
-    }
-
-    /// Whether a thread may be waiting for it, as far as that can be told.
-    #[cfg(not(loom))]
-    pub(crate) fn is_contended(&self) -> bool {
-        self.raw.is_contended()
-    }
-
-    /// In the child of a fork, where no thread has it locked.
-    #[cfg(all(feature = "tokio", unix, not(outpace_portable)))]
-    pub(crate) fn reset_after_fork(&self) {
-        self.raw.reset_after_fork(false);
-    }
-
     /// The value. Use of it demands that the mutex is locked.
     #[inline(always)]
     pub(crate) fn value(&self) -> *mut T {
         self.value.get()
     }
+}
 
-    /// Waits, unlocked, until the condition is told, or for so long; may return for no reason.
-    pub(crate) fn wait(&self, condition: &Condition, limit: Option<std::time::Duration>) {
-        condition.wait(&self.raw, limit);
+#[cfg(not(loom))]
+impl<T> std::ops::Deref for Mutex<T> {
+    type Target = RawMutex;
+
+    #[inline(always)]
+    fn deref(&self) -> &RawMutex {
+        &self.raw
     }
 }
 
@@ -171,7 +151,8 @@ mod imp {
             Condition(Condvar::new())
         }
 
-        pub(super) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
+        /// Waits, unlocked, until the condition is told, or for so long; may return for no reason.
+        pub(crate) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
             let guard = mutex.take().expect("the mutex is locked");
             mutex.keep(match limit {
                 None => self.0.wait(guard).unwrap_or_else(PoisonError::into_inner),
