@@ -63,6 +63,13 @@ fn anchors(page: &Path) -> HashSet<String> {
     headings.map(anchor).collect()
 }
 
+/// How a page that is shown elsewhere, too, names files of this repository.
+const OWN: [&str; 3] = [
+    "https://github.com/outpace-rs/outpace/blob/main/",
+    "https://github.com/outpace-rs/outpace/tree/main/",
+    "https://raw.githubusercontent.com/outpace-rs/outpace/main/",
+];
+
 fn links(text: &str) -> Vec<&str> {
     let starts = text.match_indices("](").map(|(at, _)| &text[at + 2..]);
     starts
@@ -77,16 +84,23 @@ fn links_lead_to_a_file_and_its_heading() {
         let text = prose(&page);
         for link in links(&text) {
             // Addresses elsewhere, and names that rustdoc resolves.
-            if link.contains("://") || link.starts_with("mailto:") || link.contains("::") {
+            let is_own = OWN.iter().any(|prefix| link.starts_with(prefix));
+            if link.contains("://") && !is_own || link.starts_with("mailto:") || link.contains("::")
+            {
                 continue;
             }
-            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let own = OWN.iter().find_map(|prefix| link.strip_prefix(prefix));
+            let (path, anchor) = own
+                .unwrap_or(link)
+                .split_once('#')
+                .unwrap_or((own.unwrap_or(link), ""));
             let is_rustdoc = page.ends_with("endings.md") || page.ends_with("sandboxes.md");
             if is_rustdoc {
                 continue;
             }
             let target = match path {
                 "" => page.clone(),
+                path if own.is_some() => root().join(path),
                 path => page.parent().unwrap().join(path),
             };
             let leads = target.exists()
