@@ -1,6 +1,7 @@
 //! Builds the shim of `outpace run`: a shared object of its own, for the target, from `shim/shim.rs`.
 //!
-//! Where it cannot be built (another processor, no linker) the tool works without it, and says so when asked for it.
+//! Where it cannot be built (another processor, no linker) the tool works without it: `outpace run -v` says so, and CI
+//! tries that of the static build.
 
 use std::env;
 use std::fs;
