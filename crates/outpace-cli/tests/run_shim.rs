@@ -126,6 +126,42 @@ fn another_program_in_its_place_writes_after_it() {
     }
 }
 
+#[test]
+fn what_the_user_has_loaded_before_each_program_stays_and_children_see_just_that() {
+    let script =
+        "echo own $LD_PRELOAD $OUTPACE_RING; env | grep -e LD_PRELOAD -e OUTPACE_RING; echo end";
+    let words = [
+        "LD_PRELOAD=libm.so.6",
+        OUTPACE,
+        "run",
+        "-v",
+        "--shim",
+        "always",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    let shown = text(&Terminal::start("env", &words, false).whole());
+    let (shown, said) = shown
+        .split_once("outpace: sh: shim: ")
+        .unwrap_or_else(|| panic!("{shown}"));
+    assert_eq!(shown, "own libm.so.6\r\nLD_PRELOAD=libm.so.6\r\nend\r\n");
+    assert!(!said.starts_with("0 bytes"), "{said}");
+    // One that does not exist, or makes system calls of its own, is refused.
+    let words = [
+        "LD_PRELOAD=libnowhere.so",
+        OUTPACE,
+        "run",
+        "--shim",
+        "always",
+        "true",
+    ];
+    let mut terminal = Terminal::start("env", &words, false);
+    terminal.wait_for("--shim always: LD_PRELOAD has libnowhere.so: not found");
+    assert_eq!(terminal.wait().code(), Some(1));
+}
+
 /// What `-v` says went through memory, of all processes, and everything that was shown before it.
 fn verbose(words: &[&str]) -> (u64, String) {
     let whole = Terminal::run(&[&["-v", "--shim", "always", "--"], words].concat()).whole();
