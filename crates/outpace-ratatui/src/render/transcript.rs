@@ -656,14 +656,16 @@ impl TranscriptRenderer {
                 x += columns;
                 continue;
             }
-            if cursor != Some(x) {
-                self.go_to_column(x as u16);
-            }
             if x >= tail && cell == Cell::BLANK {
+                // Blanks before it, too: some may have been printed, and would count as text when the row is reflowed.
+                self.go_to_column(tail as u16);
                 self.set_plain_pen();
                 self.encoder.text("\x1b[K");
                 self.stats.cells_erased += (target.len() - x) as u64;
                 return;
+            }
+            if cursor != Some(x) {
+                self.go_to_column(x as u16);
             }
             self.encoder.set_pen(cell.style());
             self.encoder.text(&wanted.text(x as u16, y));
