@@ -191,3 +191,13 @@ fn figures_are_those_of_the_recorded_results() {
     assert_eq!(names.len(), fs::read_dir(&figures).unwrap().count());
     fs::remove_dir_all(made).unwrap();
 }
+
+#[test]
+fn each_crate_has_the_licences() {
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let copy = fs::read(folder.as_ref().unwrap().path().join(name));
+            assert_eq!(copy.ok(), fs::read(root().join(name)).ok(), "{folder:?}");
+        }
+    }
+}
