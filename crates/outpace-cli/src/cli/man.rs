@@ -11,15 +11,25 @@ use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::output::print;
 
-/// Print the manual page, such as: outpace man | man -l -
+/// Print a manual page, such as: outpace man | man -l -
 #[derive(Args)]
-pub(crate) struct Man {}
+pub(crate) struct Man {
+    /// Of one command only, as a page of its own
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+}
 
 impl Action for Man {
     const NAME: &'static str = "man";
 
     fn run(self) -> Outcome {
-        let page = page().map_err(|error| Failure::failed("manual", error))?;
+        let page = match &self.command {
+            None => page(),
+            Some(name) => page_of(name).ok_or_else(|| {
+                Failure::usage(name, "no such command").remedy("see: outpace --help")
+            })?,
+        };
+        let page = page.map_err(|error| Failure::failed("manual", error))?;
         print(&String::from_utf8_lossy(&page))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -51,8 +61,33 @@ fn page() -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
+/// The page of one subcommand, such as outpace-run(1).
+fn page_of(name: &str) -> Option<io::Result<Vec<u8>>> {
+    let mut program = command_line().disable_help_subcommand(true);
+    program.build();
+    let subcommand = program.find_subcommand(name)?.clone();
+    let mut page = Vec::new();
+    let named = subcommand
+        // Names of commands live as long as the program.
+        .name(&*format!("outpace-{name}").leak())
+        .bin_name(format!("outpace {name}"));
+    Some(Page::new(named).render(&mut page).map(|()| page))
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn every_subcommand_has_a_page_of_its_own() {
+        for subcommand in super::command_line().get_subcommands() {
+            let name = subcommand.get_name();
+            let page = super::page_of(name).expect("it is one").unwrap();
+            let page = String::from_utf8(page).unwrap();
+            assert!(page.contains(&format!("outpace\\-{name} ")), "{page}");
+            assert!(page.contains(".SH SYNOPSIS"), "{page}");
+        }
+        assert!(super::page_of("nothing").is_none());
+    }
+
     #[test]
     fn the_manual_has_a_section_for_every_subcommand() {
         let page = String::from_utf8(super::page().unwrap()).unwrap();
