@@ -480,7 +480,8 @@ fn fits(path: *const c_char) -> bool {
     let Some(ring) = ring() else {
         return false;
     };
-    if ring.state() == ring::DEAD || can_be_had(path, 0).is_none() {
+    let library = ring.library.load(Ordering::Relaxed);
+    if library == 0 || ring.state() == ring::DEAD || can_be_had(path, 0).is_none() {
         return false;
     }
     // Not in another root directory, nor with another user's rights.
@@ -494,7 +495,7 @@ fn fits(path: *const c_char) -> bool {
         system::close(file);
         stat.is_some_and(|stat| stat.inode == inode)
     };
-    is_there(LIBRARY_PATH.start(), ring.library.load(Ordering::Relaxed))
+    is_there(LIBRARY_PATH.start(), library)
         && is_there(RING_PATH.start(), ring.ring.load(Ordering::Relaxed))
 }
 

@@ -27,7 +27,7 @@ originals! {
     unshare c"unshare" setns c"setns" sendmsg c"sendmsg" sendmmsg c"sendmmsg"
     ioctl c"ioctl" tcsetattr c"tcsetattr" tcdrain c"tcdrain" tcflush c"tcflush" tcflow c"tcflow" tcsendbreak c"tcsendbreak"
     splice c"splice" sendfile c"sendfile" sendfile64 c"sendfile64" vmsplice c"vmsplice" tee c"tee"
-    copy_file_range c"copy_file_range" vhangup c"vhangup" prctl c"prctl" syscall c"syscall"
+    copy_file_range c"copy_file_range" vhangup c"vhangup" pwritev2 c"pwritev2" pwritev64v2 c"pwritev64v2" prctl c"prctl" syscall c"syscall"
     close c"close" dup2 c"dup2" dup3 c"dup3" close_range c"close_range" closefrom c"closefrom"
     fclose c"fclose" freopen c"freopen" freopen64 c"freopen64"
     munmap c"munmap" mprotect c"mprotect" pkey_mprotect c"pkey_mprotect" mremap c"mremap" mmap c"mmap" mmap64 c"mmap64"
@@ -117,16 +117,26 @@ const TCGETS: u32 = 0x5401;
 const TIOCGPGRP: u32 = 0x540f;
 const TIOCGWINSZ: u32 = 0x5413;
 const FIONREAD: u32 = 0x541b;
+const TCXONC: u32 = 0x540a;
 const TCSETS: u32 = 0x5402;
 const TCSETSF: u32 = 0x5404;
 const TCSETS2: u32 = 0x402c_542b;
 const TCSETSF2: u32 = 0x402c_542d;
+
+/// `tcflow(descriptor, action)`: output that was stopped is never waited for by what lets it go on.
+pub(crate) extern "C" fn before_flow(descriptor: c_int, action: c_int) {
+    const TCOON: c_int = 1;
+    if action != TCOON {
+        before_terminal(descriptor);
+    }
+}
 
 pub(crate) extern "C" fn before_ioctl(descriptor: c_int, request: u32, settings: *const u32) {
     ensure_resolved();
     match request {
         // Asks for nothing that output changes.
         TCGETS | TIOCGPGRP | TIOCGWINSZ | FIONREAD => {}
+        TCXONC => before_flow(descriptor, settings as usize as c_int),
         TCSETS..=TCSETSF | TCSETS2..=TCSETSF2 => before_settings(descriptor, 0, settings),
         _ => before_terminal(descriptor),
     }
@@ -271,8 +281,9 @@ before! {
     before_messages: sendmmsg;
     before_ioctl: ioctl;
     before_settings: tcsetattr;
-    before_terminal: tcdrain, tcflush, tcflow, tcsendbreak;
-    before_other: splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup;
+    before_terminal: tcdrain, tcflush, tcsendbreak;
+    before_flow: tcflow;
+    before_other: splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup, pwritev2, pwritev64v2;
     before_prctl: prctl;
     before_close: close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64;
     before_unmap: munmap, mprotect, pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise;
@@ -441,7 +452,7 @@ pub(crate) fn replacement(index: usize) -> Option<Code> {
         plain! {
             write, writev, fork, _Fork = Fork, vfork, clone, system, popen, unshare, setns, sendmsg, sendmmsg, ioctl, tcsetattr,
             tcdrain, tcflush, tcflow, tcsendbreak, splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup,
-            prctl, syscall, close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64, munmap, mprotect,
+            pwritev2, pwritev64v2, prctl, syscall, close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64, munmap, mprotect,
             pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise
         }
         all

@@ -74,7 +74,8 @@ pub struct Header {
     pub device: AtomicU64,
     pub inode: AtomicU64,
     pub terminal: AtomicU64,
-    /// The files of the ring and of the shared object, as fstat(2) shows them, and the namespace of process numbers.
+    /// The files of the ring and of the shared object, as fstat(2) shows them, and the namespace of process numbers. The
+    /// shared object is 0 where other programs are not to be given it.
     pub ring: AtomicU64,
     pub library: AtomicU64,
     pub namespace: AtomicU64,

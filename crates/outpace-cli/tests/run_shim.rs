@@ -52,8 +52,14 @@ fn shown(shim: &str, words: &[&str]) -> Vec<u8> {
 
 /// The same bytes come with the shim as without; returns them.
 fn same(words: &[&str]) -> String {
-    let (with, without) = (shown("always", words), shown("never", words));
-    let (with, without) = (text(&with), text(&without));
+    let without = text(&shown("never", words));
+    for shim in ["always", "auto"] {
+        assert_same(words, &text(&shown(shim, words)), &without);
+    }
+    without
+}
+
+fn assert_same(words: &[&str], with: &str, without: &str) {
     if with != without {
         let place = with
             .bytes()
@@ -66,13 +72,8 @@ fn same(words: &[&str]) -> String {
             text.get(place..(place + 200).min(text.len()))
                 .map(str::to_owned)
         };
-        panic!(
-            "{words:?}: {:?} instead of {:?}",
-            part(&with),
-            part(&without)
-        );
+        panic!("{words:?}: {:?} instead of {:?}", part(with), part(without));
     }
-    with
 }
 
 #[test]
@@ -114,6 +115,50 @@ fn memory_that_cannot_be_read_is_an_error_as_without_it() {
 fn what_becomes_of_the_terminal_finds_its_output_there() {
     let Some((writer, _)) = writers() else { return };
     same(&[writer, "settings"]);
+    same(&[writer, "flow"]);
+}
+
+#[test]
+fn the_environment_is_as_it_was() {
+    let script = "import os,sys; os.execve(sys.argv[1], sys.argv[1:], {'Z': '1', 'B': '2', 'A': '3', 'TERM': 'dumb'})";
+    if !installed("python3") {
+        println!("skipped: python3 is not installed");
+        return;
+    }
+    let shown = |shim: &str| {
+        let words = [
+            "-c",
+            script,
+            OUTPACE,
+            "run",
+            "--shim",
+            shim,
+            "--",
+            "/usr/bin/env",
+        ];
+        text(&Terminal::start("python3", &words, false).whole())
+    };
+    assert!(
+        shown("never").starts_with("Z=1\r\nB=2\r\nA=3\r\n"),
+        "{}",
+        shown("never")
+    );
+    assert_eq!(shown("auto"), shown("never"));
+}
+
+/// By default the shim stays with the program: what that starts or becomes is as without it.
+#[test]
+fn other_programs_are_given_it_only_where_it_is_asked_for() {
+    let Some((writer, _)) = writers() else { return };
+    let starts =
+        format!("{writer} burst; cat /proc/self/environ; {writer} burst; exec {writer} burst");
+    let words = ["sh", "-c", &starts];
+    let with = text(&shown("auto", &words));
+    assert_same(&words, &with, &text(&shown("never", &words)));
+    assert!(!with.contains("OUTPACE_RING"), "{with}");
+    let said = Terminal::run(&["-v", "--", "sh", "-c", &starts]).whole();
+    let said = text(&said);
+    assert_eq!(said.matches("shim: ").count(), 1, "{said}");
 }
 
 #[test]

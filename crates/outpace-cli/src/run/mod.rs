@@ -222,7 +222,10 @@ impl Run {
     fn shim(&self, terminal: &OwnedFd) -> Result<Result<Arc<Shim>, String>, Failure> {
         let shim = match self.shim {
             When::Never => Err("--shim never".to_owned()),
-            When::Auto | When::Always => Shim::prepare(&self.command[0], terminal).map(Arc::new),
+            when => {
+                let is_handed_on = when == When::Always;
+                Shim::prepare(&self.command[0], terminal, is_handed_on).map(Arc::new)
+            }
         };
         match shim {
             Err(reason) if self.shim == When::Always => Err(no_shim(reason)),

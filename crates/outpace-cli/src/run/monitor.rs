@@ -302,7 +302,10 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     let mut command = command(start.words, start.standard);
     command.process_group(0);
     if let Some(shim) = start.shim {
-        command.envs(shim.environment());
+        for (name, value) in shim.environment() {
+            // SAFETY: this process has one thread. By `envs` the program would get its variables sorted, and each name once.
+            unsafe { std::env::set_var(name, value) };
+        }
         let is_for_this = move || {
             shim.is_for_this_process();
             Ok(())

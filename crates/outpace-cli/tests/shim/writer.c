@@ -401,6 +401,25 @@ static void settings(void) {
     burst(5);
 }
 
+static void *goes_on(void *unused) {
+    usleep(20000);
+    tcflow(1, TCOON);
+    return unused;
+}
+
+/// Output that one thread stops, and another lets go on.
+static void flow(void) {
+    pthread_t other;
+    burst(5);
+    tcflow(1, TCOOFF);
+    pthread_create(&other, NULL, goes_on, NULL);
+    burst(5);
+    pthread_join(other, NULL);
+    ioctl(1, TCXONC, TCOOFF);
+    ioctl(1, TCXONC, TCOON);
+    burst(5);
+}
+
 static void *endless(void *unused) {
     for (;;) {
         write(1, "still\n", 6);
@@ -456,6 +475,7 @@ int main(int count, char **words) {
     else if (!strcmp(what, "knows")) line(1, "knows", *shared(more));
     else if (!strcmp(what, "nonblocking")) does_not_wait(more);
     else if (!strcmp(what, "settings")) settings();
+    else if (!strcmp(what, "flow")) flow();
     else if (!strcmp(what, "cancelled")) cancelled();
     else if (!strcmp(what, "sees")) sees();
     else if (!strcmp(what, "confined")) confined();

@@ -122,8 +122,13 @@ impl Drop for Memory {
 }
 
 impl Shim {
-    /// Makes the shim of a command on this terminal; the program's side of it. An error is why there is none.
-    pub(super) fn prepare(command: &OsStr, terminal: &OwnedFd) -> Result<Self, String> {
+    /// Makes the shim of a command on this terminal; the program's side of it, and, if it is handed on, that of the programs
+    /// which this one starts or becomes. An error is why there is none.
+    pub(super) fn prepare(
+        command: &OsStr,
+        terminal: &OwnedFd,
+        is_handed_on: bool,
+    ) -> Result<Self, String> {
         if LIBRARY.is_empty() {
             return Err("this outpace was built without it".to_owned());
         }
@@ -135,10 +140,10 @@ impl Shim {
         if settings.local_modes.contains(LocalModes::TOSTOP) {
             return Err("the terminal stops jobs in the background that write (tostop)".to_owned());
         }
-        Self::make(terminal, others).map_err(|error| error.to_string())
+        Self::make(terminal, others, is_handed_on).map_err(|error| error.to_string())
     }
 
-    fn make(terminal: &OwnedFd, others: OsString) -> io::Result<Self> {
+    fn make(terminal: &OwnedFd, others: OsString, is_handed_on: bool) -> io::Result<Self> {
         let library = sealed_library()?;
         let ring = memory_file("outpace-ring")?;
         ftruncate(&ring, ring::SIZE as u64)?;
@@ -152,7 +157,9 @@ impl Shim {
         header.terminal.store(stat.st_rdev, Ordering::Relaxed);
         let inode = |file: &OwnedFd| rustix::fs::fstat(file).map(|stat| stat.st_ino);
         header.ring.store(inode(&ring)?, Ordering::Relaxed);
-        header.library.store(inode(&library)?, Ordering::Relaxed);
+        if is_handed_on {
+            header.library.store(inode(&library)?, Ordering::Relaxed);
+        }
         let namespace = std::fs::metadata("/proc/self/ns/pid")?;
         header.namespace.store(namespace.ino(), Ordering::Relaxed);
         header.magic.store(ring::MAGIC, Ordering::Release);
