@@ -393,6 +393,18 @@ impl Tmux {
     }
 
     /// What is read comes at once, or nothing does within two seconds.
+    /// Within two seconds.
+    fn has_answered(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+        let patience = Timespec {
+            tv_sec: 2,
+            tv_nsec: 0,
+        };
+        let mut events = [PollFd::new(self.pane.as_ref().unwrap(), PollFlags::IN)];
+        poll(&mut events, Some(&patience)).unwrap() > 0
+    }
+
     fn make_raw(&self) {
         use rustix::termios::{OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
 
@@ -400,7 +412,7 @@ impl Tmux {
         let mut modes = tcgetattr(pane).unwrap();
         modes.make_raw();
         modes.special_codes[SpecialCodeIndex::VMIN] = 0;
-        modes.special_codes[SpecialCodeIndex::VTIME] = 20;
+        modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(pane, OptionalActions::Now, &modes).unwrap();
     }
 
@@ -446,22 +458,31 @@ impl Scrollback for Tmux {
             .unwrap();
         self.pane = Some(pane);
         self.make_raw();
-        self.feed(b"");
+        // Before that, an answer may have been echoed.
+        self.feed(b"\x1b[H\x1b[2J");
+        self.command("clear-history -t :0").unwrap();
     }
 
-    /// Returns when tmux has answered that it is through.
+    /// Returns when tmux has answered that it is through: as often as it was asked.
     fn feed(&mut self, bytes: &[u8]) {
+        const ANSWER: &[u8] = b"\x1b[0n";
         let mut pane = self.pane.as_ref().unwrap();
         pane.write_all(bytes).unwrap();
-        for _ in 0..20 {
+        let (mut asked, mut answers) = (0, Vec::new());
+        while asked < 20 {
             pane.write_all(b"\x1b[5n").unwrap();
-            let mut answer = [0; 64];
-            match pane.read(&mut answer).unwrap() {
-                // Its modes may have been set after ours.
-                0 => self.make_raw(),
-                n if answer[..n].ends_with(b"\x1b[0n") => return,
-                n => panic!("answered {:?}", &answer[..n]),
+            asked += 1;
+            while self.has_answered() {
+                let mut answer = [0; 64];
+                let length = pane.read(&mut answer).unwrap();
+                answers.extend_from_slice(&answer[..length]);
+                if answers == ANSWER.repeat(asked) {
+                    return;
+                }
+                assert!(answers.len() < asked * ANSWER.len(), "answered {answers:?}");
             }
+            // tmux may have set its modes after ours, under which an answer waits for the end of its line.
+            self.make_raw();
         }
         panic!("tmux does not answer");
     }
