@@ -49,7 +49,7 @@ use tee::Tee;
 /// In a container: ENTRYPOINT ["outpace", "run", "--overflow", "drop", "server"]. As process 1 it reaps orphans.
 ///
 /// On a terminal every line costs the program a microsecond or more, whoever reads it: the kernel passes
-/// it on. Programs of glibc on x86-64 and their children are spared that (--shim). A pipe costs a
+/// it on. Programs of glibc on x86-64 are spared that (--shim). A pipe costs a
 /// fraction of it, too: --pipe, for programs that need no terminal, a server's log, say.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
