@@ -203,6 +203,21 @@ pub(crate) fn go_away(ring: &Header, reason: u32) -> Option<&'static Member> {
     member
 }
 
+/// Whether other programs are given the shim; else the ring is this process's alone, and is given up for good before there is
+/// another one.
+fn is_handed_on(ring: &Header) -> bool {
+    ring.library.load(Ordering::Relaxed) != 0
+}
+
+/// Another program is about to be started by the calling process, or to take its place.
+pub(crate) fn before_program(ring: &Header) -> Option<&'static Member> {
+    if is_handed_on(ring) {
+        return go_away(ring, ring::BY_EXEC);
+    }
+    retire(ring::BY_EXEC);
+    None
+}
+
 pub(crate) fn come_back(member: Option<&Member>) {
     if let Some(member) = member {
         member.away.fetch_sub(1, Ordering::SeqCst);
@@ -226,6 +241,10 @@ pub(crate) extern "C" fn before_fork() {
         EARLY.store(1, Ordering::Relaxed);
         return;
     };
+    if !is_handed_on(ring) {
+        retire(ring::BY_EXEC);
+        return;
+    }
     // A child made by vfork(2) must not do that in its parent's place.
     is_ours(ring);
     if ring.lock.0.load(Ordering::Relaxed) == me() {
@@ -481,7 +500,7 @@ fn fits(path: *const c_char) -> bool {
         return false;
     };
     let library = ring.library.load(Ordering::Relaxed);
-    if library == 0 || ring.state() == ring::DEAD || can_be_had(path, 0).is_none() {
+    if !is_handed_on(ring) || ring.state() == ring::DEAD || can_be_had(path, 0).is_none() {
         return false;
     }
     // Not in another root directory, nor with another user's rights.

@@ -1,7 +1,7 @@
 //! The functions of the C library that are replaced, and what each has to do before it goes on as the original.
 
 pub(crate) use crate::family::before_fork;
-use crate::family::{self, come_back, find, go_away, retire, with_environment};
+use crate::family::{self, before_program, come_back, find, retire, with_environment};
 use crate::ring;
 use crate::symbols::{Symbols, each_object};
 use crate::system::{self, can_be_read};
@@ -306,7 +306,7 @@ pub unsafe extern "C" fn execve(path: *const c_char, words: Texts, environment: 
         // SAFETY: the caller's.
         return unsafe { original(path, words, environment) };
     };
-    let away = go_away(ring, ring::BY_EXEC);
+    let away = before_program(ring);
     // SAFETY: the caller's.
     let failed = unsafe {
         with_environment(path, environment, |environment| {
@@ -327,7 +327,7 @@ pub unsafe extern "C" fn fexecve(descriptor: c_int, words: Texts, environment: T
     type Fexecve = unsafe extern "C" fn(c_int, Texts, Texts) -> c_int;
     // SAFETY: the function of that name has this type.
     let original: Fexecve = unsafe { core::mem::transmute(original(Index::fexecve)) };
-    let away = ring().and_then(|ring| go_away(ring, ring::BY_EXEC));
+    let away = ring().and_then(before_program);
     // SAFETY: the caller's.
     let failed = unsafe { original(descriptor, words, environment) };
     come_back(away);
@@ -350,7 +350,7 @@ pub unsafe extern "C" fn execveat(
     type Execveat = unsafe extern "C" fn(c_int, *const c_char, Texts, Texts, c_int) -> c_int;
     // SAFETY: the function of that name has this type.
     let original: Execveat = unsafe { core::mem::transmute(original(Index::execveat)) };
-    let away = ring().and_then(|ring| go_away(ring, ring::BY_EXEC));
+    let away = ring().and_then(before_program);
     // SAFETY: the caller's.
     let failed = unsafe { original(directory, path, words, environment, flags) };
     come_back(away);
@@ -387,7 +387,7 @@ pub unsafe extern "C" fn posix_spawn(
         // SAFETY: the caller's.
         return unsafe { original(process, path, actions, attributes, words, environment) };
     };
-    let away = go_away(ring, ring::BY_EXEC);
+    let away = before_program(ring);
     // SAFETY: the caller's.
     let result = unsafe {
         with_environment(path, environment, |environment| {
@@ -419,7 +419,7 @@ pub unsafe extern "C" fn posix_spawnp(
         // SAFETY: the caller's.
         return unsafe { original(process, file, actions, attributes, words, environment) };
     };
-    let away = go_away(ring, ring::BY_EXEC);
+    let away = before_program(ring);
     let mut buffer = [0; 1024];
     // SAFETY: the caller's.
     let result = unsafe {
