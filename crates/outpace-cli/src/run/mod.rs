@@ -125,9 +125,9 @@ enum Policy {
 /// `--shim`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// Where it can be: programs of glibc on x86-64, and what they fork
+    /// Where it can be: programs of glibc on x86-64, until they start another process
     Auto,
-    /// Also in programs that they start; where it cannot be, the program is not started, and the reason is said
+    /// Also in those processes; where it cannot be, the program is not started, and the reason is said
     Always,
     /// As any program writes to a terminal
     Never,

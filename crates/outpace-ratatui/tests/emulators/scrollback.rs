@@ -458,7 +458,8 @@ impl Scrollback for Tmux {
             .unwrap();
         self.pane = Some(pane);
         self.make_raw();
-        // Before that, an answer may have been echoed.
+        self.feed(b"");
+        // Until the modes are ours, an answer may have been echoed.
         self.feed(b"\x1b[H\x1b[2J");
         self.command("clear-history -t :0").unwrap();
     }
