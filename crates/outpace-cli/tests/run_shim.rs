@@ -4,7 +4,7 @@
 mod scripted;
 
 use rustix::process::{Pid, Signal, kill_process};
-use scripted::{Terminal, installed, outpace, scratch, text, wait_until};
+use scripted::{Terminal, installed, outpace, process_of, scratch, text, wait_until};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -446,19 +446,6 @@ fn a_thread_is_cancelled_where_it_writes() {
     let lines: Vec<&str> = shown.split_terminator("\r\n").collect();
     assert_eq!(lines.last(), Some(&"cancelled 1"));
     assert!(lines[..lines.len() - 1].iter().all(|line| *line == "still"));
-}
-
-/// The process with these words, other than `outpace`.
-fn process_of(words: &[&str]) -> Option<i32> {
-    let expected: Vec<u8> = words
-        .iter()
-        .flat_map(|word| [word.as_bytes(), b"\0"].concat())
-        .collect();
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.find(|process| {
-        fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|line| line == expected)
-    })
 }
 
 /// Kills a program at a random moment, so many times. What its writes had returned for is there, and at most one more.

@@ -15,7 +15,7 @@ mod scripted;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
-use scripted::{Terminal, installed, open_terminal, outpace, scratch, wait_until};
+use scripted::{Terminal, installed, open_terminal, outpace, process_of, scratch, wait_until};
 use serde_json::json;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -553,19 +553,6 @@ enum Victim {
     Program,
     Leader,
     Outer,
-}
-
-/// The process with these words, other than the ones before it in a session.
-fn process_of(words: &[&str]) -> Option<i32> {
-    let expected: Vec<u8> = words
-        .iter()
-        .flat_map(|word| [word.as_bytes(), b"\0"].concat())
-        .collect();
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.find(|process| {
-        fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|line| line == expected)
-    })
 }
 
 fn parent_of(process: i32) -> i32 {

@@ -6,7 +6,7 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -299,4 +299,17 @@ pub(crate) fn installed(program: &str) -> bool {
         eprintln!("skipped: {program} is not installed");
     }
     found
+}
+
+/// The process whose command line is these words and no more.
+pub(crate) fn process_of(words: &[&str]) -> Option<i32> {
+    let expected: Vec<u8> = words
+        .iter()
+        .flat_map(|word| [word.as_bytes(), b"\0"].concat())
+        .collect();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    numbers.find(|process| {
+        fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|line| line == expected)
+    })
 }

@@ -1,10 +1,10 @@
 //! `mapped`: output through mapped memory instead of `write`.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom};
 use std::os::fd::AsFd;
 
-use super::ladder::message;
+use super::ladder::{fast_integers, message};
 use super::lines::{bare_stdout, by};
 use super::sources;
 use crate::bench::experiment::clock::Span;
@@ -66,15 +66,7 @@ fn reopened(span: &mut Span) -> io::Result<()> {
 }
 
 fn write(span: &mut Span) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(64 << 10, bare_stdout()?);
-    let mut digits = itoa::Buffer::new();
-    for index in 0..span.messages {
-        out.write_all(b"Hello, ")?;
-        out.write_all(digits.format(index).as_bytes())?;
-        out.write_all(b"\t")?;
-    }
-    span.done_calling();
-    out.flush()
+    fast_integers(span, BufWriter::with_capacity(64 << 10, bare_stdout()?))
 }
 
 fn mapped(span: &mut Span, file: File, start: u64) -> io::Result<()> {

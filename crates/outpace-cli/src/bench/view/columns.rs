@@ -495,6 +495,15 @@ fn notes(rows: &[&Row]) -> Vec<Note> {
         .collect()
 }
 
+/// The table of `lines` into a pipe with these rows, for the tests of how a table is shown.
+#[cfg(test)]
+pub(super) fn lines_table(figures: &[(&str, &str, u64)]) -> Table {
+    use crate::bench::catalogue::find;
+    use crate::bench::results::figures::rows_of;
+
+    table(find("lines").unwrap(), "pipe", &rows_of("lines", figures))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -120,16 +120,11 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::catalogue::find;
-    use crate::bench::results::figures::rows_of;
+    use crate::bench::view::columns::lines_table;
 
     #[test]
     fn the_page_has_a_row_and_a_bar_for_every_rung_and_every_tag_is_closed() {
-        let rows = rows_of(
-            "lines",
-            &[("println", "pipe", 417), ("outpace", "pipe", 15)],
-        );
-        let table = crate::bench::view::columns::table(find("lines").unwrap(), "pipe", &rows);
+        let table = lines_table(&[("println", "pipe", 417), ("outpace", "pipe", 15)]);
         let page = document(&[
             Block::Origin("a machine <&>".to_owned()),
             Block::Table(table),

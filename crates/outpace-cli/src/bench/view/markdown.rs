@@ -84,16 +84,11 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::catalogue::find;
-    use crate::bench::results::figures::rows_of;
+    use crate::bench::view::columns::lines_table;
 
     #[test]
     fn a_table_has_as_many_columns_in_every_row() {
-        let rows = rows_of(
-            "lines",
-            &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
-        );
-        let table = crate::bench::view::columns::table(find("lines").unwrap(), "pipe", &rows);
+        let table = lines_table(&[("println", "pipe", 417), ("bufwriter", "pipe", 15)]);
         let text = document(&[Block::Table(table)]);
         let bars: Vec<usize> = text
             .lines()

@@ -1,11 +1,11 @@
 //! The rungs that keep their own buffer.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 
 use rustix::io::write;
 use rustix::stdio::stdout;
 
-use super::greeting::{Greeting, LONGEST};
+use super::greeting::{Greeting, LONGEST, greetings};
 use crate::bench::catalogue::lines::bare_stdout;
 use crate::bench::experiment::clock::Span;
 
@@ -25,14 +25,7 @@ pub(super) fn write_all(mut bytes: &[u8]) -> io::Result<()> {
 }
 
 pub(super) fn turbo(span: &mut Span) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(CAPACITY, bare_stdout()?);
-    let mut greeting = Greeting::first();
-    for _ in 0..span.messages {
-        out.write_all(greeting.bytes())?;
-        greeting.advance();
-    }
-    span.done_calling();
-    out.flush()
+    greetings(span, BufWriter::with_capacity(CAPACITY, bare_stdout()?))
 }
 
 pub(super) fn vecbuf(span: &mut Span) -> io::Result<()> {

@@ -1,5 +1,9 @@
 //! The message whose decimal digits are incremented in place.
 
+use std::io::{self, Write};
+
+use crate::bench::experiment::clock::Span;
+
 const FRONT: &[u8] = b"Hello, ";
 /// Room for the front, twenty digits and the tab.
 pub(super) const LONGEST: usize = 28;
@@ -53,6 +57,17 @@ impl Greeting {
         self.bytes[self.length] = b'\t';
         self.length += 1;
     }
+}
+
+/// Each greeting by one call.
+pub(super) fn greetings(span: &mut Span, mut out: impl Write) -> io::Result<()> {
+    let mut greeting = Greeting::first();
+    for _ in 0..span.messages {
+        out.write_all(greeting.bytes())?;
+        greeting.advance();
+    }
+    span.done_calling();
+    out.flush()
 }
 
 #[cfg(test)]

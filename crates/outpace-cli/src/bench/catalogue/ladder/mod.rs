@@ -8,6 +8,8 @@ mod ours;
 mod pointers;
 mod std_ways;
 
+pub(super) use std_ways::fast_integers;
+
 use super::mapped::mappy;
 use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};

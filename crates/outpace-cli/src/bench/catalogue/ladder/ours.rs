@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use outpace::Buffering;
 
-use super::greeting::Greeting;
+use super::greeting::greetings;
 use super::line::begin_line;
 use crate::bench::experiment::clock::Span;
 
@@ -55,14 +55,4 @@ pub(super) fn handle(span: &mut Span) -> io::Result<()> {
 
 pub(super) fn bytes(span: &mut Span) -> io::Result<()> {
     greetings(span, outpace::stdout().lock())
-}
-
-fn greetings(span: &mut Span, mut out: impl Write) -> io::Result<()> {
-    let mut greeting = Greeting::first();
-    for _ in 0..span.messages {
-        out.write_all(greeting.bytes())?;
-        greeting.advance();
-    }
-    span.done_calling();
-    out.flush()
 }

@@ -46,7 +46,11 @@ fn formatted(span: &mut Span, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-fn fast_integers(span: &mut Span, mut out: impl Write) -> io::Result<()> {
+/// A message's number by a fast crate, a call for each part.
+pub(in crate::bench::catalogue) fn fast_integers(
+    span: &mut Span,
+    mut out: impl Write,
+) -> io::Result<()> {
     let mut digits = itoa::Buffer::new();
     for index in 0..span.messages {
         out.write_all(b"Hello, ")?;
