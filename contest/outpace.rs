@@ -1,4 +1,4 @@
-// outpace for contests, CC0-1.0: paste this above your solution. github.com/outpace-rs/outpace/tree/main/contest
+// outpace for contests, CC0-1.0: paste this above your solution. github.com/outpace-rs/outpace
 //
 //   let io = &mut io(); // once, in main
 //   let (n, name): (usize, String) = io.read(); // integers, floats, char, String, Vec<u8>, tuples, arrays
@@ -7,7 +7,7 @@
 //   out!(io, a, b; v; Fixed(x, 9)); // lines: "a b", the elements of v, x
 //   writeln!(io, "{a:>5} {b:?}"); io.join(&v, ", "); io.yes(a < b); io.flush(); io.exit(0);
 //
-// Output is written by 64 KiB, before waiting for input, when `io` is dropped, by io.exit and (Linux, Windows)
+// Output is written by 256 KiB, before waiting for input, when `io` is dropped, by io.exit and (Linux, Windows)
 // process::exit. Bad input: a message, status 1. With --cfg local, stderr shows what is read.
 
 /// A space for each comma, a newline for each semicolon and at the end.
@@ -22,32 +22,29 @@ macro_rules! out {
 use self::outpace::*;
 #[allow(dead_code, unexpected_cfgs, clippy::all)]
 mod outpace {
-use self::digits::*;
+use digits::*;
 use std::io::{stdin, stdout, ErrorKind::Interrupted, Read, Write};
-use std::{any::type_name, cell::Cell, fmt, mem::take, num::NonZeroUsize, process::exit, str::{from_utf8, FromStr}};
+use std::{any::type_name, cell::Cell, fmt, mem::take, process::exit, str::{from_utf8, FromStr}};
 
 pub type Checked<T> = Result<T, String>;
-const OUT: usize = 1 << 16;
+const OUT: usize = 1 << 18;
 
 struct Out {
 	bytes: Vec<u8>,
 	len: usize,
 	to: Box<dyn Write>,
 }
-
 impl Out {
 	fn drain(&mut self) -> std::io::Result<()> {
 		let len = take(&mut self.len);
-		if len == 0 { return Ok(()) }
 		self.to.write_all(&self.bytes[..len])?;
 		self.to.flush()
 	}
 }
-
 struct AtExit(*mut Out);
 impl Drop for AtExit {
 	fn drop(&mut self) {
-		// SAFETY: leaked, and at the end of the thread no function uses it.
+		// SAFETY: leaked; at the end of the thread no function uses it.
 		let _ = unsafe { &mut *self.0 }.drain();
 	}
 }
@@ -61,7 +58,8 @@ pub struct Io {
 	ended: bool,
 	cr: usize, // behind a token's CR
 	place: (usize, usize), // line and column of bytes[0]
-	mask: (u64, usize, u8), // of non-digits, from where, for how many numbers
+	ends: Vec<usize>, // where no digits are
+	next: usize,
 	out: *mut Out,
 }
 
@@ -70,19 +68,15 @@ pub fn io() -> Io {
 	assert!(AT_EXIT.replace(Some(AtExit(io.out))).is_none(), "io() is for one call");
 	io
 }
-
 impl Drop for Io { fn drop(&mut self) { self.flush() } }
-
 fn is_space(b: &u8) -> bool { matches!(b, b' ' | 9..=13) }
-
 impl Io {
 	pub fn over(from: impl Read + 'static, to: impl Write + 'static) -> Io {
-		let out = Box::into_raw(Box::new(Out { bytes: vec![0; OUT + 64], len: 0, to: Box::new(to) }));
-		let (from, bytes) = (Box::new(from), vec![0; 2 * OUT]);
-		Io { from, bytes, at: 0, end: 0, ended: false, cr: !0, place: (1, 1), mask: (0, 0, 0), out }
+		let out = Box::leak(Box::new(Out { bytes: vec![0; OUT + 64], len: 0, to: Box::new(to) }));
+		let (from, bytes) = (Box::new(from), vec![0; OUT / 2]);
+		Io { from, bytes, at: 0, end: 0, ended: false, cr: !0, place: (1, 1), ends: vec![], next: 0, out }
 	}
 
-	#[inline]
 	fn out(&mut self) -> &mut Out {
 		// SAFETY: `over` leaked it; until the thread ends only this Io uses it.
 		unsafe { &mut *self.out }
@@ -90,18 +84,18 @@ impl Io {
 
 	fn place(&self, at: usize) -> (usize, usize) {
 		let ((line, column), seen) = (self.place, &self.bytes[..at]);
-		let count = |part: &[u8]| part.iter().map(|&b| (b == b'\n') as u8).sum::<u8>() as usize;
+		let count = |part: &[u8]| part.iter().fold(0, |n, b| n + (*b == b'\n') as u8) as usize;
 		let start = seen.iter().rposition(|&b| b == b'\n');
 		start.map_or((line, column + at), |i| (line + seen.chunks(224).map(count).sum::<usize>(), at - i))
 	}
 
-	/// Moves `at` to 0, reads behind the end; whether there was more.
+	/// Moves `at` to 0, reads more; whether there was any.
 	#[cold]
 	fn more(&mut self) -> Checked<bool> {
 		if self.ended { return Ok(false) }
 		self.flush();
 		self.place = self.place(self.at);
-		self.mask.2 = 0;
+		self.ends.clear();
 		self.bytes.copy_within(self.at..self.end, 0);
 		self.cr = self.cr.wrapping_sub(self.at);
 		self.end -= take(&mut self.at);
@@ -123,7 +117,7 @@ impl Io {
 		Ok(false)
 	}
 
-	/// Passes over what is before a byte that `stop` takes, and over that, if there is one.
+	/// Passes over what is before a `stop`, and over that.
 	fn pass(&mut self, stop: fn(&u8) -> bool) -> Checked<(usize, usize, bool)> {
 		let mut len = 0;
 		loop {
@@ -152,7 +146,6 @@ impl Io {
 		format!("line {line}, column {column}: {what}")
 	}
 
-	#[cold]
 	fn wrong(&self, range: bool, from: usize, to: usize, name: &str) -> String {
 		let shown = self.bytes[from..to.min(from + 40)].escape_ascii();
 		let more = if to > from + 40 { "…" } else { "" };
@@ -161,51 +154,42 @@ impl Io {
 		self.error(from, format!("expected {name}, found {found}"))
 	}
 
-	#[inline]
 	fn or_exit<T>(&mut self, result: Checked<T>) -> T {
-		result.unwrap_or_else(#[cold] |message| { self.flush(); eprintln!("input: {message}"); exit(1) })
+		result.unwrap_or_else(|message| { self.flush(); eprintln!("input: {message}"); exit(1) })
 	}
 
-	#[inline]
 	pub fn read<T: FromInput>(&mut self) -> T {
 		let value = T::from_input(self);
 		self.or_exit(value)
 	}
-
 	pub fn try_read<T: FromInput>(&mut self) -> Option<T> {
 		let more = self.skip_spaces();
-		if self.or_exit(more) { Some(self.read()) } else { None }
+		self.or_exit(more).then(|| self.read())
 	}
-
 	pub fn vec<T: FromInput>(&mut self, n: usize) -> Vec<T> { (0..n).map(|_| self.read()).collect() }
 	pub fn grid(&mut self, rows: usize) -> Vec<Vec<u8>> { self.vec(rows) }
 	pub fn index(&mut self) -> usize { self.read::<OneBased>().0 }
-
 	pub fn token(&mut self) -> &[u8] {
 		let token = self.next("a token");
 		let (from, to) = self.or_exit(token);
 		&self.bytes[from..to]
 	}
-
 	pub fn line(&mut self) -> Option<String> {
 		let line = self.checked_line();
 		self.or_exit(line)
 	}
-
 	pub fn checked_line(&mut self) -> Checked<Option<String>> {
 		if self.cr == self.at && (self.at < self.end || self.more()?) && self.bytes[self.at] == b'\n' { self.at += 1 }
 		let (from, to, more) = self.pass(|b| *b == b'\n')?;
 		let cr = more && from < to && self.bytes[to - 1] == b'\r';
 		if from < to || more { self.text(from, to - cr as usize).map(|s| Some(s.into())) } else { Ok(None) }
 	}
-
 	fn text(&self, from: usize, to: usize) -> Checked<&str> {
 		from_utf8(&self.bytes[from..to]).map_err(|e| {
 			let from = from + e.valid_up_to();
 			self.wrong(false, from, e.error_len().map_or(to, |len| from + len), "UTF-8")
 		})
 	}
-
 	#[inline]
 	fn room(&mut self) -> &mut Out {
 		if self.out().len > OUT { self.flush() }
@@ -216,7 +200,6 @@ impl Io {
 	pub fn flush(&mut self) {
 		if let Err(e) = self.out().drain() { eprintln!("output: {e}"); exit(1) }
 	}
-
 	pub fn exit(&mut self, status: i32) -> ! { self.flush(); exit(status) }
 	#[inline]
 	pub fn byte(&mut self, b: u8) {
@@ -224,7 +207,6 @@ impl Io {
 		out.bytes[out.len] = b;
 		out.len += 1;
 	}
-
 	pub fn bytes(&mut self, bytes: &[u8]) {
 		for part in bytes.chunks(64) {
 			let out = self.room();
@@ -232,20 +214,15 @@ impl Io {
 			out.len += part.len();
 		}
 	}
-
 	pub fn write_fmt(&mut self, text: fmt::Arguments) { let _ = fmt::Write::write_fmt(self, text); }
-
-	#[inline]
 	pub fn put<T: Put + ?Sized>(&mut self, x: &T) { x.put(self) }
-
-	pub fn join<T: Put>(&mut self, values: impl IntoIterator<Item = T>, separator: &str) {
+	pub fn join<T: Put>(&mut self, values: impl IntoIterator<Item = T>, between: &str) {
 		for (i, x) in values.into_iter().enumerate() {
-			if i > 0 { self.bytes(separator.as_bytes()) }
+			if i > 0 { self.bytes(between.as_bytes()) }
 			x.put(self);
 		}
 		self.byte(b'\n');
 	}
-
 	pub fn yes(&mut self, yes: bool) { out!(self, if yes { "Yes" } else { "No" }) }
 
 	/// Eight digits a word, the first lowest: leading zeros are shifted out.
@@ -264,54 +241,77 @@ impl Io {
 	}
 
 	#[inline]
-	fn number(&mut self, n: u64, negative: bool) {
+	fn number(&mut self, n: u64, minus: bool) {
 		let out = self.room();
 		out.bytes[out.len] = b'-';
-		out.len += negative as usize;
+		out.len += minus as usize;
 		if n >= E16 { self.sixteen(n / E16, false) }
 		self.sixteen(n % E16, n >= E16);
 	}
 
-	/// At most 19 digits, whether a minus is before them, and by what to divide. One mask is for three
-	/// integers: the next one's place is known early.
+	/// Finds many `ends` at once, before they are needed.
+	#[cold]
+	fn scan(&mut self) {
+		self.next = self.ends.partition_point(|&end| end < self.at);
+		if self.next < self.ends.len() { return }
+		self.next = 0;
+		self.ends.clear();
+		let mut at = self.at;
+		while self.ends.len() < 256 && at + 66 < self.end {
+			let mut bits = others(&self.bytes[at..at + 64]);
+			let len = self.ends.len() + bits.count_ones() as usize;
+			while self.ends.len() < len {
+				for _ in 0..8 {
+					self.ends.push(at + bits.trailing_zeros() as usize);
+					bits &= bits.wrapping_sub(1);
+				}
+			}
+			self.ends.truncate(len);
+			at += 64;
+		}
+	}
+
+	/// At most 19 digits, whether a minus is before, and by what to divide.
 	#[inline(always)]
 	fn fast(&mut self, signed: bool, fraction: bool, min: u64, max: u64) -> Option<(u64, bool, f64)> {
-		let view = self.bytes[..self.end].get(self.at.wrapping_sub(16)..)?.first_chunk()?;
-		if self.mask.1 != self.at || self.mask.2 == 0 || fraction { self.mask = (others(view), self.at, 3) }
-		let negative = signed && view[16] == b'-';
-		let mask = self.mask.0 & !(negative as u64);
-		let mut end = mask.trailing_zeros() as usize & 31;
-		let mut digits = end.wrapping_sub(negative as usize);
-		let (mut n, mut ten) = (value(view, end, digits.min(16)), 1.);
-		if fraction && view[16 + end] == b'.' {
+		let at = self.at;
+		if self.ends.get(self.next) < Some(&at) { self.scan() }
+		let (bytes, ends) = (&self.bytes, &self.ends[self.next..]);
+		let mut end = *ends.first()?;
+		let minus = signed & (end == at) & (bytes[end] == b'-');
+		let mut next = minus as usize;
+		end = *ends.get(next)?;
+		let digits = end - at - next;
+		if cfg!(local) || end < 32 || digits.wrapping_sub(1) > 18 { return None }
+		let (mut n, mut ten) = (value(bytes, end, digits.min(16)), 1.);
+		if fraction && bytes[end] == b'.' {
 			let point = end + 1;
-			end = (mask & mask - 1).trailing_zeros() as usize & 31;
-			let places = end.checked_sub(point)?;
-			if digits > 16 || digits + places > 19 { return None }
-			digits += places;
-			ten = *TENS.get(places)?;
-			n = n * ten as u64 + value(view, end, places);
+			next += 1;
+			end = *ends.get(next)?;
+			let places = end - point;
+			if digits + places > 16 { return None }
+			ten = TENS[places];
+			n = n * ten as u64 + value(bytes, end, places);
+		} else if digits > 16 {
+			n += value(bytes, end - 16, digits - 16) * E16
 		}
-		if cfg!(local) || digits.wrapping_sub(1) > 18 { return None }
-		if digits > 16 && ten == 1. { n += value(view, end - 16, digits - 16) * E16 }
-		let len = match view[16 + end] {
-			b' ' | b'\n' => end + 1,
-			b'\r' if view[17 + end] == b'\n' => end + 2,
+		let len = match &bytes[end..] {
+			[b' ' | b'\n', ..] => 1,
+			[b'\r', b'\n', ..] => 2,
 			_ => return None,
 		};
-		if n < min || n > max + negative as u64 { return None }
-		self.at += len;
-		self.mask = (self.mask.0 >> len, self.at, self.mask.2 - 1);
-		Some((n, negative, ten))
+		if n < min || n > max + minus as u64 { return None }
+		self.next += next + len;
+		self.at = end + len;
+		Some((n, minus, ten))
 	}
 }
-
 impl fmt::Write for Io {
 	fn write_str(&mut self, s: &str) -> fmt::Result { Ok(self.bytes(s.as_bytes())) }
 }
 
 const E16: u64 = 1e16 as u64;
-const TENS: [f64; 17] = [1., 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16];
+const TENS: [f64; 17] = { let (mut t, mut i) = ([1.; 17], 1); while i < 17 { t[i] = t[i - 1] * 10.; i += 1 } t };
 
 #[cfg(target_arch = "x86_64")]
 mod digits {
@@ -319,24 +319,24 @@ use std::arch::x86_64::*;
 
 /// A bit for each byte that is no digit.
 #[inline(always)]
-pub fn others(view: &[u8; 80]) -> u64 {
+pub fn others(bytes: &[u8]) -> u64 {
 	// SAFETY: SSE2 is part of x86-64, and so many bytes are there.
 	let bits = |i| unsafe {
-		let x = _mm_add_epi8(_mm_loadu_si128(view[i..i + 16].as_ptr().cast()), _mm_set1_epi8(70));
+		let x = _mm_add_epi8(_mm_loadu_si128(bytes[i..i + 16].as_ptr().cast()), _mm_set1_epi8(70));
 		_mm_movemask_epi8(_mm_cmplt_epi8(x, _mm_set1_epi8(118))) as u64
 	};
-	bits(16) | bits(32) << 16 | bits(48) << 32 | bits(64) << 48
+	(0..4).fold(0, |all, i| all | bits(16 * i) << 16 * i)
 }
 
-/// At most 16 digits in front of `end`: pairs, then pairs of pairs, and so on.
+/// At most 16 digits before `end`: by pairs, and pairs of pairs.
 #[inline(always)]
-pub fn value(view: &[u8; 80], end: usize, digits: usize) -> u64 {
+pub fn value(bytes: &[u8], end: usize, digits: usize) -> u64 {
 	const MASKS: [[u8; 16]; 2] = [[0; 16], [15; 16]];
 	assert!(digits <= 16);
-	// SAFETY: SSE2, and 16 bytes follow each of the two places.
+	// SAFETY: SSE2, and 16 bytes are at both places.
 	let both = unsafe {
 		let mask = _mm_loadu_si128(MASKS.as_ptr().cast::<u8>().add(digits).cast());
-		let x = _mm_and_si128(_mm_loadu_si128(view[end..end + 16].as_ptr().cast()), mask);
+		let x = _mm_and_si128(_mm_loadu_si128(bytes[end - 16..end].as_ptr().cast()), mask);
 		let tens = _mm_mullo_epi16(_mm_and_si128(x, _mm_set1_epi16(255)), _mm_set1_epi16(10));
 		let x = _mm_madd_epi16(_mm_add_epi16(tens, _mm_srli_epi16(x, 8)), _mm_set1_epi32(1 << 16 | 100));
 		_mm_cvtsi128_si64(_mm_madd_epi16(_mm_packs_epi32(x, x), _mm_set1_epi32(1 << 16 | 10_000))) as u64
@@ -344,25 +344,21 @@ pub fn value(view: &[u8; 80], end: usize, digits: usize) -> u64 {
 	both as u32 as u64 * 100_000_000 + (both >> 32)
 }
 }
-
 #[cfg(not(target_arch = "x86_64"))]
 mod digits {
-pub fn others(view: &[u8; 80]) -> u64 { (0..64).fold(0, |bits, i| bits | (!view[16 + i].is_ascii_digit() as u64) << i) }
-
-pub fn value(view: &[u8; 80], end: usize, digits: usize) -> u64 {
-	view[16 + end - digits..16 + end].iter().fold(0, |n, b| n * 10 + (b & 15) as u64)
+pub fn others(bytes: &[u8]) -> u64 { (0..64).fold(0, |bits, i| bits | (!bytes[i].is_ascii_digit() as u64) << i) }
+pub fn value(bytes: &[u8], end: usize, digits: usize) -> u64 {
+	bytes[end - digits..end].iter().fold(0, |n, b| n * 10 + (b & 15) as u64)
 }
 }
-
 pub trait FromInput: Sized { fn from_input(io: &mut Io) -> Checked<Self>; }
-
 pub trait Put { fn put(&self, io: &mut Io); }
 
 /// So many places behind the point.
 pub struct Fixed<T>(pub T, pub usize);
 
 /// An index from 1 in the input, from 0 here.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(PartialEq, Debug)]
 pub struct OneBased(pub usize);
 
 macro_rules! put {
@@ -390,7 +386,7 @@ impl<T: Put> Put for [T] {
 }
 
 /// A token, by std.
-#[inline(never)]
+#[cold]
 fn parse<T: FromStr>(io: &mut Io, name: &str) -> Checked<T> {
 	let (from, to) = io.next(name)?;
 	let token = from_utf8(&io.bytes[from..to]).unwrap_or("");
@@ -415,12 +411,12 @@ from_input! {
 	};
 	OneBased: |io| match io.fast(false, false, 1, usize::MAX as u64) {
 		Some((n, ..)) => Ok(OneBased(n as usize - 1)),
-		None => parse(io, "an index from 1").map(|n: NonZeroUsize| OneBased(n.get() - 1)),
+		None => parse(io, "an index from 1").map(|n: std::num::NonZeroUsize| OneBased(n.get() - 1)),
 	};
 	f32: |io| parse(io, "f32");
-	// Where a float holds both numbers exactly, one division rounds exactly (Clinger).
+	// Both are exact as floats: one division rounds exactly (Clinger).
 	f64: |io| match io.fast(true, true, 0, (1 << 53) - 1) {
-		Some((n, negative, ten)) => Ok(n as f64 / if negative { -ten } else { ten }),
+		Some((n, minus, ten)) => Ok(n as f64 / if minus { -ten } else { ten }),
 		None => parse(io, "f64"),
 	};
 	String: |io| { let (from, to) = io.next("a word")?; io.text(from, to).map(String::from) };
@@ -441,10 +437,8 @@ impl<T: FromInput, const N: usize> FromInput for [T; N] {
 		Ok(values.try_into().ok().unwrap())
 	}
 }
-
 macro_rules! tuples {
 	($($($t:ident)*;)*) => {$(impl<$($t: FromInput),*> FromInput for ($($t,)*) {
-		#[inline]
 		fn from_input(io: &mut Io) -> Checked<Self> { Ok(($($t::from_input(io)?,)*)) }
 	})*};
 }

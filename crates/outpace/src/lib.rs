@@ -26,7 +26,7 @@
 //! | redirects or closes descriptor 1 (`dup2`, `gag`) | what is pending goes to the new place, or nowhere | [`flush`](Stdout::flush) before and [`redetect`](Stdout::redetect) after, or [`share()`] |
 //! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | lines come out without carriage return: even `TCSADRAIN` waits only for what the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them | [`capture`](capture()) |
-//! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | what is pending is lost: the last 4 ms, or in a file a block of at most 64 KiB | [`init()`] |
+//! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | what is pending is lost: the last 4 ms, or in a file a block of at most 256 KiB | [`init()`] |
 //! | is ended by `_exit`, `abort` or SIGKILL | the same | [`flush`](Stdout::flush) before `_exit`, [`fatal_faults`](init::fatal_faults) for `abort`; see [`endings`] |
 //!
 //! [`share()`] is the answer that needs no thought: what a statement has printed is with the kernel when the statement
@@ -91,7 +91,7 @@
 //! [`set_default_buffering`](Stdout::set_default_buffering) in code; the default. A program that runs with more rights than
 //! its caller (set-user-ID, set-group-ID, capabilities of its file) does not ask the environment. A capacity that nobody chose
 //! follows the destination: half of a pipe's capacity (a chunk as large as the pipe makes writer and reader
-//! take turns), at most 64 KiB, which is also what everything else gets. The destination is asked once;
+//! take turns), at most 64 KiB, 256 KiB for a file, 64 KiB for everything else. The destination is asked once;
 //! [`redetect`](Stdout::redetect) asks again, after a `dup2`.
 //!
 //! # What else prints

@@ -17,20 +17,14 @@ pub(super) fn view(window: &[u8], at: usize) -> Option<&View> {
     window.get(at.wrapping_sub(CHUNK)..)?.first_chunk()
 }
 
-/// What [`wide`] shows: a chunk before a place, and as many bytes from it on as a mask has bits.
-pub(super) type Wide = [u8; CHUNK + 64];
+/// As many bytes as a word has bits.
+pub(super) const BLOCK: usize = 64;
 
-/// The bytes around `at`, if there are as many.
+/// A bit for each byte that is not a digit.
 #[inline(always)]
-pub(super) fn wide(window: &[u8], at: usize) -> Option<&Wide> {
-    window.get(at.wrapping_sub(CHUNK)..)?.first_chunk()
-}
-
-/// A bit for each byte that is not a digit, from the view's place on.
-#[inline(always)]
-pub(super) fn non_digits_ahead(view: &Wide) -> u64 {
-    let part = |at| u64::from(non_digits(chunk(view, at)));
-    part(CHUNK) | part(2 * CHUNK) << 16 | part(3 * CHUNK) << 32 | part(4 * CHUNK) << 48
+pub(super) fn non_digits_in(block: &[u8; BLOCK]) -> u64 {
+    let part = |at| u64::from(non_digits(chunk(block, at)));
+    part(0) | part(CHUNK) << 16 | part(2 * CHUNK) << 32 | part(3 * CHUNK) << 48
 }
 
 /// The chunk of a view that begins at `from`.

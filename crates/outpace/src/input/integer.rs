@@ -3,11 +3,11 @@
 //! Up to 19 digits (16 for types that hold fewer) the way is without a branch that depends on the number, but one for
 //! those of more than 16: the bytes are compared with digits, the first that is none ends the number, the sixteen bytes
 //! in front of that are read once more, and what is not of the number is masked. So numbers of mixed lengths and signs
-//! cost few mispredictions. Where the next number begins is known only when this one's end is; so the comparison is of 64
-//! bytes at once, as a mask that serves three numbers ([`Ahead`]), and the processor works on several of them at a time.
-//! Whatever else there may be takes the token as a whole, digit by digit, with overflow found exactly.
+//! cost few mispredictions. Where the next number begins is known only when this one's end is; so the ends of some
+//! fifty numbers are found at once ([`Ahead`]), and the processor works on several of them at a time. Whatever else there may be
+//! takes the token as a whole, digit by digit, with overflow found exactly.
 
-use super::digits::{CHUNK, View, chunk, non_digits, non_digits_ahead, value, view, wide};
+use super::digits::{BLOCK, CHUNK, View, chunk, non_digits, non_digits_in, value, view};
 use super::{Error, ErrorKind, FromInput, Input, OneBased, Source};
 
 /// What is read as an integer.
@@ -79,41 +79,74 @@ fn upto3(view: &View, end: usize, digits: usize) -> u64 {
     u64::from(digit(1) * 100 + digit(2) * 10 + digit(3))
 }
 
-/// Which of the next bytes are digits.
+/// So many bytes are looked through at a time for what is not a digit.
+const SPAN: usize = 8 * BLOCK;
+
+/// Where the bytes are, from some place in the window on, that are not digits.
 pub(super) struct Ahead {
-    /// A bit for each byte that is none, from `at` on.
-    others: u64,
-    at: usize,
-    /// For so many numbers more the mask is long enough. 0 once the window has moved.
-    numbers: u8,
+    /// Their places, counted from `base`; then [`ENDS`](Self::ENDS).
+    places: [u16; SPAN + BLOCK + Self::ENDS.len()],
+    base: usize,
+    /// The first of them that has not been passed: all before it are before the input's next byte.
+    next: usize,
 }
 
 impl Ahead {
+    /// Behind the last place: as many as one number passes. They are no number's end, which is behind `base`.
+    const ENDS: [u16; 3] = [0; 3];
+
     pub(super) const NOTHING: Self = Ahead {
-        others: 0,
-        at: 0,
-        numbers: 0,
+        places: [0; SPAN + BLOCK + Self::ENDS.len()],
+        base: 0,
+        next: 0,
     };
 
-    /// So many numbers, each with a minus before it and a space behind it, are within 64 bytes. After two that end
-    /// with CRLF instead, the mask may end before the third does: no bit is set, and the third is read as a token.
-    const NUMBERS: u8 = 64 / (1 + MOST_DIGITS as u8 + 1);
+    /// To be called when the window has moved.
+    pub(super) fn forget(&mut self) {
+        self.end_with(0);
+        (self.base, self.next) = (0, 0);
+    }
 
-    /// A number that begins at `at`, unless the window ends soon.
+    /// So many places there are.
+    fn end_with(&mut self, count: usize) {
+        self.places[count..][..Self::ENDS.len()].copy_from_slice(&Self::ENDS);
+    }
+
+    /// Finds places from `at` on, where a number begins; returns whether there are any: near the window's end there
+    /// are none.
+    fn look(&mut self, window: &[u8], at: usize) -> bool {
+        // What was found before is still true.
+        while let Some(&place) = self.places.get(self.next)
+            && place > 0
+        {
+            if self.base + usize::from(place) >= at {
+                return true;
+            }
+            self.next += 1;
+        }
+        let mut count = 0;
+        let blocks = window.get(at..).unwrap_or_default().chunks_exact(BLOCK);
+        for (start, block) in (0..SPAN as u16).step_by(BLOCK).zip(blocks) {
+            let (Ok(block), Some(places)) =
+                (block.try_into(), self.places[count..].first_chunk_mut())
+            else {
+                break;
+            };
+            count += places_of(non_digits_in(block), start, places);
+        }
+        self.end_with(count);
+        (self.base, self.next) = (at, 0);
+        count > 0
+    }
+
+    /// A number that begins at `at`, if its end has been found.
     #[inline(always)]
     fn read<T: Integer>(&mut self, window: &[u8], at: usize) -> Option<(T, usize)> {
-        let view = wide(window, at)?;
-        if self.numbers == 0 || self.at != at {
-            *self = Ahead {
-                others: non_digits_ahead(view),
-                at,
-                numbers: Self::NUMBERS,
-            };
-        }
-        let negative = T::SIGNED && view[CHUNK] == b'-';
-        // 32 digits would be none, which is refused, too.
-        let end = (self.others & !u64::from(negative)).trailing_zeros() as usize & 31;
-        let digits = end.wrapping_sub(usize::from(negative));
+        let negative = T::SIGNED && window.get(at) == Some(&b'-');
+        let place = self.next + usize::from(negative);
+        let end = self.base + usize::from(*self.places.get(place)?);
+        // Too many where the end is not known, for then it is not behind `at`.
+        let digits = end.wrapping_sub(at + usize::from(negative));
         let most = if size_of::<T>() < 8 {
             CHUNK
         } else {
@@ -122,19 +155,43 @@ impl Ahead {
         if digits.wrapping_sub(1) >= most {
             return None;
         }
-        let next = behind(&view[CHUNK..], end)?;
-        let mut magnitude = value(chunk(view, end), digits.min(CHUNK));
-        if digits > CHUNK {
-            magnitude += value(chunk(view, end - CHUNK), digits - CHUNK) * 10_u64.pow(16);
-        }
-        let number = T::narrow(magnitude, negative)?;
-        *self = Ahead {
-            others: self.others >> next,
-            at: at + next,
-            numbers: self.numbers - 1,
+        debug_assert!(window[end - digits..end].iter().all(u8::is_ascii_digit));
+        // A chunk, and two bytes that may be a space.
+        let view: &[u8; CHUNK + 2] = window.get(end.wrapping_sub(CHUNK)..)?.first_chunk()?;
+        let spaces = behind(view, CHUNK)? - CHUNK;
+        let magnitude = if digits <= CHUNK {
+            value(chunk(view, 0), digits)
+        } else {
+            let before = window.get(end.wrapping_sub(2 * CHUNK)..)?.first_chunk()?;
+            let high = value(before, digits - CHUNK);
+            high * 10_u64.pow(16) + value(chunk(view, 0), CHUNK)
         };
-        Some((number, at + next))
+        let number = T::narrow(magnitude, negative)?;
+        self.next = place + spaces;
+        Some((number, end + spaces))
     }
+}
+
+/// The places of a block's set bits, of which each counts from `start`; returns how many there are. What is behind them
+/// in `places` is written, too.
+#[inline(always)]
+fn places_of(mut bits: u64, start: u16, places: &mut [u16; BLOCK]) -> usize {
+    let count = bits.count_ones() as usize;
+    let mut store = |from: usize, to: usize| {
+        for place in &mut places[from..to] {
+            *place = start + bits.trailing_zeros() as u16;
+            bits &= bits.wrapping_sub(1);
+        }
+    };
+    // By eight, without a look at how many there are: about as many as numbers of mixed lengths are in a block.
+    store(0, 8);
+    if count > 8 {
+        store(8, 16);
+        if count > 16 {
+            store(16, count);
+        }
+    }
+    count
 }
 
 /// As many as fit 64 bits, whatever they are.
@@ -186,6 +243,13 @@ fn read<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
 #[inline(never)]
 fn read_cold<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
     input.skip_spaces()?;
+    let (window, at) = (input.source.window(), input.at);
+    if input.ahead.look(window, at)
+        && let Some((number, next)) = input.ahead.read(window, at)
+    {
+        input.at = next;
+        return Ok(number);
+    }
     if let Some((number, next)) = fast(input.source.window(), input.at) {
         input.at = next;
         return Ok(number);
@@ -258,5 +322,58 @@ impl FromInput for OneBased {
     #[inline]
     fn from_input<S: Source>(input: &mut Input<S>) -> Result<Self, Error> {
         read(input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_the_bits() {
+        for bits in [0, 1, 1 << 63, 0x8421_8421, 0xaaaa_aaaa_aaaa_aaaa, u64::MAX] {
+            let mut places = [0; BLOCK];
+            let count = places_of(bits, 128, &mut places);
+            let naive = (0..64).filter(|bit| bits >> bit & 1 == 1);
+            let naive: Vec<u16> = naive.map(|bit| 128 + bit).collect();
+            assert_eq!(places[..count], naive[..], "{bits:x}");
+        }
+    }
+
+    /// Numbers of each length, sign and space, so that each of these falls on the border of a block and of a span.
+    #[test]
+    fn numbers_are_read_wherever_a_block_ends() {
+        let number = |index: u64| {
+            let magnitude = i64::MAX / 10_i64.pow((index % 19) as u32);
+            if index % 3 == 0 {
+                -magnitude
+            } else {
+                magnitude
+            }
+        };
+        let has_word = |index: u64| index % 4 == 3;
+        for space in [" ", "\n", "\r\n", "  ", "\t"] {
+            for shift in 1..=BLOCK {
+                let mut text = "x".repeat(shift) + " ";
+                for index in 0..200 {
+                    text += &number(index).to_string();
+                    text += space;
+                    text += if has_word(index) { "word-1 " } else { "" };
+                }
+                let mut input = Input::of_bytes(text.as_bytes());
+                assert_eq!(input.token().unwrap().len(), shift);
+                for index in 0..200 {
+                    assert_eq!(
+                        input.read::<i64>().unwrap(),
+                        number(index),
+                        "{space:?} {shift}"
+                    );
+                    if has_word(index) {
+                        assert_eq!(input.token().unwrap(), b"word-1");
+                    }
+                }
+                assert!(input.is_at_end().unwrap());
+            }
+        }
     }
 }

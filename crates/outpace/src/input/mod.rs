@@ -523,7 +523,7 @@ impl<S: Source> Input<S> {
             .fold(self.at, |first, place| first.min(**place));
         let counted = self.position.count(self.source.window(), keep);
         let new = self.source.forget(keep);
-        self.ahead = Ahead::NOTHING;
+        self.ahead.forget();
         let moved = keep - new;
         (self.position.newlines, self.position.line_start) = counted;
         self.position.counted = new;

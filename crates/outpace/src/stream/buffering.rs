@@ -166,11 +166,14 @@ impl Buffering {
 ///
 /// Into a pipe, half of what the pipe holds: a chunk as large as the pipe makes writer and reader
 /// take turns, which takes twice as long. Elsewhere 64 KiB, where the system call's fixed cost has
-/// become small and the buffer still fits the second-level cache.
+/// become small and the buffer still fits the second-level cache. Into a file, 256 KiB: writes end where lines do, so a page
+/// at each end of one is written in two parts, and the kernel's large pages do not fit. That costs a quarter of the
+/// write at 64 KiB.
 pub(crate) fn capacity_for(destination: Destination) -> usize {
     match destination {
         Destination::Pipe(Some(capacity)) => (capacity / 2).clamp(4 << 10, 64 << 10),
         Destination::Pipe(None) => 16 << 10,
+        Destination::File => 256 << 10,
         _ => 64 << 10,
     }
 }
