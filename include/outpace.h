@@ -36,6 +36,12 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__) && defined(__cplusplus)
+/* This is C. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #if defined(__GNUC__)
 #define OUTPACE_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #define OUTPACE_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -338,6 +344,7 @@ static inline void outpace_puts(const outpace_stream *stream, const char *text) 
 }
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 #endif

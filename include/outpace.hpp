@@ -25,6 +25,7 @@
 #include <streambuf>
 #include <string>
 #include <type_traits>
+#include <utility>
 #if __cplusplus >= 201703L
 #include <string_view>
 #endif
@@ -89,41 +90,6 @@ struct holder {
 
 /// An std::ostream on a stream.
 class ostream : private detail::holder, public std::ostream {
-public:
-    explicit ostream(const outpace_stream *stream) : detail::holder(stream), std::ostream(&buffer_) {}
-
-    const outpace_stream *stream() const { return buffer_.stream(); }
-
-    /// Returns once the kernel has accepted everything written before the call; badbit if it has not.
-    ostream &drain() {
-        if (outpace_flush(stream())) setstate(std::ios_base::badbit);
-        return *this;
-    }
-
-    template <typename T> ostream &operator<<(const T &value) {
-        write(value, kind<T>());
-        return *this;
-    }
-
-    /// std::endl and std::flush, std::hex and the like.
-    ostream &operator<<(std::ostream &(*manipulator)(std::ostream &)) {
-        using function = std::ostream &(*)(std::ostream &);
-        if (buffer_.is_plain() && good() && manipulator == static_cast<function>(std::endl))
-            character('\n');
-        else
-            manipulator(*this);
-        return *this;
-    }
-    ostream &operator<<(std::ios_base &(*manipulator)(std::ios_base &)) {
-        manipulator(*this);
-        return *this;
-    }
-    ostream &operator<<(std::ios &(*manipulator)(std::ios &)) {
-        manipulator(*this);
-        return *this;
-    }
-
-private:
     struct other {};
     struct one_character {};
     struct integer_signed {};
@@ -144,6 +110,7 @@ private:
                                         std::is_same<plain, std::string_view>::value ||
 #endif
                                         std::is_same<plain, std::string>::value;
+        static constexpr bool is_ours = is_character || is_integer || is_text;
         using type = typename std::conditional<
             is_character, one_character,
             typename std::conditional<
@@ -153,9 +120,58 @@ private:
     };
     template <typename T> using kind = typename kind_of<T>::type;
 
+    /// Whether an std::ostream prints it, by the operators that are seen here.
+    template <typename T> struct is_printable {
+        template <typename U>
+        static auto test(int) -> decltype(std::declval<std::ostream &>() << std::declval<const U &>(), std::true_type());
+        template <typename U> static std::false_type test(...);
+        static constexpr bool value = decltype(test<T>(0))::value;
+    };
+
+public:
+    explicit ostream(const outpace_stream *stream) : detail::holder(stream), std::ostream(&buffer_) {}
+
+    const outpace_stream *stream() const { return buffer_.stream(); }
+
+    /// Returns once the kernel has accepted everything written before the call; badbit if it has not.
+    ostream &drain() {
+        if (outpace_flush(stream())) setstate(std::ios_base::badbit);
+        return *this;
+    }
+
+    /// What can be printed from here; an operator<< that is only seen where it is used, such as one in the global namespace
+    /// for a type of std's, is called there, and returns an std::ostream.
+    template <typename T, typename std::enable_if<kind_of<T>::is_ours || is_printable<T>::value, int>::type = 0>
+    ostream &operator<<(const T &value) {
+        write(value, kind<T>());
+        return *this;
+    }
+
+    /// std::endl and std::flush, std::hex and the like.
+    ostream &operator<<(std::ostream &(*manipulator)(std::ostream &)) {
+        using function = std::ostream &(*)(std::ostream &);
+        if (is_own() && good() && !tie() && manipulator == static_cast<function>(std::endl))
+            character('\n');
+        else
+            manipulator(*this);
+        return *this;
+    }
+    ostream &operator<<(std::ios_base &(*manipulator)(std::ios_base &)) {
+        manipulator(*this);
+        return *this;
+    }
+    ostream &operator<<(std::ios &(*manipulator)(std::ios &)) {
+        manipulator(*this);
+        return *this;
+    }
+
+private:
+    /// It writes to its stream (a program may give it another rdbuf), and numbers look as in C.
+    bool is_own() const { return rdbuf() == &buffer_ && buffer_.is_plain(); }
+
     /// No flag, width or locale changes how a value looks, and nothing has failed.
     bool is_simple() const {
-        return flags() == (std::ios_base::skipws | std::ios_base::dec) && width() == 0 && buffer_.is_plain() && good() && !tie();
+        return flags() == (std::ios_base::skipws | std::ios_base::dec) && width() == 0 && is_own() && good() && !tie();
     }
 
     void message(const char *bytes, std::size_t length) {

@@ -17,7 +17,7 @@ else
     cflags="-I$work/prefix/include" shared="-L$work/prefix/lib -loutpace_c"
 fi
 static="$work/prefix/lib/liboutpace_c.a -lpthread -ldl -lm"
-warnings='-Wall -Wextra -Wpedantic -Wshadow -Werror'
+warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wundef -Werror'
 
 compile() { # NAME COMPILER and its arguments
     local name=$1
@@ -59,7 +59,7 @@ for pair in gcc:g++ clang:clang++; do
     done
     for standard in c++11 c++17 c++20; do
         # shellcheck disable=SC2086
-        compile cpp $cpp -std=$standard -O2 tests/stream.cpp $static
+        compile cpp $cpp -std=$standard -O2 -Wold-style-cast tests/stream.cpp $static
         run_cpp "$cpp $standard"
     done
     # The header is C++, too; by the shared library; and with the sanitizers.

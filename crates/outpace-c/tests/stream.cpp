@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <iomanip>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -12,6 +13,12 @@ struct point {
     int x, y;
 };
 std::ostream &operator<<(std::ostream &out, const point &p) { return out << '(' << p.x << ", " << p.y << ')'; }
+
+/// Of a type of std's: the header cannot see it.
+std::ostream &operator<<(std::ostream &out, const std::vector<int> &numbers) {
+    for (int number : numbers) out << number << ' ';
+    return out;
+}
 
 enum unscoped { one = 1 };
 
@@ -48,6 +55,13 @@ template <typename Out> void everything(Out &out) {
     char *text = array;
     out << array << text << std::endl;
     out << static_cast<const void *>(nullptr) << '\n';
+    out << 1 << std::vector<int>{2, 3} << 4 << std::setw(3) << 5 << std::endl;
+    // Another buffer, as tests do that look at what is printed.
+    std::ostringstream caught;
+    std::streambuf *own = out.rdbuf(caught.rdbuf());
+    out << 1 << 'c' << "caught" << std::endl;
+    out.rdbuf(own);
+    out << '[' << caught.str() << ']' << std::endl;
     std::ostream &plain = out;
     plain << "as an std::ostream " << 1 << std::endl;
 }
