@@ -25,7 +25,7 @@ fn build(output: &PathBuf) -> Result<(), String> {
         variable("CARGO_CFG_TARGET_OS"),
         variable("CARGO_CFG_TARGET_ARCH"),
     );
-    if (system.as_str(), processor.as_str()) != ("linux", "x86_64") {
+    if system != "linux" || !matches!(processor.as_str(), "x86_64" | "aarch64") {
         fs::write(output, b"").map_err(|error| error.to_string())?;
         return Ok(());
     }

@@ -273,6 +273,16 @@ pub(crate) fn watch_forks() {
             let register = core::mem::transmute::<*mut c_void, Register>(register);
             register(None, None, Some(after_fork), ptr::null_mut());
         }
+        return;
+    }
+    type Atfork = unsafe extern "C" fn(Handler, Handler, Handler) -> c_int;
+    let atfork = original(Index::atfork);
+    if !atfork.is_null() {
+        // SAFETY: the function of that name has this type (POSIX); musl has it in its one library.
+        unsafe {
+            let atfork = core::mem::transmute::<*mut c_void, Atfork>(atfork);
+            atfork(None, None, Some(after_fork));
+        }
     }
 }
 

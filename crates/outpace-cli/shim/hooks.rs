@@ -2,6 +2,7 @@
 
 pub(crate) use crate::family::before_fork;
 use crate::family::{self, before_program, come_back, find, retire, with_environment};
+use crate::musl;
 use crate::ring;
 use crate::symbols::{Symbols, each_object};
 use crate::system::{self, can_be_read};
@@ -20,7 +21,7 @@ macro_rules! originals {
     };
 }
 originals! {
-    write c"write" writev c"writev" testcancel c"pthread_testcancel" register_atfork c"__register_atfork"
+    write c"write" writev c"writev" testcancel c"pthread_testcancel" register_atfork c"__register_atfork" atfork c"pthread_atfork"
     fork c"fork" Fork c"_Fork" vfork c"vfork" clone c"clone" system c"system" popen c"popen"
     posix_spawn c"posix_spawn" posix_spawnp c"posix_spawnp"
     execve c"execve" fexecve c"fexecve" execveat c"execveat"
@@ -56,7 +57,11 @@ fn resolve() {
     each_object(|object| {
         let symbols = Symbols::of(object);
         let libc = symbols.filter(|symbols| !symbols.find(c"__libc_start_main").is_null());
-        libc.as_ref().map(find).is_some()
+        if let Some(libc) = &libc {
+            find(libc);
+            musl::look(libc);
+        }
+        libc.is_some()
     });
     each_object(|object| {
         let threads = Symbols::of(object);
@@ -187,6 +192,11 @@ const NAMESPACES: usize = 0x7e02_0080;
 
 /// `clone(function, stack, flags, …)`.
 pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
+    const CLONE_THREAD: c_int = 0x1_0000;
+    // A thread of this process: the C library's own way to make one where there is no clone3(2).
+    if flags & CLONE_THREAD != 0 {
+        return ensure_resolved();
+    }
     before_fork();
     if flags as usize & NAMESPACES != 0 {
         retire(ring::BY_BYPASS);

@@ -172,8 +172,8 @@ pub fn process_of(holder: u64) -> u32 {
     (holder >> THREAD_BITS) as u32
 }
 
-/// Addresses of programs have 47 bits; those of two threads lie further apart than 64 bytes.
-const THREAD_BITS: u32 = 41;
+/// Addresses of programs have 48 bits at most, numbers of processes 22; two threads lie further apart than 64 bytes.
+const THREAD_BITS: u32 = 42;
 
 /// What became of an attempt to write through the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@
 //!
 //! glibc calls its own `write` and its neighbours directly, where interposition by name does not reach: those calls are
 //! redirected in its text, once, while the program has one thread. The functions themselves stay as they are, so each
-//! replacement can call the original, with its errors and its cancellation.
+//! replacement can call the original, with its errors and its cancellation. musl's streams write by a system call in
+//! line, which is redirected, too.
 
 #![no_std]
 #![allow(non_snake_case, non_upper_case_globals)]
@@ -19,9 +20,11 @@ mod sync {
 }
 #[macro_use]
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 mod machine;
 mod family;
 mod hooks;
+mod musl;
 #[allow(dead_code)]
 mod ring;
 mod symbols;
@@ -56,9 +59,10 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 
 /// Called by the loader, after all other libraries' constructors.
 extern "C" fn start(_: c_int, _: *const *const c_char, environment: *mut *const c_char) {
-    // SAFETY: the loader passes the environment, and the program has not begun.
-    let path = unsafe { family::take_out(environment) };
     hooks::ensure_resolved();
+    let environment = musl::environment().unwrap_or(environment);
+    // SAFETY: glibc's loader passes the environment, and the program has not begun.
+    let path = unsafe { family::take_out(environment) };
     if let Some(path) = path {
         attach(path);
     }

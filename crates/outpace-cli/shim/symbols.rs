@@ -124,10 +124,21 @@ impl Symbols {
 
     /// The function of that name, of the version that a program gets that is built now; null if there is none.
     pub(crate) fn find(&self, name: &CStr) -> *mut c_void {
+        const FUNCTION: u8 = 2;
+        self.find_kind(name, FUNCTION)
+    }
+
+    /// The variable of that name, in this object: a program may have a copy of its own.
+    pub(crate) fn find_variable(&self, name: &CStr) -> *mut c_void {
+        const OBJECT: u8 = 1;
+        self.find_kind(name, OBJECT)
+    }
+
+    fn find_kind(&self, name: &CStr, kind: u8) -> *mut c_void {
         if self.is_gnu {
-            self.find_by_gnu_hash(name)
+            self.find_by_gnu_hash(name, kind)
         } else {
-            self.find_by_hash(name)
+            self.find_by_hash(name, kind)
         }
     }
 
@@ -136,21 +147,20 @@ impl Symbols {
     /// # Safety
     ///
     /// There is a symbol of that number.
-    unsafe fn function(&self, number: usize, name: &CStr) -> Option<*mut c_void> {
+    unsafe fn symbol(&self, number: usize, name: &CStr, kind: u8) -> Option<*mut c_void> {
         const HIDDEN: u16 = 0x8000;
-        const FUNCTION: u8 = 2;
         // SAFETY: the caller's; names end with a NUL.
         unsafe {
             let symbol = &*self.table.add(number);
             let is_it = symbol.section != 0
-                && symbol.info & 0xf == FUNCTION
+                && symbol.info & 0xf == kind
                 && CStr::from_ptr(self.names.add(symbol.name as usize)) == name
                 && (self.versions.is_null() || self.versions.add(number).read() & HIDDEN == 0);
             is_it.then(|| ptr::without_provenance_mut(self.address.wrapping_add(symbol.value)))
         }
     }
 
-    fn find_by_gnu_hash(&self, name: &CStr) -> *mut c_void {
+    fn find_by_gnu_hash(&self, name: &CStr, kind: u8) -> *mut c_void {
         let hash = |hash: u32, byte: &u8| hash.wrapping_mul(33).wrapping_add((*byte).into());
         let wanted = name.to_bytes().iter().fold(5381, hash);
         // SAFETY: the table is as the loader uses it: four words, words of 64 bits, buckets, and a hash for each symbol
@@ -166,10 +176,10 @@ impl Symbols {
             loop {
                 let hash = word(table + buckets + number - first);
                 let found = (hash | 1 == wanted | 1)
-                    .then(|| self.function(number, name))
+                    .then(|| self.symbol(number, name, kind))
                     .flatten();
-                if let Some(function) = found {
-                    return function;
+                if let Some(symbol) = found {
+                    return symbol;
                 }
                 if hash & 1 != 0 {
                     return ptr::null_mut();
@@ -179,7 +189,7 @@ impl Symbols {
         }
     }
 
-    fn find_by_hash(&self, name: &CStr) -> *mut c_void {
+    fn find_by_hash(&self, name: &CStr, kind: u8) -> *mut c_void {
         let hash = |hash: u32, byte: &u8| {
             let sum = (hash << 4).wrapping_add((*byte).into());
             (sum ^ (sum >> 28 << 4)) & 0x0fff_ffff
@@ -196,8 +206,8 @@ impl Symbols {
                 word(2 + wanted as usize % buckets)
             };
             while number != 0 {
-                if let Some(function) = self.function(number, name) {
-                    return function;
+                if let Some(symbol) = self.symbol(number, name, kind) {
+                    return symbol;
                 }
                 number = word(2 + buckets + number);
             }

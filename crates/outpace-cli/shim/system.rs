@@ -27,6 +27,26 @@ mod numbers {
     pub(crate) const OPENAT: usize = 257;
     pub(crate) const NEWFSTATAT: usize = 262;
 }
+#[cfg(target_arch = "aarch64")]
+mod numbers {
+    pub(crate) const FGETXATTR: usize = 10;
+    pub(crate) const FCNTL: usize = 25;
+    pub(crate) const OPENAT: usize = 56;
+    pub(crate) const CLOSE: usize = 57;
+    pub(crate) const PREAD: usize = 67;
+    pub(crate) const NEWFSTATAT: usize = 79;
+    pub(crate) const FSTAT: usize = 80;
+    pub(crate) const FUTEX: usize = 98;
+    pub(crate) const SCHED_YIELD: usize = 124;
+    pub(crate) const KILL: usize = 129;
+    pub(crate) const RT_SIGPROCMASK: usize = 135;
+    pub(crate) const PRCTL: usize = 167;
+    pub(crate) const GETPID: usize = 172;
+    pub(crate) const MUNMAP: usize = 215;
+    pub(crate) const MMAP: usize = 222;
+    pub(crate) const MPROTECT: usize = 226;
+    pub(crate) const MADVISE: usize = 233;
+}
 pub(crate) use numbers::*;
 
 pub(crate) const ESRCH: isize = -3;

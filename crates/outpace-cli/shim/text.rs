@@ -3,6 +3,7 @@
 
 use crate::hooks::{Index, ORIGINALS, is_there, original, replacement};
 use crate::machine::{Found, candidates, change, look};
+use crate::musl;
 use crate::ring::{self, Calls, Header};
 use crate::symbols::each_object;
 use crate::system::{MPROTECT, call};
@@ -99,7 +100,8 @@ impl Count {
     /// The library is of the kind that is known: streams write by `write`, all functions that become another program
     /// do so by `execve`, or by `posix_spawn`.
     fn is_known(&self) -> bool {
-        self.writes > 0 && self.execs > 2 && self.spawns > 0 && self.last_words > 0
+        let writes = musl::is_there() || self.writes > 0 && self.last_words > 0;
+        writes && self.execs > 2 && self.spawns > 0
     }
 }
 
@@ -138,18 +140,27 @@ pub(crate) fn redirect(ring: &Header) -> bool {
     let is_there = calls.standing.load(Ordering::Acquire) == THERE && is_of_this();
     const READ_WRITE_EXEC: usize = 7;
     const READ_EXEC: usize = 5;
-    let start = text.start & !0xfff;
-    let length = ((text.start + text.length + 0xfff) & !0xfff) - start;
+    // Pages of x86-64, and those that aarch64 may have.
+    const PAGES: [usize; 3] = [1 << 12, 1 << 14, 1 << 16];
+    let pages = |page: usize| {
+        let start = text.start & !(page - 1);
+        let end = (text.start + text.length).next_multiple_of(page);
+        (start, end - start)
+    };
     // SAFETY: the C library's code, which goes on being executed; only what is changed is copied. This object's own
     // code lies elsewhere, and there is one thread.
     unsafe {
-        if call(MPROTECT, start, length, READ_WRITE_EXEC, 0, 0, 0) != 0 {
+        let is_open = |(start, length): &(usize, usize)| {
+            call(MPROTECT, *start, *length, READ_WRITE_EXEC, 0, 0, 0) == 0
+        };
+        let Some((start, length)) = PAGES.map(pages).into_iter().find(is_open) else {
             return false;
-        }
+        };
         let is_redirected = if is_there {
             by_list(&text, calls)
         } else {
             by_search(&text, calls, key, lowest, highest)
+                && musl::redirect(text.start, text.start + text.length)
         };
         call(MPROTECT, start, length, READ_EXEC, 0, 0, 0) == 0 && is_redirected
     }
@@ -191,9 +202,11 @@ unsafe fn by_search(
     highest: usize,
 ) -> bool {
     let standing = &calls.standing;
-    let is_first = standing
-        .compare_exchange(NONE, WRITING, Ordering::Acquire, Ordering::Relaxed)
-        .is_ok();
+    // Of musl there is more to change than calls.
+    let is_first = !musl::is_there()
+        && standing
+            .compare_exchange(NONE, WRITING, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok();
     let (mut count, mut stored, mut is_whole) = (Count::default(), 0_usize, true);
     // SAFETY: the caller's.
     unsafe {

@@ -45,7 +45,7 @@ unsafe fn copy(ring: &Header, at: u64, from: *const u8, length: usize) {
 
 const FUTEX_WAIT: usize = 0;
 const FUTEX_WAKE: usize = 1;
-const EAGAIN: c_int = 11;
+const EAGAIN: isize = 11;
 /// How long one waits before it looks whether `run` is still there.
 const LOOK: [i64; 2] = [0, 50_000_000];
 /// So many looks, each of which lets others run, and a lock that is held is taken for one that nobody lets go.
@@ -225,19 +225,26 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
 /// The original is to do it.
 pub(crate) const PASS: isize = isize::MIN;
 
+/// As the system call answers, or [`PASS`].
 fn answer(ring: &Header, descriptor: c_int, through: Through) -> isize {
     match through {
         Through::Ring(written) => written as isize,
-        Through::NoRoom => {
-            // SAFETY: the C library's errno of this thread.
-            unsafe { *crate::hooks::__errno_location() = EAGAIN };
-            -1
-        }
+        Through::NoRoom => -EAGAIN,
         Through::Kernel => {
             settle_for(ring, descriptor);
             PASS
         }
     }
+}
+
+/// As the C library's function answers, or [`PASS`].
+fn with_errno(answer: isize) -> isize {
+    if answer != -EAGAIN {
+        return answer;
+    }
+    // SAFETY: the C library's errno of this thread.
+    unsafe { *crate::hooks::__errno_location() = EAGAIN as c_int };
+    -1
 }
 
 pub(crate) extern "C" fn before_write(descriptor: c_int, bytes: *const u8, length: usize) -> isize {
@@ -249,7 +256,11 @@ pub(crate) extern "C" fn before_write(descriptor: c_int, bytes: *const u8, lengt
         start: bytes,
         length,
     };
-    answer(ring, descriptor, through_ring(ring, descriptor, &[part]))
+    with_errno(answer(
+        ring,
+        descriptor,
+        through_ring(ring, descriptor, &[part]),
+    ))
 }
 
 /// The most parts that go through the ring.
@@ -260,8 +271,17 @@ pub(crate) extern "C" fn before_writev(
     parts: *const Part,
     count: c_int,
 ) -> isize {
+    ensure_resolved();
+    with_errno(before_raw_writev(descriptor, parts, count))
+}
+
+/// In the place of a system call of the C library's.
+pub(crate) extern "C" fn before_raw_writev(
+    descriptor: c_int,
+    parts: *const Part,
+    count: c_int,
+) -> isize {
     let Some(ring) = ring() else {
-        ensure_resolved();
         return PASS;
     };
     let fits = count > 0 && count as usize <= PARTS && parts.is_aligned();

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -119,7 +120,7 @@ static void files(const char *path) {
         case 0: close(1); open(ttyname(2), O_RDONLY | O_NOCTTY); break;
         case 1: dup2(other, 1); break;
         case 2: dup3(other, 1, 0); break;
-        case 3: syscall(SYS_dup2, other, 1); break;
+        case 3: syscall(SYS_dup3, other, 1, 0); break;
         case 4: fclose(fdopen(1, "w")); open(ttyname(2), O_RDONLY | O_NOCTTY); break;
         }
         errno = 0;
@@ -133,6 +134,35 @@ static void files(const char *path) {
     result = write(77, "no", 2);
     error = errno;
     dprintf(1, "closed: %zd %d\n", result, error);
+}
+
+static char *left;
+
+static void *ends(void *unused) {
+    char stack[65536];
+    memset(stack, 'v', sizeof stack);
+    left = (char *)(((size_t)stack + 16384) & ~(size_t)4095);
+    write(1, left, 30);
+    return unused;
+}
+
+/* The stack of a thread that has ended: what the C library made of it. */
+static void ended(void) {
+    pthread_t thread;
+    pthread_attr_t detached;
+    struct stat before, threads;
+    stat("/proc/self/task", &before);
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    pthread_create(&thread, &detached, ends, NULL);
+    do {
+        usleep(1000);
+        stat("/proc/self/task", &threads);
+    } while (threads.st_nlink != before.st_nlink);
+    errno = 0;
+    ssize_t result = write(1, left, 30);
+    int error = result < 0 ? errno : 0;
+    dprintf(1, "\nended: %zd %d\n", result, error);
 }
 
 static void faults(void) {
@@ -168,6 +198,7 @@ static void faults(void) {
         int error = result < 0 ? errno : 0;
         dprintf(1, "\ngone %d: %zd %d\n", way, result, error);
     }
+    ended();
     errno = 0;
     dprintf(1, "writev: %zd", writev(1, NULL, 2));
     dprintf(1, " %d; %zd", errno, writev(1, (void *)places, -1));

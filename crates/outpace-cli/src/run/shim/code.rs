@@ -1,12 +1,28 @@
-//! Whether x86-64 machine code makes system calls of its own.
+//! Whether machine code makes system calls of its own.
 //!
-//! The bytes of the instruction, `0F 05`, are also parts of others. So each place is approached from several places
-//! before it, an instruction at a time: wherever one begins in x86 code, after a few instructions one is in step.
+//! On aarch64 an instruction is a word. On x86-64, the bytes of the instruction, `0F 05`, are also parts of others. So each
+//! place is approached from several places before it, an instruction at a time: wherever one begins in x86 code, after a few
+//! instructions one is in step.
 
 use memchr::memmem;
 
-/// Whether there is a `syscall` instruction.
+/// Whether there is an instruction that makes a system call.
 pub(super) fn makes_system_calls(code: &[u8]) -> bool {
+    if cfg!(target_arch = "aarch64") {
+        has_svc(code)
+    } else {
+        has_syscall(code)
+    }
+}
+
+/// aarch64: `svc`, with whatever number. Code begins at a multiple of four bytes.
+fn has_svc(code: &[u8]) -> bool {
+    let mut words = code.as_chunks::<4>().0.iter();
+    words.any(|word| u32::from_le_bytes(*word) & 0xffe0_001f == 0xd400_0001)
+}
+
+/// x86-64: `syscall`.
+fn has_syscall(code: &[u8]) -> bool {
     memmem::find_iter(code, &[0x0f, 0x05]).any(|at| is_instruction(code, at))
 }
 
@@ -195,16 +211,23 @@ mod tests {
     }
 
     #[test]
+    fn a_word_of_aarch64_is_the_instruction_or_not() {
+        // mov x8, 66; svc 0; ret.
+        let code = [0xd280_0848_u32, 0xd400_0001, 0xd65f_03c0].map(u32::to_le_bytes);
+        assert!(has_svc(code.as_flattened()));
+        assert!(!has_svc(code[..1].as_flattened()));
+        assert!(!has_svc(&code.as_flattened()[2..]));
+    }
+
+    #[test]
     fn the_instruction_is_told_from_its_bytes_in_others() {
         // mov rax, rbx before and after, as code has other instructions there.
         let around = [0x48, 0x89, 0xd8].repeat(40);
         let with = |code: &[u8]| [&around, code, &around].concat();
-        assert!(makes_system_calls(&with(&[0xb8, 1, 0, 0, 0, 0x0f, 0x05])));
-        assert!(!makes_system_calls(&with(&[
-            0x48, 0x8d, 0x05, 0x0f, 0x05, 0, 0
-        ])));
-        assert!(!makes_system_calls(&with(&[0x8b, 0x0f, 0x05, 1, 0, 0, 0])));
-        assert!(!makes_system_calls(&with(&[0xe8, 0x0f, 0x05, 0x0f, 0x05])));
-        assert!(!makes_system_calls(&around));
+        assert!(has_syscall(&with(&[0xb8, 1, 0, 0, 0, 0x0f, 0x05])));
+        assert!(!has_syscall(&with(&[0x48, 0x8d, 0x05, 0x0f, 0x05, 0, 0])));
+        assert!(!has_syscall(&with(&[0x8b, 0x0f, 0x05, 1, 0, 0, 0])));
+        assert!(!has_syscall(&with(&[0xe8, 0x0f, 0x05, 0x0f, 0x05])));
+        assert!(!has_syscall(&around));
     }
 }

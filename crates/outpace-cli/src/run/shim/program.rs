@@ -1,7 +1,7 @@
 //! Whether a program can have the shim: what its file says, and the environment.
 
 use super::code;
-use object::elf::{DT_NEEDED, EM_X86_64, FileHeader64, PF_X, PT_INTERP, PT_LOAD};
+use object::elf::{DT_NEEDED, FileHeader64, PF_X, PT_INTERP, PT_LOAD};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection};
 use std::ffi::{OsStr, OsString};
@@ -12,6 +12,26 @@ use std::path::{Path, PathBuf};
 
 /// Variables with which the loader does something else than starting a program as ever.
 const LOADER: [&str; 3] = ["LD_AUDIT", "LD_TRACE_LOADED_OBJECTS", "LD_DEBUG"];
+/// What is the processor's own: its number, the loaders of C libraries that the shim knows, what programs call these
+/// libraries, and where Debian has them.
+#[cfg(not(target_arch = "aarch64"))]
+mod machine {
+    pub(super) const NUMBER: object::elf::Machine = object::elf::EM_X86_64;
+    pub(super) const LOADERS: [&[u8]; 2] = [b"/ld-linux-x86-64.so.2", b"/ld-musl-x86_64.so.1"];
+    pub(super) const C_LIBRARIES: [&[u8]; 3] = [b"libc.so.6", b"libc.so", b"libc.musl-x86_64.so.1"];
+    pub(super) const DIRECTORIES: [&str; 2] =
+        ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"];
+}
+#[cfg(target_arch = "aarch64")]
+mod machine {
+    pub(super) const NUMBER: object::elf::Machine = object::elf::EM_AARCH64;
+    pub(super) const LOADERS: [&[u8]; 2] = [b"/ld-linux-aarch64.so.1", b"/ld-musl-aarch64.so.1"];
+    pub(super) const C_LIBRARIES: [&[u8]; 3] =
+        [b"libc.so.6", b"libc.so", b"libc.musl-aarch64.so.1"];
+    pub(super) const DIRECTORIES: [&str; 2] =
+        ["/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+}
+use machine::{C_LIBRARIES, LOADERS};
 /// Interpreters of scripts that may follow one another.
 const MOST_SCRIPTS: u32 = 4;
 
@@ -62,16 +82,8 @@ fn find_library(name: &OsStr) -> Option<PathBuf> {
         return Some(name.into());
     }
     let own = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    const USUAL: [&str; 7] = [
-        "/lib/x86_64-linux-gnu",
-        "/usr/lib/x86_64-linux-gnu",
-        "/lib64",
-        "/usr/lib64",
-        "/lib",
-        "/usr/lib",
-        "/usr/local/lib",
-    ];
-    let usual = USUAL.iter().map(PathBuf::from);
+    const USUAL: [&str; 5] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
+    let usual = machine::DIRECTORIES.iter().chain(&USUAL).map(PathBuf::from);
     std::env::split_paths(&own)
         .chain(usual)
         .map(|directory| directory.join(name))
@@ -146,7 +158,7 @@ fn check(data: &[u8]) -> Result<(), String> {
     let not_a_program = |_| "it is no program of 64 bits".to_owned();
     let header = FileHeader64::<Endianness>::parse(data).map_err(not_a_program)?;
     let endian = header.endian().map_err(not_a_program)?;
-    if header.e_machine(endian) != EM_X86_64 || endian != Endianness::Little {
+    if header.e_machine(endian) != machine::NUMBER || endian != Endianness::Little {
         return Err("it is for another processor".to_owned());
     }
     let segments = header
@@ -160,8 +172,8 @@ fn check(data: &[u8]) -> Result<(), String> {
     let loader = of_kind(PT_INTERP)
         .find_map(|segment| segment.interpreter(endian, data).ok().flatten())
         .ok_or("it is linked statically")?;
-    if !loader.ends_with(b"/ld-linux-x86-64.so.2") {
-        return Err("its C library is not glibc".to_owned());
+    if !LOADERS.iter().any(|known| loader.ends_with(known)) {
+        return Err("its C library is neither glibc nor musl".to_owned());
     }
     let elf = object::File::parse(data).map_err(not_a_program)?;
     if [".go.buildinfo", ".note.go.buildid"]
@@ -183,8 +195,8 @@ fn check(data: &[u8]) -> Result<(), String> {
         let name = names.get(entry.d_val(endian) as usize..)?;
         name.split(|byte| *byte == 0).next()
     });
-    if !libraries.any(|name| name == b"libc.so.6") {
-        return Err("it does not use glibc by itself".to_owned());
+    if !libraries.any(|name| C_LIBRARIES.contains(&name)) {
+        return Err("it does not use its C library by itself".to_owned());
     }
     check_code(segments, endian, data)
 }

@@ -1,0 +1,61 @@
+//! What is musl's own. Its streams write by a system call in line, and a thread that ends unmaps its stack by one; each is
+//! redirected. Its loader passes nothing to constructors.
+
+use crate::machine;
+use crate::symbols::Symbols;
+use core::ffi::c_char;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+unsafe extern "C" {
+    static environ: *mut *const c_char;
+}
+
+/// The function by which streams write (`__stdio_write`); 0 where the C library is not musl.
+static STREAM_WRITE: AtomicUsize = AtomicUsize::new(0);
+/// musl, but of another kind.
+const UNKNOWN: usize = usize::MAX;
+
+/// Whether the C library is musl.
+pub(crate) fn is_there() -> bool {
+    STREAM_WRITE.load(Ordering::Relaxed) != 0
+}
+
+/// Looks whether the C library is musl.
+pub(crate) fn look(libc: &Symbols) {
+    /// `write` in musl's `struct _IO_FILE`, which has had that place since its first version.
+    const WRITE: usize = 72;
+    if !libc.find(c"gnu_get_libc_version").is_null() {
+        return;
+    }
+    let stderr = libc.find_variable(c"stderr").cast::<*const u8>();
+    let function = if stderr.is_null() {
+        UNKNOWN
+    } else {
+        // SAFETY: the C library's variable points to its stream, which is larger; both are there before any constructor.
+        unsafe { stderr.read().add(WRITE).cast::<usize>().read() }
+    };
+    STREAM_WRITE.store(function, Ordering::Relaxed);
+}
+
+/// The environment, which its loader does not pass.
+pub(crate) fn environment() -> Option<*mut *const c_char> {
+    // SAFETY: the C library has set it before any constructor.
+    is_there().then(|| unsafe { environ })
+}
+
+/// Redirects the system calls in musl's code. Returns whether it is of the kind that is known; true for another C library.
+///
+/// # Safety
+///
+/// The code can be written to, and no thread is executing it.
+pub(crate) unsafe fn redirect(start: usize, end: usize) -> bool {
+    let function = STREAM_WRITE.load(Ordering::Relaxed);
+    if !is_there() {
+        return true;
+    }
+    // SAFETY: the caller's; both are asked to be within the code.
+    (start..end).contains(&function)
+        && unsafe {
+            machine::redirect_streams(function, end) && machine::redirect_last_unmap(start, end)
+        }
+}
