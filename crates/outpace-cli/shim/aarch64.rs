@@ -1,7 +1,7 @@
 //! What is aarch64's own: system calls, the replacements that go on as the original, and the C library's calls.
 
 use crate::hooks::Code;
-use crate::system::{self, MPROTECT};
+use crate::system::protect;
 use core::arch::{asm, global_asm, naked_asm};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -351,28 +351,19 @@ static SITES: AtomicUsize = AtomicUsize::new(0);
 unsafe fn lead_to_site(at: usize) -> bool {
     const READ_WRITE_EXEC: usize = 7;
     const READ_EXEC: usize = 5;
-    /// A multiple of every size of pages; this object's code is aligned to it, and smaller.
-    const PAGE: usize = 1 << 16;
     let number = SITES.fetch_add(1, Ordering::Relaxed);
     if number >= MOST_SITES {
         return false;
     }
     let site = (&raw const outpace_inline_sites).addr() + number * SITE;
     let back = site + SITE - LENGTH;
-    let mut page = 1 << 12;
-    while page <= PAGE {
-        let start = back & !(page - 1);
-        // SAFETY: a page of this object's own code, which goes on being executed; there is one thread.
-        unsafe {
-            if system::call(MPROTECT, start, page, READ_WRITE_EXEC, 0, 0, 0) == 0 {
-                let is_back = lead(back, 0, at + LENGTH);
-                let is_shut = system::call(MPROTECT, start, page, READ_EXEC, 0, 0, 0) == 0;
-                return is_back && is_shut && lead(at, 0, site);
-            }
-        }
-        page *= 4;
+    // SAFETY: a page of this object's own code, which goes on being executed; there is one thread.
+    unsafe {
+        protect(back, LENGTH, READ_WRITE_EXEC)
+            && lead(back, 0, at + LENGTH)
+            && protect(back, LENGTH, READ_EXEC)
+            && lead(at, 0, site)
     }
-    false
 }
 
 /// In the place of a system call, which changes one register and no flags. Others than writev(2) are made as they are.

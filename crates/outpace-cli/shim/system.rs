@@ -77,6 +77,28 @@ pub(crate) fn read_at(descriptor: isize, buffer: &mut [u8], at: usize) -> isize 
     unsafe { call(PREAD, descriptor as usize, start, length, at, 0, 0) }
 }
 
+/// Sets what may be done with the pages of this memory. Returns whether that could be done.
+///
+/// # Safety
+///
+/// As mprotect(2), for whole pages.
+pub(crate) unsafe fn protect(start: usize, length: usize, protection: usize) -> bool {
+    /// The sizes of pages that there are; x86-64 has the first.
+    const PAGES: [usize; 3] = [1 << 12, 1 << 14, 1 << 16];
+    const EINVAL: isize = -22;
+    for page in PAGES {
+        let from = start & !(page - 1);
+        let to = (start + length).next_multiple_of(page);
+        // SAFETY: the caller's.
+        let result = unsafe { call(MPROTECT, from, to - from, protection, 0, 0, 0) };
+        // Pages are larger: it begins in the middle of one.
+        if result != EINVAL {
+            return result == 0;
+        }
+    }
+    false
+}
+
 pub(crate) fn process() -> u32 {
     // SAFETY: no memory is involved.
     unsafe { call(GETPID, 0, 0, 0, 0, 0, 0) as u32 }

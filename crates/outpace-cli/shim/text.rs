@@ -6,7 +6,7 @@ use crate::machine::{Found, candidates, change, look};
 use crate::musl;
 use crate::ring::{self, Calls, Header};
 use crate::symbols::each_object;
-use crate::system::{MPROTECT, call};
+use crate::system::protect;
 use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::Ordering;
@@ -140,29 +140,19 @@ pub(crate) fn redirect(ring: &Header) -> bool {
     let is_there = calls.standing.load(Ordering::Acquire) == THERE && is_of_this();
     const READ_WRITE_EXEC: usize = 7;
     const READ_EXEC: usize = 5;
-    // Pages of x86-64, and those that aarch64 may have.
-    const PAGES: [usize; 3] = [1 << 12, 1 << 14, 1 << 16];
-    let pages = |page: usize| {
-        let start = text.start & !(page - 1);
-        let end = (text.start + text.length).next_multiple_of(page);
-        (start, end - start)
-    };
     // SAFETY: the C library's code, which goes on being executed; only what is changed is copied. This object's own
     // code lies elsewhere, and there is one thread.
     unsafe {
-        let is_open = |(start, length): &(usize, usize)| {
-            call(MPROTECT, *start, *length, READ_WRITE_EXEC, 0, 0, 0) == 0
-        };
-        let Some((start, length)) = PAGES.map(pages).into_iter().find(is_open) else {
+        if !protect(text.start, text.length, READ_WRITE_EXEC) {
             return false;
-        };
+        }
         let is_redirected = if is_there {
             by_list(&text, calls)
         } else {
             by_search(&text, calls, key, lowest, highest)
                 && musl::redirect(text.start, text.start + text.length)
         };
-        call(MPROTECT, start, length, READ_EXEC, 0, 0, 0) == 0 && is_redirected
+        protect(text.start, text.length, READ_EXEC) && is_redirected
     }
 }
 

@@ -459,6 +459,27 @@ fn lines_of_threads_are_whole_and_each_thread_s_in_order() {
 }
 
 #[test]
+fn a_thread_is_no_other_process_however_the_c_library_makes_it() {
+    let Some((writer, _)) = writers() else { return };
+    let words = [
+        "without-clone3",
+        OUTPACE,
+        "run",
+        "-v",
+        "--",
+        writer,
+        "threads",
+    ];
+    let shown = text(&Terminal::start(writer, &words, false).whole());
+    let (lines, said) = shown.split_once("outpace: ").unwrap();
+    let bytes = lines.len() - lines.matches("\r\n").count();
+    assert!(
+        said.contains(&format!("shim: {bytes} bytes through memory")),
+        "{bytes} written: {said}"
+    );
+}
+
+#[test]
 fn a_signal_s_handler_writes_in_the_middle_of_a_write() {
     let Some((writer, _)) = writers() else { return };
     for (what, leaps) in [("signals", false), ("leaps", true)] {

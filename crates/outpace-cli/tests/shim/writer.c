@@ -486,6 +486,22 @@ static void confined(void) {
     syscall(SYS_exit, 0);
 }
 
+/* Becomes another program, for which there is no clone3(2): as in old containers. */
+static void without_clone3(char **words) {
+    struct { unsigned short code; unsigned char yes, no; unsigned value; } filter[] = {
+        {0x20, 0, 0, 0}, /* loads the number */
+        {0x15, 0, 1, 435}, /* clone3? */
+        {0x06, 0, 0, 0x50000 | ENOSYS},
+        {0x06, 0, 0, 0x7fff0000}, /* allowed */
+    };
+    struct { unsigned short length; void *filter; } program = {4, filter};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, 2, &program) != 0) {
+        abort();
+    }
+    execv(words[0], words);
+}
+
 int main(int count, char **words) {
     const char *what = count > 1 ? words[1] : "", *more = count > 2 ? words[2] : "";
     setvbuf(stdout, NULL, _IOLBF, 4096);
@@ -510,6 +526,7 @@ int main(int count, char **words) {
     else if (!strcmp(what, "cancelled")) cancelled();
     else if (!strcmp(what, "sees")) sees();
     else if (!strcmp(what, "confined")) confined();
+    else if (!strcmp(what, "without-clone3")) without_clone3(words + 2);
     else if (!strcmp(what, "becomes")) { burst(30); execl(more, more, "burst", NULL); return 1; }
     else if (!strcmp(what, "aborts")) { burst(30); char *volatile p = malloc(20); free(p); free(p); }
     else if (!strcmp(what, "forever")) { burst(1000); line(1, "ready", 0); for (;;) { if (write(1, "on\n", 3) < 0) { int e = errno; close(open(more, O_CREAT | O_WRONLY, 0600)); return e; } usleep(1000); } }
