@@ -1,6 +1,6 @@
 //! What is x86-64's own: system calls, the replacements that go on as the original, and the C library's calls.
 
-use crate::hooks::{Code, before_terminal};
+use crate::hooks::Code;
 use core::arch::{asm, naked_asm};
 
 /// `e_machine`, and the loaders of C libraries that are known.
@@ -228,7 +228,7 @@ pub(crate) unsafe fn candidates(start: usize, length: usize, mut found: impl FnM
 pub(crate) unsafe fn change(at: usize, found: Found, code: Code) -> bool {
     let code: Code = match found {
         Found::Call(_) => code,
-        Found::LastWords => before_inline_writev,
+        Found::LastWords => last_words,
     };
     let distance = (code as usize as isize).wrapping_sub((at + LENGTH) as isize);
     let Ok(displacement) = i32::try_from(distance) else {
@@ -288,39 +288,59 @@ fn is_inline_writev(at: usize, start: usize) -> bool {
     }
 }
 
-/// In the place of a system call, which changes no register but three.
-#[unsafe(naked)]
-unsafe extern "C" fn before_inline_writev() {
-    naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_adjust_cfa_offset 8",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "push rdi", "push rsi", "push rdx", "push r8", "push r9", "push r10",
-        "sub rsp, 272",
-        "and rsp, -16",
-        "movups [rsp], xmm0", "movups [rsp + 16], xmm1", "movups [rsp + 32], xmm2", "movups [rsp + 48], xmm3",
-        "movups [rsp + 64], xmm4", "movups [rsp + 80], xmm5", "movups [rsp + 96], xmm6", "movups [rsp + 112], xmm7",
-        "movups [rsp + 128], xmm8", "movups [rsp + 144], xmm9", "movups [rsp + 160], xmm10", "movups [rsp + 176], xmm11",
-        "movups [rsp + 192], xmm12", "movups [rsp + 208], xmm13", "movups [rsp + 224], xmm14", "movups [rsp + 240], xmm15",
-        "call {before}",
-        "movups xmm0, [rsp]", "movups xmm1, [rsp + 16]", "movups xmm2, [rsp + 32]", "movups xmm3, [rsp + 48]",
-        "movups xmm4, [rsp + 64]", "movups xmm5, [rsp + 80]", "movups xmm6, [rsp + 96]", "movups xmm7, [rsp + 112]",
-        "movups xmm8, [rsp + 128]", "movups xmm9, [rsp + 144]", "movups xmm10, [rsp + 160]", "movups xmm11, [rsp + 176]",
-        "movups xmm12, [rsp + 192]", "movups xmm13, [rsp + 208]", "movups xmm14, [rsp + 224]", "movups xmm15, [rsp + 240]",
-        "lea rsp, [rbp - 48]",
-        "pop r10", "pop r9", "pop r8", "pop rdx", "pop rsi", "pop rdi",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-        "mov eax, 20",
-        "syscall",
-        "ret",
-        ".cfi_endproc",
-        before = sym before_terminal,
-    )
+/// What is put in the place of a system call in line: as it, it changes no register but `rax`, `rcx` and `r11`. Others than
+/// writev(2) are made as they are.
+macro_rules! inline_writev {
+    ($name:ident, first: $first:literal, last: $last:literal) => {
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            naked_asm!(
+                ".cfi_startproc",
+                "push rbp",
+                ".cfi_adjust_cfa_offset 8",
+                ".cfi_offset rbp, -16",
+                "mov rbp, rsp",
+                ".cfi_def_cfa_register rbp",
+                $first,
+                "cmp rax, {writev}",
+                "jne 2f",
+                "push rax", "push rdi", "push rsi", "push rdx", "push r8", "push r9", "push r10",
+                "sub rsp, 272",
+                "and rsp, -16",
+                "movups [rsp], xmm0", "movups [rsp + 16], xmm1", "movups [rsp + 32], xmm2", "movups [rsp + 48], xmm3",
+                "movups [rsp + 64], xmm4", "movups [rsp + 80], xmm5", "movups [rsp + 96], xmm6", "movups [rsp + 112], xmm7",
+                "movups [rsp + 128], xmm8", "movups [rsp + 144], xmm9", "movups [rsp + 160], xmm10", "movups [rsp + 176], xmm11",
+                "movups [rsp + 192], xmm12", "movups [rsp + 208], xmm13", "movups [rsp + 224], xmm14", "movups [rsp + 240], xmm15",
+                "call {before}",
+                "mov r11, rax",
+                "movups xmm0, [rsp]", "movups xmm1, [rsp + 16]", "movups xmm2, [rsp + 32]", "movups xmm3, [rsp + 48]",
+                "movups xmm4, [rsp + 64]", "movups xmm5, [rsp + 80]", "movups xmm6, [rsp + 96]", "movups xmm7, [rsp + 112]",
+                "movups xmm8, [rsp + 128]", "movups xmm9, [rsp + 144]", "movups xmm10, [rsp + 160]", "movups xmm11, [rsp + 176]",
+                "movups xmm12, [rsp + 192]", "movups xmm13, [rsp + 208]", "movups xmm14, [rsp + 224]", "movups xmm15, [rsp + 240]",
+                "lea rsp, [rbp - 56]",
+                "pop r10", "pop r9", "pop r8", "pop rdx", "pop rsi", "pop rdi", "pop rax",
+                "movabs rcx, {pass}",
+                "cmp r11, rcx",
+                "je 2f",
+                "mov rax, r11",
+                "jmp 3f",
+                "2:",
+                "syscall",
+                "3:",
+                $last,
+                "pop rbp",
+                ".cfi_def_cfa rsp, 8",
+                "ret",
+                ".cfi_endproc",
+                writev = const WRITEV, before = sym crate::writes::before_raw_writev, pass = const crate::writes::PASS,
+            )
+        }
+    };
 }
+// In the place of the last words' system call, and of what loads its number.
+inline_writev!(last_words, first: "mov eax, {writev}", last: "");
+// In the place of `syscall; mov rdi, rax`.
+inline_writev!(stream_writev, first: "", last: "mov rdi, rax");
 
 // ---- musl's system calls in line.
 
@@ -448,51 +468,6 @@ unsafe fn replace(at: usize, length: usize, code: Code) -> bool {
         }
     }
     true
-}
-
-/// In the place of `syscall; mov rdi, rax`, which change no register but four. Other system calls than writev(2) are made as
-/// they are.
-#[unsafe(naked)]
-unsafe extern "C" fn stream_writev() {
-    naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_adjust_cfa_offset 8",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "cmp rax, {writev}",
-        "jne 2f",
-        "push rax", "push rdi", "push rsi", "push rdx", "push r8", "push r9", "push r10",
-        "sub rsp, 272",
-        "and rsp, -16",
-        "movups [rsp], xmm0", "movups [rsp + 16], xmm1", "movups [rsp + 32], xmm2", "movups [rsp + 48], xmm3",
-        "movups [rsp + 64], xmm4", "movups [rsp + 80], xmm5", "movups [rsp + 96], xmm6", "movups [rsp + 112], xmm7",
-        "movups [rsp + 128], xmm8", "movups [rsp + 144], xmm9", "movups [rsp + 160], xmm10", "movups [rsp + 176], xmm11",
-        "movups [rsp + 192], xmm12", "movups [rsp + 208], xmm13", "movups [rsp + 224], xmm14", "movups [rsp + 240], xmm15",
-        "call {before}",
-        "mov r11, rax",
-        "movups xmm0, [rsp]", "movups xmm1, [rsp + 16]", "movups xmm2, [rsp + 32]", "movups xmm3, [rsp + 48]",
-        "movups xmm4, [rsp + 64]", "movups xmm5, [rsp + 80]", "movups xmm6, [rsp + 96]", "movups xmm7, [rsp + 112]",
-        "movups xmm8, [rsp + 128]", "movups xmm9, [rsp + 144]", "movups xmm10, [rsp + 160]", "movups xmm11, [rsp + 176]",
-        "movups xmm12, [rsp + 192]", "movups xmm13, [rsp + 208]", "movups xmm14, [rsp + 224]", "movups xmm15, [rsp + 240]",
-        "lea rsp, [rbp - 56]",
-        "pop r10", "pop r9", "pop r8", "pop rdx", "pop rsi", "pop rdi", "pop rax",
-        "movabs rcx, {pass}",
-        "cmp r11, rcx",
-        "je 2f",
-        "mov rax, r11",
-        "jmp 3f",
-        "2:",
-        "syscall",
-        "3:",
-        "mov rdi, rax",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_endproc",
-        writev = const WRITEV, before = sym crate::writes::before_raw_writev, pass = const crate::writes::PASS,
-    )
 }
 
 /// In the place of munmap(2), of the stack that this runs on, and of the end of the thread.
