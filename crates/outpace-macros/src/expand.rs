@@ -373,7 +373,7 @@ impl Message {
             return out.call("Literal", literal(out, text));
         }
         if !self.is_short(&texts) {
-            let fields = self.fields().map(|field| self.field_if_known(out, field));
+            let fields = self.fields().map(|field| self.field(out, field, true));
             let [texts, fields] = [encoded(&texts).into(), borrowed_list(out, fields)];
             return out.structure("Message", [("texts", texts), ("fields", fields)]);
         }
@@ -389,43 +389,23 @@ impl Message {
     fn any(&self, out: &Out, texts: &[String]) -> TokenStream {
         [encoded(texts), out.punct(',')]
             .into_iter()
-            .chain(self.borrowed_fields(out))
+            .chain(borrowed_list(
+                out,
+                self.fields().map(|field| self.field(out, field, false)),
+            ))
             .collect()
     }
 
-    fn borrowed_fields(&self, out: &Out) -> TokenStream {
-        borrowed_list(out, self.fields().map(|field| self.field(out, field)))
-    }
-
-    /// A field, its type forgotten, if outpace can write it by itself: `format_args!` gets it, too.
-    fn field_if_known(&self, out: &Out, field: &Field) -> TokenTree {
+    /// A field, its type forgotten. With a message that `format_args!` gets as a whole, too, it is `std_gets_all`: what
+    /// outpace does not write by itself need not be formatted alone then.
+    fn field(&self, out: &Out, field: &Field, std_gets_all: bool) -> TokenTree {
         let function = match field.kind.as_str() {
-            "" if field.is_plain() => "if_display",
-            "?" if field.is_plain_or_alternate() => "if_debug",
-            "" => "if_display_as",
-            "?" => "if_debug_as",
-            "x" => "if_lower_hex_as",
-            "X" => "if_upper_hex_as",
-            "o" => "if_octal_as",
-            "b" => "if_binary_as",
-            "e" if field.precision.is_none() => "if_lower_exp_as",
-            _ => return out.call("elsewhere", TokenStream::new()),
-        };
-        let mut parameters = self.reference(out, field.argument.index());
-        if function.ends_with("_as") {
-            parameters.extend([out.punct(',')]);
-            parameters.extend(self.braces(out, field));
-        }
-        out.call(function, parameters)
-    }
-
-    /// A field, its type forgotten.
-    fn field(&self, out: &Out, field: &Field) -> TokenTree {
-        let function = match field.kind.as_str() {
+            "" if field.is_plain() && std_gets_all => "if_display",
+            "?" if field.is_plain_or_alternate() && std_gets_all => "if_debug",
             "" if field.is_plain() => "display",
             "?" if field.is_plain() => "debug",
             "?" if field.is_plain_or_alternate() => "pretty",
-            "" if field.is_simple() => "display_in",
+            "" if field.is_simple() && !std_gets_all => "display_in",
             "" => "display_as",
             "?" => "debug_as",
             "x" => "lower_hex_as",
@@ -433,20 +413,26 @@ impl Message {
             "o" => "octal_as",
             "b" => "binary_as",
             "e" if field.precision.is_none() => "lower_exp_as",
-            _ => {
-                let formatted = [out.punct('&'), self.formatted(out, field)];
-                return out.call("formatted", formatted.into_iter().collect::<TokenStream>());
-            }
+            _ => return self.fallback(out, field, std_gets_all),
         };
         let mut parameters = self.reference(out, field.argument.index());
-        if !matches!(function, "display" | "debug" | "pretty") {
+        if function == "display_in" || function.ends_with("_as") {
             parameters.extend([out.punct(',')]);
             parameters.extend(self.braces(out, field));
         }
         if function.ends_with("_as") {
-            parameters.extend([out.punct(','), out.punct('&'), self.formatted(out, field)]);
+            parameters.extend([out.punct(','), self.fallback(out, field, std_gets_all)]);
         }
         out.call(function, parameters)
+    }
+
+    /// `formatted(&format_args!(…))`, or `elsewhere()`.
+    fn fallback(&self, out: &Out, field: &Field, std_gets_all: bool) -> TokenTree {
+        if std_gets_all {
+            return out.call("elsewhere", TokenStream::new());
+        }
+        let formatted = [out.punct('&'), self.formatted(out, field)];
+        out.call("formatted", formatted.into_iter().collect::<TokenStream>())
     }
 
     /// A reference to an argument: the name to which it is bound, or the borrow itself.

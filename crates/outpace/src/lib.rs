@@ -240,9 +240,7 @@ pub mod __private {
     };
     pub use crate::text::dispatch::{
         binary_as, debug, debug_as, display, display_as, display_in, elsewhere, formatted,
-        if_binary_as, if_debug, if_debug_as, if_display, if_display_as, if_lower_exp_as,
-        if_lower_hex_as, if_octal_as, if_upper_hex_as, lower_exp_as, lower_hex_as, octal_as,
-        pretty, upper_hex_as, value,
+        if_debug, if_display, lower_exp_as, lower_hex_as, octal_as, pretty, upper_hex_as, value,
     };
     pub use crate::text::fields::{Message, Short};
     pub use crate::text::literal::{Literal, format_literal};

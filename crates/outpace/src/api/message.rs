@@ -6,7 +6,7 @@ use crate::stream::buffering::MAX_CAPACITY;
 use crate::stream::cursor::Answer;
 use crate::stream::engine::Engine;
 use crate::sync::lock::Entry;
-use crate::text::float::ORDINARY_LEN;
+use crate::text::float::{self, Notation, ORDINARY_LEN};
 use crate::text::{Float, Integer, copy};
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -132,14 +132,14 @@ impl<'g, 'a> Message<'g, 'a> {
     /// exponent.
     #[inline(always)]
     pub fn float<F: Float>(&mut self, x: F) -> &mut Self {
-        let length = if x.is_ordinary() {
+        let length = if float::is_ordinary(x) {
             let space = self.space(ORDINARY_LEN);
             // SAFETY: `space` made room; the number is ordinary.
             unsafe { x.put_ordinary(space) }
         } else {
-            let space = self.space(x.room());
+            let space = self.space(float::room(x, Notation::Display));
             // SAFETY: `space` made as much room as the number needs.
-            unsafe { x.put_any(space) }
+            unsafe { x.put(Notation::Display, space) }
         };
         self.filled(length);
         self

@@ -19,9 +19,8 @@ use crate::sync::thread::{known_thread_id, thread_id};
 use crate::text::copy;
 use crate::text::dispatch;
 use crate::text::fields::{
-    Argument, Field, Message, OneForeign, Short, Swift, Value, Whole, Words, Write, word,
+    Argument, Field, Message, OneForeign, Short, Swift, Value, Whole, Words, word,
 };
-use crate::text::known::Place;
 use crate::text::literal::Literal;
 use crate::text::scratch::{Format, Memory, Scratch};
 use std::fmt;
@@ -298,32 +297,21 @@ fn print_formatted(texts: &'static [u8], fields: &[Argument<'_>]) {
     }
 }
 
-/// `print!` of one foreign field: in registers, and without a loop.
-///
-/// # Safety
-/// The place and the function are [those of a foreign field](Argument::as_foreign).
+/// `print!` of one foreign field
 #[inline(never)]
-unsafe fn print_foreign(texts: &'static [u8], place: Place, write: Write) {
-    let engine = &STDOUT;
+fn print_foreign(texts: &'static [u8], field: fmt::Arguments<'_>) {
+    let (engine, message) = (&STDOUT, OneForeign { texts, field });
     let draft = engine.lock.draft_by_slot(printing_slot(), thread_id);
-    // SAFETY: as demanded.
-    let message = unsafe { OneForeign::new(texts, place, write) };
     if let Drafted::NotBegun = print_draft(engine, draft, message) {
-        // SAFETY: as demanded.
-        unsafe { print_foreign_aside(texts, place, write) };
+        print_foreign_aside(texts, field);
     }
 }
 
 /// As [`print_foreign`], in memory of its own.
-///
-/// # Safety
-/// As there.
 #[cold]
 #[inline(never)]
-unsafe fn print_foreign_aside(texts: &'static [u8], place: Place, write: Write) {
-    // SAFETY: as demanded.
-    let message = unsafe { OneForeign::new(texts, place, write) };
-    print_aside(&STDOUT, message);
+fn print_foreign_aside(texts: &'static [u8], field: fmt::Arguments<'_>) {
+    print_aside(&STDOUT, OneForeign { texts, field });
 }
 
 /// Prints to standard output what can mostly be put without calling a function. `Some`: it has to be printed that
@@ -426,11 +414,10 @@ pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
 /// As [`print1`], once for each type, and not where it is printed.
 #[inline(never)]
 fn print_other<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
-    let field = dispatch::display(a);
-    match field.as_foreign() {
-        // SAFETY: they are that field's.
-        Some((place, write)) => unsafe { print_foreign(texts, place, write) },
-        None => print(texts, &[field]),
+    let field = dispatch::if_display(a);
+    match field.is_foreign() {
+        true => print_foreign(texts, format_args!("{a}")),
+        false => print(texts, &[field]),
     }
 }
 

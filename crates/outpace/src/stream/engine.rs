@@ -202,6 +202,9 @@ impl Engine {
         state.helper.reset_after_fork();
         self.cursor.reset_after_fork();
         self.lock.reset_after_fork(thread_id());
+        for condition in [&self.progress, &self.wake, &self.spilled] {
+            condition.reset_after_fork();
+        }
         #[cfg(feature = "tokio")]
         self.tasks.reset_after_fork();
         super::hot::forget_slot();

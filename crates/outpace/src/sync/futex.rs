@@ -110,4 +110,7 @@ impl Condition {
         self.0.fetch_add(1, Ordering::Relaxed);
         sys::futex_wake_all(&self.0);
     }
+    /// A thread of the parent that waited is not in the child; the number does not matter.
+    #[cfg(not(loom))]
+    pub(crate) fn reset_after_fork(&self) {}
 }

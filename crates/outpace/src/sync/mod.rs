@@ -29,7 +29,7 @@ pub(crate) mod thread;
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{
-    Mutex, MutexGuard,
+    Condvar, Mutex, MutexGuard,
     atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
 };
 #[cfg(all(not(loom), any(outpace_portable, not(target_os = "linux"))))]

@@ -1,8 +1,8 @@
 //! Mutual exclusion of a few instructions, and waiting for what others do meanwhile.
 //!
-//! std's have guards of three words and remember panics; these fit into a word and forget nothing, because the
-//! state they protect is one that a panic leaves as good as any. On Linux both are [futexes](crate::sync::futex),
-//! elsewhere they are made of std's.
+//! std's have guards of three words, and remember panics. These have no guards, and need not remember: a panic leaves the
+//! state that they protect consistent. On Linux both are [futexes](crate::sync::futex) of one word, elsewhere they are made
+//! of std's.
 #![allow(unsafe_code)]
 
 #[cfg(not(loom))]
@@ -58,69 +58,83 @@ use super::futex as imp;
 
 #[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
 mod imp {
-    #[cfg(not(loom))]
-    use crate::sync::Condvar;
-    use crate::sync::{Mutex, MutexGuard, const_fn};
+    use crate::sync::{Condvar, Mutex, MutexGuard, const_fn};
     use std::cell::UnsafeCell;
-    use std::mem::transmute;
-    use std::sync::{PoisonError, TryLockError};
+    use std::sync::PoisonError;
     #[cfg(not(loom))]
     use std::time::Duration;
 
-    type Guard = MutexGuard<'static, ()>;
+    /// A value that the child of a fork replaces, since another thread of the parent may have been using it.
+    struct ForkCell<T>(UnsafeCell<T>);
 
-    /// A mutex whose guard is kept in it.
-    pub(crate) struct RawMutex {
-        mutex: UnsafeCell<Mutex<()>>,
-        /// The guard of the thread that has locked it.
-        guard: UnsafeCell<Option<Guard>>,
+    // SAFETY: shared references, as those to `T`; `replace` is called only where there is no other thread.
+    unsafe impl<T: Sync> Sync for ForkCell<T> {}
+
+    impl<T> ForkCell<T> {
+        fn get(&self) -> &T {
+            // SAFETY: not replaced meanwhile, for that is done by the only thread, between two uses.
+            unsafe { &*self.0.get() }
+        }
+
+        /// The old value is leaked.
+        #[cfg(all(unix, not(any(loom, outpace_portable))))]
+        fn replace(&self, value: T) {
+            // SAFETY: in the child of a fork there is no other thread, and this one is not using the value.
+            unsafe { self.0.get().write(value) };
+        }
     }
 
-    // SAFETY: the guard is touched only by the thread that has locked the mutex; the mutex is replaced only
-    // in a process that has no other thread.
-    unsafe impl Sync for RawMutex {}
-    // SAFETY: no thread has a mutex locked that is moved.
-    unsafe impl Send for RawMutex {}
+    /// Whether it is locked, and what threads wait with until it is not.
+    struct Parts {
+        locked: Mutex<bool>,
+        unlocked: Condvar,
+    }
+
+    impl Parts {
+        const_fn! {
+            fn new(locked: bool) -> Self {
+                Parts { locked: Mutex::new(locked), unlocked: Condvar::new() }
+            }
+        }
+
+        fn look(&self) -> MutexGuard<'_, bool> {
+            self.locked.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        fn lock(&self, mut locked: MutexGuard<'_, bool>) {
+            while *locked {
+                let waited = self.unlocked.wait(locked);
+                locked = waited.unwrap_or_else(PoisonError::into_inner);
+            }
+            *locked = true;
+        }
+    }
+
+    /// A mutex without a guard.
+    pub(crate) struct RawMutex(ForkCell<Parts>);
 
     impl RawMutex {
         const_fn! {
             pub(crate) fn new() -> Self {
-                RawMutex { mutex: UnsafeCell::new(Mutex::new(())), guard: UnsafeCell::new(None) }
+                RawMutex(ForkCell(UnsafeCell::new(Parts::new(false))))
             }
-        }
-
-        fn mutex(&self) -> &Mutex<()> {
-            // SAFETY: shared by all.
-            unsafe { &*self.mutex.get() }
-        }
-
-        fn keep(&self, guard: MutexGuard<'_, ()>) {
-            // SAFETY: the mutex is locked by this thread. The guard does not outlive it: a thread that locks it
-            // unlocks it.
-            unsafe { *self.guard.get() = Some(transmute::<MutexGuard<'_, ()>, Guard>(guard)) };
-        }
-
-        fn take(&self) -> Option<Guard> {
-            // SAFETY: the mutex is locked by this thread.
-            unsafe { (*self.guard.get()).take() }
         }
 
         pub(crate) fn try_lock(&self) -> bool {
-            match self.mutex().try_lock() {
-                Ok(guard) => self.keep(guard),
-                Err(TryLockError::Poisoned(poisoned)) => self.keep(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => return false,
-            }
-            true
+            // A signal handler, too, calls this: it may have interrupted the thread that is looking.
+            let locked = self.0.get().locked.try_lock();
+            locked.is_ok_and(|mut locked| !std::mem::replace(&mut *locked, true))
         }
 
         pub(crate) fn lock(&self) {
-            let guard = self.mutex().lock();
-            self.keep(guard.unwrap_or_else(PoisonError::into_inner));
+            let parts = self.0.get();
+            parts.lock(parts.look());
         }
 
         pub(crate) fn unlock(&self) {
-            drop(self.take());
+            let parts = self.0.get();
+            *parts.look() = false;
+            parts.unlocked.notify_one();
         }
 
         #[cfg(not(loom))]
@@ -130,47 +144,51 @@ mod imp {
 
         #[cfg(all(unix, not(any(loom, outpace_portable))))]
         pub(crate) fn reset_after_fork(&self, locked: bool) {
-            // SAFETY: there is no other thread. What the old one held in the parent is leaked.
-            unsafe {
-                std::mem::forget(self.take());
-                self.mutex.get().write(Mutex::new(()));
-            }
-            if locked {
-                self.lock();
-            }
+            self.0.replace(Parts::new(locked));
         }
     }
 
     /// Something that threads wait for.
     #[cfg(not(loom))]
-    pub(crate) struct Condition(Condvar);
+    pub(crate) struct Condition(ForkCell<Condvar>);
 
     #[cfg(not(loom))]
     impl Condition {
         pub(crate) const fn new() -> Self {
-            Condition(Condvar::new())
+            Condition(ForkCell(UnsafeCell::new(Condvar::new())))
         }
 
         /// Waits, unlocked, until the condition is told, or for so long; may return for no reason.
         pub(crate) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
-            let guard = mutex.take().expect("the mutex is locked");
-            mutex.keep(match limit {
-                None => self.0.wait(guard).unwrap_or_else(PoisonError::into_inner),
+            let (condition, parts) = (self.0.get(), mutex.0.get());
+            let mut locked = parts.look();
+            *locked = false;
+            parts.unlocked.notify_one();
+            let locked = match limit {
+                None => condition
+                    .wait(locked)
+                    .unwrap_or_else(PoisonError::into_inner),
                 Some(limit) => {
-                    let waited = self.0.wait_timeout(guard, limit);
+                    let waited = condition.wait_timeout(locked, limit);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
-            });
+            };
+            parts.lock(locked);
         }
 
         /// Wakes one thread that waits.
         pub(crate) fn tell_one(&self) {
-            self.0.notify_one();
+            self.0.get().notify_one();
         }
 
         /// Wakes all threads that wait.
         pub(crate) fn tell_all(&self) {
-            self.0.notify_all();
+            self.0.get().notify_all();
+        }
+
+        #[cfg(all(unix, not(outpace_portable)))]
+        pub(crate) fn reset_after_fork(&self) {
+            self.0.replace(Condvar::new());
         }
     }
 }

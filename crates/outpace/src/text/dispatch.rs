@@ -10,10 +10,10 @@
 #![allow(unsafe_code)]
 
 use super::fields::{Argument, Value};
+use super::formats::{self, Format, Formats, TextFormat};
 use super::known::{Kind, Known, Place, known, text_at};
 use super::piece::{Piece, Pieces};
 use super::spec::{Align, Braces};
-use super::ways::{self, How, In};
 use std::fmt::{self, Formatter};
 
 /// A piece as a field with nothing in the braces.
@@ -76,55 +76,42 @@ pub fn display_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces) -> Argume
     })
 }
 
-/// How values of each [kind](Kind) are written in a way, if they are.
-type Hows = [Option<How>; Kind::SCALARS];
-
-macro_rules! how {
-    ($way:ident _) => {
-        None
-    };
-    ($way:ident $type:ident) => {
-        Some(<$type as In<ways::$way>>::HOW)
-    };
-}
-
-/// The functions of one way each, for the values that it knows: their types, in the order of their kinds, and how texts are
-/// written, and a byte's longest text.
-macro_rules! ways {
-    ($($way:ident $function:ident [$($type:tt)*] $text:expr;)*) => {$(
+/// The functions of one trait each, for the values that it knows.
+macro_rules! in_format {
+    ($($function:ident $formats:ident $text:expr;)*) => {$(
         #[inline(always)]
         fn $function<'a>(value: Known, braces: Braces) -> Option<Argument<'a>> {
-            const HOWS: Hows = [$(how!($way $type)),*];
-            in_way(value, braces, &HOWS, $text)
+            in_format(value, braces, &formats::$formats, $text)
         }
     )*};
 }
-ways! {
-    Display known_display_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char]
-        Some((<str as In<ways::Display>>::HOW, ways::Display::LONGEST));
-    Debug debug_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char]
-        Some((<str as In<ways::Debug>>::HOW, ways::Debug::LONGEST));
-    LowerHex lower_hex_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ _ _] None;
-    UpperHex upper_hex_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ _ _] None;
-    Octal octal_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ _ _] None;
-    Binary binary_in [_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ _ _] None;
-    LowerExp lower_exp_in [_ _ _ _ _ _ _ _ _ _ _ _ _ f32 f64 _ _] None;
+in_format! {
+    known_display_in DISPLAY Some(formats::DISPLAY_TEXT);
+    debug_in DEBUG Some(formats::DEBUG_TEXT);
+    lower_hex_in LOWER_HEX None;
+    upper_hex_in UPPER_HEX None;
+    octal_in OCTAL None;
+    binary_in BINARY None;
+    lower_exp_in LOWER_EXP None;
 }
 
-/// A known value, if it is written in this way.
+/// A known value, if outpace writes it so.
 #[inline(always)]
-fn in_way<'a>(
+fn in_format<'a>(
     Known { kind, place }: Known,
     braces: Braces,
-    hows: &Hows,
-    text: Option<(How, usize)>,
+    formats: &Formats,
+    text: Option<TextFormat>,
 ) -> Option<Argument<'a>> {
-    let (How { write, room }, length) = if kind == Kind::TEXT {
-        let (how, longest) = text?;
+    let (Format { write, room }, length) = if kind == Kind::TEXT {
+        let (format, longest) = text?;
         // SAFETY: it is the place of a text.
-        (how, unsafe { text_at(place) }.len().saturating_mul(longest))
+        (
+            format,
+            unsafe { text_at(place) }.len().saturating_mul(longest),
+        )
     } else {
-        ((*hows.get(kind.index())?)?, 0)
+        ((*formats.get(kind.index())?)?, 0)
     };
     let room = length.saturating_add(room + braces.room());
     // SAFETY: the place is of a value of this kind, and the function is for such values, in so much room.
@@ -134,56 +121,42 @@ fn in_way<'a>(
 /// A known value with nothing in the braces.
 #[inline(always)]
 fn bare<'a>(Known { kind, place }: Known) -> Option<Argument<'a>> {
-    macro_rules! hows {
-        ($($type:tt)*) => { [$(how!(Bare $type)),*] };
-    }
-    const HOWS: Hows = hows!(_ u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize _ _ bool char);
-
-    // SAFETY: the place is of a value of this kind.
+    // SAFETY: the place is of a value of this kind, and the function from the table is for such values, in so much room.
     unsafe {
         Some(match kind {
             Kind::TEXT => Argument::text(text_at(place)),
             Kind::PIECES => place.read_ref::<Pieces<'_>>().argument(),
-            // Their room depends on the value.
             Kind::F32 => piece(place.read_ref::<f32>()),
             Kind::F64 => piece(place.read_ref::<f64>()),
             _ => {
-                let How { write, room } = (*HOWS.get(kind.index())?)?;
-                // SAFETY: the function is for such values, in so much room.
+                let Format { write, room } = (*formats::BARE.get(kind.index())?)?;
                 Argument::new(place, Braces::NONE, write, room)
             }
         })
     }
 }
 
-/// Any braces: beside the value what `format_args!` makes of it, which asks for the trait.
+/// Any braces. The fallback asks for the trait: it is what `format_args!` makes of the value, or [`elsewhere`].
 macro_rules! in_any_braces {
-    ($($function:ident $if_known:ident by $known:ident $doc:literal;)*) => {$(
+    ($($function:ident by $known:ident $doc:literal;)*) => {$(
         #[doc = $doc]
         pub fn $function<'a, T: ?Sized>(
             value: &'a T,
             braces: Braces,
-            arguments: &'a fmt::Arguments<'_>,
+            fallback: Argument<'a>,
         ) -> Argument<'a> {
-            $known(known(value), braces).unwrap_or_else(|| formatted(arguments))
-        }
-
-        #[doc = $doc]
-        ///
-        /// In a message that `format_args!` gets as a whole, too, and asks for the trait.
-        pub fn $if_known<T: ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
-            $known(known(value), braces).unwrap_or_else(Argument::elsewhere)
+            $known(known(value), braces).unwrap_or(fallback)
         }
     )*};
 }
 in_any_braces! {
-    display_as if_display_as by known_display_in "`{:…}`";
-    debug_as if_debug_as by debug_in "`{:…?}`";
-    lower_hex_as if_lower_hex_as by lower_hex_in "`{:…x}`";
-    upper_hex_as if_upper_hex_as by upper_hex_in "`{:…X}`";
-    octal_as if_octal_as by octal_in "`{:…o}`";
-    binary_as if_binary_as by binary_in "`{:…b}`";
-    lower_exp_as if_lower_exp_as by lower_exp_in "`{:…e}`, without precision";
+    display_as by known_display_in "`{:…}`";
+    debug_as by debug_in "`{:…?}`";
+    lower_hex_as by lower_hex_in "`{:…x}`";
+    upper_hex_as by upper_hex_in "`{:…X}`";
+    octal_as by octal_in "`{:…o}`";
+    binary_as by binary_in "`{:…b}`";
+    lower_exp_as by lower_exp_in "`{:…e}`, without precision";
 }
 
 /// `{}`, in a message that `format_args!` gets as a whole, too, and asks for the trait.

@@ -10,7 +10,6 @@
 
 use super::dispatch;
 use super::float::ORDINARY_LEN;
-use super::formatter::{self, Parts, Sink};
 use super::integer::{Integer, sealed::Sealed as _};
 use super::known::{self, Kind, Known, Place, known};
 use super::piece::Piece;
@@ -97,24 +96,9 @@ impl<'a> Argument<'a> {
         self.room == NO_ROOM
     }
 
-    /// What a foreign field with nothing in the braces is made of.
+    /// Formats a foreign field; the formatter is for `{}`.
     #[inline(always)]
-    pub(crate) fn as_foreign(&self) -> Option<(Place, Write)> {
-        (self.is_foreign() && self.braces == Braces::NONE).then_some((self.place, self.write))
-    }
-
-    /// Formats a foreign field.
-    #[inline(always)]
-    fn format(&self, scratch: &mut Scratch<'_>) -> fmt::Result {
-        match Parts::of(scratch) {
-            Some(mut parts) => self.format_by(parts.formatter()),
-            // SAFETY: it is a foreign field.
-            None => unsafe { format_by_core(self.place, self.braces, self.write, scratch) },
-        }
-    }
-
-    #[inline(always)]
-    fn format_by(&self, f: &mut Formatter<'_>) -> fmt::Result {
+    fn format(&self, f: &mut Formatter<'_>) -> fmt::Result {
         debug_assert!(self.is_foreign());
         // SAFETY: it is foreign, so the pointer is to be one to a formatter.
         match unsafe { (self.write)(self.place, self.braces, (&raw mut *f).cast()) } {
@@ -122,32 +106,6 @@ impl<'a> Argument<'a> {
             _ => Err(fmt::Error),
         }
     }
-}
-
-/// Formats a foreign field, which is of these parts: so it need not have an address.
-///
-/// # Safety
-/// They are those of one.
-#[cold]
-#[inline(never)]
-unsafe fn format_by_core(
-    place: Place,
-    braces: Braces,
-    write: Write,
-    sink: Sink<'_>,
-) -> fmt::Result {
-    struct Foreign<'a>(Argument<'a>);
-
-    impl fmt::Display for Foreign<'_> {
-        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-            self.0.format_by(f)
-        }
-    }
-
-    formatter::learn();
-    // SAFETY: as demanded.
-    let field = Foreign(unsafe { Argument::foreign(place, braces, write) });
-    fmt::write(sink, format_args!("{field}"))
 }
 
 /// # Safety
@@ -207,24 +165,67 @@ impl Message<'_> {
     ///
     /// # Errors
     /// A foreign field cannot be formatted.
-    #[inline(always)]
     pub(crate) fn append_fields(&self, scratch: &mut Scratch<'_>) -> fmt::Result {
-        let mut text = self.texts.as_ptr();
-        // SAFETY: there is a text more than there are fields; each field is given what its room says.
+        let room = self.room();
+        if room == NO_ROOM {
+            return self.append_foreign(scratch);
+        }
+        // SAFETY: no field is foreign, and there is the room.
         unsafe {
-            for field in self.fields {
-                text = append_text(text, scratch);
-                if field.is_foreign() {
-                    field.format(scratch)?;
-                } else {
-                    let space = scratch.space(field.room);
-                    let length = (field.write)(field.place, field.braces, space.cast());
-                    scratch.advance(length);
-                }
-            }
-            append_text(text, scratch);
+            let start = scratch.space(room);
+            let end = self.put(start);
+            scratch.advance(end.addr() - start.addr());
         }
         Ok(())
+    }
+
+    /// As [`append_fields`](Self::append_fields) for a message with foreign fields. There is one [`fmt::write`] for all of
+    /// them: nothing else makes a [`Formatter`], and it takes as long as a short text.
+    fn append_foreign(&self, scratch: &mut Scratch<'_>) -> fmt::Result {
+        /// Where the formatter writes, and the adapter too: in turns, each by this pointer.
+        struct Shared<'s, 'm>(*mut Scratch<'m>, PhantomData<&'s mut Scratch<'m>>);
+
+        impl fmt::Write for Shared<'_, '_> {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                // SAFETY: borrowed by `append_foreign` until it returns, and nothing else borrows from the pointer now.
+                unsafe { (*self.0).write_str(text) }
+            }
+
+            fn write_char(&mut self, c: char) -> fmt::Result {
+                // SAFETY: as above.
+                unsafe { (*self.0).write_char(c) }
+            }
+        }
+
+        struct Adapter<'s, 'm, 'a>(Shared<'s, 'm>, &'a Message<'a>);
+
+        impl fmt::Display for Adapter<'_, '_, '_> {
+            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                let Adapter(Shared(scratch, _), message) = *self;
+                let mut text = message.texts.as_ptr();
+                // SAFETY: the scratch memory is borrowed as in `Shared`, and not while a field is formatted. There is a
+                // text more than there are fields; each field is given what its room says.
+                unsafe {
+                    for field in message.fields {
+                        text = append_text(text, &mut *scratch);
+                        if field.is_foreign() {
+                            field.format(f)?;
+                        } else {
+                            let scratch = &mut *scratch;
+                            let space = scratch.space(field.room);
+                            let length = (field.write)(field.place, field.braces, space.cast());
+                            scratch.advance(length);
+                        }
+                    }
+                    append_text(text, &mut *scratch);
+                }
+                Ok(())
+            }
+        }
+
+        let scratch: *mut Scratch<'_> = scratch;
+        let adapter = Adapter(Shared(scratch, PhantomData), self);
+        fmt::write(&mut Shared(scratch, PhantomData), format_args!("{adapter}"))
     }
 }
 
@@ -237,45 +238,29 @@ impl Format for Message<'_> {
     }
 }
 
-/// A message with one field, which is foreign, with nothing in the braces.
+/// A message with one field, which `core::fmt` formats.
 #[derive(Clone, Copy)]
-pub(crate) struct OneForeign {
-    texts: &'static [u8],
-    place: Place,
-    write: Write,
+pub(crate) struct OneForeign<'a> {
+    pub(crate) texts: &'static [u8],
+    pub(crate) field: fmt::Arguments<'a>,
 }
 
-impl OneForeign {
-    /// # Safety
-    /// As long as the message is used, the place and the function are [those of a foreign field](Argument::as_foreign).
-    #[inline(always)]
-    pub(crate) unsafe fn new(texts: &'static [u8], place: Place, write: Write) -> Self {
-        OneForeign {
-            texts,
-            place,
-            write,
-        }
-    }
-}
-
-impl Format for OneForeign {
+impl Format for OneForeign<'_> {
     #[inline(always)]
     fn append_to(self, scratch: &mut Scratch<'_>) {
-        // SAFETY: as `new` demands; there are two texts.
-        unsafe {
-            let field = Argument::foreign(self.place, Braces::NONE, self.write);
-            let text = append_text(self.texts.as_ptr(), scratch);
-            if field.format(scratch).is_err() {
-                formatting_failed();
-            }
-            append_text(text, scratch);
+        // SAFETY: there are two texts.
+        let text = unsafe { append_text(self.texts.as_ptr(), scratch) };
+        if fmt::write(scratch, self.field).is_err() {
+            formatting_failed();
         }
+        // SAFETY: as above.
+        unsafe { append_text(text, scratch) };
     }
 }
 
 impl Argument<'_> {
     /// Writes a field that is not foreign, through memory on the stack if it is short.
-    pub(crate) fn hand_on(&self, sink: Sink<'_>) -> fmt::Result {
+    pub(crate) fn hand_on(&self, sink: &mut dyn fmt::Write) -> fmt::Result {
         const SMALL: usize = 128;
         let mut small = [MaybeUninit::<u8>::uninit(); SMALL];
         let mut large = Vec::<u8>::new();

@@ -8,14 +8,14 @@
 
 #![allow(unsafe_code)]
 
-use super::cursor::Cursor;
 use super::integer::{Integer, put_eight_digits, put_sixteen_digits};
+use super::scratch::Scratch;
 use super::shortest;
 use std::mem::{align_of, size_of};
 
 /// How a float is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Layout {
+pub enum Notation {
     /// `{}`: never an exponent, no point where there is no fraction.
     Display,
     /// `{:?}`: an exponent below 1e-4 and from 1e16, else at least one decimal.
@@ -24,7 +24,7 @@ pub(crate) enum Layout {
     Exponent,
 }
 
-/// The room for any float in any [`Layout`]: `-0.` and the 323 zeros before the digits of the
+/// The room for any float in any [`Notation`]: `-0.` and the 323 zeros before the digits of the
 /// smallest, and the words that [zmij] stores.
 const MAX_LEN: usize = 3 + 323 + 17 + ZMIJ_LEN;
 const ZMIJ_LEN: usize = size_of::<zmij::Buffer>();
@@ -40,48 +40,52 @@ pub(crate) const ORDINARY_LEN: usize = if shortest::ROOM > ZMIJ_LEN {
 /// The most decimals that [`put_decimals`] makes by itself.
 const MAX_DECIMALS: usize = 16;
 
-/// `f32` and `f64`.
-pub(crate) trait Float: Copy + zmij::Float + std::fmt::Display {
-    /// Numbers from the first up to the second are written without exponent by zmij.
-    const FIXED: (Self, Self);
-    /// Numbers from the first up to the second are written without exponent by `{:?}`.
-    const DEBUG_FIXED: (Self, Self);
-    #[doc(hidden)]
-    fn within(self, range: (Self, Self)) -> bool;
-    #[doc(hidden)]
-    fn finite(self) -> bool;
-    #[doc(hidden)]
-    fn negative(self) -> bool;
-    #[doc(hidden)]
-    fn magnitude(self) -> Self;
-    #[doc(hidden)]
-    fn not_a_number(self) -> bool;
-    /// `(m, e)` so that the magnitude is `m * 2^e`.
-    #[doc(hidden)]
-    fn parts(self) -> (u64, i32);
-    /// As [`put`]; compiled for each type once.
-    ///
-    /// # Safety
-    /// As there.
-    #[doc(hidden)]
-    unsafe fn put(self, layout: Layout, dst: *mut u8) -> usize;
-    /// As [`put_ordinary`]; compiled for each type once.
-    ///
-    /// # Safety
-    /// As there.
-    #[doc(hidden)]
-    unsafe fn put_ordinary(self, dst: *mut u8) -> usize;
-    /// [`shortest::put`] for the type's mantissas.
-    ///
-    /// # Safety
-    /// As there.
-    #[doc(hidden)]
-    unsafe fn put_shortest(mantissa: u64, exponent: i32, point_zero: bool, dst: *mut u8) -> usize;
+pub(super) mod sealed {
+    use super::Notation;
+
+    pub trait Sealed: Copy + zmij::Float + std::fmt::Display {
+        /// zmij writes numbers from the first up to the second without exponent.
+        const FIXED: (Self, Self);
+        /// `{:?}` writes numbers from the first up to the second without exponent.
+        const DEBUG_FIXED: (Self, Self);
+        fn within(self, range: (Self, Self)) -> bool;
+        fn finite(self) -> bool;
+        fn negative(self) -> bool;
+        fn magnitude(self) -> Self;
+        fn not_a_number(self) -> bool;
+        /// `(m, e)` so that the magnitude is `m * 2^e`.
+        fn parts(self) -> (u64, i32);
+        /// [`put`](super::put), compiled for each type once.
+        ///
+        /// # Safety
+        /// As there.
+        unsafe extern "C" fn put(self, notation: Notation, dst: *mut u8) -> usize;
+        /// [`put_ordinary`](super::put_ordinary), compiled for each type once.
+        ///
+        /// # Safety
+        /// As there.
+        unsafe extern "C" fn put_ordinary(self, dst: *mut u8) -> usize;
+        /// [`shortest::put`](super::shortest::put) for the type's mantissas.
+        ///
+        /// # Safety
+        /// As there.
+        unsafe fn put_shortest(
+            mantissa: u64,
+            exponent: i32,
+            point_zero: bool,
+            dst: *mut u8,
+        ) -> usize;
+    }
 }
+
+/// A floating-point number that can be written as text: `f32` and `f64`.
+pub trait Float: sealed::Sealed {}
 
 macro_rules! float {
     ($float:ident, $bits:ident, $fixed:expr) => {
-        impl Float for $float {
+        impl Float for $float {}
+
+        impl sealed::Sealed for $float {
             const FIXED: (Self, Self) = $fixed;
             const DEBUG_FIXED: (Self, Self) = (1e-4, 1e16);
 
@@ -127,15 +131,15 @@ macro_rules! float {
             }
 
             #[inline(never)]
-            unsafe fn put(self, layout: Layout, dst: *mut u8) -> usize {
+            unsafe extern "C" fn put(self, notation: Notation, dst: *mut u8) -> usize {
                 // SAFETY: the same is demanded.
-                unsafe { put(self, layout, dst) }
+                unsafe { put(self, notation, dst) }
             }
 
             #[inline(never)]
-            unsafe fn put_ordinary(self, dst: *mut u8) -> usize {
+            unsafe extern "C" fn put_ordinary(self, dst: *mut u8) -> usize {
                 // SAFETY: the same is demanded.
-                unsafe { put_ordinary(self, Layout::Display, dst) }
+                unsafe { put_ordinary(self, Notation::Display, dst) }
             }
 
             #[inline(always)]
@@ -156,31 +160,31 @@ macro_rules! float {
 float!(f32, u32, (1e-5, 1e13));
 float!(f64, u64, (1e-5, 1e16));
 
-/// Whether the number's text in this layout is zmij's, but for little things.
+/// Whether zmij writes the number in this notation, but for little things.
 #[inline(always)]
-fn as_zmij<F: Float>(value: F, layout: Layout) -> bool {
-    match layout {
-        Layout::Display => value.within(F::FIXED),
-        Layout::Debug => value.within(F::FIXED) && value.within(F::DEBUG_FIXED),
-        Layout::Exponent => false,
+fn as_zmij<F: Float>(value: F, notation: Notation) -> bool {
+    match notation {
+        Notation::Display => value.within(F::FIXED),
+        Notation::Debug => value.within(F::FIXED) && value.within(F::DEBUG_FIXED),
+        Notation::Exponent => false,
     }
 }
 
 /// The room that [`put`] needs for this number.
 #[inline(always)]
-pub(crate) fn room<F: Float>(value: F, layout: Layout) -> usize {
-    match layout {
-        Layout::Display if as_zmij(value, layout) => ORDINARY_LEN,
-        Layout::Display => MAX_LEN,
+pub(crate) fn room<F: Float>(value: F, notation: Notation) -> usize {
+    match notation {
+        Notation::Display if as_zmij(value, notation) => ORDINARY_LEN,
+        Notation::Display => MAX_LEN,
         // At most 17 digits, which zmij's buffer has room for, and what stands around them.
-        Layout::Debug | Layout::Exponent => 2 * ZMIJ_LEN,
+        Notation::Debug | Notation::Exponent => 2 * ZMIJ_LEN,
     }
 }
 
 /// Whether a number's `{}` is of the ordinary kind, and so short.
 #[inline(always)]
 pub(crate) fn is_ordinary<F: Float>(value: F) -> bool {
-    as_zmij(value, Layout::Display)
+    as_zmij(value, Notation::Display)
 }
 
 /// Writes a float at `dst`, returns the length.
@@ -188,13 +192,13 @@ pub(crate) fn is_ordinary<F: Float>(value: F) -> bool {
 /// # Safety
 /// There is room for [`room`] bytes at `dst`.
 #[inline(always)]
-unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
+unsafe fn put<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
     // SAFETY: the same is demanded.
     unsafe {
-        if as_zmij(value, layout) {
-            put_ordinary(value, layout, dst)
+        if as_zmij(value, notation) {
+            put_ordinary(value, notation, dst)
         } else {
-            put_any(value, layout, dst)
+            put_any(value, notation, dst)
         }
     }
 }
@@ -202,27 +206,32 @@ unsafe fn put<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
 /// Writes a float that is laid out as zmij does it.
 ///
 /// # Safety
-/// There is room for [`ORDINARY_LEN`] bytes at `dst`; the number's text in this layout is zmij's.
+/// There is room for [`ORDINARY_LEN`] bytes at `dst`; zmij writes the number in this notation.
 #[inline(always)]
-unsafe fn put_ordinary<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
+unsafe fn put_ordinary<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
     let (mantissa, exponent) = value.parts();
     if shortest::covers(mantissa, exponent) {
         let sign = usize::from(value.negative());
-        // SAFETY: the room is what it needs; zmij's layout is without exponent only from 1e-5 on.
+        // SAFETY: the room is what it needs; zmij writes without exponent only from 1e-5 on.
         return unsafe {
             *dst = b'-';
-            sign + F::put_shortest(mantissa, exponent, layout == Layout::Debug, dst.add(sign))
+            sign + F::put_shortest(
+                mantissa,
+                exponent,
+                notation == Notation::Debug,
+                dst.add(sign),
+            )
         };
     }
     // SAFETY: the same is demanded.
-    unsafe { put_ordinary_by_zmij(value, layout, dst) }
+    unsafe { put_ordinary_by_zmij(value, notation, dst) }
 }
 
 /// # Safety
 /// As [`put_ordinary`].
 #[cold]
 #[inline(never)]
-unsafe fn put_ordinary_by_zmij<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
+unsafe fn put_ordinary_by_zmij<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
     // SAFETY: the room is what zmij needs, and no text is shorter than 3 bytes.
     unsafe {
         let length = put_shortest(value, dst);
@@ -234,8 +243,8 @@ unsafe fn put_ordinary_by_zmij<F: Float>(value: F, layout: Layout, dst: *mut u8)
         }
         // Whole numbers end in ".0", which `{}` does not show.
         let end = dst.add(length - 2).cast::<[u8; 2]>().read();
-        match layout {
-            Layout::Display => length - 2 * usize::from(end == *b".0"),
+        match notation {
+            Notation::Display => length - 2 * usize::from(end == *b".0"),
             _ => length,
         }
     }
@@ -286,16 +295,16 @@ unsafe fn put_shortest<F: Float>(value: F, dst: *mut u8) -> usize {
 /// # Safety
 /// As [`put`], but the room is [`MAX_LEN`].
 #[inline(never)]
-unsafe fn put_any<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
+unsafe fn put_any<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
     if !value.finite() {
         // SAFETY: the room is more than these.
         return unsafe { put_bytes(not_finite(value), dst) };
     }
     let sign = usize::from(value.negative());
-    let fixed = match layout {
-        Layout::Display => true,
-        Layout::Debug => value.within(F::DEBUG_FIXED),
-        Layout::Exponent => false,
+    let fixed = match notation {
+        Notation::Display => true,
+        Notation::Debug => value.within(F::DEBUG_FIXED),
+        Notation::Exponent => false,
     };
     let digits = Decimal::of(value);
     // SAFETY: `MAX_LEN` is for the longest of these.
@@ -303,7 +312,7 @@ unsafe fn put_any<F: Float>(value: F, layout: Layout, dst: *mut u8) -> usize {
         *dst = b'-';
         let dst = dst.add(sign);
         sign + if fixed {
-            digits.put_fixed(usize::from(layout == Layout::Debug), dst)
+            digits.put_fixed(usize::from(notation == Notation::Debug), dst)
         } else {
             digits.put_exponent(dst)
         }
@@ -546,9 +555,9 @@ pub(super) unsafe fn put_decimals<F: Float>(value: F, decimals: usize, dst: *mut
 #[cold]
 #[inline(never)]
 unsafe fn put_decimals_by_std<F: Float>(value: F, decimals: usize, dst: *mut u8) -> usize {
+    let room = decimals_room(value, decimals);
     // SAFETY: the room is demanded.
-    let cursor = unsafe { Cursor::new(dst, decimals_room(value, decimals)) };
-    cursor.format(format_args!("{value:.decimals$}"))
+    unsafe { Scratch::format_at(dst, room, format_args!("{value:.decimals$}")) }
 }
 
 const POWERS: [u64; MAX_DECIMALS + 1] = {

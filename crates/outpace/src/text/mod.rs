@@ -4,11 +4,10 @@
 //! room for the longest text of its value, and returns how many bytes it used.
 
 pub(crate) mod copy;
-mod cursor;
 pub(crate) mod dispatch;
 pub(crate) mod fields;
 pub(crate) mod float;
-mod formatter;
+mod formats;
 mod identity;
 mod integer;
 pub(crate) mod known;
@@ -19,10 +18,8 @@ pub(crate) mod scratch;
 mod shortest;
 pub(crate) mod spec;
 mod table;
-mod typed;
-mod ways;
 mod word;
 
+pub use float::Float;
 pub use integer::Integer;
 pub use piece::{Piece, Pieces};
-pub use typed::Float;

@@ -5,7 +5,7 @@
 use super::copy;
 use super::dispatch;
 use super::fields::Argument;
-use super::float::{self, Float, Layout};
+use super::float::{self, Notation, sealed::Sealed as _};
 use super::integer::{Integer, sealed as integer};
 use super::known::Place;
 use super::spec::Braces;
@@ -203,7 +203,7 @@ macro_rules! floats {
             #[inline(always)]
             unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
                 // SAFETY: the room is what the float asks for, and it is ordinary.
-                unsafe { Float::put_ordinary(*self, dst) }
+                unsafe { (*self).put_ordinary(dst) }
             }
 
             #[inline(always)]
@@ -212,13 +212,13 @@ macro_rules! floats {
             }
 
             fn room(&self) -> usize {
-                float::room(*self, Layout::Display)
+                float::room(*self, Notation::Display)
             }
 
             #[inline(always)]
             unsafe fn put(&self, dst: *mut u8) -> usize {
                 // SAFETY: the room is what the float asks for.
-                unsafe { Float::put(*self, Layout::Display, dst) }
+                unsafe { (*self).put(Notation::Display, dst) }
             }
         }
 

@@ -102,6 +102,21 @@ impl Scratch<'_> {
         }
     }
 
+    /// Writes what `core::fmt` makes of one of std's own values at `dst`; returns the length.
+    ///
+    /// # Safety
+    ///
+    /// There is room for `room` bytes at `dst`, and the text is not longer.
+    pub(crate) unsafe fn format_at(dst: *mut u8, room: usize, value: fmt::Arguments<'_>) -> usize {
+        // SAFETY: the caller's promise.
+        let mut scratch = unsafe { Self::between(dst, dst.add(room)) };
+        value.append_to(&mut scratch);
+        match scratch.end_in_place() {
+            Ok(end) => end.addr() - dst.addr(),
+            Err(_) => unreachable!("the room was measured for this"),
+        }
+    }
+
     /// The memory that is its own, with the text; there is no text any more.
     fn take_heap(&mut self) -> Vec<u8> {
         debug_assert!(self.is_own);

@@ -3,11 +3,11 @@
 
 #![allow(unsafe_code)]
 
-use super::cursor::Cursor;
-use super::float::{self, Float, Layout};
+use super::float::{self, Float, Notation};
 use super::integer::{Integer, sealed::Sealed as _};
 use super::piece::{Piece, sealed::Sealed};
 use super::radix::{self, Radix};
+use super::scratch::Scratch;
 use super::word::put_word;
 use std::mem::MaybeUninit;
 
@@ -245,14 +245,14 @@ pub(crate) struct InRadix<I> {
     pub(super) radix: Radix,
 }
 
-/// A float in one of its layouts.
+/// A float in one of its notations.
 #[derive(Clone, Copy)]
-pub(crate) struct InLayout<F> {
+pub(crate) struct InNotation<F> {
     pub(super) value: F,
-    pub(super) layout: Layout,
+    pub(super) notation: Notation,
 }
 
-impl<F: Float> Number for InLayout<F> {
+impl<F: Float> Number for InNotation<F> {
     #[inline(always)]
     fn head(self, spec: &Spec) -> &'static str {
         if self.value.not_a_number() {
@@ -266,7 +266,7 @@ impl<F: Float> Number for InLayout<F> {
     fn digits_room(self, spec: &Spec) -> usize {
         match spec.precision {
             Some(decimals) => float::decimals_room(self.value, decimals),
-            None => float::room(self.value, self.layout),
+            None => float::room(self.value, self.notation),
         }
     }
 
@@ -277,7 +277,7 @@ impl<F: Float> Number for InLayout<F> {
         unsafe {
             match spec.precision {
                 Some(decimals) => float::put_decimals(magnitude, decimals, dst),
-                None => Float::put(magnitude, self.layout, dst),
+                None => magnitude.put(self.notation, dst),
             }
         }
     }
@@ -556,7 +556,7 @@ impl Piece for Quoted<'_> {
             if self.plain {
                 ('"', self.text, '"').put(dst)
             } else {
-                Cursor::new(dst, self.room()).format(format_args!("{:?}", self.text))
+                Scratch::format_at(dst, self.room(), format_args!("{:?}", self.text))
             }
         }
     }
@@ -581,6 +581,6 @@ impl Piece for QuotedChar {
     #[inline(always)]
     unsafe fn put(&self, dst: *mut u8) -> usize {
         // SAFETY: the room is for the longest.
-        unsafe { Cursor::new(dst, self.room()).format(format_args!("{:?}", self.0)) }
+        unsafe { Scratch::format_at(dst, self.room(), format_args!("{:?}", self.0)) }
     }
 }

@@ -1,0 +1,174 @@
+//! How outpace writes the types that it [knows](super::known), by the trait in the braces.
+//!
+//! The functions are compiled here, and not once more in each program.
+
+#![allow(unsafe_code)]
+
+use super::fields::Write;
+use super::float::{self, Notation};
+use super::integer::Integer;
+use super::known::{Kind, Place, text_at};
+use super::piece::Piece;
+use super::radix::Radix;
+use super::spec::{Braces, InNotation, InRadix, Padded, PaddedChar, PaddedStr, Quoted, QuotedChar};
+
+/// How a value is written: what an argument is made of beside the value and its specification.
+#[derive(Clone, Copy)]
+pub(super) struct Format {
+    pub(super) write: Write,
+    /// An upper bound of the room that it needs, without what the specification adds, and, of a text, without its
+    /// bytes: together they fold to a number where a macro stands.
+    pub(super) room: usize,
+}
+
+/// How texts are written, and the longest text of a byte.
+pub(super) type TextFormat = (Format, usize);
+
+/// How values of each scalar kind are written, if they are, in the order of the kinds' numbers.
+pub(super) type Formats = [Option<Format>; Kind::SCALARS];
+
+/// What stands before a number's digits: a sign, and `0x` or the like.
+const HEAD: usize = 3;
+
+macro_rules! format {
+    (|$value:ident = $get:expr, $spec:ident| $piece:expr, $room:expr) => {{
+        /// # Safety
+        /// The place is of such a value; there is the room at `dst`.
+        unsafe fn put(place: Place, braces: Braces, dst: *mut ()) -> usize {
+            // SAFETY: the caller's promise about the place.
+            let $value = unsafe { $get(place) };
+            let $spec = braces.spec();
+            // SAFETY: the caller's promise about the room.
+            unsafe { Piece::put(&$piece, dst.cast()) }
+        }
+        Format {
+            write: put,
+            room: $room,
+        }
+    }};
+}
+
+macro_rules! bare {
+    ($type:ident $room:expr) => {
+        Some(Format {
+            write: <$type as Piece>::put_piece,
+            room: $room,
+        })
+    };
+    ($integer:ident) => {
+        bare!($integer $integer::MAX_LEN)
+    };
+}
+
+macro_rules! decimal {
+    ($integer:ident) => {
+        Some(format!(
+            |value = Place::get::<$integer>, spec| Padded { number: *value, spec },
+            HEAD + $integer::MAX_LEN
+        ))
+    };
+}
+
+macro_rules! radix {
+    ($radix:ident $integer:ident) => {
+        Some(format!(
+            |value = Place::get::<$integer>, spec| Padded {
+                number: InRadix { value: *value, radix: Radix::$radix },
+                spec,
+            },
+            HEAD + Radix::$radix.room($integer::BITS)
+        ))
+    };
+}
+macro_rules! lower_hex {
+    ($integer:ident) => { radix!(LowerHex $integer) };
+}
+macro_rules! upper_hex {
+    ($integer:ident) => { radix!(UpperHex $integer) };
+}
+macro_rules! octal {
+    ($integer:ident) => { radix!(Octal $integer) };
+}
+macro_rules! binary {
+    ($integer:ident) => { radix!(Binary $integer) };
+}
+
+macro_rules! float {
+    ($notation:ident $float:ident) => {
+        Some(format!(
+            |value = Place::get::<$float>, spec| Padded {
+                number: InNotation { value: *value, notation: Notation::$notation },
+                spec,
+            },
+            HEAD + float::MOST_ROOM
+        ))
+    };
+}
+
+macro_rules! name {
+    () => {
+        Some(format!(
+            |value = Place::get::<bool>, spec| PaddedStr {
+                text: if *value { "true" } else { "false" },
+                spec,
+            },
+            5
+        ))
+    };
+}
+
+/// A table: how integers are written, `f32`, `f64`, `bool` and `char`.
+macro_rules! table {
+    ($integer:ident, $($other:expr),*) => {
+        table!(@ $integer [u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize] $($other),*)
+    };
+    (@ $integer:ident [$($type:ident)*] $($other:expr),*) => {
+        [None, $($integer!($type),)* $($other),*]
+    };
+}
+macro_rules! none {
+    ($integer:ident) => {
+        None
+    };
+}
+
+/// `{}`, with nothing more in the braces. The room of floats depends on their value.
+pub(super) const BARE: Formats = table!(bare, None, None, bare!(bool 8), bare!(char 4));
+/// `{}`
+pub(super) const DISPLAY: Formats = table!(
+    decimal,
+    float!(Display f32),
+    float!(Display f64),
+    name!(),
+    Some(format!(|value = Place::get::<char>, spec| PaddedChar::new(*value, spec), 4))
+);
+/// `{:?}`
+pub(super) const DEBUG: Formats = table!(
+    decimal,
+    float!(Debug f32),
+    float!(Debug f64),
+    name!(),
+    Some(format!(|value = Place::get::<char>, _spec| QuotedChar(*value), QuotedChar::ROOM))
+);
+/// `{:x}`
+pub(super) const LOWER_HEX: Formats = table!(lower_hex, None, None, None, None);
+/// `{:X}`
+pub(super) const UPPER_HEX: Formats = table!(upper_hex, None, None, None, None);
+/// `{:o}`
+pub(super) const OCTAL: Formats = table!(octal, None, None, None, None);
+/// `{:b}`
+pub(super) const BINARY: Formats = table!(binary, None, None, None, None);
+/// `{:e}`
+pub(super) const LOWER_EXP: Formats =
+    table!(none, float!(Exponent f32), float!(Exponent f64), None, None);
+
+/// `{}` of a text
+pub(super) const DISPLAY_TEXT: TextFormat = (
+    format!(|text = text_at, spec| PaddedStr { text, spec }, 0),
+    1,
+);
+/// `{:?}` of a text
+pub(super) const DEBUG_TEXT: TextFormat = (
+    format!(|text = text_at, _spec| Quoted::new(text), Quoted::AROUND),
+    Quoted::LONGEST,
+);
