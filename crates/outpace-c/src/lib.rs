@@ -8,7 +8,7 @@
 #[cfg(outpace_portable)]
 compile_error!("the header's inline functions are for the system's own path");
 
-use outpace::foreign::{self, Appender};
+use outpace::ffi::{self, Appender};
 use outpace::{Buffering, Overflow, Stream};
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::fmt::Write as _;
@@ -370,9 +370,9 @@ pub unsafe extern "C" fn outpace_guard_enter(stream: *const outpace_stream, guar
     // SAFETY: the same is demanded.
     unsafe {
         match &*stream {
-            outpace_stream::Stdout => foreign::enter_stdout(guard),
-            outpace_stream::Stderr => foreign::enter_stderr(guard),
-            outpace_stream::Other(stream) => foreign::enter_stream(stream, guard),
+            outpace_stream::Stdout => ffi::enter_stdout(guard),
+            outpace_stream::Stderr => ffi::enter_stderr(guard),
+            outpace_stream::Other(stream) => ffi::enter_stream(stream, guard),
         }
     }
 }
@@ -383,7 +383,7 @@ pub unsafe extern "C" fn outpace_guard_enter(stream: *const outpace_stream, guar
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_guard_leave(guard: &mut Appender) {
     // SAFETY: the same is demanded.
-    unsafe { foreign::leave(guard) }
+    unsafe { ffi::leave(guard) }
 }
 
 /// # Safety
@@ -392,7 +392,7 @@ pub unsafe extern "C" fn outpace_guard_leave(guard: &mut Appender) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_guard_room(guard: &mut Appender, bytes: usize) {
     // SAFETY: the same is demanded.
-    unsafe { foreign::room(guard, bytes) }
+    unsafe { ffi::room(guard, bytes) }
 }
 
 /// # Safety
@@ -401,7 +401,7 @@ pub unsafe extern "C" fn outpace_guard_room(guard: &mut Appender, bytes: usize) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_guard_ask(guard: &mut Appender) {
     // SAFETY: the same is demanded.
-    unsafe { foreign::ask(guard) }
+    unsafe { ffi::ask(guard) }
 }
 
 /// The shortest digits that read back as the same number; returns the length, at most 32.

@@ -5,7 +5,7 @@
 //! ```text
 //! print(
 //!     b"\0\x02: \x01 \x01\n\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
-//!     &[display(&(x)), display_in(&(y), Braces(0x5_1440_0020)), display(&(z))],
+//!     &[display(&(x)), display_simple(&(y), PackedSpec(0x5_1440_0020)), display(&(z))],
 //! )
 //! ```
 //!
@@ -366,7 +366,7 @@ impl Message {
         out.call(&print, out.separated(parameters))
     }
 
-    /// `Short(b"…", (value(a), …))`, or `Message { texts: b"…", fields: &[if_display(a), …] }`, or `Literal("…")`
+    /// `SmallMessage(b"…", (value(a), …))`, or `MessageArgs { texts: b"…", arguments: &[if_display(a), …] }`, or `Literal("…")`
     fn whole(&self, out: &Out) -> TokenTree {
         let texts = self.texts();
         if let Some(text) = Self::only_text(&texts) {
@@ -374,15 +374,18 @@ impl Message {
         }
         if !self.is_short(&texts) {
             let fields = self.fields().map(|field| self.field(out, field, true));
-            let [texts, fields] = [encoded(&texts).into(), borrowed_list(out, fields)];
-            return out.structure("Message", [("texts", texts), ("fields", fields)]);
+            let [texts, arguments] = [encoded(&texts).into(), borrowed_list(out, fields)];
+            return out.structure("MessageArgs", [("texts", texts), ("arguments", arguments)]);
         }
         let values = self.fields().map(|field| {
             let value = self.reference(out, field.argument.index());
             out.call("value", value).into()
         });
         let parameters = [encoded(&texts), out.punct(','), out.list(values)];
-        out.call("Short", parameters.into_iter().collect::<TokenStream>())
+        out.call(
+            "SmallMessage",
+            parameters.into_iter().collect::<TokenStream>(),
+        )
     }
 
     /// `b"…", &[display(&(…)), …]`
@@ -405,7 +408,7 @@ impl Message {
             "" if field.is_plain() => "display",
             "?" if field.is_plain() => "debug",
             "?" if field.is_plain_or_alternate() => "pretty",
-            "" if field.is_simple() && !std_gets_all => "display_in",
+            "" if field.is_simple() && !std_gets_all => "display_simple",
             "" => "display_as",
             "?" => "debug_as",
             "x" => "lower_hex_as",
@@ -416,7 +419,7 @@ impl Message {
             _ => return self.fallback(out, field, std_gets_all),
         };
         let mut parameters = self.reference(out, field.argument.index());
-        if function == "display_in" || function.ends_with("_as") {
+        if function == "display_simple" || function.ends_with("_as") {
             parameters.extend([out.punct(',')]);
             parameters.extend(self.braces(out, field));
         }
@@ -426,10 +429,10 @@ impl Message {
         out.call(function, parameters)
     }
 
-    /// `formatted(&format_args!(…))`, or `elsewhere()`.
+    /// `formatted(&format_args!(…))`, or `left_to_std()`.
     fn fallback(&self, out: &Out, field: &Field, std_gets_all: bool) -> TokenTree {
         if std_gets_all {
-            return out.call("elsewhere", TokenStream::new());
+            return out.call("left_to_std", TokenStream::new());
         }
         let formatted = [out.punct('&'), self.formatted(out, field)];
         out.call("formatted", formatted.into_iter().collect::<TokenStream>())
@@ -443,7 +446,7 @@ impl Message {
         out.borrowed(&self.arguments[index])
     }
 
-    /// `Braces(…)`, as it is read in outpace, with `.width(…)` and `.precision(…)` if these are arguments.
+    /// `PackedSpec(…)`, as it is read in outpace, with `.width(…)` and `.precision(…)` if these are arguments.
     fn braces(&self, out: &Out, field: &Field) -> TokenStream {
         let align = match field.align {
             None => 0,
@@ -468,7 +471,7 @@ impl Message {
             }
         }
         let bits = TokenTree::Literal(Literal::u64_unsuffixed(bits));
-        let braces = out.call("Braces", bits).into();
+        let braces = out.call("PackedSpec", bits).into();
         given.into_iter().fold(braces, |braces, (name, index)| {
             out.method(braces, name, self.place(out, index))
         })
@@ -502,7 +505,7 @@ impl Message {
         self.bound = true;
         self.bind(out, |out| {
             let kind = out.plain("__outpace_kind");
-            let parcel = out.plain("__outpace_parcel");
+            let message = out.plain("__outpace_message");
             // kind.__outpace_is(&destination), never run: it is for the types.
             let borrowed = [out.punct('&'), out.parentheses(destination.clone())];
             let is = out.method(
@@ -518,9 +521,9 @@ impl Message {
                     .collect(),
             );
             let look = [out.plain("if"), out.plain("false"), dead];
-            let together = out.method(
-                parcel.clone().into(),
-                "__outpace_together",
+            let adapter = out.method(
+                message.clone().into(),
+                "__outpace_fmt_adapter",
                 TokenStream::new(),
             );
             let choice = out.method(
@@ -528,11 +531,11 @@ impl Message {
                 "__outpace_choose",
                 out.separated(
                     [
-                        [out.punct('&'), parcel.clone()].into_iter().collect(),
+                        [out.punct('&'), message.clone()].into_iter().collect(),
                         out.format_args(
                             [out.string("{}", Span::mixed_site()), out.punct(',')]
                                 .into_iter()
-                                .chain(together)
+                                .chain(adapter)
                                 .collect::<TokenStream>(),
                         )
                         .into(),
@@ -543,11 +546,11 @@ impl Message {
             );
             let write = out.method(destination.clone(), "write_fmt", choice);
             let body = out.braces(look.into_iter().chain(write).collect());
-            let names = out.list([kind.into(), parcel.into()].into_iter());
+            let names = out.list([kind.into(), message.into()].into_iter());
             let values = out.list(
                 [
                     out.call("destination", TokenStream::new()).into(),
-                    out.call("Parcel", self.whole(out)).into(),
+                    out.call("Opaque", self.whole(out)).into(),
                 ]
                 .into_iter(),
             );

@@ -210,7 +210,7 @@ pub use api::capture::{Captured, capture};
 pub use api::command::CommandExt;
 pub use api::endings;
 #[doc(hidden)]
-pub use api::foreign;
+pub use api::ffi;
 pub use api::guard::Guard;
 pub use api::handles::{Stderr, Stdout, Stream, stderr, stdout};
 pub use api::init::{self, init};
@@ -235,16 +235,16 @@ pub mod __private {
         eprint_in_test, eprintln_in_test, print_in_test, println_in_test,
     };
     pub use crate::api::print::{
-        Parcel, destination, eprint, eprint_literal, format, must_use, print, print_literal,
+        eprint, eprint_literal, format, format_literal, must_use, print, print_literal,
         print_long_literal, print1, print2, print3, print4,
     };
+    pub use crate::api::write::{Opaque, destination};
     pub use crate::text::dispatch::{
-        binary_as, debug, debug_as, display, display_as, display_in, elsewhere, formatted,
-        if_debug, if_display, lower_exp_as, lower_hex_as, octal_as, pretty, upper_hex_as, value,
+        binary_as, debug, debug_as, display, display_as, display_simple, formatted, if_debug,
+        if_display, left_to_std, lower_exp_as, lower_hex_as, octal_as, pretty, upper_hex_as, value,
     };
-    pub use crate::text::fields::{Message, Short};
-    pub use crate::text::literal::{Literal, format_literal};
-    pub use crate::text::spec::{Braces, Spec};
+    pub use crate::text::message::{Literal, MessageArgs, SmallMessage};
+    pub use crate::text::spec::PackedSpec;
     pub use core::format_args;
     pub use outpace_macros as macros;
     pub use std;

@@ -8,7 +8,7 @@ pub mod endings {
     #![doc = include_str!("../../docs/endings.md")]
 }
 #[doc(hidden)]
-pub mod foreign;
+pub mod ffi;
 pub(crate) mod guard;
 pub(crate) mod handles;
 pub mod init;
@@ -28,3 +28,4 @@ pub mod tokio;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 pub(crate) mod unflushed;
+pub(crate) mod write;

@@ -1,46 +1,40 @@
-//! What the macros call: messages are put together and handed over to their stream.
+//! `print!`, `eprint!` and `format!`: what their expansions call.
 
 #![allow(unsafe_code)]
 
 use super::capture;
-use super::guard::Guard;
-use super::handles::{Stderr, Stdout, Stream};
 use super::share::{std_first, std_next};
+use super::write::send_text;
 use crate::stream::buffering::MAX_CAPACITY;
-use crate::stream::cursor::Answer;
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::hot::{
-    Drafted, Outcome, append_text, ask_and_leave, by_bias, enter, enter_stdout_to_print,
-    enter_to_print, format_draft, format_in_place, get_unstuck, in_place, learn_slot,
-    place_by_bias, printing_slot, printing_thread, publish_by_bias,
+    Drafted, Outcome, ask_and_leave, by_bias, enter_stdout_to_print, enter_to_print, format_draft,
+    learn_slot, place_by_bias, printing_slot, printing_thread, publish_by_bias, withdraw,
 };
-use crate::sync::lock::{Draft, Entrance, Entry, Lock};
-use crate::sync::thread::{known_thread_id, thread_id};
+use crate::sync::lock::{Draft, Entrance, Lock};
+use crate::sync::thread::thread_id;
+use crate::text::argument::{Argument, SmallArgument, Value, word};
 use crate::text::copy;
 use crate::text::dispatch;
-use crate::text::fields::{
-    Argument, Field, Message, OneForeign, Short, Swift, Value, Whole, Words, word,
+use crate::text::message::{
+    MacroMessage, MessageArgs, OneFallback, PutInline, SmallMessage, WordMessage,
 };
-use crate::text::literal::Literal;
-use crate::text::scratch::{Format, Memory, Scratch};
+use crate::text::scratch::{AppendTo, Scratch, StackBuffer};
 use std::fmt;
-use std::io;
-use std::marker::PhantomData;
-use std::ops::Deref;
 
 /// `format!`
 #[inline(never)]
-pub fn format(texts: &'static [u8], fields: &[Argument<'_>]) -> String {
-    let mut memory = Memory::new();
-    let mut scratch = memory.scratch();
-    let message = Message { texts, fields };
-    if message.append_fields(&mut scratch).is_err() {
+pub fn format(texts: &'static [u8], arguments: &[Argument<'_>]) -> String {
+    let mut buffer = StackBuffer::new();
+    let mut scratch = buffer.scratch();
+    let message = MessageArgs { texts, arguments };
+    if message.append_to_scratch(&mut scratch).is_err() {
         format_failed();
     }
     scratch.into_string()
 }
 
-/// The words of std's `format!`.
+/// Panics with the words of std's `format!`.
 #[cold]
 #[inline(never)]
 fn format_failed() -> ! {
@@ -50,306 +44,98 @@ fn format_failed() -> ! {
     );
 }
 
-/// What `format!` has made, and what is to be used.
+/// `format!` of a text
+#[inline]
+pub fn format_literal(text: &'static str) -> String {
+    String::from(text)
+}
+
+/// Warns about an unused `format!`.
 #[must_use]
 #[inline(always)]
 pub fn must_use(text: String) -> String {
     text
 }
 
-/// A message, and nothing that a user's trait has a method for.
-pub struct Parcel<M>(pub M);
-
-impl<M: Whole> Parcel<M> {
-    /// For a destination that is not outpace's: all of it as one argument of theirs.
-    #[inline(always)]
-    pub fn __outpace_together(&self) -> impl fmt::Display {
-        self.0.together()
-    }
-}
-
-/// What outpace's own destinations are given: a message, and what `format_args!` makes of it.
-pub struct Choice<'a, M>(&'a Parcel<M>, fmt::Arguments<'a>);
-
-/// The type of what `write!` writes to. Its method has a name that no trait of a user's has.
-pub struct Destination<T: ?Sized>(AnyDestination<T>);
-
-/// A destination that is not outpace's.
-pub struct AnyDestination<T: ?Sized>(PhantomData<fn(*const T)>);
-
-/// The type is found out by `__outpace_is`.
-#[inline]
-pub fn destination<T: ?Sized>() -> Destination<T> {
-    Destination(AnyDestination(PhantomData))
-}
-
-impl<T: ?Sized> Destination<T> {
-    /// Says what the type is.
-    #[inline]
-    pub fn __outpace_is(&self, _: &T) {}
-}
-
-impl<T: ?Sized> Deref for Destination<T> {
-    type Target = AnyDestination<T>;
-
-    #[inline]
-    fn deref(&self) -> &AnyDestination<T> {
-        &self.0
-    }
-}
-
-impl<T: ?Sized> AnyDestination<T> {
-    /// What is given to the destination's `write_fmt`.
-    #[inline]
-    pub fn __outpace_choose<'a, M: Whole>(
-        &self,
-        own: &'a Parcel<M>,
-        parcel: fmt::Arguments<'a>,
-        arguments: fmt::Arguments<'a>,
-    ) -> fmt::Arguments<'a> {
-        // Of one text `core::fmt` makes as little as there is to be made.
-        if own.0.is_foreign() || own.0.is_one_text() {
-            arguments
-        } else {
-            parcel
-        }
-    }
-}
-
-/// What `write_fmt` of outpace's own destinations takes: what std's macros make, and what outpace's do.
-pub trait Writable {
-    /// Writes it as one message.
-    fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()>;
-    /// Writes it as one message, when no guard is held.
-    #[allow(private_interfaces, reason = "called by this crate alone")]
-    fn write_unlocked(self, engine: &Engine) -> io::Result<()>;
-}
-
-impl<M: Whole> Writable for Choice<'_, M> {
-    #[inline(always)]
-    fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
-        let Choice(&Parcel(message), arguments) = self;
-        if message.is_foreign() {
-            return arguments.write_to(guard);
-        }
-        if append(guard, message) {
-            Ok(())
-        } else {
-            Err(guard.engine.error().into())
-        }
-    }
-
-    #[inline(always)]
-    #[allow(private_interfaces)]
-    fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
-        let Choice(&Parcel(message), arguments) = self;
-        if message.is_foreign() {
-            return arguments.write_unlocked(engine);
-        }
-        let intact = match message.of_one_unsigned() {
-            Some(short) => send_whole(engine, short),
-            None => send_whole(engine, message),
-        };
-        if intact {
-            Ok(())
-        } else {
-            Err(engine.error().into())
-        }
-    }
-}
-
-/// Writes a message when no guard is held; returns whether the stream has not failed.
-#[inline(always)]
-fn send_whole(engine: &Engine, message: impl Whole) -> bool {
-    match send(engine, message, enter) {
-        Outcome::Sent => true,
-        Outcome::Asks => ask_and_leave(engine),
-        outcome => {
-            // A copy, so that the message itself has no address, and is in registers above.
-            let (copy, is_stuck) = ({ message }, matches!(outcome, Outcome::Stuck));
-            copy.with(|message| send_message(engine, message, is_stuck))
-        }
-    }
-}
-
-impl Writable for fmt::Arguments<'_> {
-    #[inline(always)]
-    fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
-        io::Write::write_fmt(guard, self)
-    }
-
-    #[inline(always)]
-    #[allow(private_interfaces)]
-    fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
-        if let Some(text) = self.as_str() {
-            return if send_whole(engine, Literal(text)) {
-                Ok(())
-            } else {
-                Err(engine.error().into())
-            };
-        }
-        if send_formatted(engine, self) {
-            Ok(())
-        } else {
-            Err(engine.error().into())
-        }
-    }
-}
-
-macro_rules! chooses_own {
-    ([$($generics:tt)*] $destination:ty) => {
-        impl<$($generics)*> Destination<$destination> {
-            /// What is given to the destination's `write_fmt`.
-            #[inline]
-            pub fn __outpace_choose<'p, M: Whole>(
-                &self,
-                parcel: &'p Parcel<M>,
-                _: fmt::Arguments<'p>,
-                arguments: fmt::Arguments<'p>,
-            ) -> Choice<'p, M> {
-                Choice(parcel, arguments)
-            }
-        }
-    };
-}
-
-macro_rules! own_destinations {
-    ($([$($generics:tt)*] $destination:ty, |$self:ident, $message:ident| $write:expr;)*) => {$(
-        impl<$($generics)*> $destination {
-            /// Writes what `write!` has made: outpace's, which is fastest, or std's.
-            ///
-            /// # Errors
-            ///
-            /// The error that made the stream fail, if it has.
-            #[inline(always)]
-            pub fn write_fmt(&mut $self, $message: impl Writable) -> io::Result<()> {
-                $write
-            }
-        }
-
-        chooses_own! { [$($generics)*] $destination }
-        chooses_own! { [$($generics)*] &mut $destination }
-    )*};
-}
-own_destinations! {
-    ['a] Guard<'a>, |self, message| message.write_to(self);
-    [] Stdout, |self, message| message.write_unlocked(self.engine());
-    [] Stderr, |self, message| message.write_unlocked(self.engine());
-    [F] Stream<F>, |self, message| message.write_unlocked(self.engine());
-}
-
-/// Appends a message; returns whether the stream has not failed.
-#[inline(always)]
-fn append<M: Whole>(guard: &mut Guard<'_>, message: M) -> bool {
-    if message.is_swift() && guard.cursor.admits(message.room()) {
-        // SAFETY: there is as much room as the message asks for, and it is swift.
-        let end = unsafe { message.put_swiftly(guard.cursor.next) };
-        return guard.publish(end);
-    }
-    let (engine, entry) = (guard.engine, guard.entry);
-    // A copy, so that the message itself has no address, and is in registers above.
-    let copy = { message };
-    let answer = copy.with(|message| append_message(engine, entry, &message));
-    guard.accept(answer)
-}
-
-/// Appends any message for a guard's holder, whose cursor so never has to have an address. By reference: by value, the
-/// C calling convention copies it, and the copy has to wait for what was just stored.
-#[inline(never)]
-extern "C-unwind" fn append_message(
-    engine: &Engine,
-    entry: Entry,
-    message: &Message<'_>,
-) -> Answer {
-    // SAFETY: there is as much room as the message asks for, which is never there for a foreign one.
-    let put = |space| unsafe { message.put(space) };
-    // SAFETY: a message writes no more than it asks for; the guard is held.
-    if let Some(answer) = unsafe { in_place(engine, entry, message.room(), put) } {
-        return answer;
-    }
-    format_in_place(engine, entry, *message)
-}
-
 /// `print!`
 #[inline(never)]
-pub fn print(texts: &'static [u8], fields: &[Argument<'_>]) {
-    let (engine, message) = (&STDOUT, Message { texts, fields });
+pub fn print(texts: &'static [u8], arguments: &[Argument<'_>]) {
+    let (engine, message) = (&STDOUT, MessageArgs { texts, arguments });
     match send_in_place(engine, message, enter_stdout_to_print) {
         Outcome::Sent => {}
-        Outcome::Asks => ask_after_print(engine),
-        _ => print_formatted(texts, fields),
+        Outcome::Ask => ask_after_print(engine),
+        _ => print_formatted(texts, arguments),
     }
 }
 
 /// `eprint!`
 #[inline(never)]
-pub fn eprint(texts: &'static [u8], fields: &[Argument<'_>]) {
-    print_message(&STDERR, Message { texts, fields });
+pub fn eprint(texts: &'static [u8], arguments: &[Argument<'_>]) {
+    print_message(&STDERR, MessageArgs { texts, arguments });
 }
 
-/// `print!` of a message that is foreign, or for which there is no room
+/// `print!` of a message with fallback arguments, or for which there is no room
 #[inline(never)]
-fn print_formatted(texts: &'static [u8], fields: &[Argument<'_>]) {
-    let (engine, message) = (&STDOUT, Message { texts, fields });
+fn print_formatted(texts: &'static [u8], arguments: &[Argument<'_>]) {
+    let (engine, message) = (&STDOUT, MessageArgs { texts, arguments });
     let draft = engine.lock.draft_by_slot(printing_slot(), thread_id);
     if let Drafted::NotBegun = print_draft(engine, draft, message) {
-        print_message_aside(engine, message);
+        print_aside(engine, message);
     }
 }
 
-/// `print!` of one foreign field
+/// `print!` of one fallback argument
 #[inline(never)]
-fn print_foreign(texts: &'static [u8], field: fmt::Arguments<'_>) {
-    let (engine, message) = (&STDOUT, OneForeign { texts, field });
+fn print_fallback(texts: &'static [u8], argument: fmt::Arguments<'_>) {
+    let engine = &STDOUT;
     let draft = engine.lock.draft_by_slot(printing_slot(), thread_id);
-    if let Drafted::NotBegun = print_draft(engine, draft, message) {
-        print_foreign_aside(texts, field);
+    if let Drafted::NotBegun = print_draft(engine, draft, OneFallback { texts, argument }) {
+        print_fallback_aside(texts, argument);
     }
 }
 
-/// As [`print_foreign`], in memory of its own.
+/// A call with the parts, so that above the message needs no address.
 #[cold]
 #[inline(never)]
-fn print_foreign_aside(texts: &'static [u8], field: fmt::Arguments<'_>) {
-    print_aside(&STDOUT, OneForeign { texts, field });
+fn print_fallback_aside(texts: &'static [u8], argument: fmt::Arguments<'_>) {
+    print_aside(&STDOUT, OneFallback { texts, argument });
 }
 
-/// Prints to standard output what can mostly be put without calling a function. `Some`: it has to be printed that
-/// way, by a call with the message in registers, where it is until then.
+/// Prints a message to standard output by the fast path. `Some`: the slow path is next, by a call with the message in
+/// registers, where it has been until then.
 #[inline(always)]
-fn print_whole(message: impl Swift) -> Option<Way> {
+fn print_inline(message: impl PutInline) -> Option<Outcome> {
     let engine = &STDOUT;
     match send(engine, message, enter_stdout_to_print) {
         Outcome::Sent => None,
-        Outcome::Asks => {
+        Outcome::Ask => {
             ask_after_print(engine);
             None
         }
-        Outcome::Nothing => Some(Way::Stdout),
-        Outcome::Stuck => Some(Way::StuckInStdout),
+        outcome => Some(outcome),
     }
 }
 
-/// A function for each kind of short message, of which a few are enough. Those of the most common kinds are compiled
+/// A function for each kind of small message, of which a few are enough. Those of the most common kinds are compiled
 /// in each program: in one that has a single such message its texts are constants.
-macro_rules! kinds {
+macro_rules! small_messages {
     ($($print:ident $slowly:ident $($name:ident $type:ident),*;)*) => {$(
         #[inline(never)]
-        fn $print<$($type: Field),*>(texts: &'static [u8], $($name: $type),*) {
-            if let Some(way) = print_whole(Short(texts, ($($name,)*))) {
-                $slowly(texts, $($name,)* way);
+        fn $print<$($type: SmallArgument),*>(texts: &'static [u8], $($name: $type),*) {
+            if let Some(outcome) = print_inline(SmallMessage(texts, ($($name,)*))) {
+                $slowly(texts, $($name,)* outcome);
             }
         }
 
-        // Cold, so that it is called out of the way.
+        // Cold, so that the call is out of the way.
         #[cold]
         #[inline(never)]
-        fn $slowly<$($type: Field),*>(texts: &'static [u8], $($name: $type,)* way: Way) {
-            Short(texts, ($($name,)*)).with(|message| print_by(way, message));
+        fn $slowly<$($type: SmallArgument),*>(texts: &'static [u8], $($name: $type,)* outcome: Outcome) {
+            SmallMessage(texts, ($($name,)*)).with_args(|message| print_slowly(message, outcome));
         }
     )*};
 }
-kinds! {
+small_messages! {
     print_piece slowly_piece a A;
     print_pieces2 slowly_pieces2 a A, b B;
     print_pieces3 slowly_pieces3 a A, b B, c C;
@@ -371,33 +157,34 @@ fn print_unsigned4(texts: &'static [u8], a: u64, b: u64, c: u64, d: u64) {
     print_pieces4(texts, a, b, c, d);
 }
 
-/// Functions for all others, compiled once.
-macro_rules! words {
+/// Functions for all other kinds, compiled once.
+macro_rules! word_messages {
     ($($print:ident $($name:ident)*;)*) => {$(
         #[inline(never)]
         fn $print(texts: &'static [u8], kinds: u32, $($name: u64),*) {
             #[cold]
             #[inline(never)]
-            fn slowly(texts: &'static [u8], kinds: u32, $($name: u64,)* way: Way) {
-                let words = Words { texts, kinds, words: [$($name),*] };
-                words.with(|message| print_by(way, message));
+            fn slowly(texts: &'static [u8], kinds: u32, $($name: u64,)* outcome: Outcome) {
+                let message = WordMessage { texts, kinds, words: [$($name),*] };
+                message.with_args(|message| print_slowly(message, outcome));
             }
-            if let Some(way) = print_whole(Words { texts, kinds, words: [$($name),*] }) {
-                slowly(texts, kinds, $($name,)* way);
+            let message = WordMessage { texts, kinds, words: [$($name),*] };
+            if let Some(outcome) = print_inline(message) {
+                slowly(texts, kinds, $($name,)* outcome);
             }
         }
     )*};
 }
-words! {
+word_messages! {
     print_word a;
     print_words2 a b;
     print_words3 a b c;
     print_words4 a b c d;
 }
 
-/// `print!` of a short message: the values in registers if they are numbers or the like.
+/// `print!` of a small message: the values in registers if they are numbers or the like
 pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
-    match Value::of(a, dispatch::display) {
+    match Value::of(a, dispatch::if_display) {
         Value::Unsigned(a) => print_piece(texts, a),
         Value::Signed(a) => print_piece(texts, a),
         Value::Double(a) => print_piece(texts, a),
@@ -411,17 +198,17 @@ pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
     }
 }
 
-/// As [`print1`], once for each type, and not where it is printed.
+/// As [`print1`], compiled once for each type, and not at each call.
 #[inline(never)]
 fn print_other<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
-    let field = dispatch::if_display(a);
-    match field.is_foreign() {
-        true => print_foreign(texts, format_args!("{a}")),
-        false => print(texts, &[field]),
+    let argument = dispatch::if_display(a);
+    match argument.is_fallback() {
+        true => print_fallback(texts, format_args!("{a}")),
+        false => print(texts, &[argument]),
     }
 }
 
-macro_rules! short {
+macro_rules! small {
     ($($print:ident $others:ident $unsigned:ident $words:ident $($name:ident $type:ident $word:ident $kind:ident $at:literal),*;)*) => {$(
         /// As [`print1`].
         pub fn $print<$($type: fmt::Display + ?Sized),*>(texts: &'static [u8], $($name: &$type),*) {
@@ -435,138 +222,109 @@ macro_rules! short {
             }
         }
 
-        /// Once for each kind of message, and not where it is printed.
+        /// Compiled once for each combination of types, and not at each call.
         #[inline(never)]
         fn $others<$($type: fmt::Display + ?Sized),*>(texts: &'static [u8], $($name: &$type),*) {
-            let fields = [$(dispatch::display($name)),*];
-            match fields.iter().any(Argument::is_foreign) {
-                true => print_formatted(texts, &fields),
-                false => print(texts, &fields),
+            let arguments = [$(dispatch::display($name)),*];
+            match arguments.iter().any(Argument::is_fallback) {
+                true => print_formatted(texts, &arguments),
+                false => print(texts, &arguments),
             }
         }
     )*};
 }
-short! {
+small! {
     print2 print_others2 print_pieces2 print_words2 a A aw ak 0, b B bw bk 1;
     print3 print_others3 print_unsigned3 print_words3 a A aw ak 0, b B bw bk 1, c C cw ck 2;
     print4 print_others4 print_unsigned4 print_words4 a A aw ak 0, b B bw bk 1, c C cw ck 2, d D dw dk 3;
 }
 
-/// Prints a text. So what a program of nothing but literals has to be linked with is little.
-#[inline(never)]
-pub(super) fn print_str(engine: &Engine, text: &str) {
-    // SAFETY: there is as much room as the text is long.
-    let put = |space: *mut u8| unsafe {
-        copy::copy(text.as_bytes(), space);
-        space.add(text.len())
-    };
-    // SAFETY: it writes no more, and no foreign code runs meanwhile.
-    let sent = unsafe { by_bias(engine, enter_to_print(&engine.lock), text.len(), put) };
-    match sent.unstuck(engine) {
-        Outcome::Sent => {}
-        Outcome::Asks => ask_after_print(engine),
-        _ => print_text(engine, text),
-    }
-}
-
-/// How a message gets to standard output that did not by the shortest way.
-#[derive(Clone, Copy)]
-enum Way {
-    Stdout,
-    /// After [`Outcome::Stuck`].
-    StuckInStdout,
-}
-
-#[inline(never)]
-fn print_by(way: Way, message: Message<'_>) {
-    let engine = &STDOUT;
-    if let Way::StuckInStdout = way {
-        get_unstuck(engine);
-    }
-    print_message(engine, message);
-    learn_slot();
-}
-
-/// Appends a swift message, when no guard is held, if it can be put where it belongs.
+/// Appends an inline message without a guard, in place, or tells what is next.
 #[inline(always)]
-fn send<'a, M: Swift>(
+pub(super) fn send<'a, M: PutInline>(
     engine: &'a Engine,
     message: M,
     enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
 ) -> Outcome {
-    if !message.is_swift() {
-        return Outcome::Nothing;
+    if !message.is_inline() {
+        return Outcome::NotTaken;
     }
     match place_by_bias(engine, enter(&engine.lock), message.room()) {
         Ok((inside, place)) => {
-            // SAFETY: there is as much room as the message asks for, and it is swift.
-            let end = unsafe { message.put_swiftly(place) };
+            // SAFETY: there is as much room as the message asks for, and it is inline.
+            let end = unsafe { message.put_inline(place) };
             publish_by_bias(engine, inside, end)
         }
         Err(outcome) => outcome,
     }
 }
 
-/// Appends any message that is not foreign, if it can be put where it belongs.
+/// Appends any message without fallback arguments, without a guard, in place, or tells what is next.
 #[inline(always)]
-fn send_in_place<'a>(
+pub(super) fn send_in_place<'a>(
     engine: &'a Engine,
-    message: Message<'_>,
+    message: MessageArgs<'_>,
     enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
 ) -> Outcome {
     let room = message.room();
     if room > MAX_CAPACITY {
-        return Outcome::Nothing;
+        return Outcome::NotTaken;
     }
     // SAFETY: there is as much room as the message asks for.
     let put = |space| unsafe { message.put(space) };
-    // SAFETY: a message writes no more than it asks for, and no foreign code runs meanwhile.
-    unsafe { by_bias(engine, enter(&engine.lock), room, put) }.unstuck(engine)
+    // SAFETY: a message writes no more than it asks for, and only outpace's code runs meanwhile.
+    unsafe { by_bias(engine, enter(&engine.lock), room, put) }.withdrawn(engine)
 }
 
-/// Prints any message, when no guard is held.
 #[inline(never)]
-fn print_message(engine: &Engine, message: Message<'_>) {
+fn print_slowly(message: MessageArgs<'_>, outcome: Outcome) {
+    let engine = &STDOUT;
+    if let Outcome::Withdraw = outcome {
+        withdraw(engine);
+    }
+    print_message(engine, message);
+    learn_slot();
+}
+
+/// Prints any message, without a guard.
+#[inline(never)]
+fn print_message(engine: &Engine, message: MessageArgs<'_>) {
     match send_in_place(engine, message, enter_to_print) {
         Outcome::Sent => {}
-        Outcome::Asks => ask_after_print(engine),
+        Outcome::Ask => ask_after_print(engine),
         _ => {
             let draft = engine.lock.draft(printing_thread());
             if let Drafted::NotBegun = print_draft(engine, draft, message) {
-                print_message_aside(engine, message);
+                print_aside(engine, message);
             }
         }
     }
 }
 
-/// Prints a message that is foreign, or for which there is no room, unless that is [not begun](Drafted::NotBegun).
+/// Prints a message with fallback arguments, or for which there is no room, unless its draft is [not
+/// begun](Drafted::NotBegun).
 #[inline(always)]
-fn print_draft(engine: &Engine, draft: Option<Draft<'_>>, message: impl Format) -> Drafted {
+fn print_draft(engine: &Engine, draft: Option<Draft<'_>>, message: impl AppendTo) -> Drafted {
     let otherwise = |text: &Scratch<'_>| print_text(engine, text.as_str());
     let drafted = format_draft(engine, draft, message, otherwise);
-    if let Drafted::Asks = drafted {
+    if let Drafted::Ask = drafted {
         ask_after_print(engine);
     }
     drafted
 }
 
-/// As [`print_message`], in memory of its own.
+/// Prints a message that is put together in scratch memory.
 #[cold]
 #[inline(never)]
-fn print_message_aside(engine: &Engine, message: Message<'_>) {
-    print_aside(engine, message);
-}
-
-#[inline(always)]
-fn print_aside(engine: &Engine, message: impl Format) {
-    let mut memory = Memory::new();
-    let mut scratch = memory.scratch();
+fn print_aside(engine: &Engine, message: impl AppendTo) {
+    let mut buffer = StackBuffer::new();
+    let mut scratch = buffer.scratch();
     message.append_to(&mut scratch);
     print_text(engine, scratch.as_str());
     learn_slot();
 }
 
-/// Prints a message that has been put together, and does not go the shortest way.
+/// Prints a complete text by the slow path.
 #[inline(never)]
 fn print_text(engine: &Engine, text: &str) {
     if capture::catches(engine.role, text) {
@@ -587,59 +345,7 @@ fn ask_after_print(engine: &Engine) {
     }
 }
 
-/// Appends a message when no guard is held; returns whether the stream has not failed.
-#[inline(never)]
-fn send_message(engine: &Engine, message: Message<'_>, is_stuck: bool) -> bool {
-    if is_stuck {
-        get_unstuck(engine);
-    }
-    match send_in_place(engine, message, enter) {
-        Outcome::Sent => true,
-        Outcome::Asks => ask_and_leave(engine),
-        _ => send_draft(engine, message),
-    }
-}
-
-/// Formats a message when no guard is held. Returns whether the stream has not failed.
-#[inline(never)]
-pub(crate) fn send_formatted(engine: &Engine, arguments: fmt::Arguments<'_>) -> bool {
-    send_draft(engine, arguments)
-}
-
-#[inline(always)]
-fn send_draft(engine: &Engine, message: impl Format) -> bool {
-    let mut intact = true;
-    let otherwise = |text: &Scratch<'_>| intact = send_text(engine, text.as_bytes());
-    let draft = engine.lock.draft(known_thread_id());
-    match format_draft(engine, draft, message, otherwise) {
-        Drafted::Sent => true,
-        Drafted::Elsewhere => intact,
-        Drafted::Asks => ask_and_leave(engine),
-        Drafted::NotBegun => send_aside(engine, message),
-    }
-}
-
-/// As [`send_draft`], in memory of its own.
-#[cold]
-#[inline(never)]
-fn send_aside(engine: &Engine, message: impl Format) -> bool {
-    let mut memory = Memory::new();
-    let mut scratch = memory.scratch();
-    message.append_to(&mut scratch);
-    send_text(engine, scratch.as_bytes())
-}
-
-/// Appends a message that has been put together.
-#[inline(never)]
-fn send_text(engine: &Engine, text: &[u8]) -> bool {
-    let me = thread_id();
-    let entry = engine.lock.enter(me);
-    let answer = append_text(engine, entry, text);
-    engine.lock.leave(me);
-    !answer.failed
-}
-
-/// Ends the process if nobody reads its output any more and it wants that, else panics as std does.
+/// Ends the process if the reader has gone and the stream wants that, else panics as std does.
 #[cold]
 #[inline(never)]
 fn printing_failed(engine: &Engine) -> ! {
@@ -648,17 +354,34 @@ fn printing_failed(engine: &Engine) -> ! {
     panic!("failed printing to {}: {error}", engine.role.name());
 }
 
-/// The bytes in which a literal is given that is not longer: so many are copied, whatever its length.
+/// Prints a text. Few functions are linked into a program that prints only literals.
+#[inline(never)]
+fn print_str(engine: &Engine, text: &str) {
+    // SAFETY: there is as much room as the text is long.
+    let put = |space: *mut u8| unsafe {
+        copy::copy(text.as_bytes(), space);
+        space.add(text.len())
+    };
+    // SAFETY: it writes no more, and only outpace's code runs meanwhile.
+    let sent = unsafe { by_bias(engine, enter_to_print(&engine.lock), text.len(), put) };
+    match sent.withdrawn(engine) {
+        Outcome::Sent => {}
+        Outcome::Ask => ask_after_print(engine),
+        _ => print_text(engine, text),
+    }
+}
+
+/// A short literal is padded to so many bytes, all of which are copied, whatever its length.
 const SHORT: usize = 32;
 
-/// `print!` of a short text: the first bytes of these.
+/// `print!` of a short text: the first bytes of these
 ///
-/// Inlined where it is printed. So it is written with few branches, all of which lead to one call.
+/// Inlined at each call, so it has few branches, all of which lead to one call.
 #[inline]
 pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
     debug_assert!(length <= SHORT);
     let engine = &STDOUT;
-    let stage = match place_by_bias(engine, enter_stdout_to_print(&engine.lock), SHORT) {
+    let next = match place_by_bias(engine, enter_stdout_to_print(&engine.lock), SHORT) {
         Ok((inside, place)) => {
             // SAFETY: there is the room.
             let end = unsafe {
@@ -666,58 +389,55 @@ pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
                 place.add(length)
             };
             if !engine.cursor.publish(end) {
-                Stage::Asks
+                Next::Ask
             } else if inside.step_out() {
                 return;
             } else {
-                Stage::Left
+                Next::Wake
             }
         }
-        Err(Outcome::Stuck) => Stage::Stuck,
-        Err(_) => Stage::Nothing,
+        Err(Outcome::Withdraw) => Next::Withdraw,
+        Err(_) => Next::Print,
     };
-    print_literal_anyhow(text, length, stage);
+    finish_literal(text, length, next);
 }
 
-/// How far a literal has come by the shortest way.
+/// What a literal needs after the fast path.
 #[derive(Clone, Copy)]
-enum Stage {
-    /// As [`Outcome::Nothing`].
-    Nothing,
-    /// As [`Outcome::Stuck`].
-    Stuck,
-    /// As [`Outcome::Asks`].
-    Asks,
-    /// All is done, but a thread waits to be woken.
-    Left,
+enum Next {
+    /// As after [`Outcome::NotTaken`].
+    Print,
+    /// As after [`Outcome::Withdraw`].
+    Withdraw,
+    /// As after [`Outcome::Ask`].
+    Ask,
+    /// It is printed, but a thread waits to be woken.
+    Wake,
 }
 
-/// As [`print_literal`], which calls functions only last, and so saves no registers.
 #[cold]
 #[inline(never)]
-fn print_literal_anyhow(text: &'static [u8; SHORT], length: usize, stage: Stage) {
-    match stage {
-        Stage::Nothing | Stage::Stuck => {}
-        Stage::Asks => return ask_after_print(&STDOUT),
-        Stage::Left => return STDOUT.lock.wake_slot(printing_slot()),
+fn finish_literal(text: &'static [u8; SHORT], length: usize, next: Next) {
+    match next {
+        Next::Print => {}
+        Next::Withdraw => withdraw(&STDOUT),
+        Next::Ask => return ask_after_print(&STDOUT),
+        Next::Wake => return STDOUT.lock.wake_slot(printing_slot()),
     }
-    if let Stage::Stuck = stage {
-        get_unstuck(&STDOUT);
-    }
-    // It always is: the macro has cut off nothing.
+    // It always is UTF-8: the macro pads, and cuts off nothing.
     if let Ok(text) = str::from_utf8(&text[..length]) {
         print_long_literal(text);
     }
 }
 
-/// `print!` of a text that is not short.
+/// `print!` of a text that is not short
 #[inline(never)]
 pub fn print_long_literal(text: &'static str) {
     print_str(&STDOUT, text);
     learn_slot();
 }
 
-/// `eprint!` of a text.
+/// `eprint!` of a text
 #[inline(never)]
 pub fn eprint_literal(text: &'static str) {
     print_str(&STDERR, text);

@@ -18,7 +18,7 @@ use super::engine::{Engine, STDOUT};
 use crate::sync::lock::{ByBias, Draft, Entrance, Entry, Lock};
 use crate::sync::thread::{ThreadId, known_thread_id, thread_id};
 use crate::text::copy;
-use crate::text::scratch::{Format, Memory, Scratch};
+use crate::text::scratch::{AppendTo, Scratch, StackBuffer};
 use std::cell::Cell;
 use std::fmt;
 
@@ -62,7 +62,7 @@ const FORMATTED: usize = 64;
 pub(crate) fn format_draft(
     engine: &Engine,
     draft: Option<Draft<'_>>,
-    message: impl Format,
+    message: impl AppendTo,
     otherwise: impl FnOnce(&Scratch<'_>),
 ) -> Drafted {
     let Some(draft) = draft else {
@@ -83,7 +83,7 @@ pub(crate) fn format_draft(
                     inside.leave();
                     return Drafted::Sent;
                 }
-                return Drafted::Asks;
+                return Drafted::Ask;
             }
             // SAFETY: the memory is the draft's until that is dropped.
             Err(_draft) => unsafe { Scratch::moved_away(cursor.next, end) },
@@ -94,7 +94,7 @@ pub(crate) fn format_draft(
         }
     };
     otherwise(&text);
-    Drafted::Elsewhere
+    Drafted::Moved
 }
 
 /// What has become of a message that was to be [a draft](format_draft).
@@ -102,10 +102,10 @@ pub(crate) enum Drafted {
     /// It is not formatted yet.
     NotBegun,
     /// It was formatted, but could not stay where it was.
-    Elsewhere,
+    Moved,
     Sent,
-    /// It is in the stream, and its author has to ask, by [`ask_and_leave`].
-    Asks,
+    /// It is in the stream. [`ask_and_leave`] is next.
+    Ask,
 }
 
 /// One message of a guard's holder that is formatted by foreign code: in the stream's own buffer, as far as there
@@ -117,7 +117,7 @@ pub(crate) enum Drafted {
 /// left, or asks by [`Engine::after_message`], the tail stays where it is; a policy that is chosen meanwhile
 /// takes effect then.
 #[inline(always)]
-pub(crate) fn format_in_place(engine: &Engine, entry: Entry, message: impl Format) -> Answer {
+pub(crate) fn format_in_place(engine: &Engine, entry: Entry, message: impl AppendTo) -> Answer {
     let cursor = engine.cursor.get();
     if entry == Entry::Nested || !cursor.admits(FORMATTED) {
         return format_aside(engine, entry, message);
@@ -145,9 +145,9 @@ pub(crate) fn format_in_place(engine: &Engine, entry: Entry, message: impl Forma
 /// As [`format_in_place`], in memory of its own.
 #[cold]
 #[inline(never)]
-extern "C-unwind" fn format_aside(engine: &Engine, entry: Entry, message: impl Format) -> Answer {
-    let mut memory = Memory::new();
-    let mut scratch = memory.scratch();
+extern "C-unwind" fn format_aside(engine: &Engine, entry: Entry, message: impl AppendTo) -> Answer {
+    let mut buffer = StackBuffer::new();
+    let mut scratch = buffer.scratch();
     message.append_to(&mut scratch);
     append_text(engine, entry, scratch.as_bytes())
 }
@@ -254,15 +254,16 @@ pub(crate) fn enter(lock: &Lock) -> Entrance<'_> {
 }
 
 /// What has become of a message [by the bias](by_bias).
+#[derive(Clone, Copy)]
 pub(crate) enum Outcome {
-    /// Nothing has happened: it has to go the long way.
-    Nothing,
-    /// It has to go the long way, after [`get_unstuck`]. Returned, not handled here: with tail calls only, no callee-saved
-    /// registers are spilled, which takes longer than the message.
-    Stuck,
+    /// Nothing has happened. The slow path is next.
+    NotTaken,
+    /// [`withdraw`] is next, then the slow path. Returned, not handled here: with tail calls only, no callee-saved registers
+    /// are spilled, which takes longer than the message.
+    Withdraw,
     Sent,
-    /// It is in the stream, and its author has to ask, by [`ask_and_leave`].
-    Asks,
+    /// It is in the stream. [`ask_and_leave`] is next.
+    Ask,
 }
 
 /// One message without a guard, all of it inlined: puts at most `room` bytes where they belong in the
@@ -294,10 +295,10 @@ pub(crate) fn place_by_bias<'a>(
     match entrance {
         Entrance::Entered(inside) => match place(engine, room) {
             Some(place) => Ok((inside, place)),
-            None => Err(Outcome::Stuck),
+            None => Err(Outcome::Withdraw),
         },
-        Entrance::Lost => Err(Outcome::Stuck),
-        Entrance::None => Err(Outcome::Nothing),
+        Entrance::Lost => Err(Outcome::Withdraw),
+        Entrance::None => Err(Outcome::NotTaken),
     }
 }
 
@@ -305,34 +306,34 @@ pub(crate) fn place_by_bias<'a>(
 #[inline(always)]
 pub(crate) fn publish_by_bias(engine: &Engine, inside: ByBias<'_>, end: *mut u8) -> Outcome {
     if !engine.cursor.publish(end) {
-        return Outcome::Asks;
+        return Outcome::Ask;
     }
     inside.leave();
     Outcome::Sent
 }
 
 impl Outcome {
-    /// Leaves the lock in which a message is stuck.
+    /// Withdraws here, where the caller has registers to save anyway.
     #[inline(always)]
-    pub(crate) fn unstuck(self, engine: &Engine) -> Self {
+    pub(crate) fn withdrawn(self, engine: &Engine) -> Self {
         match self {
-            Outcome::Stuck => {
-                get_unstuck(engine);
-                Outcome::Nothing
+            Outcome::Withdraw => {
+                withdraw(engine);
+                Outcome::NotTaken
             }
             outcome => outcome,
         }
     }
 }
 
-/// After [`Outcome::Stuck`].
+/// After [`Outcome::Withdraw`].
 #[cold]
 #[inline(never)]
-pub(crate) fn get_unstuck(engine: &Engine) {
+pub(crate) fn withdraw(engine: &Engine) {
     engine.lock.withdraw(thread_id());
 }
 
-/// After [`Outcome::Asks`]; returns whether the stream has not failed.
+/// After [`Outcome::Ask`]; returns whether the stream has not failed.
 #[cold]
 #[inline(never)]
 pub(crate) fn ask_and_leave(engine: &Engine) -> bool {

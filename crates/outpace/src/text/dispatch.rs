@@ -1,220 +1,212 @@
-//! Which way an argument of the macros takes.
+//! What the macros call for each argument.
 //!
-//! The macros hand each argument to a function that is named after the trait in the braces, and asks for nothing
-//! but that trait, as `core::fmt` does: what it would not accept fails with the same error, and a type that the
-//! compiler learns only later is learned in time. Inside, the type's [identity](super::identity) is compared with
-//! those of the types that outpace can write by itself; all others go through `core::fmt`.
+//! A function is named after the trait in the braces and demands only that trait, as `core::fmt` does: what std's macros
+//! refuse fails with the same error, and a type that is inferred only later is inferred in time. Inside, the value is
+//! [classified](super::classify). outpace writes it by itself, or it becomes a fallback argument, which its own trait
+//! formats.
 //!
-//! What a function here does for one type is little, because it is compiled for each type that a program prints.
+//! The functions here do little for one type, because they are compiled for each type that a program prints.
 
 #![allow(unsafe_code)]
 
-use super::fields::{Argument, Value};
+use super::argument::{Argument, Value};
+use super::classify::{Classified, ErasedRef, Kind, classify, text_at};
 use super::formats::{self, Format, Formats, TextFormat};
-use super::known::{Kind, Known, Place, known, text_at};
 use super::piece::{Piece, Pieces};
-use super::spec::{Align, Braces};
-use std::fmt::{self, Formatter};
+use super::scratch::Scratch;
+use super::spec::{Align, PackedSpec};
+use std::fmt;
 
-/// A piece as a field with nothing in the braces.
+/// A piece as an argument with an empty specification.
 #[inline(always)]
 pub(crate) fn piece<P: Piece>(piece: &P) -> Argument<'_> {
-    // SAFETY: the function is for what the place is of.
-    unsafe { Argument::new(Place::of(piece), Braces::NONE, P::put_piece, piece.room()) }
+    let erased = ErasedRef::of(piece);
+    // SAFETY: the function is for pieces of this type, and `room` says what it needs.
+    unsafe { Argument::new(erased, PackedSpec::EMPTY, P::put_piece, piece.room()) }
 }
 
-/// An argument whose text its own trait makes.
-macro_rules! foreign {
-    ($value:expr, $given:expr, $type:ident: $bound:path, |$referent:ident, $braces:ident, $f:ident| $format:expr) => {{
+/// An argument whose own trait makes its text: `$format` appends it to `$scratch`.
+macro_rules! fallback {
+    ($value:expr, $spec:expr, $type:ident: $bound:path, |$referent:ident, $given:ident, $scratch:ident| $format:expr) => {{
         /// # Safety
-        /// The place is of a value; there is a [`Formatter`] for `{}`.
+        /// It refers to a value of this type, and `scratch` to a [`Scratch`].
         unsafe fn format<$type: $bound + ?Sized>(
-            place: Place,
-            $braces: Braces,
-            f: *mut (),
+            value: ErasedRef,
+            $given: PackedSpec,
+            scratch: *mut (),
         ) -> usize {
-            // SAFETY: as demanded.
-            let $referent = unsafe { place.get::<$type>() };
-            // SAFETY: as demanded.
-            let $f = unsafe { &mut *f.cast::<Formatter<'_>>() };
+            // SAFETY: the caller's promise.
+            let $referent = unsafe { value.get::<$type>() };
+            // SAFETY: as above.
+            let $scratch = unsafe { &mut *scratch.cast::<Scratch<'_>>() };
             usize::from($format.is_err())
         }
-        // SAFETY: the function is for what the place is of.
-        unsafe { Argument::foreign(Place::of($value), $given, format::<$type>) }
+        // SAFETY: the function is for values of this type.
+        unsafe { Argument::fallback(ErasedRef::of($value), $spec, format::<$type>) }
     }};
 }
 
 /// `{}`
 pub fn display<T: fmt::Display + ?Sized>(value: &T) -> Argument<'_> {
-    bare(known(value)).unwrap_or_else(|| {
-        foreign!(value, Braces::NONE, T: fmt::Display, |value, _braces, f| fmt::Display::fmt(value, f))
+    bare(classify(value)).unwrap_or_else(|| {
+        fallback!(value, PackedSpec::EMPTY, T: fmt::Display, |value, _spec, scratch| {
+            fmt::write(scratch, format_args!("{value}"))
+        })
     })
 }
 
 /// `{:?}`
 pub fn debug<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
-    debug_in(known(value), Braces::NONE).unwrap_or_else(|| {
-        foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, f| fmt::Debug::fmt(value, f))
+    as_debug(classify(value), PackedSpec::EMPTY).unwrap_or_else(|| {
+        fallback!(value, PackedSpec::EMPTY, T: fmt::Debug, |value, _spec, scratch| {
+            fmt::write(scratch, format_args!("{value:?}"))
+        })
     })
 }
 
-/// `{:#?}`, which in no type that outpace writes is any different
+/// `{:#?}`, which is `{:?}` for all types that outpace writes
 pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
-    debug_in(known(value), Braces::NONE).unwrap_or_else(|| {
-        foreign!(value, Braces::NONE, T: fmt::Debug, |value, _braces, f| {
-            f.write_fmt(format_args!("{value:#?}"))
+    as_debug(classify(value), PackedSpec::EMPTY).unwrap_or_else(|| {
+        fallback!(value, PackedSpec::EMPTY, T: fmt::Debug, |value, _spec, scratch| {
+            fmt::write(scratch, format_args!("{value:#?}"))
         })
     })
 }
 
-/// `{:…}` if there is no more in it than `format_in` knows
-pub fn display_in<T: fmt::Display + ?Sized>(value: &T, braces: Braces) -> Argument<'_> {
-    known_display_in(known(value), braces).unwrap_or_else(|| {
-        foreign!(value, braces, T: fmt::Display, |value, braces, f| {
-            format_in(&value, braces, f)
+/// `{:…}` with no more in it than `format_simple` understands
+pub fn display_simple<T: fmt::Display + ?Sized>(value: &T, spec: PackedSpec) -> Argument<'_> {
+    as_display(classify(value), spec).unwrap_or_else(|| {
+        fallback!(value, spec, T: fmt::Display, |value, spec, scratch| {
+            format_simple(&value, spec, scratch)
         })
     })
 }
 
-/// The functions of one trait each, for the values that it knows.
-macro_rules! in_format {
-    ($($function:ident $formats:ident $text:expr;)*) => {$(
+/// Any specification. The fallback demands the trait: [`formatted`], or [`left_to_std`].
+macro_rules! any_spec {
+    ($($doc:literal $function:ident $classified:ident $formats:ident $text:expr;)*) => {$(
+        #[doc = $doc]
+        pub fn $function<'a, T: ?Sized>(
+            value: &'a T,
+            spec: PackedSpec,
+            fallback: Argument<'a>,
+        ) -> Argument<'a> {
+            $classified(classify(value), spec).unwrap_or(fallback)
+        }
+
         #[inline(always)]
-        fn $function<'a>(value: Known, braces: Braces) -> Option<Argument<'a>> {
-            in_format(value, braces, &formats::$formats, $text)
+        fn $classified<'a>(value: Classified, spec: PackedSpec) -> Option<Argument<'a>> {
+            by_table(value, spec, &formats::$formats, $text)
         }
     )*};
 }
-in_format! {
-    known_display_in DISPLAY Some(formats::DISPLAY_TEXT);
-    debug_in DEBUG Some(formats::DEBUG_TEXT);
-    lower_hex_in LOWER_HEX None;
-    upper_hex_in UPPER_HEX None;
-    octal_in OCTAL None;
-    binary_in BINARY None;
-    lower_exp_in LOWER_EXP None;
+any_spec! {
+    "`{:…}`" display_as as_display DISPLAY Some(formats::DISPLAY_TEXT);
+    "`{:…?}`" debug_as as_debug DEBUG Some(formats::DEBUG_TEXT);
+    "`{:…x}`" lower_hex_as as_lower_hex LOWER_HEX None;
+    "`{:…X}`" upper_hex_as as_upper_hex UPPER_HEX None;
+    "`{:…o}`" octal_as as_octal OCTAL None;
+    "`{:…b}`" binary_as as_binary BINARY None;
+    "`{:…e}`, without precision" lower_exp_as as_lower_exp LOWER_EXP None;
 }
 
-/// A known value, if outpace writes it so.
+/// An argument that outpace writes by itself, if the tables have a format for its kind.
 #[inline(always)]
-fn in_format<'a>(
-    Known { kind, place }: Known,
-    braces: Braces,
+fn by_table<'a>(
+    Classified { kind, value }: Classified,
+    spec: PackedSpec,
     formats: &Formats,
     text: Option<TextFormat>,
 ) -> Option<Argument<'a>> {
-    let (Format { write, room }, length) = if kind == Kind::TEXT {
+    let (Format { put, room }, length) = if kind == Kind::TEXT {
         let (format, longest) = text?;
-        // SAFETY: it is the place of a text.
-        (
-            format,
-            unsafe { text_at(place) }.len().saturating_mul(longest),
-        )
+        // SAFETY: it is a text.
+        let length = unsafe { text_at(value) }.len();
+        (format, length.saturating_mul(longest))
     } else {
         ((*formats.get(kind.index())?)?, 0)
     };
-    let room = length.saturating_add(room + braces.room());
-    // SAFETY: the place is of a value of this kind, and the function is for such values, in so much room.
-    Some(unsafe { Argument::new(place, braces, write, room) })
+    let room = length.saturating_add(room + spec.room());
+    // SAFETY: the value is of this kind, and the function is for such values, in so much room.
+    Some(unsafe { Argument::new(value, spec, put, room) })
 }
 
-/// A known value with nothing in the braces.
+/// The same with an empty specification.
 #[inline(always)]
-fn bare<'a>(Known { kind, place }: Known) -> Option<Argument<'a>> {
-    // SAFETY: the place is of a value of this kind, and the function from the table is for such values, in so much room.
+fn bare<'a>(Classified { kind, value }: Classified) -> Option<Argument<'a>> {
+    // SAFETY: the value is of this kind, and the function in the table is for such values, in so much room.
     unsafe {
         Some(match kind {
-            Kind::TEXT => Argument::text(text_at(place)),
-            Kind::PIECES => place.read_ref::<Pieces<'_>>().argument(),
-            Kind::F32 => piece(place.read_ref::<f32>()),
-            Kind::F64 => piece(place.read_ref::<f64>()),
+            Kind::TEXT => Argument::text(text_at(value)),
+            Kind::PIECES => value.get_sized::<Pieces<'_>>().argument(),
+            Kind::F32 => piece(value.get_sized::<f32>()),
+            Kind::F64 => piece(value.get_sized::<f64>()),
             _ => {
-                let Format { write, room } = (*formats::BARE.get(kind.index())?)?;
-                Argument::new(place, Braces::NONE, write, room)
+                let Format { put, room } = (*formats::BARE.get(kind.index())?)?;
+                Argument::new(value, PackedSpec::EMPTY, put, room)
             }
         })
     }
 }
 
-/// Any braces. The fallback asks for the trait: it is what `format_args!` makes of the value, or [`elsewhere`].
-macro_rules! in_any_braces {
-    ($($function:ident by $known:ident $doc:literal;)*) => {$(
-        #[doc = $doc]
-        pub fn $function<'a, T: ?Sized>(
-            value: &'a T,
-            braces: Braces,
-            fallback: Argument<'a>,
-        ) -> Argument<'a> {
-            $known(known(value), braces).unwrap_or(fallback)
-        }
-    )*};
-}
-in_any_braces! {
-    display_as by known_display_in "`{:…}`";
-    debug_as by debug_in "`{:…?}`";
-    lower_hex_as by lower_hex_in "`{:…x}`";
-    upper_hex_as by upper_hex_in "`{:…X}`";
-    octal_as by octal_in "`{:…o}`";
-    binary_as by binary_in "`{:…b}`";
-    lower_exp_as by lower_exp_in "`{:…e}`, without precision";
-}
-
-/// `{}`, in a message that `format_args!` gets as a whole, too, and asks for the trait.
+/// `{}`, in a message that `format_args!` gets as a whole, too, and demands the trait
 pub fn if_display<T: ?Sized>(value: &T) -> Argument<'_> {
-    bare(known(value)).unwrap_or_else(Argument::elsewhere)
+    bare(classify(value)).unwrap_or_else(left_to_std)
 }
 
-/// The same with `{:?}`, or `{:#?}`.
+/// The same with `{:?}` or `{:#?}`
 pub fn if_debug<T: ?Sized>(value: &T) -> Argument<'_> {
-    debug_in(known(value), Braces::NONE).unwrap_or_else(Argument::elsewhere)
+    as_debug(classify(value), PackedSpec::EMPTY).unwrap_or_else(left_to_std)
 }
 
-/// What outpace never writes by itself, in such a message.
+/// What outpace does not write by itself, in such a message
 #[inline]
-pub fn elsewhere() -> Argument<'static> {
-    Argument::elsewhere()
+pub fn left_to_std<'a>() -> Argument<'a> {
+    Argument::left_to_std()
 }
 
-/// `{}` in a short one.
+/// `{}` in such a message that is small
 pub fn value<T: ?Sized>(value: &T) -> Value<'_> {
     Value::of(value, if_display)
 }
 
-/// Anything that `format_args!` can express.
+/// Anything that `format_args!` can express
 #[inline]
 pub fn formatted<'a>(arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
     /// # Safety
-    /// The place is of arguments; there is a [`Formatter`].
-    unsafe fn format(place: Place, _: Braces, f: *mut ()) -> usize {
-        // SAFETY: as demanded.
-        let (arguments, f) = unsafe {
-            (
-                place.get::<fmt::Arguments<'_>>(),
-                &mut *f.cast::<Formatter<'_>>(),
-            )
+    /// It refers to arguments, and `scratch` to a [`Scratch`].
+    unsafe fn format(arguments: ErasedRef, _: PackedSpec, scratch: *mut ()) -> usize {
+        // SAFETY: the caller's promise.
+        let (arguments, scratch) = unsafe {
+            let arguments = arguments.get::<fmt::Arguments<'_>>();
+            (arguments, &mut *scratch.cast::<Scratch<'_>>())
         };
-        usize::from(f.write_fmt(*arguments).is_err())
+        usize::from(fmt::write(scratch, *arguments).is_err())
     }
-    // SAFETY: the function is for what the place is of.
-    unsafe { Argument::foreign(Place::of(arguments), Braces::NONE, format) }
+    // SAFETY: the function is for arguments.
+    unsafe { Argument::fallback(ErasedRef::of(arguments), PackedSpec::EMPTY, format) }
 }
 
-/// Has a value formatted in simple braces, which the macros so need not write out once more: an alignment,
-/// or a `0`, and a width and a precision. Compiled once, for all types.
+/// Formats a value by a simple specification: an alignment or a `0`, a width, a precision. Compiled once for all types, so
+/// that the macros need not write out the `format_args!`.
 #[inline(never)]
-fn format_in(value: &dyn fmt::Display, braces: Braces, f: &mut Formatter<'_>) -> fmt::Result {
+fn format_simple(
+    value: &dyn fmt::Display,
+    spec: PackedSpec,
+    scratch: &mut Scratch<'_>,
+) -> fmt::Result {
     macro_rules! aligned {
-        ($zero:literal $unsaid:literal $left:literal $right:literal $center:literal $($counts:tt)*) => {
-            match braces.align() {
-                _ if braces.zero() => f.write_fmt(format_args!($zero, value $($counts)*)),
-                Align::Unsaid => f.write_fmt(format_args!($unsaid, value $($counts)*)),
-                Align::Left => f.write_fmt(format_args!($left, value $($counts)*)),
-                Align::Right => f.write_fmt(format_args!($right, value $($counts)*)),
-                Align::Center => f.write_fmt(format_args!($center, value $($counts)*)),
+        ($zero:literal $unknown:literal $left:literal $right:literal $center:literal $($counts:tt)*) => {
+            match spec.align() {
+                _ if spec.zero() => fmt::write(scratch, format_args!($zero, value $($counts)*)),
+                Align::Unknown => fmt::write(scratch, format_args!($unknown, value $($counts)*)),
+                Align::Left => fmt::write(scratch, format_args!($left, value $($counts)*)),
+                Align::Right => fmt::write(scratch, format_args!($right, value $($counts)*)),
+                Align::Center => fmt::write(scratch, format_args!($center, value $($counts)*)),
             }
         };
     }
-    match (braces.given_width(), braces.given_precision()) {
+    match (spec.given_width(), spec.given_precision()) {
         (None, None) => aligned!("{:0}" "{}" "{:<}" "{:>}" "{:^}"),
         (Some(w), None) => aligned!("{:0w$}" "{:w$}" "{:<w$}" "{:>w$}" "{:^w$}", w = w),
         (None, Some(p)) => aligned!("{:0.p$}" "{:.p$}" "{:<.p$}" "{:>.p$}" "{:^.p$}", p = p),

@@ -1,21 +1,23 @@
-//! How outpace writes the types that it [knows](super::known), by the trait in the braces.
+//! How outpace writes the types that it writes by itself, by the trait in the braces.
 //!
 //! The functions are compiled here, and not once more in each program.
 
 #![allow(unsafe_code)]
 
-use super::fields::Write;
+use super::argument::PutFn;
+use super::classify::{ErasedRef, Kind, text_at};
 use super::float::{self, Notation};
 use super::integer::Integer;
-use super::known::{Kind, Place, text_at};
 use super::piece::Piece;
 use super::radix::Radix;
-use super::spec::{Braces, InNotation, InRadix, Padded, PaddedChar, PaddedStr, Quoted, QuotedChar};
+use super::spec::{
+    InNotation, InRadix, PackedSpec, Padded, PaddedChar, PaddedStr, Quoted, QuotedChar,
+};
 
 /// How a value is written: what an argument is made of beside the value and its specification.
 #[derive(Clone, Copy)]
 pub(super) struct Format {
-    pub(super) write: Write,
+    pub(super) put: PutFn,
     /// An upper bound of the room that it needs, without what the specification adds, and, of a text, without its
     /// bytes: together they fold to a number where a macro stands.
     pub(super) room: usize,
@@ -33,25 +35,22 @@ const HEAD: usize = 3;
 macro_rules! format {
     (|$value:ident = $get:expr, $spec:ident| $piece:expr, $room:expr) => {{
         /// # Safety
-        /// The place is of such a value; there is the room at `dst`.
-        unsafe fn put(place: Place, braces: Braces, dst: *mut ()) -> usize {
-            // SAFETY: the caller's promise about the place.
-            let $value = unsafe { $get(place) };
-            let $spec = braces.spec();
+        /// It refers to such a value; there is the room at `dst`.
+        unsafe fn put(value: ErasedRef, spec: PackedSpec, dst: *mut ()) -> usize {
+            // SAFETY: the caller's promise about the value.
+            let $value = unsafe { $get(value) };
+            let $spec = spec.unpack();
             // SAFETY: the caller's promise about the room.
             unsafe { Piece::put(&$piece, dst.cast()) }
         }
-        Format {
-            write: put,
-            room: $room,
-        }
+        Format { put, room: $room }
     }};
 }
 
 macro_rules! bare {
     ($type:ident $room:expr) => {
         Some(Format {
-            write: <$type as Piece>::put_piece,
+            put: <$type as Piece>::put_piece,
             room: $room,
         })
     };
@@ -63,7 +62,7 @@ macro_rules! bare {
 macro_rules! decimal {
     ($integer:ident) => {
         Some(format!(
-            |value = Place::get::<$integer>, spec| Padded { number: *value, spec },
+            |value = ErasedRef::get::<$integer>, spec| Padded { number: *value, spec },
             HEAD + $integer::MAX_LEN
         ))
     };
@@ -72,7 +71,7 @@ macro_rules! decimal {
 macro_rules! radix {
     ($radix:ident $integer:ident) => {
         Some(format!(
-            |value = Place::get::<$integer>, spec| Padded {
+            |value = ErasedRef::get::<$integer>, spec| Padded {
                 number: InRadix { value: *value, radix: Radix::$radix },
                 spec,
             },
@@ -96,7 +95,7 @@ macro_rules! binary {
 macro_rules! float {
     ($notation:ident $float:ident) => {
         Some(format!(
-            |value = Place::get::<$float>, spec| Padded {
+            |value = ErasedRef::get::<$float>, spec| Padded {
                 number: InNotation { value: *value, notation: Notation::$notation },
                 spec,
             },
@@ -108,7 +107,7 @@ macro_rules! float {
 macro_rules! name {
     () => {
         Some(format!(
-            |value = Place::get::<bool>, spec| PaddedStr {
+            |value = ErasedRef::get::<bool>, spec| PaddedStr {
                 text: if *value { "true" } else { "false" },
                 spec,
             },
@@ -140,7 +139,7 @@ pub(super) const DISPLAY: Formats = table!(
     float!(Display f32),
     float!(Display f64),
     name!(),
-    Some(format!(|value = Place::get::<char>, spec| PaddedChar::new(*value, spec), 4))
+    Some(format!(|value = ErasedRef::get::<char>, spec| PaddedChar::new(*value, spec), 4))
 );
 /// `{:?}`
 pub(super) const DEBUG: Formats = table!(
@@ -148,7 +147,7 @@ pub(super) const DEBUG: Formats = table!(
     float!(Debug f32),
     float!(Debug f64),
     name!(),
-    Some(format!(|value = Place::get::<char>, _spec| QuotedChar(*value), QuotedChar::ROOM))
+    Some(format!(|value = ErasedRef::get::<char>, _spec| QuotedChar(*value), QuotedChar::ROOM))
 );
 /// `{:x}`
 pub(super) const LOWER_HEX: Formats = table!(lower_hex, None, None, None, None);

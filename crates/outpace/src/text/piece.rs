@@ -2,13 +2,13 @@
 
 #![allow(unsafe_code)]
 
+use super::argument::Argument;
+use super::classify::ErasedRef;
 use super::copy;
 use super::dispatch;
-use super::fields::Argument;
 use super::float::{self, Notation, sealed::Sealed as _};
 use super::integer::{Integer, sealed as integer};
-use super::known::Place;
-use super::spec::Braces;
+use super::spec::PackedSpec;
 use std::fmt;
 
 pub(super) mod sealed {
@@ -29,15 +29,15 @@ use sealed::Sealed;
             `Option`s of pieces"
 )]
 pub trait Piece: Sealed + Copy {
-    /// Whether most values can be [put without a call](Self::put_swiftly).
+    /// Whether most values can be [put without a call](Self::put_inline).
     #[doc(hidden)]
-    const SWIFT: bool = false;
+    const INLINE: bool = false;
 
     /// Whether this one can.
     #[doc(hidden)]
     #[inline(always)]
-    fn is_swift(&self) -> bool {
-        Self::SWIFT
+    fn is_inline(&self) -> bool {
+        Self::INLINE
     }
 
     /// An upper bound of the room that `put` needs, in bytes; sums of it saturate.
@@ -57,15 +57,15 @@ pub trait Piece: Sealed + Copy {
     /// # Safety
     /// As `put`.
     #[doc(hidden)]
-    unsafe fn put_piece(piece: Place, _: Braces, dst: *mut ()) -> usize {
+    unsafe fn put_piece(piece: ErasedRef, _: PackedSpec, dst: *mut ()) -> usize {
         // SAFETY: as demanded.
         unsafe { Piece::put(piece.get::<Self>(), dst.cast()) }
     }
 
-    /// The room that [`put_swiftly`](Self::put_swiftly) needs, if the piece is swift.
+    /// The room that [`put_inline`](Self::put_inline) needs, if the piece is swift.
     #[doc(hidden)]
     #[inline(always)]
-    fn swift_room(&self) -> usize {
+    fn inline_room(&self) -> usize {
         self.room()
     }
 
@@ -76,7 +76,7 @@ pub trait Piece: Sealed + Copy {
     /// As `put`; the piece is swift.
     #[doc(hidden)]
     #[inline(always)]
-    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
         // SAFETY: the same is demanded.
         unsafe { self.put(dst) }
     }
@@ -125,10 +125,10 @@ impl<'a> Pieces<'a> {
 impl fmt::Display for Pieces<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.width().is_none() && f.precision().is_none() {
-            return self.0.hand_on(f);
+            return self.0.write_to(f);
         }
         let mut text = String::new();
-        self.0.hand_on(&mut text)?;
+        self.0.write_to(&mut text)?;
         f.pad(&text)
     }
 }
@@ -136,7 +136,7 @@ impl fmt::Display for Pieces<'_> {
 impl fmt::Debug for Pieces<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
-        self.0.hand_on(&mut text)?;
+        self.0.write_to(&mut text)?;
         f.debug_tuple("Pieces").field(&text).finish()
     }
 }
@@ -144,7 +144,7 @@ impl fmt::Debug for Pieces<'_> {
 /// `put_piece`, for a type without parameters.
 macro_rules! compiled_here {
     () => {
-        unsafe fn put_piece(piece: Place, _: Braces, dst: *mut ()) -> usize {
+        unsafe fn put_piece(piece: ErasedRef, _: PackedSpec, dst: *mut ()) -> usize {
             // SAFETY: as demanded.
             unsafe { Piece::put(piece.get::<Self>(), dst.cast()) }
         }
@@ -157,10 +157,10 @@ macro_rules! integers {
         impl Piece for $integer {
             compiled_here!();
 
-            const SWIFT: bool = <$integer as integer::Sealed>::SHORT;
+            const INLINE: bool = <$integer as integer::Sealed>::SHORT;
 
             #[inline(always)]
-            fn is_swift(&self) -> bool {
+            fn is_inline(&self) -> bool {
                 integer::Sealed::is_short(*self)
             }
 
@@ -176,7 +176,7 @@ macro_rules! integers {
             }
 
             #[inline(always)]
-            unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+            unsafe fn put_inline(&self, dst: *mut u8) -> usize {
                 // SAFETY: the room is what the integer asks for, and it is short.
                 unsafe { integer::Sealed::write_short_to(*self, dst) }
             }
@@ -193,21 +193,21 @@ macro_rules! floats {
         impl Piece for $float {
             compiled_here!();
 
-            const SWIFT: bool = true;
+            const INLINE: bool = true;
 
             #[inline(always)]
-            fn is_swift(&self) -> bool {
+            fn is_inline(&self) -> bool {
                 float::is_ordinary(*self)
             }
 
             #[inline(always)]
-            unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+            unsafe fn put_inline(&self, dst: *mut u8) -> usize {
                 // SAFETY: the room is what the float asks for, and it is ordinary.
                 unsafe { (*self).put_ordinary(dst) }
             }
 
             #[inline(always)]
-            fn swift_room(&self) -> usize {
+            fn inline_room(&self) -> usize {
                 float::ORDINARY_LEN
             }
 
@@ -247,7 +247,7 @@ impl Sealed for bool {}
 impl Piece for bool {
     compiled_here!();
 
-    const SWIFT: bool = true;
+    const INLINE: bool = true;
 
     #[inline(always)]
     fn room(&self) -> usize {
@@ -267,15 +267,15 @@ impl Sealed for char {}
 impl Piece for char {
     compiled_here!();
 
-    const SWIFT: bool = true;
+    const INLINE: bool = true;
 
     #[inline(always)]
-    fn is_swift(&self) -> bool {
+    fn is_inline(&self) -> bool {
         self.is_ascii()
     }
 
     #[inline(always)]
-    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
         // SAFETY: there is room for 4 bytes.
         unsafe { *dst = *self as u8 };
         1
@@ -303,22 +303,22 @@ impl Piece for char {
 
 impl<P: Piece> Sealed for &P {}
 impl<P: Piece> Piece for &P {
-    const SWIFT: bool = P::SWIFT;
+    const INLINE: bool = P::INLINE;
 
     #[inline(always)]
-    fn is_swift(&self) -> bool {
-        (**self).is_swift()
+    fn is_inline(&self) -> bool {
+        (**self).is_inline()
     }
 
     #[inline(always)]
-    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
         // SAFETY: the same is demanded.
-        unsafe { (**self).put_swiftly(dst) }
+        unsafe { (**self).put_inline(dst) }
     }
 
     #[inline(always)]
-    fn swift_room(&self) -> usize {
-        (**self).swift_room()
+    fn inline_room(&self) -> usize {
+        (**self).inline_room()
     }
 
     #[inline(always)]
@@ -335,23 +335,23 @@ impl<P: Piece> Piece for &P {
 
 impl<P: Piece> Sealed for Option<P> {}
 impl<P: Piece> Piece for Option<P> {
-    const SWIFT: bool = P::SWIFT;
+    const INLINE: bool = P::INLINE;
 
     #[inline(always)]
-    fn is_swift(&self) -> bool {
-        self.as_ref().is_none_or(P::is_swift)
+    fn is_inline(&self) -> bool {
+        self.as_ref().is_none_or(P::is_inline)
     }
 
     #[inline(always)]
-    unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
         // SAFETY: the same is demanded.
         self.as_ref()
-            .map_or(0, |piece| unsafe { piece.put_swiftly(dst) })
+            .map_or(0, |piece| unsafe { piece.put_inline(dst) })
     }
 
     #[inline(always)]
-    fn swift_room(&self) -> usize {
-        self.as_ref().map_or(0, P::swift_room)
+    fn inline_room(&self) -> usize {
+        self.as_ref().map_or(0, P::inline_room)
     }
 
     #[inline(always)]
@@ -391,18 +391,18 @@ macro_rules! tuples {
 
         #[allow(non_snake_case)]
         impl<$($name: Piece),*> Piece for ($($name,)*) {
-            const SWIFT: bool = true $(&& $name::SWIFT)*;
+            const INLINE: bool = true $(&& $name::INLINE)*;
 
             #[inline(always)]
-            fn is_swift(&self) -> bool {
+            fn is_inline(&self) -> bool {
                 let ($($name,)*) = self;
-                true $(&& $name.is_swift())*
+                true $(&& $name.is_inline())*
             }
 
             #[inline(always)]
-            fn swift_room(&self) -> usize {
+            fn inline_room(&self) -> usize {
                 let ($($name,)*) = self;
-                0_usize $(.saturating_add($name.swift_room()))*
+                0_usize $(.saturating_add($name.inline_room()))*
             }
 
             #[inline(always)]
@@ -421,11 +421,11 @@ macro_rules! tuples {
             }
 
             #[inline(always)]
-            unsafe fn put_swiftly(&self, dst: *mut u8) -> usize {
+            unsafe fn put_inline(&self, dst: *mut u8) -> usize {
                 let ($($name,)*) = self;
                 let length = 0;
                 // SAFETY: the room is for all of them, and all are swift.
-                $(let length = length + unsafe { $name.put_swiftly(dst.add(length)) };)*
+                $(let length = length + unsafe { $name.put_inline(dst.add(length)) };)*
                 length
             }
         }

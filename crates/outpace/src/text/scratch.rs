@@ -21,12 +21,12 @@ thread_local! {
 }
 
 /// Where a text is put together, as long as it is short.
-pub(crate) struct Memory([MaybeUninit<u8>; INLINE]);
+pub(crate) struct StackBuffer([MaybeUninit<u8>; INLINE]);
 
-impl Memory {
+impl StackBuffer {
     #[inline(always)]
-    pub(crate) fn new() -> Memory {
-        Memory([MaybeUninit::uninit(); INLINE])
+    pub(crate) fn new() -> StackBuffer {
+        StackBuffer([MaybeUninit::uninit(); INLINE])
     }
 
     /// An empty text.
@@ -39,12 +39,12 @@ impl Memory {
 }
 
 /// What can be formatted into a text.
-pub(crate) trait Format: Copy {
+pub(crate) trait AppendTo: Copy {
     /// Panics as std does when foreign code says that it cannot format.
     fn append_to(self, scratch: &mut Scratch<'_>);
 }
 
-impl Format for fmt::Arguments<'_> {
+impl AppendTo for fmt::Arguments<'_> {
     #[inline(always)]
     fn append_to(self, scratch: &mut Scratch<'_>) {
         if fmt::write(scratch, self).is_err() {
@@ -297,8 +297,8 @@ mod tests {
     #[test]
     fn a_text_is_whole_however_it_grows() {
         for step in [1, 7, INLINE - 1, INLINE, INLINE + 1, 3 * INLINE, KEPT] {
-            let mut memory = Memory::new();
-            let mut scratch = memory.scratch();
+            let mut buffer = StackBuffer::new();
+            let mut scratch = buffer.scratch();
             let mut expected = String::new();
             while expected.len() < 4 * INLINE + step {
                 let piece: String = ('a'..='z')
@@ -315,12 +315,12 @@ mod tests {
 
     #[test]
     fn texts_within_one_another_keep_apart() {
-        let mut memory = Memory::new();
-        let mut outer = memory.scratch();
+        let mut buffer = StackBuffer::new();
+        let mut outer = buffer.scratch();
         format_args!("{:1000}", 1).append_to(&mut outer);
         {
-            let mut memory = Memory::new();
-            let mut inner = memory.scratch();
+            let mut buffer = StackBuffer::new();
+            let mut inner = buffer.scratch();
             format_args!("{:2000}", 2).append_to(&mut inner);
             assert_eq!(inner.as_bytes().len(), 2000);
         }

@@ -14,8 +14,8 @@ use std::mem::MaybeUninit;
 /// Where the text stands in a field that is wider.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Align {
-    /// Not said: numbers stand right, other text left.
-    Unsaid,
+    /// Not given: numbers stand right, other text left.
+    Unknown,
     /// `<`
     Left,
     /// `>`
@@ -26,7 +26,7 @@ pub(crate) enum Align {
 
 /// A format specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Spec {
+pub(crate) struct Spec {
     fill: char,
     align: Align,
     plus: bool,
@@ -40,7 +40,7 @@ impl Spec {
     /// Whether a number stands right, behind single bytes.
     #[inline(always)]
     fn is_right_with_ascii(&self) -> bool {
-        matches!(self.align, Align::Unsaid | Align::Right) && self.fill.is_ascii()
+        matches!(self.align, Align::Unknown | Align::Right) && self.fill.is_ascii()
     }
 }
 
@@ -48,13 +48,13 @@ impl Spec {
 /// lowest bit: the fill (21 bits), the alignment (2), `+`, `#`, `0`, whether there is a width, whether there
 /// is a precision, the width (16), the precision (16).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Braces(pub u64);
+pub struct PackedSpec(pub u64);
 
-impl Braces {
-    /// Nothing in the braces.
-    pub(super) const NONE: Braces = Braces(b' ' as u64);
-    /// Nothing in those of a text.
-    pub(super) const TEXT: Braces = Braces(Self::NONE.0 | 1 << 63);
+impl PackedSpec {
+    /// `{}`
+    pub(super) const EMPTY: PackedSpec = PackedSpec(b' ' as u64);
+    /// The same for a text, so that it can be told from others.
+    pub(super) const EMPTY_TEXT: PackedSpec = PackedSpec(Self::EMPTY.0 | 1 << 63);
 
     const ALIGN: u32 = 21;
     const PLUS: u32 = 23;
@@ -67,14 +67,14 @@ impl Braces {
 
     /// With a width that is known at run time.
     #[inline]
-    pub const fn width(self, width: usize) -> Braces {
-        Braces(self.0 | 1 << Self::HAS_WIDTH | in_range(width) << Self::WIDTH)
+    pub const fn width(self, width: usize) -> PackedSpec {
+        PackedSpec(self.0 | 1 << Self::HAS_WIDTH | in_range(width) << Self::WIDTH)
     }
 
     /// With a precision that is known at run time.
     #[inline]
-    pub const fn precision(self, precision: usize) -> Braces {
-        Braces(self.0 | 1 << Self::HAS_PRECISION | in_range(precision) << Self::PRECISION)
+    pub const fn precision(self, precision: usize) -> PackedSpec {
+        PackedSpec(self.0 | 1 << Self::HAS_PRECISION | in_range(precision) << Self::PRECISION)
     }
 
     #[inline(always)]
@@ -90,7 +90,7 @@ impl Braces {
     #[inline(always)]
     pub(super) fn align(self) -> Align {
         match self.0 >> Self::ALIGN & 3 {
-            0 => Align::Unsaid,
+            0 => Align::Unknown,
             1 => Align::Left,
             2 => Align::Right,
             _ => Align::Center,
@@ -110,7 +110,7 @@ impl Braces {
             .then_some(usize::from(precision))
     }
 
-    /// An upper bound of the room that they add, without a question: bits that are not given are 0.
+    /// An upper bound of the room that it adds. Without a branch: the bits of what is not given are 0.
     #[inline(always)]
     pub(super) fn room(self) -> usize {
         let width = (self.0 >> Self::WIDTH) as u16;
@@ -118,9 +118,8 @@ impl Braces {
         usize::from(width) * 4 + usize::from(precision) + MOVED
     }
 
-    /// Taken apart.
     #[inline]
-    pub(super) fn spec(self) -> Spec {
+    pub(super) fn unpack(self) -> Spec {
         let fill = self.0 as u32 & ((1 << Self::ALIGN) - 1);
         Spec {
             fill: char::from_u32(fill).unwrap_or(' '),
@@ -372,7 +371,7 @@ unsafe fn pad(spec: &Spec, head: usize, length: usize, dst: *mut u8) -> usize {
     };
     let before = match align {
         Align::Left => 0,
-        Align::Right | Align::Unsaid => missing,
+        Align::Right | Align::Unknown => missing,
         Align::Center => missing / 2,
     };
     let fill_length = fill.len_utf8();
@@ -453,7 +452,7 @@ impl Piece for PaddedStr<'_> {
             width => width.saturating_sub(text.chars().count()),
         };
         let before = match spec.align {
-            Align::Left | Align::Unsaid => 0,
+            Align::Left | Align::Unknown => 0,
             Align::Right => missing,
             Align::Center => missing / 2,
         };

@@ -25,7 +25,7 @@ pub struct Appender {
     /// Where the message begins.
     start: *mut u8,
     /// The stream's words, or `idle`, about which there is always something to ask.
-    flow: *const SharedCursor,
+    cursor: *const SharedCursor,
     idle: Idle,
     /// Memory of its own for messages that do not fit, or for which there is no place in the stream.
     own: *mut u8,
@@ -83,7 +83,7 @@ impl Appender {
             (&raw mut (*this).at).write(next);
             (&raw mut (*this).start).write(next);
             (&raw mut (*this).end).write(if in_place { end } else { next });
-            (&raw mut (*this).flow).write(if in_place {
+            (&raw mut (*this).cursor).write(if in_place {
                 &raw const guard.engine.cursor
             } else {
                 (&raw const (*this).idle).cast()
@@ -205,7 +205,7 @@ pub unsafe fn room(this: &mut Appender, bytes: usize) {
     this.start = this.own;
     this.at = this.own.wrapping_add(filled);
     this.end = this.own.wrapping_add(this.own_room);
-    this.flow = (&raw const this.idle).cast();
+    this.cursor = (&raw const this.idle).cast();
 }
 
 /// What is to be done about a message that has been published, or that is in memory of its own.
@@ -216,7 +216,7 @@ pub unsafe fn room(this: &mut Appender, bytes: usize) {
 pub unsafe fn ask(this: &mut Appender) {
     let (start, at) = (this.start, this.at);
     let apart = this.is_apart();
-    let in_place = !apart && !ptr::eq(this.flow, (&raw const this.idle).cast());
+    let in_place = !apart && !ptr::eq(this.cursor, (&raw const this.idle).cast());
     // SAFETY: entered; the bytes have been written.
     unsafe {
         let guard = this.guard();

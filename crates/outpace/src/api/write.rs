@@ -1,0 +1,279 @@
+//! `write!`: messages of the macros to any destination, and without a macro to handles.
+
+#![allow(unsafe_code)]
+
+use super::guard::Guard;
+use super::handles::{Stderr, Stdout, Stream};
+use super::print::{send, send_in_place};
+use crate::stream::cursor::Answer;
+use crate::stream::engine::Engine;
+use crate::stream::hot::{
+    Drafted, Outcome, append_text, ask_and_leave, enter, format_draft, format_in_place, in_place,
+    withdraw,
+};
+use crate::sync::lock::Entry;
+use crate::sync::thread::{known_thread_id, thread_id};
+use crate::text::message::{Literal, MacroMessage, MessageArgs};
+use crate::text::scratch::{AppendTo, Scratch, StackBuffer};
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// A message without methods that a user's trait could shadow.
+pub struct Opaque<M>(pub M);
+
+impl<M: MacroMessage> Opaque<M> {
+    /// For a destination that is not outpace's: all of the message as one argument of `core::fmt`'s.
+    #[inline(always)]
+    pub fn __outpace_fmt_adapter(&self) -> impl fmt::Display {
+        self.0.fmt_adapter()
+    }
+}
+
+/// What outpace's own destinations get: a message, and what `format_args!` makes of it.
+pub struct BothForms<'a, M>(&'a Opaque<M>, fmt::Arguments<'a>);
+
+/// The type of what `write!` writes to. Its methods have names that no user's trait has.
+pub struct Destination<T: ?Sized>(AnyDestination<T>);
+
+/// A destination that is not outpace's.
+pub struct AnyDestination<T: ?Sized>(PhantomData<fn(*const T)>);
+
+/// `__outpace_is` infers the type.
+#[inline]
+pub fn destination<T: ?Sized>() -> Destination<T> {
+    Destination(AnyDestination(PhantomData))
+}
+
+impl<T: ?Sized> Destination<T> {
+    /// Fixes the type.
+    #[inline]
+    pub fn __outpace_is(&self, _: &T) {}
+}
+
+impl<T: ?Sized> Deref for Destination<T> {
+    type Target = AnyDestination<T>;
+
+    #[inline]
+    fn deref(&self) -> &AnyDestination<T> {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> AnyDestination<T> {
+    /// Chooses the argument of the destination's `write_fmt`.
+    #[inline]
+    pub fn __outpace_choose<'a, M: MacroMessage>(
+        &self,
+        message: &'a Opaque<M>,
+        adapter: fmt::Arguments<'a>,
+        arguments: fmt::Arguments<'a>,
+    ) -> fmt::Arguments<'a> {
+        // Of one text `core::fmt` makes as little as can be made.
+        if message.0.is_fallback() || message.0.is_one_text() {
+            arguments
+        } else {
+            adapter
+        }
+    }
+}
+
+/// What `write_fmt` of outpace's own destinations takes: what std's macros make, and what outpace's do.
+pub trait Writable {
+    /// Writes it as one message.
+    fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()>;
+    /// Writes it as one message, without a guard.
+    #[allow(private_interfaces, reason = "called by this crate alone")]
+    fn write_unlocked(self, engine: &Engine) -> io::Result<()>;
+}
+
+impl<M: MacroMessage> Writable for BothForms<'_, M> {
+    #[inline(always)]
+    fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
+        let BothForms(&Opaque(message), arguments) = self;
+        if message.is_fallback() {
+            return arguments.write_to(guard);
+        }
+        if append(guard, message) {
+            Ok(())
+        } else {
+            Err(guard.engine.error().into())
+        }
+    }
+
+    #[inline(always)]
+    #[allow(private_interfaces)]
+    fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
+        let BothForms(&Opaque(message), arguments) = self;
+        if message.is_fallback() {
+            return arguments.write_unlocked(engine);
+        }
+        let intact = match message.as_one_unsigned() {
+            Some(small) => send_message(engine, small),
+            None => send_message(engine, message),
+        };
+        if intact {
+            Ok(())
+        } else {
+            Err(engine.error().into())
+        }
+    }
+}
+
+impl Writable for fmt::Arguments<'_> {
+    #[inline(always)]
+    fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()> {
+        io::Write::write_fmt(guard, self)
+    }
+
+    #[inline(always)]
+    #[allow(private_interfaces)]
+    fn write_unlocked(self, engine: &Engine) -> io::Result<()> {
+        let intact = match self.as_str() {
+            Some(text) => send_message(engine, Literal(text)),
+            None => send_formatted(engine, self),
+        };
+        if intact {
+            Ok(())
+        } else {
+            Err(engine.error().into())
+        }
+    }
+}
+
+macro_rules! own_destinations {
+    ($([$($generics:tt)*] $destination:ty, |$self:ident, $message:ident| $write:expr;)*) => {$(
+        impl<$($generics)*> $destination {
+            /// Writes what `write!` has made: outpace's, which is fastest, or std's.
+            ///
+            /// # Errors
+            ///
+            /// The error that made the stream fail, if it has.
+            #[inline(always)]
+            pub fn write_fmt(&mut $self, $message: impl Writable) -> io::Result<()> {
+                $write
+            }
+        }
+
+        own_destinations! { @ [$($generics)*] $destination }
+        own_destinations! { @ [$($generics)*] &mut $destination }
+    )*};
+    (@ [$($generics:tt)*] $destination:ty) => {
+        impl<$($generics)*> Destination<$destination> {
+            /// Makes the argument of the destination's `write_fmt`.
+            #[inline]
+            pub fn __outpace_choose<'p, M: MacroMessage>(
+                &self,
+                message: &'p Opaque<M>,
+                _: fmt::Arguments<'p>,
+                arguments: fmt::Arguments<'p>,
+            ) -> BothForms<'p, M> {
+                BothForms(message, arguments)
+            }
+        }
+    };
+}
+own_destinations! {
+    ['a] Guard<'a>, |self, message| message.write_to(self);
+    [] Stdout, |self, message| message.write_unlocked(self.engine());
+    [] Stderr, |self, message| message.write_unlocked(self.engine());
+    [F] Stream<F>, |self, message| message.write_unlocked(self.engine());
+}
+
+/// Appends a message for a guard's holder; returns whether the stream has not failed.
+#[inline(always)]
+fn append<M: MacroMessage>(guard: &mut Guard<'_>, message: M) -> bool {
+    if message.is_inline() && guard.cursor.admits(message.room()) {
+        // SAFETY: there is as much room as the message asks for, and it is inline.
+        let end = unsafe { message.put_inline(guard.cursor.next) };
+        return guard.publish(end);
+    }
+    let (engine, entry) = (guard.engine, guard.entry);
+    // A copy: so the message itself has no address, and stays in registers above.
+    let copy = { message };
+    let answer = copy.with_args(|message| append_message(engine, entry, &message));
+    guard.accept(answer)
+}
+
+/// Appends any message for a guard's holder, whose cursor so never needs an address. By reference: by value, the C
+/// calling convention copies it, and the copy waits for what was just stored.
+#[inline(never)]
+extern "C-unwind" fn append_message(
+    engine: &Engine,
+    entry: Entry,
+    message: &MessageArgs<'_>,
+) -> Answer {
+    // SAFETY: there is as much room as the message asks for; no stream has as much as one with fallback arguments does.
+    let put = |space| unsafe { message.put(space) };
+    // SAFETY: a message writes no more than it asks for; the guard is held.
+    if let Some(answer) = unsafe { in_place(engine, entry, message.room(), put) } {
+        return answer;
+    }
+    format_in_place(engine, entry, *message)
+}
+
+/// Writes a message without a guard; returns whether the stream has not failed.
+#[inline(always)]
+fn send_message(engine: &Engine, message: impl MacroMessage) -> bool {
+    match send(engine, message, enter) {
+        Outcome::Sent => true,
+        Outcome::Ask => ask_and_leave(engine),
+        outcome => {
+            // A copy: so the message itself has no address, and stays in registers above.
+            let copy = { message };
+            copy.with_args(|message| send_slowly(engine, message, outcome))
+        }
+    }
+}
+
+#[inline(never)]
+fn send_slowly(engine: &Engine, message: MessageArgs<'_>, outcome: Outcome) -> bool {
+    if let Outcome::Withdraw = outcome {
+        withdraw(engine);
+    }
+    match send_in_place(engine, message, enter) {
+        Outcome::Sent => true,
+        Outcome::Ask => ask_and_leave(engine),
+        _ => send_draft(engine, message),
+    }
+}
+
+/// Formats a message without a guard; returns whether the stream has not failed.
+#[inline(never)]
+pub(super) fn send_formatted(engine: &Engine, arguments: fmt::Arguments<'_>) -> bool {
+    send_draft(engine, arguments)
+}
+
+#[inline(always)]
+fn send_draft(engine: &Engine, message: impl AppendTo) -> bool {
+    let mut intact = true;
+    let otherwise = |text: &Scratch<'_>| intact = send_text(engine, text.as_bytes());
+    let draft = engine.lock.draft(known_thread_id());
+    match format_draft(engine, draft, message, otherwise) {
+        Drafted::Sent => true,
+        Drafted::Moved => intact,
+        Drafted::Ask => ask_and_leave(engine),
+        Drafted::NotBegun => send_aside(engine, message),
+    }
+}
+
+/// As [`send_draft`], in scratch memory.
+#[cold]
+#[inline(never)]
+fn send_aside(engine: &Engine, message: impl AppendTo) -> bool {
+    let mut buffer = StackBuffer::new();
+    let mut scratch = buffer.scratch();
+    message.append_to(&mut scratch);
+    send_text(engine, scratch.as_bytes())
+}
+
+/// Appends a complete text.
+#[inline(never)]
+pub(super) fn send_text(engine: &Engine, text: &[u8]) -> bool {
+    let me = thread_id();
+    let entry = engine.lock.enter(me);
+    let answer = append_text(engine, entry, text);
+    engine.lock.leave(me);
+    !answer.failed
+}

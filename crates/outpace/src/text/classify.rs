@@ -1,0 +1,275 @@
+//! Which types outpace writes by itself, found by comparing [type keys](TypeKey).
+
+#![allow(unsafe_code)]
+
+use super::type_key::TypeKey;
+use std::borrow::Cow;
+use std::mem::{self, MaybeUninit};
+use std::num::NonZero;
+use std::ptr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A reference, its type erased: its words.
+#[derive(Clone, Copy)]
+pub struct ErasedRef {
+    address: *const (),
+    /// The length of a text, the vtable of a trait object, or uninitialised.
+    metadata: MaybeUninit<*const ()>,
+}
+
+impl ErasedRef {
+    #[inline(always)]
+    pub(crate) fn of<T: ?Sized>(value: &T) -> ErasedRef {
+        let words = (&raw const value).cast::<*const ()>();
+        // SAFETY: a reference is an address, and one more word behind it if it is wide.
+        unsafe {
+            ErasedRef {
+                address: words.read(),
+                metadata: match is_wide::<T>() {
+                    true => MaybeUninit::new(words.add(1).read()),
+                    false => MaybeUninit::uninit(),
+                },
+            }
+        }
+    }
+
+    /// # Safety
+    /// It was made [of](ErasedRef::of) such a value, which lives for `'a`.
+    #[inline(always)]
+    pub(crate) unsafe fn get<'a, T: ?Sized>(self) -> &'a T {
+        let words = [MaybeUninit::new(self.address), self.metadata];
+        // SAFETY: `of` took the reference apart into these words.
+        unsafe { mem::transmute_copy(&words) }
+    }
+
+    /// The value, of a type that a reference of one word refers to.
+    ///
+    /// # Safety
+    /// It refers to such a value, lifetimes aside, which lives for `'a`.
+    #[inline(always)]
+    pub(crate) unsafe fn get_sized<'a, U>(self) -> &'a U {
+        // SAFETY: the caller's promise.
+        unsafe { &*self.address.cast::<U>() }
+    }
+
+    /// What the reference that it refers to refers to.
+    ///
+    /// # Safety
+    /// It refers to a reference of one word.
+    #[inline(always)]
+    unsafe fn pointee(self) -> ErasedRef {
+        ErasedRef {
+            // SAFETY: a reference is an address.
+            address: unsafe { self.address.cast::<*const ()>().read() },
+            metadata: MaybeUninit::uninit(),
+        }
+    }
+
+    /// The text that the pointer refers to, to which it refers.
+    ///
+    /// # Safety
+    /// It refers to a `&str`, a `&mut str` or a `Box<str>`, which are alike, and the text lives for `'a`.
+    #[inline(always)]
+    unsafe fn text<'a>(self) -> &'a str {
+        // SAFETY: the caller's promise.
+        unsafe { self.address.cast::<&str>().read() }
+    }
+}
+
+/// Whether references to `T` have two words.
+#[inline(always)]
+const fn is_wide<T: ?Sized>() -> bool {
+    // There are none of more than two.
+    size_of::<&T>() > size_of::<usize>()
+}
+
+/// What a value is written as. A number, not an enum with the value in its variants: the compiler knows it as soon as it has
+/// compared type keys, and then drops all that depends on other kinds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kind(u8);
+
+macro_rules! kinds {
+    ($($kind:ident = $number:literal;)*) => {
+        impl Kind {
+            $(pub(crate) const $kind: Kind = Kind($number);)*
+        }
+    };
+}
+kinds! {
+    FALLBACK = 0;
+    U8 = 1; U16 = 2; U32 = 3; U64 = 4; U128 = 5; USIZE = 6;
+    I8 = 7; I16 = 8; I32 = 9; I64 = 10; I128 = 11; ISIZE = 12;
+    F32 = 13; F64 = 14; BOOL = 15; CHAR = 16;
+    TEXT = 17; PIECES = 18;
+    // Where a text is. `classify` makes them `TEXT`.
+    POINTER = 19; STRING = 20; COW = 21; RC = 22; ARC = 23;
+}
+
+impl Kind {
+    /// How many kinds a table of scalars has.
+    pub(crate) const SCALARS: usize = 17;
+
+    /// The kind's number: its index in such a table.
+    #[inline(always)]
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// A kind, behind so many references.
+#[derive(Clone, Copy)]
+struct Found(u8);
+
+impl Found {
+    const DEPTH: u32 = 6;
+    const NOT: Found = Found(Kind::FALLBACK.0);
+
+    #[inline(always)]
+    const fn new(kind: Kind, depth: u8) -> Found {
+        Found(kind.0 | depth << Self::DEPTH)
+    }
+}
+
+/// A value, and what it is written as.
+#[derive(Clone, Copy)]
+pub(crate) struct Classified {
+    pub(crate) kind: Kind,
+    /// Refers to a value of this kind; of a text it is [`erase_text`]'s.
+    pub(crate) value: ErasedRef,
+}
+
+/// Finds out whether the value is of a type that outpace writes by itself, or a reference to one, which it follows.
+#[inline]
+pub(crate) fn classify<T: ?Sized>(value: &T) -> Classified {
+    let found = find(is_wide::<T>(), size_of_val(value), TypeKey::of::<T>());
+    let kind = Kind(found.0 & ((1 << Found::DEPTH) - 1));
+    let mut value = ErasedRef::of(value);
+    // SAFETY: `find` tells the type, lifetimes aside: so many references to a value of that kind.
+    unsafe {
+        if found.0 >> Found::DEPTH > 0 {
+            value = value.pointee();
+        }
+        if found.0 >> Found::DEPTH > 1 {
+            value = value.pointee();
+        }
+        match kind {
+            Kind::POINTER => Classified::text(value.text()),
+            Kind::STRING => Classified::text(value.get_sized::<String>()),
+            Kind::COW => Classified::text(value.get_sized::<Cow<'_, str>>()),
+            Kind::RC => Classified::text(value.get_sized::<Rc<str>>()),
+            Kind::ARC => Classified::text(value.get_sized::<Arc<str>>()),
+            kind => Classified { kind, value },
+        }
+    }
+}
+
+impl Classified {
+    #[inline(always)]
+    fn text(text: &str) -> Classified {
+        Classified {
+            kind: Kind::TEXT,
+            value: erase_text(text),
+        }
+    }
+}
+
+/// Compares with the types of one kind.
+macro_rules! is {
+    ($size:ident $key:ident: $($type:ty, $kind:ident $depth:literal;)*) => {$(
+        if $size == size_of::<$type>() && $key.is::<$type>() {
+            return Found::new(Kind::$kind, $depth);
+        }
+    )*};
+}
+
+/// As [`is`], for numbers and the like: by themselves, and behind references.
+macro_rules! scalars {
+    ($size:ident $key:ident: $($type:ident $kind:ident)*) => {
+        is! { $size $key: $($type, $kind 0;)* }
+        if $size == size_of::<usize>() {
+            is! { $size $key: $(
+                &'static $type, $kind 1;
+                &'static &'static $type, $kind 2;
+                &'static mut $type, $kind 1;
+            )* }
+        }
+    };
+}
+
+/// As [`scalars`]; a `NonZero` has its integer's layout, and is written as it.
+macro_rules! non_zero {
+    ($size:ident $key:ident: $($type:ident $kind:ident)*) => {
+        is! { $size $key: $(NonZero<$type>, $kind 0;)* }
+        if $size == size_of::<usize>() {
+            is! { $size $key: $(&'static NonZero<$type>, $kind 1;)* }
+        }
+    };
+}
+
+/// Compares type keys. In a release build it is inlined into [`classify`], and only the answer remains. Not `always`: the
+/// compiler would inline it before it finds that the key is a constant, and take its time.
+#[inline]
+fn find(wide: bool, size: usize, key: TypeKey) -> Found {
+    if !TypeKey::KNOWN {
+        return Found::NOT;
+    }
+    if wide {
+        if key.is::<str>() {
+            return Found::new(Kind::TEXT, 0);
+        }
+        return Found::NOT;
+    }
+    is! { size key:
+        &'static str, POINTER 0;
+        String, STRING 0;
+        Cow<'static, str>, COW 0;
+        &'static mut str, POINTER 0;
+        Box<str>, POINTER 0;
+        Rc<str>, RC 0;
+        Arc<str>, ARC 0;
+        super::piece::Pieces<'static>, PIECES 0;
+    }
+    if size == size_of::<usize>() {
+        is! { size key:
+            &'static &'static str, POINTER 1;
+            &'static String, STRING 1;
+            &'static Cow<'static, str>, COW 1;
+            &'static &'static &'static str, POINTER 2;
+            &'static &'static String, STRING 2;
+            &'static mut String, STRING 1;
+            &'static Box<str>, POINTER 1;
+            &'static Rc<str>, RC 1;
+            &'static Arc<str>, ARC 1;
+            &'static super::piece::Pieces<'static>, PIECES 1;
+        }
+    }
+    scalars! { size key:
+        usize USIZE u64 U64 i32 I32 u32 U32 i64 I64 f64 F64 u8 U8 isize ISIZE bool BOOL char CHAR f32 F32
+        u16 U16 i16 I16 i8 I8 u128 U128 i128 I128
+    }
+    non_zero! { size key:
+        usize USIZE u64 U64 u32 U32 i32 I32 i64 I64 u8 U8 isize ISIZE u16 U16 i16 I16 i8 I8 u128 U128 i128 I128
+    }
+    Found::NOT
+}
+
+/// A text as the address of its first byte and its length.
+#[inline(always)]
+pub(crate) fn erase_text(text: &str) -> ErasedRef {
+    ErasedRef {
+        address: text.as_ptr().cast(),
+        metadata: MaybeUninit::new(ptr::without_provenance(text.len())),
+    }
+}
+
+/// # Safety
+/// [`erase_text`] made it of a text, which lives for `'a`.
+#[inline(always)]
+pub(crate) unsafe fn text_at<'a>(text: ErasedRef) -> &'a str {
+    // SAFETY: address and length are those of a text.
+    unsafe {
+        let length = text.metadata.assume_init().addr();
+        str::from_utf8_unchecked(std::slice::from_raw_parts(text.address.cast(), length))
+    }
+}
