@@ -241,10 +241,11 @@ pub mod __private {
     pub use crate::api::write::{Opaque, destination};
     pub use crate::text::dispatch::{
         binary_as, debug, debug_as, display, display_as, display_simple, formatted, if_debug,
-        if_display, left_to_std, lower_exp_as, lower_hex_as, octal_as, pretty, upper_hex_as, value,
+        if_display, left_to_std, lower_exp_as, lower_hex_as, octal_as, pretty, upper_hex_as,
     };
     pub use crate::text::message::{Literal, MessageArgs, SmallMessage};
     pub use crate::text::spec::PackedSpec;
+    pub use crate::text::value::value;
     pub use core::format_args;
     pub use outpace_macros as macros;
     pub use std;

@@ -13,13 +13,14 @@ use crate::stream::hot::{
 };
 use crate::sync::lock::{Draft, Entrance, Lock};
 use crate::sync::thread::thread_id;
-use crate::text::argument::{Argument, SmallArgument, Value, word};
+use crate::text::argument::Argument;
 use crate::text::copy;
 use crate::text::dispatch;
 use crate::text::message::{
     MacroMessage, MessageArgs, OneFallback, PutInline, SmallMessage, WordMessage,
 };
 use crate::text::scratch::{AppendTo, Scratch, StackBuffer};
+use crate::text::value::{SmallArgument, Value, word};
 use std::fmt;
 
 /// `format!`

@@ -2,87 +2,13 @@
 
 #![allow(unsafe_code)]
 
+use super::erased::{ErasedRef, erase_text, is_wide};
+use super::pieces::Pieces;
 use super::type_key::TypeKey;
 use std::borrow::Cow;
-use std::mem::{self, MaybeUninit};
 use std::num::NonZero;
-use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// A reference, its type erased: its words.
-#[derive(Clone, Copy)]
-pub struct ErasedRef {
-    address: *const (),
-    /// The length of a text, the vtable of a trait object, or uninitialised.
-    metadata: MaybeUninit<*const ()>,
-}
-
-impl ErasedRef {
-    #[inline(always)]
-    pub(crate) fn of<T: ?Sized>(value: &T) -> ErasedRef {
-        let words = (&raw const value).cast::<*const ()>();
-        // SAFETY: a reference is an address, and one more word behind it if it is wide.
-        unsafe {
-            ErasedRef {
-                address: words.read(),
-                metadata: match is_wide::<T>() {
-                    true => MaybeUninit::new(words.add(1).read()),
-                    false => MaybeUninit::uninit(),
-                },
-            }
-        }
-    }
-
-    /// # Safety
-    /// It was made [of](ErasedRef::of) such a value, which lives for `'a`.
-    #[inline(always)]
-    pub(crate) unsafe fn get<'a, T: ?Sized>(self) -> &'a T {
-        let words = [MaybeUninit::new(self.address), self.metadata];
-        // SAFETY: `of` took the reference apart into these words.
-        unsafe { mem::transmute_copy(&words) }
-    }
-
-    /// The value, of a type that a reference of one word refers to.
-    ///
-    /// # Safety
-    /// It refers to such a value, lifetimes aside, which lives for `'a`.
-    #[inline(always)]
-    pub(crate) unsafe fn get_sized<'a, U>(self) -> &'a U {
-        // SAFETY: the caller's promise.
-        unsafe { &*self.address.cast::<U>() }
-    }
-
-    /// What the reference that it refers to refers to.
-    ///
-    /// # Safety
-    /// It refers to a reference of one word.
-    #[inline(always)]
-    unsafe fn pointee(self) -> ErasedRef {
-        ErasedRef {
-            // SAFETY: a reference is an address.
-            address: unsafe { self.address.cast::<*const ()>().read() },
-            metadata: MaybeUninit::uninit(),
-        }
-    }
-
-    /// The text that the pointer refers to, to which it refers.
-    ///
-    /// # Safety
-    /// It refers to a `&str`, a `&mut str` or a `Box<str>`, which are alike, and the text lives for `'a`.
-    #[inline(always)]
-    unsafe fn text<'a>(self) -> &'a str {
-        // SAFETY: the caller's promise.
-        unsafe { self.address.cast::<&str>().read() }
-    }
-}
-
-/// Whether references to `T` have two words.
-#[inline(always)]
-const fn is_wide<T: ?Sized>() -> bool {
-    // There are none of more than two.
-    size_of::<&T>() > size_of::<usize>()
-}
 
 /// What a value is written as. A number, not an enum with the value in its variants: the compiler knows it as soon as it has
 /// compared type keys, and then drops all that depends on other kinds.
@@ -228,7 +154,7 @@ fn find(wide: bool, size: usize, key: TypeKey) -> Found {
         Box<str>, POINTER 0;
         Rc<str>, RC 0;
         Arc<str>, ARC 0;
-        super::piece::Pieces<'static>, PIECES 0;
+        Pieces<'static>, PIECES 0;
     }
     if size == size_of::<usize>() {
         is! { size key:
@@ -241,7 +167,7 @@ fn find(wide: bool, size: usize, key: TypeKey) -> Found {
             &'static Box<str>, POINTER 1;
             &'static Rc<str>, RC 1;
             &'static Arc<str>, ARC 1;
-            &'static super::piece::Pieces<'static>, PIECES 1;
+            &'static Pieces<'static>, PIECES 1;
         }
     }
     scalars! { size key:
@@ -252,24 +178,4 @@ fn find(wide: bool, size: usize, key: TypeKey) -> Found {
         usize USIZE u64 U64 u32 U32 i32 I32 i64 I64 u8 U8 isize ISIZE u16 U16 i16 I16 i8 I8 u128 U128 i128 I128
     }
     Found::NOT
-}
-
-/// A text as the address of its first byte and its length.
-#[inline(always)]
-pub(crate) fn erase_text(text: &str) -> ErasedRef {
-    ErasedRef {
-        address: text.as_ptr().cast(),
-        metadata: MaybeUninit::new(ptr::without_provenance(text.len())),
-    }
-}
-
-/// # Safety
-/// [`erase_text`] made it of a text, which lives for `'a`.
-#[inline(always)]
-pub(crate) unsafe fn text_at<'a>(text: ErasedRef) -> &'a str {
-    // SAFETY: address and length are those of a text.
-    unsafe {
-        let length = text.metadata.assume_init().addr();
-        str::from_utf8_unchecked(std::slice::from_raw_parts(text.address.cast(), length))
-    }
 }

@@ -9,21 +9,14 @@
 
 #![allow(unsafe_code)]
 
-use super::argument::{Argument, Value};
-use super::classify::{Classified, ErasedRef, Kind, classify, text_at};
+use super::argument::Argument;
+use super::classify::{Classified, Kind, classify};
+use super::erased::{ErasedRef, text_at};
 use super::formats::{self, Format, Formats, TextFormat};
-use super::piece::{Piece, Pieces};
+use super::pieces::Pieces;
 use super::scratch::Scratch;
 use super::spec::{Align, PackedSpec};
 use std::fmt;
-
-/// A piece as an argument with an empty specification.
-#[inline(always)]
-pub(crate) fn piece<P: Piece>(piece: &P) -> Argument<'_> {
-    let erased = ErasedRef::of(piece);
-    // SAFETY: the function is for pieces of this type, and `room` says what it needs.
-    unsafe { Argument::new(erased, PackedSpec::EMPTY, P::put_piece, piece.room()) }
-}
 
 /// An argument whose own trait makes its text: `$format` appends it to `$scratch`.
 macro_rules! fallback {
@@ -139,8 +132,8 @@ fn bare<'a>(Classified { kind, value }: Classified) -> Option<Argument<'a>> {
         Some(match kind {
             Kind::TEXT => Argument::text(text_at(value)),
             Kind::PIECES => value.get_sized::<Pieces<'_>>().argument(),
-            Kind::F32 => piece(value.get_sized::<f32>()),
-            Kind::F64 => piece(value.get_sized::<f64>()),
+            Kind::F32 => Argument::piece(value.get_sized::<f32>()),
+            Kind::F64 => Argument::piece(value.get_sized::<f64>()),
             _ => {
                 let Format { put, room } = (*formats::BARE.get(kind.index())?)?;
                 Argument::new(value, PackedSpec::EMPTY, put, room)
@@ -149,7 +142,7 @@ fn bare<'a>(Classified { kind, value }: Classified) -> Option<Argument<'a>> {
     }
 }
 
-/// `{}`, in a message that `format_args!` gets as a whole, too, and demands the trait
+/// `{}`, in a message that `format_args!` gets as a whole, too, which demands the trait
 pub fn if_display<T: ?Sized>(value: &T) -> Argument<'_> {
     bare(classify(value)).unwrap_or_else(left_to_std)
 }
@@ -163,11 +156,6 @@ pub fn if_debug<T: ?Sized>(value: &T) -> Argument<'_> {
 #[inline]
 pub fn left_to_std<'a>() -> Argument<'a> {
     Argument::left_to_std()
-}
-
-/// `{}` in such a message that is small
-pub fn value<T: ?Sized>(value: &T) -> Value<'_> {
-    Value::of(value, if_display)
 }
 
 /// Anything that `format_args!` can express

@@ -5,14 +5,14 @@
 #![allow(unsafe_code)]
 
 use super::argument::PutFn;
-use super::classify::{ErasedRef, Kind, text_at};
+use super::classify::Kind;
+use super::erased::{ErasedRef, text_at};
 use super::float::{self, Notation};
 use super::integer::Integer;
+use super::padded::{InNotation, InRadix, Padded, PaddedChar, PaddedStr, Quoted, QuotedChar};
 use super::piece::Piece;
 use super::radix::Radix;
-use super::spec::{
-    InNotation, InRadix, PackedSpec, Padded, PaddedChar, PaddedStr, Quoted, QuotedChar,
-};
+use super::spec::PackedSpec;
 
 /// How a value is written: what an argument is made of beside the value and its specification.
 #[derive(Clone, Copy)]

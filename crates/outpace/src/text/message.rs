@@ -2,11 +2,11 @@
 
 #![allow(unsafe_code)]
 
-use super::argument::{Argument, DOUBLE, SIGNED, SmallArgument, UNSIGNED};
-use super::dispatch;
+use super::argument::Argument;
 use super::float::ORDINARY_LEN;
 use super::integer::{Integer, sealed::Sealed as _};
 use super::scratch::{AppendTo, Scratch, StackBuffer, formatting_failed};
+use super::value::{DOUBLE, SIGNED, SmallArgument, UNSIGNED};
 use super::word::put_word;
 use std::fmt::{self, Formatter};
 
@@ -324,7 +324,7 @@ small_message!(2 a A, b B);
 small_message!(3 a A, b B, c C);
 small_message!(4 a A, b B, c C, d D);
 
-/// As [`SmallMessage`], of [words](super::argument::word): two bits for each say of which kind it is, beginning with the
+/// As [`SmallMessage`], of [words](super::value::word): two bits for each say of which kind it is, beginning with the
 /// lowest. Compiled once, whatever the kinds.
 #[derive(Clone, Copy)]
 pub(crate) struct WordMessage<const N: usize> {
@@ -346,9 +346,9 @@ impl<const N: usize> WordMessage<N> {
         let doubles = self.words.map(f64::from_bits);
         let bytes = self.words.map(u64::to_le_bytes);
         let arguments: [Argument<'_>; N] = std::array::from_fn(|i| match self.kind(i) {
-            UNSIGNED => dispatch::piece(&self.words[i]),
-            SIGNED => dispatch::piece(&signed[i]),
-            DOUBLE => dispatch::piece(&doubles[i]),
+            UNSIGNED => Argument::piece(&self.words[i]),
+            SIGNED => Argument::piece(&signed[i]),
+            DOUBLE => Argument::piece(&doubles[i]),
             _ => {
                 let text = &bytes[i][..usize::from(bytes[i][7])];
                 // SAFETY: it was a text when it was packed.

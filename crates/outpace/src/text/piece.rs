@@ -2,14 +2,11 @@
 
 #![allow(unsafe_code)]
 
-use super::argument::Argument;
-use super::classify::ErasedRef;
 use super::copy;
-use super::dispatch;
+use super::erased::ErasedRef;
 use super::float::{self, Notation, sealed::Sealed as _};
 use super::integer::{Integer, sealed as integer};
 use super::spec::PackedSpec;
-use std::fmt;
 
 pub(super) mod sealed {
     pub trait Sealed {}
@@ -22,7 +19,7 @@ use sealed::Sealed;
 ///
 /// It is known beforehand how much room a piece needs, and no code but outpace's runs while it is
 /// written; so it can be written straight into a stream's buffer. The trait is sealed: the text of a type of
-/// your own may be made of several, as [`Pieces`].
+/// your own may be made of several, as [`Pieces`](super::pieces::Pieces).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a piece of text that outpace can write by itself",
     note = "pieces are numbers, `bool`, `char`, `&str`, references to these, and tuples, slices and \
@@ -79,65 +76,6 @@ pub trait Piece: Sealed + Copy {
     unsafe fn put_inline(&self, dst: *mut u8) -> usize {
         // SAFETY: the same is demanded.
         unsafe { self.put(dst) }
-    }
-}
-
-/// [Pieces](Piece) as one argument of the macros, written as they are: `{}`.
-///
-/// It is how a type of one's own, which the macros have formatted by its `Display`, takes part in their fast paths:
-///
-/// ```
-/// use outpace::text::{Piece, Pieces};
-///
-/// struct Point {
-///     x: i32,
-///     y: i32,
-/// }
-///
-/// impl Point {
-///     fn pieces(&self) -> impl Piece {
-///         ("(", self.x, ", ", self.y, ")")
-///     }
-/// }
-///
-/// let point = Point { x: 3, y: -4 };
-/// assert_eq!(outpace::format!("at {}", Pieces::of(&point.pieces())), "at (3, -4)");
-/// ```
-///
-/// It has a `Display`, for other macros and for what is more in the braces, and so that a `Display` of your own can
-/// be made of it: `Pieces::of(&self.pieces()).fmt(f)`.
-#[derive(Clone, Copy)]
-pub struct Pieces<'a>(Argument<'a>);
-
-impl<'a> Pieces<'a> {
-    /// The pieces, whose texts one after the other are the text.
-    #[inline]
-    pub fn of<P: Piece>(pieces: &'a P) -> Pieces<'a> {
-        Pieces(dispatch::piece(pieces))
-    }
-
-    #[inline(always)]
-    pub(super) fn argument(&self) -> Argument<'a> {
-        self.0
-    }
-}
-
-impl fmt::Display for Pieces<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.width().is_none() && f.precision().is_none() {
-            return self.0.write_to(f);
-        }
-        let mut text = String::new();
-        self.0.write_to(&mut text)?;
-        f.pad(&text)
-    }
-}
-
-impl fmt::Debug for Pieces<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::new();
-        self.0.write_to(&mut text)?;
-        f.debug_tuple("Pieces").field(&text).finish()
     }
 }
 
@@ -288,16 +226,8 @@ impl Piece for char {
 
     #[inline(always)]
     unsafe fn put(&self, dst: *mut u8) -> usize {
-        if self.is_ascii() {
-            // SAFETY: there is room for 4 bytes.
-            unsafe { *dst = *self as u8 };
-            return 1;
-        }
-        let mut bytes = [0; 4];
-        let length = self.encode_utf8(&mut bytes).len();
         // SAFETY: there is room for 4 bytes.
-        unsafe { dst.cast::<[u8; 4]>().write_unaligned(bytes) };
-        length
+        unsafe { copy::put_char(*self, dst) }
     }
 }
 

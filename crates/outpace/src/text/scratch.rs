@@ -4,7 +4,6 @@
 #![allow(unsafe_code)]
 
 use super::copy;
-use super::piece::Piece;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -243,16 +242,6 @@ impl Scratch<'_> {
         }
         Ok(())
     }
-
-    /// Adds a piece.
-    #[inline]
-    pub(crate) fn append_piece<P: Piece>(&mut self, piece: &P) {
-        // SAFETY: the room is what the piece asks for.
-        unsafe {
-            let length = piece.put(self.space(piece.room()));
-            self.advance(length);
-        }
-    }
 }
 
 #[cold]
@@ -280,7 +269,11 @@ impl fmt::Write for Scratch<'_> {
     }
 
     fn write_char(&mut self, c: char) -> fmt::Result {
-        self.append_piece(&c);
+        // SAFETY: there is room for the longest character, which is text.
+        unsafe {
+            let length = copy::put_char(c, self.space(4));
+            self.advance(length);
+        }
         Ok(())
     }
 

@@ -1,0 +1,452 @@
+//! Numbers and texts in fields that a specification makes wider: sign, prefix, padding, quotes.
+
+#![allow(unsafe_code)]
+
+use super::float::{self, Float, Notation};
+use super::integer::{Integer, sealed::Sealed as _};
+use super::piece::{Piece, sealed::Sealed};
+use super::radix::{self, Radix};
+use super::scratch::Scratch;
+use super::spec::{Align, MOVED, Spec};
+use super::word::put_word;
+use std::mem::MaybeUninit;
+
+/// A number's sign and prefix and what follows them, before padding.
+pub(crate) trait Number: Copy {
+    /// What stands before the digits, padding with `0` excepted.
+    #[doc(hidden)]
+    fn head(self, spec: &Spec) -> &'static str;
+    /// The digits as a word, and their number, if they are short.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn word(self) -> Option<(u64, usize)> {
+        None
+    }
+    /// The room that `put_digits` needs.
+    #[doc(hidden)]
+    fn digits_room(self, spec: &Spec) -> usize;
+    /// Writes the digits, returns their number.
+    ///
+    /// # Safety
+    /// There is as much room at `dst` as `digits_room` says.
+    #[doc(hidden)]
+    unsafe fn put_digits(self, spec: &Spec, dst: *mut u8) -> usize;
+}
+
+#[inline(always)]
+fn sign(negative: bool, spec: &Spec) -> &'static str {
+    match (negative, spec.plus) {
+        (true, _) => "-",
+        (false, true) => "+",
+        (false, false) => "",
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ident $unsigned:ident;)*) => {$(
+        impl Number for $integer {
+            #[inline(always)]
+            fn head(self, spec: &Spec) -> &'static str {
+                #[allow(unused_comparisons)]
+                sign(self < 0, spec)
+            }
+
+            #[inline(always)]
+            fn word(self) -> Option<(u64, usize)> {
+                // SAFETY: it is asked first.
+                self.is_short().then(|| unsafe { self.short_word() })
+            }
+
+            #[inline(always)]
+            fn digits_room(self, _: &Spec) -> usize {
+                $unsigned::MAX_LEN
+            }
+
+            #[inline(always)]
+            unsafe fn put_digits(self, _: &Spec, dst: *mut u8) -> usize {
+                #[allow(unused_comparisons)]
+                let magnitude = match self < 0 {
+                    true => (self as $unsigned).wrapping_neg(),
+                    false => self as $unsigned,
+                };
+                // SAFETY: the room is what the integer asks for.
+                unsafe { magnitude.write_to(dst) }
+            }
+        }
+
+        impl Number for InRadix<$integer> {
+            #[inline(always)]
+            fn head(self, spec: &Spec) -> &'static str {
+                match (spec.plus, spec.alternate, self.radix) {
+                    (false, false, _) => "",
+                    (true, false, _) => "+",
+                    (false, true, Radix::Binary) => "0b",
+                    (false, true, Radix::Octal) => "0o",
+                    (false, true, Radix::LowerHex | Radix::UpperHex) => "0x",
+                    (true, true, Radix::Binary) => "+0b",
+                    (true, true, Radix::Octal) => "+0o",
+                    (true, true, Radix::LowerHex | Radix::UpperHex) => "+0x",
+                }
+            }
+
+            #[inline(always)]
+            fn digits_room(self, _: &Spec) -> usize {
+                self.radix.room($integer::BITS)
+            }
+
+            #[inline(always)]
+            unsafe fn put_digits(self, _: &Spec, dst: *mut u8) -> usize {
+                // SAFETY: the room is for as many bits.
+                unsafe { radix::put(self.value as $unsigned as u128, self.radix, dst) }
+            }
+        }
+    )*};
+}
+integers! {
+    u8 u8; u16 u16; u32 u32; u64 u64; u128 u128; usize usize;
+    i8 u8; i16 u16; i32 u32; i64 u64; i128 u128; isize usize;
+}
+
+/// An integer in hexadecimal, octal or binary.
+#[derive(Clone, Copy)]
+pub(crate) struct InRadix<I> {
+    pub(super) value: I,
+    pub(super) radix: Radix,
+}
+
+/// A float in one of its notations.
+#[derive(Clone, Copy)]
+pub(crate) struct InNotation<F> {
+    pub(super) value: F,
+    pub(super) notation: Notation,
+}
+
+impl<F: Float> Number for InNotation<F> {
+    #[inline(always)]
+    fn head(self, spec: &Spec) -> &'static str {
+        if self.value.not_a_number() {
+            ""
+        } else {
+            sign(self.value.negative(), spec)
+        }
+    }
+
+    #[inline(always)]
+    fn digits_room(self, spec: &Spec) -> usize {
+        match spec.precision {
+            Some(decimals) => float::decimals_room(self.value, decimals),
+            None => float::room(self.value, self.notation),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn put_digits(self, spec: &Spec, dst: *mut u8) -> usize {
+        let magnitude = self.value.magnitude();
+        // SAFETY: the room is what these ask for.
+        unsafe {
+            match spec.precision {
+                Some(decimals) => float::put_decimals(magnitude, decimals, dst),
+                None => magnitude.put(self.notation, dst),
+            }
+        }
+    }
+}
+
+/// A number in a field.
+#[derive(Clone, Copy)]
+pub(crate) struct Padded<N> {
+    pub(super) number: N,
+    pub(super) spec: Spec,
+}
+
+impl<N: Number> Sealed for Padded<N> {}
+impl<N: Number> Piece for Padded<N> {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        let bare = 3 + self.number.digits_room(&self.spec);
+        match self.spec.width {
+            0 => bare,
+            width => bare + width * self.spec.fill.len_utf8() + MOVED,
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        let Padded { number, spec } = self;
+        let head = number.head(spec);
+        if spec.width <= MOVED
+            && (spec.zero || spec.is_right_with_ascii())
+            && let Some((word, length)) = number.word()
+        {
+            // SAFETY: the room is for the head, a word, and `MOVED` bytes more if there is a width.
+            return unsafe { put_right(spec, head, word, length, dst) };
+        }
+        // SAFETY: the room is for the head, the digits, and what `pad` asks for.
+        unsafe {
+            head.put(dst);
+            let length = head.len() + number.put_digits(spec, dst.add(head.len()));
+            if length < spec.width {
+                pad(spec, head.len(), length, dst)
+            } else {
+                length
+            }
+        }
+    }
+}
+
+/// Writes a short number that stands right, so without moving it there.
+///
+/// # Safety
+/// At `dst` there is room for the head, the word, and, if there is a width, for `MOVED` bytes more. The width
+/// is at most that, and the fill is one byte.
+#[inline(always)]
+unsafe fn put_right(spec: &Spec, head: &str, word: u64, length: usize, dst: *mut u8) -> usize {
+    let missing = spec.width.saturating_sub(head.len() + length);
+    let put_fill = |fill: char, at: usize| {
+        if missing > 0 {
+            // SAFETY: there is a width, so there is room for `MOVED` bytes behind the head.
+            unsafe { dst.add(at).cast::<[u8; MOVED]>().write([fill as u8; MOVED]) };
+        }
+    };
+    // SAFETY: the head and the word end behind what is missing, and that at most at `MOVED`.
+    unsafe {
+        if spec.zero {
+            head.put(dst);
+            put_fill('0', head.len());
+        } else {
+            put_fill(spec.fill, 0);
+            head.put(dst.add(missing));
+        }
+        put_word(word, dst.add(missing + head.len()));
+    }
+    missing + head.len() + length
+}
+
+/// Pads the number of `length` bytes, the first `head` of which are sign and prefix, that stands at
+/// `dst`; returns the new length.
+///
+/// # Safety
+/// At `dst` there is room for `length`, for the width in fill characters, and for `MOVED` bytes.
+#[inline(never)]
+unsafe fn pad(spec: &Spec, head: usize, length: usize, dst: *mut u8) -> usize {
+    let missing = spec.width - length;
+    // With `0` it is neither the fill nor the alignment that counts, and zeros go after the sign.
+    let (fill, align, head) = if spec.zero {
+        ('0', Align::Right, head)
+    } else {
+        (spec.fill, spec.align, 0)
+    };
+    let before = match align {
+        Align::Left => 0,
+        Align::Right | Align::Unknown => missing,
+        Align::Center => missing / 2,
+    };
+    let fill_length = fill.len_utf8();
+    // SAFETY: what is moved or filled ends at `length + missing * fill_length` at most, but for the
+    // `MOVED` bytes.
+    unsafe {
+        let from = dst.add(head);
+        let to = from.add(before * fill_length);
+        move_up(from, to, length - head);
+        put_fill(fill, before, from);
+        put_fill(fill, missing - before, to.add(length - head));
+    }
+    length + missing * fill_length
+}
+
+/// # Safety
+/// `length.max(MOVED)` bytes are valid for reads at `from` and for writes at `to`.
+#[inline(always)]
+unsafe fn move_up(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: as demanded; bytes beyond the length may not have been written yet, which for
+    // MaybeUninit does not matter.
+    unsafe {
+        if length <= MOVED {
+            let bytes = from.cast::<[MaybeUninit<u8>; MOVED]>().read_unaligned();
+            to.cast::<[MaybeUninit<u8>; MOVED]>().write_unaligned(bytes);
+        } else {
+            to.copy_from(from, length);
+        }
+    }
+}
+
+/// Writes a fill character `count` times.
+///
+/// # Safety
+/// There is room for them at `dst`.
+#[inline(always)]
+unsafe fn put_fill(fill: char, count: usize, dst: *mut u8) {
+    if fill.is_ascii() {
+        // SAFETY: one byte each.
+        unsafe { dst.write_bytes(fill as u8, count) };
+        return;
+    }
+    let mut bytes = [0; 4];
+    let fill: &str = fill.encode_utf8(&mut bytes);
+    for i in 0..count {
+        // SAFETY: there is room for the count of them.
+        unsafe { fill.put(dst.add(i * fill.len())) };
+    }
+}
+
+/// Text in a field, cut after `precision` characters.
+#[derive(Clone, Copy)]
+pub(crate) struct PaddedStr<'a> {
+    pub(super) text: &'a str,
+    pub(super) spec: Spec,
+}
+
+impl Sealed for PaddedStr<'_> {}
+impl Piece for PaddedStr<'_> {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        let fill = self.spec.width * self.spec.fill.len_utf8();
+        self.text.len().saturating_add(fill)
+    }
+
+    #[inline]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        let PaddedStr { text, ref spec } = *self;
+        let text = match spec.precision {
+            None => text,
+            Some(precision) => match text.char_indices().nth(precision) {
+                Some((end, _)) => &text[..end],
+                None => text,
+            },
+        };
+        let missing = match spec.width {
+            0 => 0,
+            width => width.saturating_sub(text.chars().count()),
+        };
+        let before = match spec.align {
+            Align::Left | Align::Unknown => 0,
+            Align::Right => missing,
+            Align::Center => missing / 2,
+        };
+        let fill_length = spec.fill.len_utf8();
+        // SAFETY: the room is for the text and the missing fill characters.
+        unsafe {
+            let start = dst.add(before * fill_length);
+            if missing > 0 {
+                put_fill(spec.fill, before, dst);
+                put_fill(spec.fill, missing - before, start.add(text.len()));
+            }
+            text.put(start);
+        }
+        text.len() + missing * fill_length
+    }
+}
+
+/// A character in a field.
+#[derive(Clone, Copy)]
+pub(crate) struct PaddedChar {
+    bytes: [u8; 4],
+    length: usize,
+    spec: Spec,
+}
+
+impl PaddedChar {
+    #[inline]
+    pub(super) fn new(character: char, spec: Spec) -> PaddedChar {
+        let mut bytes = [0; 4];
+        let length = character.encode_utf8(&mut bytes).len();
+        PaddedChar {
+            bytes,
+            length,
+            spec,
+        }
+    }
+
+    #[inline(always)]
+    fn padded(&self) -> PaddedStr<'_> {
+        let text = std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default();
+        PaddedStr {
+            text,
+            spec: self.spec,
+        }
+    }
+}
+
+impl Sealed for PaddedChar {}
+impl Piece for PaddedChar {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        self.padded().room()
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        // SAFETY: the same is demanded.
+        unsafe { self.padded().put(dst) }
+    }
+}
+
+/// A text or a character as `{:?}` shows it: quoted, and escaped where need be.
+#[derive(Clone, Copy)]
+pub(crate) struct Quoted<'a> {
+    text: &'a str,
+    plain: bool,
+}
+
+impl<'a> Quoted<'a> {
+    #[inline]
+    pub(super) fn new(text: &'a str) -> Quoted<'a> {
+        let plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
+        Quoted {
+            text,
+            plain: text.as_bytes().iter().all(plain),
+        }
+    }
+
+    /// The longest escape of a byte: that of a control character, `\u{7f}`.
+    pub(super) const LONGEST: usize = 6;
+    /// The quotes.
+    pub(super) const AROUND: usize = 2;
+}
+
+impl Sealed for Quoted<'_> {}
+impl Piece for Quoted<'_> {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        let longest = if self.plain { 1 } else { Self::LONGEST };
+        self.text
+            .len()
+            .saturating_mul(longest)
+            .saturating_add(Self::AROUND)
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        // SAFETY: the room is for both quotes and the text in its longest form.
+        unsafe {
+            if self.plain {
+                ('"', self.text, '"').put(dst)
+            } else {
+                Scratch::format_at(dst, self.room(), format_args!("{:?}", self.text))
+            }
+        }
+    }
+}
+
+/// A character as `{:?}` shows it.
+#[derive(Clone, Copy)]
+pub(crate) struct QuotedChar(pub(super) char);
+
+impl QuotedChar {
+    /// The quotes, and `\u{10ffff}`.
+    pub(super) const ROOM: usize = 12;
+}
+
+impl Sealed for QuotedChar {}
+impl Piece for QuotedChar {
+    #[inline(always)]
+    fn room(&self) -> usize {
+        Self::ROOM
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, dst: *mut u8) -> usize {
+        // SAFETY: the room is for the longest.
+        unsafe { Scratch::format_at(dst, self.room(), format_args!("{:?}", self.0)) }
+    }
+}

@@ -1,0 +1,244 @@
+//! Arguments of small messages, by value: in registers, where a pointer to the value would cost more than its text.
+
+#![allow(unsafe_code)]
+
+use super::argument::{Argument, NO_ROOM};
+use super::classify::{Classified, Kind, classify};
+use super::dispatch::if_display;
+use super::piece::Piece;
+
+/// A value with an empty specification, in a small message.
+#[derive(Clone, Copy)]
+pub enum Value<'a> {
+    /// An unsigned integer of at most 64 bits.
+    Unsigned(u64),
+    /// A signed one.
+    Signed(i64),
+    /// An `f64`
+    Double(f64),
+    /// An `f32`
+    Single(f32),
+    /// A `bool`
+    Bool(bool),
+    /// A `char`
+    Char(char),
+    /// All else.
+    Other(Argument<'a>),
+}
+
+/// Runs the same on the piece that a value is.
+macro_rules! on_piece {
+    ($value:expr, |$piece:ident| $run:expr, $argument:pat => $other:expr) => {
+        match $value {
+            Value::Unsigned($piece) => $run,
+            Value::Signed($piece) => $run,
+            Value::Double($piece) => $run,
+            Value::Single($piece) => $run,
+            Value::Bool($piece) => $run,
+            Value::Char($piece) => $run,
+            Value::Other($argument) => $other,
+        }
+    };
+}
+
+impl<'a> Value<'a> {
+    /// There are few kinds of integers, so that there are few kinds of small messages. `other` makes an argument of all
+    /// else.
+    #[inline(always)]
+    pub(crate) fn of<T: ?Sized>(value: &'a T, other: impl FnOnce(&'a T) -> Argument<'a>) -> Self {
+        let Classified {
+            kind,
+            value: erased,
+        } = classify(value);
+        // SAFETY: it refers to a value of this kind.
+        unsafe {
+            match kind {
+                Kind::U8 => Value::Unsigned((*erased.get_sized::<u8>()).into()),
+                Kind::U16 => Value::Unsigned((*erased.get_sized::<u16>()).into()),
+                Kind::U32 => Value::Unsigned((*erased.get_sized::<u32>()).into()),
+                Kind::U64 => Value::Unsigned(*erased.get_sized()),
+                Kind::USIZE => Value::Unsigned(*erased.get_sized::<usize>() as u64),
+                Kind::I8 => Value::Signed((*erased.get_sized::<i8>()).into()),
+                Kind::I16 => Value::Signed((*erased.get_sized::<i16>()).into()),
+                Kind::I32 => Value::Signed((*erased.get_sized::<i32>()).into()),
+                Kind::I64 => Value::Signed(*erased.get_sized()),
+                Kind::ISIZE => Value::Signed(*erased.get_sized::<isize>() as i64),
+                Kind::F32 => Value::Single(*erased.get_sized()),
+                Kind::F64 => Value::Double(*erased.get_sized()),
+                Kind::BOOL => Value::Bool(*erased.get_sized()),
+                Kind::CHAR => Value::Char(*erased.get_sized()),
+                _ => Value::Other(other(value)),
+            }
+        }
+    }
+}
+
+/// `{}` in a small message that `format_args!` gets as a whole, too, which demands the trait
+pub fn value<T: ?Sized>(value: &T) -> Value<'_> {
+    Value::of(value, if_display)
+}
+
+/// A word is an unsigned integer.
+pub(crate) const UNSIGNED: u32 = 0;
+/// A word is a signed integer.
+pub(crate) const SIGNED: u32 = 1;
+/// A word is the bits of an `f64`.
+pub(crate) const DOUBLE: u32 = 2;
+/// A word is a [packed text](packed).
+pub(crate) const PACKED: u32 = 3;
+
+/// A value as a word, and which of the four kinds of words it is. `None` for all that does not fit.
+#[inline(always)]
+pub(crate) fn word<T: ?Sized>(value: &T) -> Option<(u64, u32)> {
+    let Classified { kind, value } = classify(value);
+    // SAFETY: it refers to a value of this kind.
+    unsafe {
+        Some(match kind {
+            Kind::U8 => ((*value.get_sized::<u8>()).into(), UNSIGNED),
+            Kind::U16 => ((*value.get_sized::<u16>()).into(), UNSIGNED),
+            Kind::U32 => ((*value.get_sized::<u32>()).into(), UNSIGNED),
+            Kind::U64 => (*value.get_sized(), UNSIGNED),
+            Kind::USIZE => (*value.get_sized::<usize>() as u64, UNSIGNED),
+            Kind::I8 => (*value.get_sized::<i8>() as u64, SIGNED),
+            Kind::I16 => (*value.get_sized::<i16>() as u64, SIGNED),
+            Kind::I32 => (*value.get_sized::<i32>() as u64, SIGNED),
+            Kind::I64 => (*value.get_sized::<i64>() as u64, SIGNED),
+            Kind::ISIZE => (*value.get_sized::<isize>() as u64, SIGNED),
+            Kind::F64 => (value.get_sized::<f64>().to_bits(), DOUBLE),
+            Kind::BOOL => (packed_bool(*value.get_sized()), PACKED),
+            Kind::CHAR => (packed_char(*value.get_sized()), PACKED),
+            _ => return None,
+        })
+    }
+}
+
+/// A text of at most seven bytes as a word: the text from the lowest byte on, and its length in the highest.
+const fn packed(text: &[u8]) -> u64 {
+    let (mut word, mut i) = ((text.len() as u64) << 56, 0);
+    while i < text.len() {
+        word |= (text[i] as u64) << (8 * i);
+        i += 1;
+    }
+    word
+}
+
+#[inline(always)]
+fn packed_bool(value: bool) -> u64 {
+    const TEXTS: [u64; 2] = [packed(b"false"), packed(b"true")];
+    if value { TEXTS[1] } else { TEXTS[0] }
+}
+
+#[inline(always)]
+fn packed_char(c: char) -> u64 {
+    #[cold]
+    #[inline(never)]
+    fn encoded(c: char) -> u64 {
+        packed(c.encode_utf8(&mut [0; 4]).as_bytes())
+    }
+    if c.is_ascii() {
+        u64::from(u32::from(c)) | 1 << 56
+    } else {
+        encoded(c)
+    }
+}
+
+/// An argument of a [`SmallMessage`](super::message::SmallMessage): a [`Piece`] or a [`Value`].
+pub trait SmallArgument: Copy {
+    /// Whether its text can be put without calling a function.
+    fn is_inline(&self) -> bool;
+
+    /// The room that [`put_inline`](Self::put_inline) needs.
+    fn inline_room(&self) -> usize;
+
+    /// Writes the text at `dst`; returns its length.
+    ///
+    /// # Safety
+    /// There is the room; the argument is inline.
+    unsafe fn put_inline(&self, dst: *mut u8) -> usize;
+
+    /// The argument, its type erased.
+    fn erased(&self) -> Argument<'_>;
+
+    /// The number, if the compiler knows it to be unsigned.
+    #[inline(always)]
+    fn as_unsigned(&self) -> Option<u64> {
+        None
+    }
+
+    /// As [`Argument::is_plain_text`].
+    #[inline(always)]
+    fn is_plain_text(&self) -> bool {
+        false
+    }
+
+    /// As [`Argument::is_fallback`].
+    #[inline(always)]
+    fn is_fallback(&self) -> bool {
+        false
+    }
+}
+
+impl<P: Piece> SmallArgument for P {
+    #[inline(always)]
+    fn is_inline(&self) -> bool {
+        P::INLINE && P::is_inline(self)
+    }
+
+    #[inline(always)]
+    fn inline_room(&self) -> usize {
+        P::inline_room(self)
+    }
+
+    #[inline(always)]
+    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { P::put_inline(self, dst) }
+    }
+
+    #[inline(always)]
+    fn erased(&self) -> Argument<'_> {
+        Argument::piece(self)
+    }
+}
+
+impl SmallArgument for Value<'_> {
+    #[inline(always)]
+    fn is_inline(&self) -> bool {
+        on_piece!(self, |piece| SmallArgument::is_inline(piece), _ => false)
+    }
+
+    #[inline(always)]
+    fn inline_room(&self) -> usize {
+        on_piece!(self, |piece| SmallArgument::inline_room(piece), _ => NO_ROOM)
+    }
+
+    #[inline(always)]
+    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
+        debug_assert!(self.is_inline());
+        // SAFETY: the caller's promise; `Other` is never inline.
+        unsafe { on_piece!(self, |piece| SmallArgument::put_inline(piece, dst), _ => 0) }
+    }
+
+    #[inline(always)]
+    fn erased(&self) -> Argument<'_> {
+        on_piece!(self, |piece| Argument::piece(piece), argument => *argument)
+    }
+
+    #[inline(always)]
+    fn as_unsigned(&self) -> Option<u64> {
+        match *self {
+            Value::Unsigned(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn is_plain_text(&self) -> bool {
+        matches!(self, Value::Other(argument) if argument.is_plain_text())
+    }
+
+    #[inline(always)]
+    fn is_fallback(&self) -> bool {
+        matches!(self, Value::Other(argument) if argument.is_fallback())
+    }
+}
