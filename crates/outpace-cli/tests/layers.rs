@@ -17,7 +17,7 @@ const CRATES: [Layers; 3] = [
     Layers {
         name: "outpace",
         folders: &["sys", "sync", "text", "stream", "api", "input"],
-        straight: false,
+        straight: true,
     },
     Layers {
         name: "outpace-ratatui",

@@ -3,8 +3,8 @@
 //! What the macros call where they are compiled for a test, under the caller's `cfg(test)`, is here, too: std's macros, whose
 //! output libtest shows if the test fails, unless [`capture`] catches the message.
 
-use crate::stream::engine::Role;
 use crate::stream::hot;
+use crate::stream::state::Role;
 use crate::sync::linked::Linked;
 use std::cell::RefCell;
 use std::fmt;

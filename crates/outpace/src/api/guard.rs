@@ -1,14 +1,13 @@
 //! What keeps other threads' messages out of a stream, and appends this thread's.
 #![allow(unsafe_code)]
 
-use super::message::{Message, Reserved};
 use crate::stream::buffering::MAX_CAPACITY;
 use crate::stream::cursor::{Answer, Cursor};
 use crate::stream::engine::Engine;
 use crate::stream::hot::append_formatted;
 use crate::sync::lock::{Entry, Lock};
 use crate::sync::thread::{ThreadId, thread_id};
-use crate::text::{Float, Integer, copy};
+use crate::text::copy;
 use std::fmt;
 use std::io::{self, Write};
 use std::marker::PhantomData;
@@ -92,76 +91,6 @@ impl<'a> Guard<'a> {
     pub(crate) fn leave(self) {
         let guard = ManuallyDrop::new(self);
         guard.inside.lock.leave(guard.inside.me);
-    }
-
-    /// Begins a message with text. The chain's calls add to it, and the end of the statement makes it
-    /// part of the stream.
-    #[inline(always)]
-    pub fn str(&mut self, text: &str) -> Message<'_, 'a> {
-        self.bytes(text.as_bytes())
-    }
-
-    /// Begins a message with bytes.
-    #[inline(always)]
-    pub fn bytes(&mut self, bytes: &[u8]) -> Message<'_, 'a> {
-        let mut message = self.message();
-        message.bytes(bytes);
-        message
-    }
-
-    /// Begins a message with a character, as UTF-8.
-    #[inline(always)]
-    pub fn char(&mut self, c: char) -> Message<'_, 'a> {
-        let mut message = self.message();
-        message.char(c);
-        message
-    }
-
-    /// Begins a message with an integer in decimal.
-    #[inline(always)]
-    pub fn int<I: Integer>(&mut self, n: I) -> Message<'_, 'a> {
-        let mut message = self.message();
-        message.int(n);
-        message
-    }
-
-    /// Begins a message with a floating-point number, as `{}` does.
-    ///
-    /// ```
-    /// let mut out = outpace::stdout().lock();
-    /// out.float(0.1 + 0.2).str(" is not ").float(0.3_f32).char('\n');
-    /// ```
-    #[inline(always)]
-    pub fn float<F: Float>(&mut self, x: F) -> Message<'_, 'a> {
-        let mut message = self.message();
-        message.float(x);
-        message
-    }
-
-    /// Begins an empty message.
-    #[inline(always)]
-    pub(crate) fn message(&mut self) -> Message<'_, 'a> {
-        Message::begin(self)
-    }
-
-    /// Begins a message with room for `bytes` bytes, which appears only if it is
-    /// [committed](Reserved::commit).
-    ///
-    /// ```
-    /// let mut out = outpace::stdout().lock();
-    /// let mut message = out.reserve(64);
-    /// message.str("x = ").int(-17).char('\n');
-    /// message.commit();
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If `bytes` is more than 1 GiB.
-    #[inline]
-    pub fn reserve(&mut self, bytes: usize) -> Reserved<'_, 'a> {
-        let mut message = self.message();
-        message.reserve(bytes);
-        Reserved::new(message)
     }
 
     /// Goes on where the answer says; returns whether the stream has not failed.

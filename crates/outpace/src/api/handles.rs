@@ -1,7 +1,7 @@
 //! What the user holds: handles to streams, and guards.
 
 use super::guard::Guard;
-use super::write::send_formatted;
+use super::send::send_formatted;
 use crate::stream::buffering::Buffering;
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::gap::GapMarker;

@@ -19,7 +19,7 @@
 //! Outside Unix, and on the portable path, there is the panic hook alone; the others do nothing there, and
 //! say so where they can.
 
-use crate::stream::drain::Patience;
+use crate::stream::patience::Patience;
 use crate::stream::registry::standard_streams;
 use crate::stream::settings::{LAST_WORDS, report};
 use std::io;
@@ -133,7 +133,7 @@ pub fn fatal_faults() -> io::Result<()> {
 mod imp {
     #![allow(unsafe_code)]
 
-    use crate::stream::drain::Patience;
+    use crate::stream::patience::Patience;
     use crate::stream::registry::{for_each_stream, standard_streams};
     use crate::stream::settings::LAST_WORDS;
     use crate::sys::{self, signal};

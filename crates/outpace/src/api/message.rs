@@ -24,6 +24,78 @@ pub struct Message<'g, 'a> {
     own_room: usize,
 }
 
+impl<'a> Guard<'a> {
+    /// Begins a message with text. The chain's calls add to it, and the end of the statement makes it
+    /// part of the stream.
+    #[inline(always)]
+    pub fn str(&mut self, text: &str) -> Message<'_, 'a> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Begins a message with bytes.
+    #[inline(always)]
+    pub fn bytes(&mut self, bytes: &[u8]) -> Message<'_, 'a> {
+        let mut message = self.message();
+        message.bytes(bytes);
+        message
+    }
+
+    /// Begins a message with a character, as UTF-8.
+    #[inline(always)]
+    pub fn char(&mut self, c: char) -> Message<'_, 'a> {
+        let mut message = self.message();
+        message.char(c);
+        message
+    }
+
+    /// Begins a message with an integer in decimal.
+    #[inline(always)]
+    pub fn int<I: Integer>(&mut self, n: I) -> Message<'_, 'a> {
+        let mut message = self.message();
+        message.int(n);
+        message
+    }
+
+    /// Begins a message with a floating-point number, as `{}` does.
+    ///
+    /// ```
+    /// let mut out = outpace::stdout().lock();
+    /// out.float(0.1 + 0.2).str(" is not ").float(0.3_f32).char('\n');
+    /// ```
+    #[inline(always)]
+    pub fn float<F: Float>(&mut self, x: F) -> Message<'_, 'a> {
+        let mut message = self.message();
+        message.float(x);
+        message
+    }
+
+    /// Begins an empty message.
+    #[inline(always)]
+    pub(crate) fn message(&mut self) -> Message<'_, 'a> {
+        Message::begin(self)
+    }
+
+    /// Begins a message with room for `bytes` bytes, which appears only if it is
+    /// [committed](Reserved::commit).
+    ///
+    /// ```
+    /// let mut out = outpace::stdout().lock();
+    /// let mut message = out.reserve(64);
+    /// message.str("x = ").int(-17).char('\n');
+    /// message.commit();
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is more than 1 GiB.
+    #[inline]
+    pub fn reserve(&mut self, bytes: usize) -> Reserved<'_, 'a> {
+        let mut message = self.message();
+        message.reserve(bytes);
+        Reserved::new(message)
+    }
+}
+
 /// Every message begins with so much room, so that the checks of a short one are done at compile
 /// time.
 const HEADROOM: usize = 64;

@@ -22,6 +22,7 @@ pub mod sandboxes {
     #![doc = ""]
     #![doc = include_str!("../../docs/sandboxes.md")]
 }
+mod send;
 pub(crate) mod share;
 #[cfg(feature = "tokio")]
 pub mod tokio;

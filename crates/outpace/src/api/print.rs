@@ -3,15 +3,14 @@
 #![allow(unsafe_code)]
 
 use super::capture;
+use super::send::{send, send_in_place, send_text};
 use super::share::{std_first, std_next};
-use super::write::send_text;
-use crate::stream::buffering::MAX_CAPACITY;
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::hot::{
     Drafted, Outcome, ask_and_leave, by_bias, enter_stdout_to_print, enter_to_print, format_draft,
-    learn_slot, place_by_bias, printing_slot, printing_thread, publish_by_bias, withdraw,
+    learn_slot, place_by_bias, printing_slot, printing_thread, withdraw,
 };
-use crate::sync::lock::{Draft, Entrance, Lock};
+use crate::sync::lock::Draft;
 use crate::sync::thread::thread_id;
 use crate::text::argument::Argument;
 use crate::text::copy;
@@ -238,43 +237,6 @@ small! {
     print2 print_others2 print_pieces2 print_words2 a A aw ak 0, b B bw bk 1;
     print3 print_others3 print_unsigned3 print_words3 a A aw ak 0, b B bw bk 1, c C cw ck 2;
     print4 print_others4 print_unsigned4 print_words4 a A aw ak 0, b B bw bk 1, c C cw ck 2, d D dw dk 3;
-}
-
-/// Appends an inline message without a guard, in place, or tells what is next.
-#[inline(always)]
-pub(super) fn send<'a, M: PutInline>(
-    engine: &'a Engine,
-    message: M,
-    enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
-) -> Outcome {
-    if !message.is_inline() {
-        return Outcome::NotTaken;
-    }
-    match place_by_bias(engine, enter(&engine.lock), message.room()) {
-        Ok((inside, place)) => {
-            // SAFETY: there is as much room as the message asks for, and it is inline.
-            let end = unsafe { message.put_inline(place) };
-            publish_by_bias(engine, inside, end)
-        }
-        Err(outcome) => outcome,
-    }
-}
-
-/// Appends any message without fallback arguments, without a guard, in place, or tells what is next.
-#[inline(always)]
-pub(super) fn send_in_place<'a>(
-    engine: &'a Engine,
-    message: MessageArgs<'_>,
-    enter: impl FnOnce(&'a Lock) -> Entrance<'a>,
-) -> Outcome {
-    let room = message.room();
-    if room > MAX_CAPACITY {
-        return Outcome::NotTaken;
-    }
-    // SAFETY: there is as much room as the message asks for.
-    let put = |space| unsafe { message.put(space) };
-    // SAFETY: a message writes no more than it asks for, and only outpace's code runs meanwhile.
-    unsafe { by_bias(engine, enter(&engine.lock), room, put) }.withdrawn(engine)
 }
 
 #[inline(never)]

@@ -5,9 +5,10 @@
 //! handle, and after it has left it has drained what is pending. Both happen outside the stream's lock, because a
 //! thread may print here while it has std's.
 
-use crate::stream::engine::{Engine, Role, STDERR, STDOUT};
+use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::policy::EARLY_MESSAGES;
 use crate::stream::registry::standard_streams;
+use crate::stream::state::Role;
 use crate::sync::thread::{thread_id, work};
 use std::io::{self, Write};
 

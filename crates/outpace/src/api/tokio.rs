@@ -49,7 +49,7 @@
 use super::handles::{self, Stderr, Stdout, Stream};
 use crate::stream::buffering::Buffering;
 use crate::stream::engine::Engine;
-use crate::stream::overflow::SEGMENT;
+use crate::stream::segment::SEGMENT;
 use crate::stream::tasks::Attempt;
 use ::tokio::io::AsyncWrite;
 use std::fmt;

@@ -4,17 +4,12 @@
 
 use super::guard::Guard;
 use super::handles::{Stderr, Stdout, Stream};
-use super::print::{send, send_in_place};
+use super::send::{send, send_formatted, send_slowly};
 use crate::stream::cursor::Answer;
 use crate::stream::engine::Engine;
-use crate::stream::hot::{
-    Drafted, Outcome, append_text, ask_and_leave, enter, format_draft, format_in_place, in_place,
-    withdraw,
-};
+use crate::stream::hot::{Outcome, ask_and_leave, enter, format_in_place, in_place};
 use crate::sync::lock::Entry;
-use crate::sync::thread::{known_thread_id, thread_id};
 use crate::text::message::{Literal, MacroMessage, MessageArgs};
-use crate::text::scratch::{AppendTo, Scratch, StackBuffer};
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -225,55 +220,4 @@ fn send_message(engine: &Engine, message: impl MacroMessage) -> bool {
             copy.with_args(|message| send_slowly(engine, message, outcome))
         }
     }
-}
-
-#[inline(never)]
-fn send_slowly(engine: &Engine, message: MessageArgs<'_>, outcome: Outcome) -> bool {
-    if let Outcome::Withdraw = outcome {
-        withdraw(engine);
-    }
-    match send_in_place(engine, message, enter) {
-        Outcome::Sent => true,
-        Outcome::Ask => ask_and_leave(engine),
-        _ => send_draft(engine, message),
-    }
-}
-
-/// Formats a message without a guard; returns whether the stream has not failed.
-#[inline(never)]
-pub(super) fn send_formatted(engine: &Engine, arguments: fmt::Arguments<'_>) -> bool {
-    send_draft(engine, arguments)
-}
-
-#[inline(always)]
-fn send_draft(engine: &Engine, message: impl AppendTo) -> bool {
-    let mut intact = true;
-    let otherwise = |text: &Scratch<'_>| intact = send_text(engine, text.as_bytes());
-    let draft = engine.lock.draft(known_thread_id());
-    match format_draft(engine, draft, message, otherwise) {
-        Drafted::Sent => true,
-        Drafted::Moved => intact,
-        Drafted::Ask => ask_and_leave(engine),
-        Drafted::NotBegun => send_aside(engine, message),
-    }
-}
-
-/// As [`send_draft`], in scratch memory.
-#[cold]
-#[inline(never)]
-fn send_aside(engine: &Engine, message: impl AppendTo) -> bool {
-    let mut buffer = StackBuffer::new();
-    let mut scratch = buffer.scratch();
-    message.append_to(&mut scratch);
-    send_text(engine, scratch.as_bytes())
-}
-
-/// Appends a complete text.
-#[inline(never)]
-pub(super) fn send_text(engine: &Engine, text: &[u8]) -> bool {
-    let me = thread_id();
-    let entry = engine.lock.enter(me);
-    let answer = append_text(engine, entry, text);
-    engine.lock.leave(me);
-    !answer.failed
 }

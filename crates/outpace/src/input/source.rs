@@ -3,8 +3,8 @@
 use super::digits::CHUNK;
 use crate::api::raw;
 use crate::stream::buffering::Buffering;
-use crate::stream::drain::Patience;
 use crate::stream::engine::STDOUT;
+use crate::stream::patience::Patience;
 use crate::sys;
 use std::fmt;
 use std::fs::File;

@@ -2,10 +2,10 @@
 #![allow(unsafe_code)]
 
 use super::cursor::Answer;
-use super::drain::Patience;
 use super::engine::Engine;
-use super::exit;
-use super::overflow::SEGMENT;
+use super::lifecycle;
+use super::patience::Patience;
+use super::segment::SEGMENT;
 use super::state::{Mode, State};
 use super::state_guard::StateGuard;
 use crate::sync::thread::work;
@@ -36,7 +36,7 @@ impl Engine {
         if work::is_under_way() {
             return Answer::NO_ROOM;
         }
-        exit::install();
+        lifecycle::install();
         let mut state = self.apply_policy(self.lock_state());
         let small = state.capacity < 64 * bytes;
         let over = state.mode == Mode::Background && self.pending(&state) + bytes > state.capacity;
@@ -58,7 +58,7 @@ impl Engine {
         if work::is_under_way() {
             return self.write_aside(bytes);
         }
-        exit::install();
+        lifecycle::install();
         let mut state = self.apply_policy(self.lock_state());
         if state.failure.is_some() {
             return self.finish(state);
@@ -112,7 +112,7 @@ impl Engine {
         if work::is_under_way() {
             return self.write_aside(bytes);
         }
-        exit::install();
+        lifecycle::install();
         let mut state = self.lock_state();
         if state.failure.is_none() {
             state.counts.messages += 1;

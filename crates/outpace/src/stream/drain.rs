@@ -9,30 +9,15 @@
 //! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
 #![allow(unsafe_code)]
 
-use super::engine::{Engine, Role};
+use super::engine::Engine;
 use super::lines::{self, LONGEST, Unfinished};
-use super::state::{BrokenPipe, Failure, Mode, State};
+use super::patience::{DRAIN_IN_PROGRESS, Patience};
+use super::state::{BrokenPipe, Failure, Mode, Role, State};
 use super::state_guard::StateGuard;
 use crate::sync::thread::{thread_id, work};
-use crate::sys::{self, Destination, Moment};
-use std::time::Duration;
-
-/// How long a drain may take.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Patience {
-    /// Until everything has been written.
-    Forever,
-    /// Not for the reader: what cannot be written without waiting stays (as far as `poll(2)` knows; to be sure
-    /// takes too long to be done for each message). A drain that another thread has
-    /// begun is given the time that one takes which does not wait for the reader either: what was to be
-    /// first would else come second only because both set out at the same moment.
-    None,
-    /// The same, for a caller that writes to the same file next while this stream is in the background: if that file is a
-    /// terminal that stands still at this very moment, it is waited for anyway, so that lines stay whole.
-    SameFile,
-    /// Until nothing has moved for so long.
-    Stalled(Duration),
-}
+use crate::sys::{self, Destination};
+use std::io;
+use std::time::{Duration, Instant};
 
 /// What a drain does next.
 enum Next<'b> {
@@ -62,37 +47,6 @@ struct Joined {
 fn ends_line(bytes: &[u8], length: usize) -> bool {
     bytes.get(length.wrapping_sub(1)) == Some(&b'\n')
 }
-
-impl Patience {
-    /// When it is over, if nothing moves from now on; `least` is how long it lasts in any case.
-    extern "C" fn end(self, least: Duration) -> Moment {
-        match self {
-            Patience::Forever => Moment::NEVER,
-            Patience::None | Patience::SameFile => Moment::now() + least,
-            Patience::Stalled(limit) => Moment::now() + limit,
-        }
-    }
-
-    /// Whether it is not for the reader.
-    pub(crate) fn is_short(self) -> bool {
-        matches!(self, Patience::None | Patience::SameFile)
-    }
-
-    /// Whether another thread's drain, which has come to `drained`, has been waited for long enough. `seen` is how
-    /// far it had come before, and until when it had to come further.
-    #[inline(never)]
-    fn is_over(self, seen: &mut Option<(u64, Moment)>, drained: u64) -> bool {
-        let end = match *seen {
-            Some((before, end)) if drained == before || self.is_short() => end,
-            _ => self.end(DRAIN_IN_PROGRESS),
-        };
-        *seen = Some((drained, end));
-        end.has_come()
-    }
-}
-
-/// How long a drain takes that does not wait for the reader.
-const DRAIN_IN_PROGRESS: Duration = Duration::from_millis(5);
 
 /// Where a drain ends that takes all there is.
 const NO_END: u64 = u64::MAX;
@@ -204,7 +158,7 @@ impl Engine {
     /// no longer than for the reader. Takes and frees no memory.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn drain_in_handler(&self, limit: Duration) {
-        let mut moved = Moment::now();
+        let mut moved = sys::Moment::now();
         let mut drained = 0;
         let mut state = loop {
             match self.try_lock_state_in_handler() {
@@ -212,7 +166,7 @@ impl Engine {
                 // The handler interrupted it: how much it has written is not known.
                 Some(state) if state.drainer == thread_id() => return,
                 Some(state) if state.drained != drained => {
-                    (drained, moved) = (state.drained, Moment::now());
+                    (drained, moved) = (state.drained, sys::Moment::now());
                 }
                 _ => {}
             }
@@ -222,7 +176,7 @@ impl Engine {
             sys::pause();
         };
         let all = self.accepted(&state);
-        let mut until = Moment::now() + limit;
+        let mut until = sys::Moment::now() + limit;
         while state.drained < all && state.failure.is_none() && !state.closed_for_good {
             // A marker takes memory, and so does the way back from a file.
             state.forget_gap();
@@ -245,7 +199,7 @@ impl Engine {
                 Ok(written) => {
                     state.advance(written, State::leak);
                     state.tell_progress();
-                    until = Moment::now() + limit;
+                    until = sys::Moment::now() + limit;
                 }
                 Err(error) if error.is_interruption() || error.would_block() => sys::pause(),
                 Err(_) => return,
@@ -606,5 +560,46 @@ impl Engine {
         state.clear_spill();
         state.tail.drained = self.offset(state);
         state.drained = self.accepted(state);
+    }
+
+    /// Returns once the kernel has accepted every byte written before the call.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        if work::is_under_way() {
+            return Ok(());
+        }
+        let state = self.lock_state();
+        let all = self.accepted(&state);
+        let mut state = self.drain(state, all, Patience::Forever);
+        Ok(state.tell_failure()?)
+    }
+
+    /// The same, until `deadline`: on the helper's time.
+    pub(crate) fn flush_until(&self, deadline: Instant) -> io::Result<()> {
+        let mut state = self.lock_state();
+        let all = self.accepted(&state);
+        while state.drained < all.min(self.accepted(&state)) && state.failure.is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            state = if state.mode.has_helper() && self.wake_helper(&mut state) {
+                state.hurry_helper();
+                self.wait(state, Some(left))
+            } else {
+                // Little by little: a reader that is merely slow does not move the deadline.
+                let next = all.min(state.drained + sys::POLLED_WRITE as u64);
+                self.drain(state, next, Patience::Stalled(left))
+            };
+        }
+        Ok(state.tell_failure()?)
+    }
+
+    /// Forgets a failure: what is written from now on is written again.
+    pub(crate) fn clear_error(&self) {
+        let mut state = self.lock_state();
+        if state.failure.is_some() {
+            self.give_up(&mut state);
+            state.failure = None;
+        }
     }
 }

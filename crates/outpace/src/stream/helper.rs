@@ -8,15 +8,14 @@
 //!
 //! A thread belongs to one stream, so that a stalled stdout cannot delay stderr.
 
-use super::buffer::Buffer;
-use super::drain::Patience;
-use super::engine::{Engine, Role};
-use super::state::{Mode, State};
+use super::engine::Engine;
+use super::patience::Patience;
+use super::state::{Mode, Role, State};
 use super::state_guard::StateGuard;
-use super::worker::{Place, Rest, Worker};
+use super::worker::{Rest, SelectWorker};
 use crate::sync::barrier;
 use crate::sync::lock::task;
-use crate::sync::thread::{ThreadId, thread_id};
+use crate::sync::thread::thread_id;
 use crate::sys::{self, Moment};
 use std::mem;
 use std::time::Duration;
@@ -31,45 +30,6 @@ const LOOKS_PER_DELAY: u32 = 2;
 
 /// In the background, how many intervals without a message end a burst.
 const QUIET_INTERVALS: u32 = 4;
-
-/// What a stream knows of its helper.
-pub(crate) struct Helper {
-    pub(super) worker: Worker,
-    /// It looks at the stream in intervals; else it sleeps until woken.
-    pub(super) active: bool,
-    /// The thread that has begun the burst, and its number in the system.
-    begun_by: (ThreadId, u32),
-    /// It looks again without an interval.
-    pub(super) hurried: bool,
-    /// When it looks next; at once, if never.
-    deadline: Option<Moment>,
-    /// The stream offset up to which it drains even if the policy no longer asks for it.
-    pub(super) promised: u64,
-    pub(super) spare: Vec<Buffer>,
-}
-
-impl Helper {
-    pub(super) const NONE: Helper = Helper {
-        worker: Worker::NONE,
-        active: false,
-        begun_by: (0, 0),
-        hurried: false,
-        deadline: None,
-        promised: 0,
-        spare: Vec::new(),
-    };
-
-    /// The child of a fork has no helper yet.
-    #[cfg(all(unix, not(outpace_portable)))]
-    pub(super) fn reset_after_fork(&mut self) {
-        // The memory that it has kept is as good here.
-        *self = Helper {
-            worker: self.worker.after_fork(),
-            spare: mem::take(&mut self.spare),
-            ..Helper::NONE
-        };
-    }
-}
 
 impl Engine {
     /// Has the helper look at the stream; returns false if there is no helper to be had.
@@ -187,8 +147,8 @@ fn run(engine: &Engine) {
     let (mut seen, mut quiet) = (u64::MAX, 0);
     // The line that was unfinished then.
     let mut unfinished: Option<Line> = None;
-    let place: Place = |state| &mut state.helper.worker;
-    engine.work(place, &engine.wake, |mut state| {
+    let select: SelectWorker = |state| &mut state.helper.worker;
+    engine.work(select, &engine.wake, |mut state| {
         if !state.helper.active {
             state.helper.hurried = false;
             (seen, quiet) = (u64::MAX, 0);

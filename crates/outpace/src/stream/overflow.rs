@@ -15,21 +15,19 @@
 //! [`spill`](super::spill).
 
 use super::buffering::{Buffering, Overflow};
-use super::drain::Patience;
 use super::engine::Engine;
 use super::gap::Size;
-use super::state::{Segment, State};
+use super::patience::Patience;
+use super::segment::Segment;
+use super::state::State;
 use super::state_guard::StateGuard;
 use crate::sync::linked::Linked;
 use crate::sys::Moment;
 
-/// The capacity of a segment.
-pub(crate) const SEGMENT: usize = 64 << 10;
-
 /// What an [`Overflow`] asks for other than waiting.
-struct Overflowing {
+struct OverflowHooks {
     adopt: fn(&Engine, &mut State),
-    relieve: for<'a> fn(&'a Engine, StateGuard<'a>, usize) -> (StateGuard<'a>, Option<bool>),
+    on_full: for<'a> fn(&'a Engine, StateGuard<'a>, usize) -> (StateGuard<'a>, Option<bool>),
     mark_gaps: for<'a> fn(&'a Engine, StateGuard<'a>) -> StateGuard<'a>,
     report_lost: fn(&Engine, &mut State, u64),
     spill: fn(&Engine, &mut State),
@@ -38,16 +36,16 @@ struct Overflowing {
     forget_after_fork: fn(&mut State),
 }
 
-static LINKED: Linked<Overflowing> = Linked::new();
+static LINKED: Linked<OverflowHooks> = Linked::new();
 
 pub(super) fn link() {
-    LINKED.link(Overflowing {
+    LINKED.link(OverflowHooks {
         adopt: |engine, state| {
             if let Buffering::Background { overflow, .. } = engine.buffering_in_force(state) {
                 state.overflow = overflow.clone();
             }
         },
-        relieve: Engine::relieve,
+        on_full: Engine::on_full,
         mark_gaps: Engine::mark_gaps,
         report_lost: |engine, state, bytes| {
             let (name, lost) = (engine.role.name(), Size(bytes));
@@ -79,7 +77,7 @@ impl Engine {
             }
             if let Some(linked) = LINKED.get() {
                 let admitted;
-                (state, admitted) = (linked.relieve)(self, state, bytes);
+                (state, admitted) = (linked.on_full)(self, state, bytes);
                 if let Some(admitted) = admitted {
                     return (state, admitted);
                 }
@@ -150,7 +148,7 @@ impl Engine {
     }
 
     /// A message finds the queue full. `Some(true)`: there is room for it now; `Some(false)`: it is dropped; `None`: it waits.
-    fn relieve<'a>(
+    fn on_full<'a>(
         &'a self,
         mut state: StateGuard<'a>,
         bytes: usize,

@@ -1,16 +1,18 @@
 //! Deciding: which policy is in force, and what it does about the messages that were just published.
 
 use super::buffering::{Buffering, MAX_CAPACITY, capacity_for};
-use super::drain::Patience;
-use super::engine::{Engine, Role, STDOUT};
+use super::engine::{Engine, STDOUT};
+use super::gap::GapMarker;
 use super::overflow;
+use super::patience::Patience;
 use super::settings;
-use super::state::{Mode, State};
+use super::state::{BrokenPipe, Mode, Role, State};
 use super::state_guard::StateGuard;
 use crate::sync::barrier;
 use crate::sync::lock::Entry;
 use crate::sync::thread::thread_id;
 use crate::sys::{Destination, Moment};
+use std::mem;
 use std::time::Duration;
 
 /// So many messages of a stream are written at once by their callers before anything is buffered or
@@ -305,6 +307,20 @@ impl Engine {
         state.destination = None;
         state.redetections = state.redetections.wrapping_add(1);
         self.apply_policy_soon(state);
+    }
+
+    pub(crate) fn set_gap_marker(&self, marker: GapMarker) {
+        let before = mem::replace(&mut self.lock_state().gap_marker, marker);
+        // With the state unlocked, for it may hold what is the user's.
+        drop(before);
+    }
+
+    pub(crate) fn set_broken_pipe(&self, choice: BrokenPipe) {
+        self.lock_state().on_broken_pipe = choice;
+    }
+
+    pub(crate) fn set_exit_timeout(&self, timeout: Duration) {
+        self.lock_state().exit_timeout = timeout;
     }
 
     fn apply_policy_soon<'a>(&'a self, mut state: StateGuard<'a>) {

@@ -7,8 +7,8 @@ use super::buffering::Overflow;
 use super::engine::Engine;
 use super::gap::Gap;
 use super::lines::LONGEST;
-use super::overflow::SEGMENT;
-use super::state::{Mode, Segment, State};
+use super::segment::{SEGMENT, Segment};
+use super::state::{Mode, State};
 use std::collections::VecDeque;
 use std::mem;
 
@@ -262,53 +262,6 @@ impl State {
         } else {
             self.deferred.free(buffer);
         }
-    }
-}
-
-impl Segment {
-    pub(super) const EMPTY: Segment = Segment {
-        buffer: Buffer::EMPTY,
-        drained: 0,
-        end: 0,
-        appendable: false,
-        whole: true,
-        messages: 0,
-        marker: false,
-        gap: None,
-    };
-
-    /// A segment with a copy of the bytes.
-    pub(super) fn of(bytes: &[u8]) -> Self {
-        let buffer = Buffer::with_capacity(bytes.len().max(4096));
-        // SAFETY: no other thread knows of the buffer yet.
-        unsafe { buffer.put(0, bytes) };
-        Segment {
-            buffer,
-            end: bytes.len(),
-            ..Segment::EMPTY
-        }
-    }
-
-    pub(super) fn gap(gap: Gap) -> Self {
-        Segment {
-            gap: Some(gap),
-            ..Segment::EMPTY
-        }
-    }
-
-    pub(super) fn is_drained(&self) -> bool {
-        self.drained == self.end && self.gap.is_none()
-    }
-
-    /// What is still to be drained of a closed segment.
-    ///
-    /// # Safety
-    ///
-    /// The result is not used after the bytes have been counted as drained: by the thread that drains, or the one that
-    /// spills, which alone count them.
-    pub(super) unsafe fn pending_bytes<'a>(&self) -> &'a [u8] {
-        // SAFETY: published, as it is closed; the caller's promise.
-        unsafe { self.buffer.published(self.drained, self.end) }
     }
 }
 

@@ -8,7 +8,8 @@
     expect(dead_code, reason = "there is no fork")
 )]
 
-use super::engine::{Engine, Role, STDERR, STDOUT};
+use super::engine::{Engine, STDERR, STDOUT};
+use super::state::Role;
 use crate::sync::linked::Linked;
 use crate::sync::mutex::Mutex;
 use std::mem::ManuallyDrop;

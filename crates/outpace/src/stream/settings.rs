@@ -1,7 +1,7 @@
 //! What the environment says about the buffering of the standard streams.
 
 use super::buffering::{Buffering, FORMS};
-use super::engine::Role;
+use super::state::Role;
 use crate::sys::{self, Moment, Output};
 use std::time::Duration;
 use std::{env, fmt};

@@ -1,32 +1,11 @@
 //! What a stream adds to [`share`](crate::share()): whatever is pending is drained when a guard is dropped.
 
-use super::drain::Patience;
 use super::engine::Engine;
+use super::patience::Patience;
 use super::policy::EARLY_MESSAGES;
 use super::state::Mode;
 use crate::sync::lock::Around;
 use crate::sync::thread::{thread_id, work};
-
-/// What a stream knows of [`share`](crate::share()).
-pub(super) struct Sharing {
-    /// Whether whatever is pending is drained when a guard is dropped.
-    active: bool,
-    /// How many messages there were then.
-    messages: u64,
-}
-
-impl Sharing {
-    pub(super) const OFF: Sharing = Sharing {
-        active: false,
-        messages: 0,
-    };
-
-    /// Whether the message that makes it so many is the first of its guard. A message without a guard always is; no
-    /// helper need be woken for it.
-    pub(super) fn is_first(&self, messages: u64) -> bool {
-        self.active && messages == self.messages + 1
-    }
-}
 
 impl Engine {
     pub(crate) fn begin_sharing(&self) {

@@ -11,14 +11,13 @@
 
 use super::buffering::Overflow;
 use super::engine::Engine;
-use super::state::{Segment, State};
+use super::segment::Segment;
+use super::state::State;
 use super::state_guard::StateGuard;
-use super::worker::{Place, Rest, Worker};
+use super::worker::{Rest, SelectWorker};
 use crate::sys::{self, Moment};
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,61 +30,6 @@ const QUIET_INTERVALS: u32 = 4;
 
 /// So many segments at most are put into the file at once: the queue has room again after each time.
 const BATCH: usize = 16;
-
-/// The state of a stream's spilling.
-pub(crate) struct Spill {
-    pub(super) file: Option<Arc<File>>,
-    /// Where the file is made, once it is needed.
-    pub(super) directory: Option<PathBuf>,
-    /// The span of the file that has been written and not yet read back.
-    pub(super) from: u64,
-    pub(super) to: u64,
-    /// Segments that wait to be put into the file.
-    pub(super) incoming: VecDeque<Segment>,
-    pub(super) worker: Worker,
-    /// The thread is putting so many of `incoming` into the file, from the first on.
-    pub(super) writing: usize,
-    /// They have been given up meanwhile.
-    pub(super) abandoned: bool,
-    /// The file cannot take more, until it is empty; said once.
-    pub(super) full: bool,
-    pub(super) said: bool,
-}
-
-impl Spill {
-    pub(crate) const NONE: Spill = Spill {
-        file: None,
-        directory: None,
-        from: 0,
-        to: 0,
-        incoming: VecDeque::new(),
-        worker: Worker::NONE,
-        writing: 0,
-        abandoned: false,
-        full: false,
-        said: false,
-    };
-
-    /// Whether new segments go behind the file.
-    pub(crate) fn is_active(&self) -> bool {
-        self.to > self.from || !self.incoming.is_empty()
-    }
-
-    /// Whether the next that comes back is a gap.
-    pub(crate) fn next_is_gap(&self) -> bool {
-        let next = self.incoming.front();
-        self.from == self.to && next.is_some_and(|next| next.gap.is_some())
-    }
-
-    #[cfg(all(unix, not(outpace_portable)))]
-    pub(crate) fn forget_after_fork(&mut self) {
-        // The file's offset is not used, but its bytes are the parent's to write.
-        *self = Spill {
-            worker: self.worker.after_fork(),
-            ..Spill::NONE
-        };
-    }
-}
 
 impl Engine {
     /// Sees to it that what waits is put into the file, soon, or now if the queue is nearly full.
@@ -175,8 +119,8 @@ impl Engine {
 fn run(engine: &Engine) {
     let mut batch: Vec<&[u8]> = Vec::with_capacity(BATCH);
     let mut quiet = 0;
-    let place: Place = |state| &mut state.spill.worker;
-    engine.work(place, &engine.spilled, |mut state| {
+    let select: SelectWorker = |state| &mut state.spill.worker;
+    engine.work(select, &engine.spilled, |mut state| {
         let mut length = 0;
         batch.clear();
         while batch.len() < BATCH

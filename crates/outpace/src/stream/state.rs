@@ -3,19 +3,32 @@
 //! Its fields are this folder's. What holds among them whenever the state is unlocked is said, and in debug builds
 //! asserted, by [`State::assert_consistent`]. The bytes are moved in [`queue`](super::queue) alone.
 
-use super::buffer::Buffer;
 use super::buffering::{Buffering, Overflow};
-use super::drain::Patience;
-use super::engine::Role;
-use super::gap::{Gap, GapMarker};
-use super::helper::Helper;
-use super::sharing::Sharing;
-use super::spill::Spill;
-use super::state_guard::Deferred;
-use super::stats::Counts;
+use super::gap::GapMarker;
+use super::parts::{Counts, Deferred, Helper, Sharing, Spill};
+use super::patience::Patience;
+use super::segment::Segment;
 use crate::sys::{self, Destination, Identity, Moment};
 use std::collections::VecDeque;
 use std::time::Duration;
+
+/// Which stream this is, for what the table of errors treats differently.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    Stdout,
+    Stderr,
+    Other,
+}
+
+impl Role {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Role::Stdout => "stdout",
+            Role::Stderr => "stderr",
+            Role::Other => "stream",
+        }
+    }
+}
 
 /// The policy in force, with everything decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,25 +127,6 @@ pub enum BrokenPipe {
     Error,
     /// What cannot be delivered is forgotten: the default of standard error.
     Ignore,
-}
-
-/// A stretch of the stream's bytes in memory.
-pub(super) struct Segment {
-    pub(super) buffer: Buffer,
-    /// How far it is drained.
-    pub(super) drained: usize,
-    /// How far it is filled, once closed; the tail's is in `cursor`.
-    pub(super) end: usize,
-    /// Whether further messages may be put behind its end.
-    pub(super) appendable: bool,
-    /// Whether it has whole messages only, and its memory to itself: then it may be dropped.
-    pub(super) whole: bool,
-    /// How many messages it has, once closed, if `whole`.
-    pub(super) messages: u64,
-    /// Its bytes mark a gap, and are not part of the stream's length.
-    pub(super) marker: bool,
-    /// It has no bytes, but stands for messages that were dropped here.
-    pub(super) gap: Option<Gap>,
 }
 
 /// Why a stream has failed.

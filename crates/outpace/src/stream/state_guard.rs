@@ -5,9 +5,9 @@
 //! and giving memory back, which may be another.
 #![allow(unsafe_code)]
 
-use super::buffer::Buffer;
-use super::drain::Patience;
 use super::engine::Engine;
+use super::parts::Deferred;
+use super::patience::Patience;
 use super::registry::standard_streams;
 use super::settings::report;
 use super::state::State;
@@ -19,63 +19,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-/// What is to be done when the lock is open.
-pub(crate) struct Deferred {
-    /// A thread waits for progress, and there is some.
-    pub(super) progress: bool,
-    /// The helper is to look at the stream.
-    pub(super) helper: bool,
-    /// So is the thread that spills.
-    pub(super) spiller: bool,
-    /// Tasks wait for progress, and there is some. Their wakers are foreign code.
-    #[cfg(feature = "tokio")]
-    pub(super) tasks: bool,
-    pub(super) garbage: Vec<Buffer>,
-    /// What the user is to be told: standard error may be stuck.
-    pub(super) reports: Vec<String>,
-}
-
 impl Deferred {
-    pub(crate) const NOTHING: Deferred = Deferred {
-        progress: false,
-        helper: false,
-        spiller: false,
-        #[cfg(feature = "tokio")]
-        tasks: false,
-        garbage: Vec::new(),
-        reports: Vec::new(),
-    };
-
-    pub(crate) fn free(&mut self, buffer: Buffer) {
-        if buffer.capacity() > 0 {
-            self.garbage.push(buffer);
-        }
-    }
-
-    /// What of it is waking threads.
-    fn take_wakes(&mut self) -> Deferred {
-        Deferred {
-            progress: mem::take(&mut self.progress),
-            helper: mem::take(&mut self.helper),
-            spiller: mem::take(&mut self.spiller),
-            ..Deferred::NOTHING
-        }
-    }
-
-    #[inline]
-    fn is_nothing(&self) -> bool {
-        let nobody = !(self.progress || self.helper || self.spiller || self.wakes_tasks());
-        nobody && self.garbage.is_empty() && self.reports.is_empty()
-    }
-
-    #[inline(always)]
-    fn wakes_tasks(&self) -> bool {
-        #[cfg(feature = "tokio")]
-        return self.tasks;
-        #[cfg(not(feature = "tokio"))]
-        false
-    }
-
     /// With the lock open.
     #[cold]
     extern "C" fn make_up(self, engine: &Engine) {
@@ -290,7 +234,8 @@ impl Engine {
 #[cfg(all(test, unix, not(outpace_portable)))]
 mod tests {
     use super::*;
-    use crate::stream::engine::Role;
+    use crate::stream::buffer::Buffer;
+    use crate::stream::state::Role;
     use crate::sys::Output;
     use std::os::fd::AsFd;
 

@@ -1,7 +1,7 @@
 //! What a stream has done.
 
 use super::engine::Engine;
-use super::gap::Gap;
+use super::parts::Counts;
 use std::time::Duration;
 
 /// Counters of a stream since it began.
@@ -29,33 +29,6 @@ pub struct Stats {
     pub write_calls: u64,
     /// The longest that a caller waited for room in a background queue.
     pub longest_wait: Duration,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Counts {
-    /// Messages before those that `cursor` counts.
-    pub(super) messages: u64,
-    pub(super) writes: u64,
-    pub(super) longest_wait: Duration,
-    pub(super) dropped: Gap,
-    /// Dropped messages that were never in the queue.
-    pub(super) refused: u64,
-    /// Bytes that went through the file.
-    pub(super) spilled: u64,
-}
-
-impl Counts {
-    pub(super) const NONE: Counts = Counts {
-        messages: 0,
-        writes: 0,
-        longest_wait: Duration::ZERO,
-        dropped: Gap {
-            messages: 0,
-            bytes: 0,
-        },
-        refused: 0,
-        spilled: 0,
-    };
 }
 
 impl Engine {

@@ -2,13 +2,13 @@
 #![allow(unsafe_code)]
 
 use super::cursor::Answer;
-use super::drain::Patience;
 use super::engine::Engine;
 use super::hot::in_place;
+use super::patience::Patience;
 use super::state::Mode;
+use super::wakers::add;
 use crate::sync::lock::{Entrance, Entry};
-use crate::sync::mutex::Mutex;
-use crate::sync::thread::{thread_id, work};
+use crate::sync::thread::thread_id;
 use crate::text::copy;
 use std::io;
 use std::mem;
@@ -22,72 +22,6 @@ pub(crate) enum Attempt {
     /// Another thread has the guard.
     Refused,
     Failed,
-}
-
-/// The tasks that wait for something of a stream. With a lock of their own, because wakers are foreign code, for which
-/// the state must not be locked.
-pub(crate) struct Tasks(Mutex<Waiting>);
-
-struct Waiting {
-    /// For room in the queue, or for the end of a flush.
-    progress: Vec<Waker>,
-    /// For the guard.
-    guard: Vec<Waker>,
-    /// A thread waits for the guard in their place.
-    guard_is_awaited: bool,
-    /// A thread drains in their place.
-    is_flushing: bool,
-}
-
-impl Waiting {
-    const NOBODY: Waiting = Waiting {
-        progress: Vec::new(),
-        guard: Vec::new(),
-        guard_is_awaited: false,
-        is_flushing: false,
-    };
-}
-
-impl Tasks {
-    pub(crate) const fn new() -> Self {
-        Tasks(Mutex::new(Waiting::NOBODY))
-    }
-
-    fn with<T>(&self, use_them: impl FnOnce(&mut Waiting) -> T) -> T {
-        // An allocator that prints does not wait meanwhile.
-        work::begin();
-        self.0.lock();
-        // SAFETY: locked.
-        let result = use_them(unsafe { &mut *self.0.value() });
-        self.0.unlock();
-        work::end();
-        result
-    }
-
-    /// Wakes those that wait for progress.
-    pub(crate) fn tell_progress(&self) {
-        let tasks = self.with(|waiting| mem::take(&mut waiting.progress));
-        tasks.into_iter().for_each(Waker::wake);
-    }
-
-    /// In the child of a fork they are the parent's. What a waker does when it is dropped is its own affair, and one may
-    /// have been half-way in the list: they are leaked.
-    #[cfg(all(unix, not(outpace_portable)))]
-    pub(crate) fn reset_after_fork(&self) {
-        self.0.reset_after_fork(false);
-        // SAFETY: there is no other thread.
-        unsafe { self.0.value().write(Waiting::NOBODY) };
-    }
-}
-
-/// A waker for the list, unless it is there.
-fn add(tasks: &mut Vec<Waker>, waker: Waker) -> Option<Waker> {
-    if tasks.iter().any(|task| task.will_wake(&waker)) {
-        // Dropped when the list is unlocked.
-        return Some(waker);
-    }
-    tasks.push(waker);
-    None
 }
 
 impl Engine {

@@ -2,12 +2,18 @@
 //! the reader has gone.
 #![allow(unsafe_code)]
 
-use super::drain::Patience;
-use super::engine::{Engine, Role};
-use super::registry::for_each_stream;
+use super::buffering::Buffering;
+use super::engine::Engine;
+use super::overflow;
+use super::patience::Patience;
+use super::registry::{for_each_stream, register};
 use super::settings::{LAST_WORDS, report, report_bytes};
-use crate::sys;
+use super::state::{Failure, Role};
+use crate::sync::thread::thread_id;
+use crate::sys::{self, Output};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// The state is never locked for so long. If it is, then by the thread that exits: in a signal handler, which
@@ -59,6 +65,79 @@ enum End {
 }
 
 impl Engine {
+    /// A stream of its own, known to the exit drain.
+    pub(crate) fn shared(output: Output, buffering: Buffering) -> Arc<Self> {
+        let engine = Arc::new_cyclic(|this: &Weak<Engine>| Engine {
+            this: Some(this.clone()),
+            ..Engine::new(Role::Other, output, Some(buffering))
+        });
+        overflow::link();
+        install();
+        register(&engine);
+        engine
+    }
+
+    /// Why the stream has failed, for a caller whose message it has not taken. Another thread may have cleared the
+    /// error since then, which does not bring the message back.
+    #[cold]
+    pub(crate) fn error(&self) -> sys::Error {
+        let mut state = self.lock_state();
+        state.tell_failure().err().unwrap_or(state.last_error)
+    }
+
+    /// For a caller that cannot be told: ends the process, quietly, if its output has no reader any more
+    /// and the stream wants that. Other errors are told by `flush`, or at exit.
+    #[cold]
+    pub(crate) fn end_if_reader_gone(&self) {
+        let ends = self
+            .lock_state()
+            .failure
+            .as_ref()
+            .is_some_and(Failure::ends_process);
+        if ends {
+            end_by_broken_pipe(self);
+        }
+    }
+
+    /// Drains and lets go of the descriptor: nothing is written to it after this.
+    pub(crate) fn close(&self) -> io::Result<()> {
+        let result = self.flush();
+        let mut state = self.lock_state();
+        state.closed_for_good = true;
+        // A drain that is about to write must not find another file there.
+        while state.drainer != 0 && state.drainer != thread_id() {
+            state = self.wait(state, None);
+        }
+        self.cursor.close();
+        self.dismiss_workers(&mut state);
+        result
+    }
+
+    /// In the child of a fork: what the parent had pending is the parent's to write.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(crate) fn reset_after_fork(&self, state: &mut super::state::State) {
+        let end = self.offset(state);
+        state.forget_closed();
+        self.forget_spill_after_fork(state);
+        state.tail.drained = end;
+        state.looked = end;
+        state.drained = self.accepted(state);
+        state.drainer = 0;
+        state.joined = 0;
+        state.waiters = 0;
+        state.marking = false;
+        state.given_up_at = None;
+        state.helper.reset_after_fork();
+        self.cursor.reset_after_fork();
+        self.lock.reset_after_fork(thread_id());
+        for condition in [&self.progress, &self.wake, &self.spilled] {
+            condition.reset_after_fork();
+        }
+        #[cfg(feature = "tokio")]
+        self.tasks.reset_after_fork();
+        super::hot::forget_slot();
+    }
+
     fn end(&self) -> End {
         // Published bytes need no guard, so a guard that is held or leaked is not waited for.
         let Some(mut state) = self.lock_state_within(OWN_LOCK) else {
@@ -126,8 +205,8 @@ pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
 /// order.
 #[cfg(all(unix, not(outpace_portable)))]
 mod fork {
-    use crate::stream::drain::Patience;
     use crate::stream::engine::Engine;
+    use crate::stream::patience::Patience;
     use crate::stream::registry::{for_each_stream, hold_each, let_go_of_each};
     use crate::stream::state::Mode;
     use crate::sys;

@@ -1,0 +1,262 @@
+//! What a stream's [state](super::state) is made of beside the bytes: what it knows of its threads, of its file, of what it
+//! has done, and of what is still to be done.
+
+use super::buffer::Buffer;
+use super::gap::Gap;
+use super::segment::Segment;
+use crate::sync::thread::ThreadId;
+use crate::sys::Moment;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::mem;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a stream knows of one of its threads.
+pub(super) struct Worker {
+    pub(super) alive: bool,
+    pub(super) sleep: Sleep,
+    /// The stream is closed: the thread ends, and none is started any more.
+    pub(super) stop: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sleep {
+    Awake,
+    /// It looks again by itself.
+    Nap,
+    UntilWoken,
+}
+
+impl Worker {
+    pub(super) const NONE: Worker = Worker {
+        alive: false,
+        sleep: Sleep::Awake,
+        stop: false,
+    };
+
+    /// Ends its sleep, a nap only if it is to look `now`; returns whether the thread has to be told. Once is enough: telling
+    /// it is a system call.
+    pub(super) fn rouse(&mut self, now: bool) -> bool {
+        let sleeps = match self.sleep {
+            Sleep::Awake => false,
+            Sleep::Nap => now,
+            Sleep::UntilWoken => true,
+        };
+        if sleeps {
+            self.sleep = Sleep::Awake;
+        }
+        sleeps
+    }
+
+    /// The child of a fork has no such thread yet.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(super) fn after_fork(&self) -> Worker {
+        Worker {
+            stop: self.stop,
+            ..Worker::NONE
+        }
+    }
+}
+
+/// What a stream knows of its helper.
+pub(crate) struct Helper {
+    pub(super) worker: Worker,
+    /// It looks at the stream in intervals; else it sleeps until woken.
+    pub(super) active: bool,
+    /// The thread that has begun the burst, and its number in the system.
+    pub(super) begun_by: (ThreadId, u32),
+    /// It looks again without an interval.
+    pub(super) hurried: bool,
+    /// When it looks next; at once, if never.
+    pub(super) deadline: Option<Moment>,
+    /// The stream offset up to which it drains even if the policy no longer asks for it.
+    pub(super) promised: u64,
+    pub(super) spare: Vec<Buffer>,
+}
+
+impl Helper {
+    pub(super) const NONE: Helper = Helper {
+        worker: Worker::NONE,
+        active: false,
+        begun_by: (0, 0),
+        hurried: false,
+        deadline: None,
+        promised: 0,
+        spare: Vec::new(),
+    };
+
+    /// The child of a fork has no helper yet.
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(super) fn reset_after_fork(&mut self) {
+        // The memory that it has kept is as good here.
+        *self = Helper {
+            worker: self.worker.after_fork(),
+            spare: mem::take(&mut self.spare),
+            ..Helper::NONE
+        };
+    }
+}
+
+/// The state of a stream's spilling.
+pub(crate) struct Spill {
+    pub(super) file: Option<Arc<File>>,
+    /// Where the file is made, once it is needed.
+    pub(super) directory: Option<PathBuf>,
+    /// The span of the file that has been written and not yet read back.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// Segments that wait to be put into the file.
+    pub(super) incoming: VecDeque<Segment>,
+    pub(super) worker: Worker,
+    /// The thread is putting so many of `incoming` into the file, from the first on.
+    pub(super) writing: usize,
+    /// They have been given up meanwhile.
+    pub(super) abandoned: bool,
+    /// The file cannot take more, until it is empty; said once.
+    pub(super) full: bool,
+    pub(super) said: bool,
+}
+
+impl Spill {
+    pub(crate) const NONE: Spill = Spill {
+        file: None,
+        directory: None,
+        from: 0,
+        to: 0,
+        incoming: VecDeque::new(),
+        worker: Worker::NONE,
+        writing: 0,
+        abandoned: false,
+        full: false,
+        said: false,
+    };
+
+    /// Whether new segments go behind the file.
+    pub(crate) fn is_active(&self) -> bool {
+        self.to > self.from || !self.incoming.is_empty()
+    }
+
+    /// Whether the next that comes back is a gap.
+    pub(crate) fn next_is_gap(&self) -> bool {
+        let next = self.incoming.front();
+        self.from == self.to && next.is_some_and(|next| next.gap.is_some())
+    }
+
+    #[cfg(all(unix, not(outpace_portable)))]
+    pub(crate) fn forget_after_fork(&mut self) {
+        // The file's offset is not used, but its bytes are the parent's to write.
+        *self = Spill {
+            worker: self.worker.after_fork(),
+            ..Spill::NONE
+        };
+    }
+}
+
+/// What a stream knows of [`share`](crate::share()).
+pub(super) struct Sharing {
+    /// Whether whatever is pending is drained when a guard is dropped.
+    pub(super) active: bool,
+    /// How many messages there were then.
+    pub(super) messages: u64,
+}
+
+impl Sharing {
+    pub(super) const OFF: Sharing = Sharing {
+        active: false,
+        messages: 0,
+    };
+
+    /// Whether the message that makes it so many is the first of its guard. A message without a guard always is; no
+    /// helper need be woken for it.
+    pub(super) fn is_first(&self, messages: u64) -> bool {
+        self.active && messages == self.messages + 1
+    }
+}
+
+/// What a stream has done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    /// Messages before those that `cursor` counts.
+    pub(super) messages: u64,
+    pub(super) writes: u64,
+    pub(super) longest_wait: Duration,
+    pub(super) dropped: Gap,
+    /// Dropped messages that were never in the queue.
+    pub(super) refused: u64,
+    /// Bytes that went through the file.
+    pub(super) spilled: u64,
+}
+
+impl Counts {
+    pub(super) const NONE: Counts = Counts {
+        messages: 0,
+        writes: 0,
+        longest_wait: Duration::ZERO,
+        dropped: Gap {
+            messages: 0,
+            bytes: 0,
+        },
+        refused: 0,
+        spilled: 0,
+    };
+}
+
+/// What is to be done when the lock is open.
+pub(crate) struct Deferred {
+    /// A thread waits for progress, and there is some.
+    pub(super) progress: bool,
+    /// The helper is to look at the stream.
+    pub(super) helper: bool,
+    /// So is the thread that spills.
+    pub(super) spiller: bool,
+    /// Tasks wait for progress, and there is some. Their wakers are foreign code.
+    #[cfg(feature = "tokio")]
+    pub(super) tasks: bool,
+    pub(super) garbage: Vec<Buffer>,
+    /// What the user is to be told: standard error may be stuck.
+    pub(super) reports: Vec<String>,
+}
+
+impl Deferred {
+    pub(crate) const NOTHING: Deferred = Deferred {
+        progress: false,
+        helper: false,
+        spiller: false,
+        #[cfg(feature = "tokio")]
+        tasks: false,
+        garbage: Vec::new(),
+        reports: Vec::new(),
+    };
+
+    pub(crate) fn free(&mut self, buffer: Buffer) {
+        if buffer.capacity() > 0 {
+            self.garbage.push(buffer);
+        }
+    }
+
+    /// What of it is waking threads.
+    pub(super) fn take_wakes(&mut self) -> Deferred {
+        Deferred {
+            progress: mem::take(&mut self.progress),
+            helper: mem::take(&mut self.helper),
+            spiller: mem::take(&mut self.spiller),
+            ..Deferred::NOTHING
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_nothing(&self) -> bool {
+        let nobody = !(self.progress || self.helper || self.spiller || self.wakes_tasks());
+        nobody && self.garbage.is_empty() && self.reports.is_empty()
+    }
+
+    #[inline(always)]
+    pub(super) fn wakes_tasks(&self) -> bool {
+        #[cfg(feature = "tokio")]
+        return self.tasks;
+        #[cfg(not(feature = "tokio"))]
+        false
+    }
+}
