@@ -271,3 +271,71 @@ fn contributing_draws_the_same_layers() {
         "CONTRIBUTING does not say {picture}"
     );
 }
+
+/// What stands between single backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// A tour of CONTRIBUTING's is a list of functions and files. Each has to be there.
+#[test]
+fn what_the_tours_of_contributing_name_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut tours = 0;
+    for tour in text.split("\n##").skip(1) {
+        let Some(start) = tour.find("\n1. ") else {
+            continue;
+        };
+        let directories = quoted(tour).filter(|name| name.starts_with("crates/"));
+        let files: Vec<PathBuf> = directories
+            .flat_map(|directory| files(&root.join(directory)))
+            .collect();
+        tours += 1;
+        let is_code = |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "rs");
+        let code = files.iter().filter(is_code);
+        let code: String = code.map(|file| source(file)).collect();
+        for name in quoted(&tour[start..]) {
+            let title = tour.lines().next().unwrap();
+            // Files, also relative to the one that a step is in; commands and calls of the system are no names.
+            if name.ends_with(".rs") {
+                let found = files.iter().any(|file| file.ends_with(name));
+                assert!(found, "{title}: no file {name}");
+                continue;
+            }
+            let path = name.split("::").collect::<Vec<_>>();
+            if path
+                .iter()
+                .any(|part| part.is_empty() || !part.chars().all(is_name))
+            {
+                continue;
+            }
+            for part in path {
+                let mut found = code.match_indices(part);
+                let is_whole = |(at, _): (usize, &str)| {
+                    !code[..at].ends_with(is_name) && !code[at + part.len()..].starts_with(is_name)
+                };
+                assert!(found.any(is_whole), "{title}: no `{part}` of `{name}`");
+            }
+        }
+    }
+    assert!(tours >= 4, "CONTRIBUTING has four tours");
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut left = vec![directory.to_path_buf()];
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        } else {
+            files.push(path);
+        }
+    }
+    files
+}
