@@ -64,7 +64,7 @@
 //! # Several processes, one output
 //!
 //! Under `make -j`, `xargs -P` or a test runner, a line of at most `PIPE_BUF` bytes (4,096 on Linux, 512 on other systems)
-//! arrives whole, whoever else writes to the same pipe, terminal or file, by std or by outpace. So writes end where lines
+//! arrives whole, whatever other processes write to the same pipe, terminal or file, by std or by outpace. So writes end where lines
 //! end, and those to a pipe have at most `PIPE_BUF` bytes, more of which the kernel does not keep together.
 //!
 //! An unfinished line, such as that of a `print!` which a `println!` follows, waits for its end in the buffer. It is
@@ -89,7 +89,7 @@
 //! `OUTPACE_STDOUT` and `OUTPACE_STDERR` (`unbuffered`, `line`, `block[:64KiB]`, `prompt[:4ms]`,
 //! `background[:16MiB]`); what `stdbuf` set, so that `stdbuf -oL program` works;
 //! [`set_default_buffering`](Stdout::set_default_buffering) in code; the default. A program that runs with more rights than
-//! its caller (set-user-ID, set-group-ID, capabilities of its file) does not ask the environment. A capacity that nobody chose
+//! its caller (set-user-ID, set-group-ID, capabilities of its file) does not ask the environment. A capacity that was not chosen
 //! follows the destination: half of a pipe's capacity (a chunk as large as the pipe makes writer and reader
 //! take turns), at most 64 KiB, 256 KiB for a file, 64 KiB for everything else. The destination is asked once;
 //! [`redetect`](Stdout::redetect) asks again, after a `dup2`.
@@ -135,8 +135,8 @@
 //! ```
 //!
 //! The feature `tracing` makes any [`Stream`] such a writer. `env_logger` and the drains of `slog-term` flush
-//! after each record: give them [`Unflushed`]`(stdout())`. With [`Buffering::Background`] a record waits for
-//! nobody, however slow the terminal or the log's reader is; [`Overflow`] says what gives. The examples
+//! after each record: give them [`Unflushed`]`(stdout())`. With [`Buffering::Background`] a record does
+//! not wait, however slow the terminal or the log's reader is; [`Overflow`] says what happens when the queue is full. The examples
 //! `tracing`, `env_logger`, `slog` and `tokio_server` run, and so does `http_server` of the crate outpace-cli.
 //!
 //! # Colours
@@ -147,14 +147,14 @@
 //!
 //! # Tasks
 //!
-//! A `println!` in a task waits for nobody where standard output is [`Background`](Buffering::Background) (and drops or
+//! A `println!` in a task does not wait where standard output is [`Background`](Buffering::Background) (and drops or
 //! spills), so it needs nothing else. With the feature `tokio`, `outpace::tokio::AsyncWriter` is an `AsyncWrite` whose
 //! `poll_write` is pending while the queue is full, and which loses nothing when the program ends.
 //!
 //! # The end
 //!
 //! At `exit`, and on return from `main`, every stream drains for as long as its reader lives. A guard that is
-//! held or leaked is not waited for. A write error that nobody was told of is reported on standard error, and
+//! held or leaked is not waited for. A write error that no caller was told of is reported on standard error, and
 //! the exit status becomes 1 if it was 0. If standard output's reader has gone, the process ends as SIGPIPE
 //! would end it, quietly. A `fork` writes what was printed before it, and waits for a reader as a `print!` of std
 //! would have done (for one that stands still, [`exit_timeout`](Stdout::exit_timeout) at most): so nothing is lost where the
@@ -188,13 +188,13 @@
 //! | a panic or a closed pipe does not wait for a stuck reader | yes | yes | no |
 //! | signals, closed pipes and faults in [`init`](mod@init) | yes | yes | – |
 //! | standard output and error known to be the same file | yes | yes | if both are terminals |
-//! | a descriptor that somebody made non-blocking | yes | yes | no |
+//! | a descriptor that another process made non-blocking | yes | yes | no |
 //! | what a failed write gave up stays lost | yes | yes | std may still write it |
 //! | a helper thread that receives no signals | yes | yes | – |
 //! | exit status 1 for an unreported error keeps C's own flushing | with glibc | no | no |
 
-// A function that is `extern "C"`, or `extern "C-unwind"`, has an answer in registers; the first says to the compiler that
-// it does not unwind, too.
+// A function that is `extern "C"` or `extern "C-unwind"` returns an answer in registers. The first also tells the compiler
+// that it does not unwind.
 #![allow(improper_ctypes_definitions)]
 // Under the model checker only the modules that tests/loom.rs takes in are compiled.
 #![cfg(not(loom))]
@@ -228,7 +228,7 @@ pub use stream::gap::{Gap, GapMarker};
 pub use stream::state::BrokenPipe;
 pub use stream::stats::Stats;
 
-/// What the macros' expansions call. Not for use by anyone else: it changes without notice.
+/// What the macros' expansions call. Not a public interface: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::api::capture::{

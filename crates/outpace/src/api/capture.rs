@@ -1,7 +1,7 @@
 //! What a piece of code prints, as text: for tests.
 //!
-//! What the macros call where they are compiled for a test, under the caller's `cfg(test)`, is here, too: std's macros, whose
-//! output libtest shows if the test fails, unless [`capture`] catches the message.
+//! Under the caller's `cfg(test)` the macros call the functions at the end. They print by std's macros, whose output libtest
+//! shows if the test fails, unless [`capture`] catches the message.
 
 use crate::stream::hot;
 use crate::stream::state::Role;
@@ -25,7 +25,7 @@ pub struct Captured<T> {
 /// Threads that capture.
 static CAPTURING: AtomicUsize = AtomicUsize::new(0);
 
-/// What catches a message if the thread captures: a pointer, so that only a program that captures has it.
+/// The function that catches a message: a pointer, so that only a program that captures has it.
 static CATCH: Linked<fn(Role, &str) -> bool> = Linked::new();
 
 thread_local! {

@@ -1,10 +1,10 @@
-//! Other programs that print to the same place.
+//! Child processes that print to the same place.
 
 use crate::stream::registry::standard_streams;
 use std::io;
 use std::process::Command;
 
-/// What [`Command`] lacks when a program's output is buffered.
+/// Makes [`Command`] respect buffered output.
 pub trait CommandExt: sealed::Sealed {
     /// Flushes standard output and error, so that what the program has printed so far comes before what
     /// the child prints, or the program that takes this one's place (`exec`).

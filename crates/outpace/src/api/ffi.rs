@@ -1,8 +1,8 @@
-//! What the C interface is made of: a guard whose cursor another language moves.
+//! The base of the C interface: a guard whose cursor another language moves.
 //!
 //! `include/outpace.h` has the same structure as [`Appender`], and inline functions that do what `Message` and
-//! `SharedCursor::publish` do: append at `at`, and, when a message is complete, count it, store where it ends, and look whether
-//! they have to ask. What does not fit, and what has to be asked, comes here.
+//! `SharedCursor::publish` do: append at `at`; when a message is complete, count it, store its end, and look whether to ask.
+//! They call these functions for what does not fit, and to ask.
 #![allow(unsafe_code)]
 
 use super::guard::Guard;
@@ -24,7 +24,7 @@ pub struct Appender {
     end: *mut u8,
     /// Where the message begins.
     start: *mut u8,
-    /// The stream's words, or `idle`, about which there is always something to ask.
+    /// The stream's cursor, or `idle`, with which the holder asks about each message.
     cursor: *const SharedCursor,
     idle: Idle,
     /// Memory of its own for messages that do not fit, or for which there is no place in the stream.
@@ -74,11 +74,11 @@ impl Appender {
     ///
     /// As `guard`; there is no message in the making.
     unsafe fn refresh(this: *mut Self) {
-        // SAFETY: the same is demanded; the fields that are read have been written.
+        // SAFETY: the caller's promise; the fields that are read have been written.
         unsafe {
             let guard = &*(&raw const (*this).guard).cast::<Guard<'static>>();
             let (next, end) = (guard.cursor.next, guard.cursor.end);
-            // An inner guard has no room; and who has none must not publish.
+            // An inner guard has no room, and without room it must not publish.
             let in_place = guard.entry == Entry::Outermost && next.addr() < end.addr();
             (&raw mut (*this).at).write(next);
             (&raw mut (*this).start).write(next);
@@ -108,7 +108,7 @@ unsafe fn enter(engine: &Engine, this: *mut Appender) {
     let engine: &'static Engine = unsafe { &*ptr::from_ref(engine) };
     let guard = Guard::new(engine);
     // SAFETY: the caller's promise; there is room for the guard, as asserted above. What is not written here is
-    // written before it is read: the other fields by `refresh`, and what `idle` has by nobody who reads it.
+    // written before it is read: the other fields by `refresh`.
     unsafe {
         let idle = Idle {
             published: ptr::null_mut(),
@@ -131,7 +131,7 @@ unsafe fn enter(engine: &Engine, this: *mut Appender) {
 ///
 /// `this` is valid for writes, and stays where it is until it has been [left](leave), by the same thread.
 pub unsafe fn enter_stdout(this: *mut Appender) {
-    // SAFETY: the same is demanded; the engine lives for ever.
+    // SAFETY: the caller's promise; the engine lives for ever.
     unsafe { enter(&STDOUT, this) }
 }
 
@@ -141,7 +141,7 @@ pub unsafe fn enter_stdout(this: *mut Appender) {
 ///
 /// As [`enter_stdout`].
 pub unsafe fn enter_stderr(this: *mut Appender) {
-    // SAFETY: the same is demanded; the engine lives for ever.
+    // SAFETY: the caller's promise; the engine lives for ever.
     unsafe { enter(&STDERR, this) }
 }
 
@@ -151,7 +151,7 @@ pub unsafe fn enter_stderr(this: *mut Appender) {
 ///
 /// As [`enter_stdout`], and the stream lives until then.
 pub unsafe fn enter_stream<F>(stream: &Stream<F>, this: *mut Appender) {
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe { enter(stream.engine(), this) }
 }
 
@@ -208,7 +208,7 @@ pub unsafe fn room(this: &mut Appender, bytes: usize) {
     this.cursor = (&raw const this.idle).cast();
 }
 
-/// What is to be done about a message that has been published, or that is in memory of its own.
+/// Asks about a message that has been published, or appends one that is in memory of its own.
 ///
 /// # Safety
 ///

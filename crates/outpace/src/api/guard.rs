@@ -1,4 +1,4 @@
-//! What keeps other threads' messages out of a stream, and appends this thread's.
+//! The guard: keeps other threads' messages out of a stream, and appends this thread's.
 #![allow(unsafe_code)]
 
 use crate::stream::buffering::MAX_CAPACITY;
@@ -113,7 +113,7 @@ impl<'a> Guard<'a> {
         if !self.cursor.admits(bytes.len()) {
             return self.append_cold(bytes);
         }
-        // SAFETY: the bytes fit behind the cursor, where nobody else writes while the guard is held.
+        // SAFETY: the bytes fit behind the cursor, where no other thread writes while the guard is held.
         unsafe { copy::copy(bytes, self.cursor.next) };
         self.publish(self.cursor.next.wrapping_add(bytes.len()))
     }
@@ -148,11 +148,8 @@ impl Write for Guard<'_> {
 
     #[inline(always)]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.append(bytes) {
-            Ok(())
-        } else {
-            Err(self.engine.error().into())
-        }
+        let intact = self.append(bytes);
+        self.engine.result(intact)
     }
 
     /// All of the parts as one message. Only the first ones, if they are more than 1 GiB together.
@@ -179,11 +176,8 @@ impl Write for Guard<'_> {
             return self.write_all(text.as_bytes());
         }
         let answer = append_formatted(self.engine, self.entry, arguments);
-        if self.accept(answer) {
-            Ok(())
-        } else {
-            Err(self.engine.error().into())
-        }
+        let intact = self.accept(answer);
+        self.engine.result(intact)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! What the user holds: handles to streams, and guards.
+//! Handles to streams.
 
 use super::guard::Guard;
 use super::send::send_formatted;
@@ -178,11 +178,7 @@ macro_rules! handle {
                     return self.write_all(text.as_bytes());
                 }
                 let engine = self.engine();
-                if send_formatted(engine, arguments) {
-                    Ok(())
-                } else {
-                    Err(engine.error().into())
-                }
+                engine.result(send_formatted(engine, arguments))
             }
 
             fn flush(&mut self) -> io::Result<()> {
@@ -261,7 +257,7 @@ use std::os::windows::io::AsHandle;
 
 impl<F: AsHandle + 'static> Stream<F> {
     /// Wraps a file, socket, pipe end or other descriptor, owned or borrowed for `'static`: a stream that
-    /// is leaked still writes at exit, and must not find somebody else's file under its number then.
+    /// is leaked still writes at exit, and must not find another file under its number then.
     ///
     /// ```compile_fail,E0597
     /// # use outpace::{Buffering, Stream};
@@ -326,7 +322,7 @@ impl<F> Stream<F> {
 impl<F> Drop for Stream<F> {
     fn drop(&mut self) {
         if self.file.is_some() {
-            // Who wants to know calls `close`.
+            // `close` reports errors.
             let _ = self.engine.close();
         }
     }

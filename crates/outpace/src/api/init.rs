@@ -94,7 +94,7 @@ pub fn signals() -> io::Result<()> {
 }
 
 /// Makes a closed pipe an answer to a write, so that outpace can drain the other streams before it
-/// ends the process as SIGPIPE would, or report the error to who asked for it. Rust programs start
+/// ends the process as SIGPIPE would, or report the error to the caller that wants it. Rust programs start
 /// that way; those with a `main` of C, or that reset SIGPIPE, do not. A SIGPIPE that is ignored or
 /// handled already is left alone, and programs that are started from here have theirs back. Does nothing
 /// where there is no SIGPIPE.
@@ -232,7 +232,7 @@ mod imp {
         if !*installed {
             for (index, signal) in FATAL.into_iter().enumerate() {
                 let before = signal::Action::of(signal)?;
-                // SAFETY: nobody reads the entry before the next line, nor writes it after.
+                // SAFETY: no thread reads the entry before the next line, nor writes it after.
                 unsafe { (*PREVIOUS.0.get())[index] = Some(before) };
                 signal::Action::call(on_fatal).install(signal)?;
             }

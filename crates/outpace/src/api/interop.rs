@@ -1,5 +1,4 @@
-//! What std's handles offer besides [`Write`](std::io::Write): descriptors, `is_terminal`, a place as a child's
-//! stream.
+//! The traits of std's handles besides [`Write`](std::io::Write): descriptors, `is_terminal`, `Stdio` for children.
 
 use super::guard::Guard;
 use super::handles::{Stderr, Stdout, Stream};
@@ -114,7 +113,7 @@ macro_rules! stdio {
         /// ```
         impl From<$handle> for Stdio {
             fn from(handle: $handle) -> Stdio {
-                // An error stays with the stream, whose next call returns it.
+                // The stream keeps an error, and its next call returns it.
                 let _ = handle.flush();
                 Stdio::from($std())
             }
@@ -124,7 +123,7 @@ macro_rules! stdio {
 stdio!(Stdout, std::io::stdout);
 stdio!(Stderr, std::io::stderr);
 
-// A stream is as consistent after a panic as before: what is published is whole messages, and locks are let go of.
+// A panic leaves a stream consistent: only whole messages are published, and locks are released.
 impl RefUnwindSafe for crate::stream::engine::Engine {}
 impl UnwindSafe for Guard<'_> {}
 impl RefUnwindSafe for Guard<'_> {}

@@ -1,5 +1,5 @@
-//! The macros. What they do is decided in `outpace-macros`; what stands here adds the path back to
-//! this crate, and leaves the printing ones to [std](crate::api::in_test) under the caller's `cfg(test)`.
+//! The macros. `outpace-macros` expands them. The wrappers here add the path back to this crate, and print by std under the
+//! caller's `cfg(test)` (see `capture.rs`).
 
 /// Prints to standard output: std's [`print!`](std::print), several times faster.
 ///
@@ -134,7 +134,7 @@ macro_rules! format {
 ///
 /// The destination is anything that has a `write_fmt`: outpace's streams and guards, which are fastest and
 /// need no trait in scope, and every `io::Write` and `fmt::Write`, to which the message goes in one piece if
-/// it has nothing foreign in it.
+/// outpace writes all of its arguments by itself.
 ///
 /// ```
 /// let mut out = outpace::stdout().lock();

@@ -104,7 +104,7 @@ impl<'g, 'a> Message<'g, 'a> {
     #[inline(always)]
     pub(crate) fn begin(guard: &'g mut Guard<'a>) -> Self {
         if !guard.cursor.admits(HEADROOM) {
-            // In any case: a switch of policy may have taken the tail away from under the cursor.
+            // Even if there is room by now: a switch of policy may have replaced the tail under the cursor.
             guard.accept(headroom(guard.engine, guard.entry));
             // The budget of a queue may end before the memory does.
             if !guard.cursor.admits(HEADROOM) {
@@ -306,13 +306,11 @@ impl fmt::Debug for Message<'_, '_> {
     }
 }
 
-// A message that does not fit into the tail is built in memory of its own, and appended when it is
-// finished. These take and return parts by value, so that a message in the common case stays in
-// registers.
-
+// A message that does not fit into the tail is built in memory of its own, and appended when it is finished. These take and
+// return parts by value, so that in the common case a message stays in registers.
 //
-// Those that are called while there is a message are `extern "C"`, which here means that they do not
-// unwind: else the compiler keeps every message in memory, for the sake of a drop that never comes.
+// Functions that are called while there is a message are `extern "C"`: they do not unwind. Otherwise the compiler would keep
+// every message in memory, for a drop while unwinding.
 
 /// Room in the tail for the beginning of a message.
 #[cold]

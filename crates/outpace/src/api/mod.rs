@@ -1,4 +1,4 @@
-//! What a program holds and calls: handles, guards, messages, macros, and what it may opt into.
+//! The public interface: handles, guards, messages, macros, and what a program may opt into.
 
 pub(crate) mod capture;
 pub(crate) mod command;

@@ -34,8 +34,8 @@ mod imp {
     }
 
     pub(super) fn borrow(fd: RawFd) -> BorrowedFd<'static> {
-        // SAFETY: the standard descriptors belong to the process, and nobody who closes one may
-        // assume that others do not use it.
+        // SAFETY: the standard descriptors belong to the process; code that closes one may not assume that no other code
+        // uses it.
         unsafe { BorrowedFd::borrow_raw(fd) }
     }
 }

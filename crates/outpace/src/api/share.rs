@@ -1,9 +1,8 @@
 //! Order among all that prints, for programs that print in more ways than one.
 //!
-//! What std has buffered cannot be asked for without its lock, and what it writes cannot be seen. So a program that
-//! wants the order pays for it with each statement: before a thread enters one of the streams it flushes std's
-//! handle, and after it has left it has drained what is pending. Both happen outside the stream's lock, because a
-//! thread may print here while it has std's.
+//! std's lock hides what std has buffered, and its writes are invisible. So a program that wants the order pays for it with each
+//! statement: before a thread enters one of the streams it flushes std's handle, and after it has left it drains what is
+//! pending. Both happen outside the stream's lock, because a thread may print here while it holds std's.
 
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::policy::EARLY_MESSAGES;
@@ -57,23 +56,22 @@ pub fn share() {
     }
     STDOUT.surround(flush_std, || STDOUT.after_leaving());
     STDERR.surround(|| (), || STDERR.after_leaving());
-    // What is pending now would else wait for the next message.
+    // Otherwise what is pending now would wait for the next message.
     for engine in standard_streams() {
         engine.after_leaving();
     }
 }
 
-/// What std's handle could not write it tells its own caller.
+/// Errors stay with std's handle, which reports them to its own caller.
 fn flush_std() {
     let _ = io::stdout().flush();
 }
 
-/// Puts what std's handle of standard output has buffered before a message of a macro, as far as that costs nothing that
-/// counts: outside of bursts, where the message takes a system call anyway. So a program keeps its order that writes to
-/// `std::io::stdout()` and ends the line by a macro that was std's once.
+/// Flushes std's handle of standard output before a message of a macro, outside of bursts, where the message takes a system
+/// call anyway. So a program that writes to `std::io::stdout()` and ends the line by a macro keeps its order.
 ///
-/// Not in the background, where no caller waits for the reader, nor while the thread holds the guard, because a thread
-/// that has std's lock may wait for it.
+/// Not in the background, where no caller waits for the reader, nor while the thread holds the guard, for which a thread with
+/// std's lock may wait.
 pub(crate) fn std_first(engine: &Engine) {
     let in_burst = !engine.cursor.limit().is_null();
     let is_inside = || engine.lock.is_inside(thread_id()) || work::is_under_way();
@@ -87,11 +85,11 @@ pub(crate) fn std_first(engine: &Engine) {
     }
 }
 
-/// After a message of a macro: the first ones are written at once into a file, too, as far as they are whole lines, where
-/// nobody has asked for [`Block`](crate::Buffering::Block). So a heading that was printed by a macro comes before what is
+/// After a message of a macro: writes the first ones at once into a file, too, as far as they are whole lines, unless the
+/// program has asked for [`Block`](crate::Buffering::Block). So a heading that was printed by a macro comes before what is
 /// then written to `std::io::stdout()`.
 pub(crate) fn std_next(engine: &Engine) {
-    // In the tail alone, which is a cheap question, and then all of them.
+    // First those in the tail alone, which is cheap, and then all of them.
     let late = engine.cursor.messages() > EARLY_MESSAGES;
     if engine.role != Role::Stdout || late || work::is_under_way() {
         return;

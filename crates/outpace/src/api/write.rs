@@ -90,11 +90,8 @@ impl<M: MacroMessage> Writable for BothForms<'_, M> {
         if message.is_fallback() {
             return arguments.write_to(guard);
         }
-        if append(guard, message) {
-            Ok(())
-        } else {
-            Err(guard.engine.error().into())
-        }
+        let intact = append(guard, message);
+        guard.engine.result(intact)
     }
 
     #[inline(always)]
@@ -108,11 +105,7 @@ impl<M: MacroMessage> Writable for BothForms<'_, M> {
             Some(small) => send_message(engine, small),
             None => send_message(engine, message),
         };
-        if intact {
-            Ok(())
-        } else {
-            Err(engine.error().into())
-        }
+        engine.result(intact)
     }
 }
 
@@ -129,11 +122,7 @@ impl Writable for fmt::Arguments<'_> {
             Some(text) => send_message(engine, Literal(text)),
             None => send_formatted(engine, self),
         };
-        if intact {
-            Ok(())
-        } else {
-            Err(engine.error().into())
-        }
+        engine.result(intact)
     }
 }
 

@@ -19,7 +19,7 @@ impl Engine {
         self.cursor.open(self.cursor.published().wrapping_add(room));
     }
 
-    /// For a holder that has just asked, and need not ask before the next message that fits.
+    /// The answer to a holder that has just asked.
     fn answer(&self, state: &State) -> Answer {
         Answer {
             next: self.cursor.published(),
@@ -28,8 +28,8 @@ impl Engine {
         }
     }
 
-    /// Room for `bytes` bytes in place, which the guard's holder found missing. Nothing if the buffer is
-    /// so small that the room would cost a drain.
+    /// Makes room for `bytes` bytes in place, which the guard's holder found missing. None if the buffer is so small that it
+    /// would take a drain.
     #[cold]
     #[inline(never)]
     pub(crate) extern "C" fn make_room(&self, bytes: usize) -> Answer {
@@ -151,7 +151,7 @@ impl Engine {
         }
     }
 
-    /// What is to be done about the messages just published. The guard's holder asks when it has to.
+    /// Asks about the messages just published. Called by the guard's holder.
     #[cold]
     #[inline(never)]
     pub(crate) extern "C" fn after_message(&self) -> Answer {
@@ -182,7 +182,7 @@ impl Engine {
         Answer::NO_ROOM
     }
 
-    /// What follows a message about which the guard's holder asked.
+    /// Applies the policy to a message about which the guard's holder asked, and answers.
     #[inline(never)]
     extern "C" fn finish<'a>(&'a self, mut state: StateGuard<'a>) -> Answer {
         state = self.after_publish(state);
@@ -190,7 +190,7 @@ impl Engine {
         self.answer(&state)
     }
 
-    /// How much may be pending after a message of an inner guard.
+    /// The most that may be pending after a message of an inner guard.
     fn nested_capacity(&self, state: &State) -> usize {
         if state.stale {
             0
@@ -236,7 +236,7 @@ impl Engine {
     extern "C" fn room<'a>(&'a self, mut state: StateGuard<'a>, bytes: usize) -> StateGuard<'a> {
         loop {
             if state.failure.is_some() {
-                // What is appended now goes nowhere, and needs no more room than this.
+                // What is appended now is discarded, and needs no more room than this.
                 self.give_up(&mut state);
             }
             let all = self.accepted(&state);

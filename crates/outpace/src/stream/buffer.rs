@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) struct Buffer {
     start: *mut u8,
     capacity: usize,
-    /// What is freed when the last alias is gone.
+    /// Freed when the last alias is dropped.
     memory: ManuallyDrop<Option<Arc<Memory>>>,
 }
 

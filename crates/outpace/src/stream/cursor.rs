@@ -37,7 +37,7 @@ pub(crate) struct SharedCursor {
     seen: AtomicU64,
 }
 
-/// That the limit has been lowered: see [`SharedCursor::close_for_all`].
+/// Proof that the limit has been lowered: see [`SharedCursor::close_for_all`].
 #[must_use]
 pub(crate) struct Closed {
     opened: u64,
@@ -67,7 +67,7 @@ impl SharedCursor {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// How far the guard's holder may append without asking.
+    /// The end of what the guard's holder may fill without asking.
     #[inline(always)]
     pub(crate) fn limit(&self) -> *mut u8 {
         self.limit.load(Ordering::Relaxed)
@@ -82,7 +82,7 @@ impl SharedCursor {
         }
     }
 
-    /// For a holder that keeps a cursor, and need not ask.
+    /// The answer to a holder that need not ask.
     #[inline(always)]
     pub(crate) fn unasked(&self) -> Answer {
         let Cursor { next, end } = self.get();
@@ -159,8 +159,7 @@ impl SharedCursor {
     /// The second half, which may be done with the state unlocked: once this returns, what was published by
     /// authors that did not see it can be looked at, and all others ask.
     pub(crate) fn make_seen(&self, Closed { opened }: Closed) {
-        // Else it was closed all the time since then, and for most streams always: there is no fence before the
-        // first burst.
+        // Otherwise it has been closed since then; on most streams always, so there is no fence before the first burst.
         if self.seen.load(Ordering::Acquire) != opened {
             unless!(
                 "seen is said too early",
@@ -212,8 +211,8 @@ impl Answer {
 }
 
 impl Cursor {
-    /// The cursor of a guard inside another one: it has to ask about everything, even about nothing,
-    /// because publishing is the outer one's.
+    /// The cursor of a nested guard, which always takes the slow path, even for an empty message: only the outer guard
+    /// publishes.
     pub(crate) const NOWHERE: Cursor = Cursor {
         next: ptr::dangling_mut(),
         end: ptr::null_mut(),

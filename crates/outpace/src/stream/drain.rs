@@ -48,7 +48,7 @@ fn ends_line(bytes: &[u8], length: usize) -> bool {
     bytes.get(length.wrapping_sub(1)) == Some(&b'\n')
 }
 
-/// Where a drain ends that takes all there is.
+/// The end of a drain that takes all there is.
 const NO_END: u64 = u64::MAX;
 
 impl Engine {
@@ -154,8 +154,8 @@ impl Engine {
         drop(self.drain(state, all, patience));
     }
 
-    /// Drains from a signal handler: only when no thread is in the middle of anything, for which it waits
-    /// no longer than for the reader. Takes and frees no memory.
+    /// Drains from a signal handler, once no thread is in the middle of a drain or an update. It waits for that no longer
+    /// than for the reader. Takes and frees no memory.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn drain_in_handler(&self, limit: Duration) {
         let mut moved = sys::Moment::now();
@@ -229,8 +229,8 @@ impl Engine {
         }
     }
 
-    /// What the next write of a drain takes that is to come to the stream offset `until`; `behind` follows
-    /// everything that is pending. The rule is in [`lines`].
+    /// Chooses the bytes of the next write of a drain up to the stream offset `until`. `behind` follows all that is pending.
+    /// The rule is in [`lines`].
     ///
     /// # Safety
     ///
@@ -245,7 +245,7 @@ impl Engine {
         behind: &'b [u8],
     ) -> Next<'b> {
         let is_marker = state.closed.front().is_some_and(|front| front.marker);
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         let front: &'b [u8] = unsafe { self.front(state, until) };
         if is_marker {
             return Next::Write(front);
@@ -462,7 +462,7 @@ impl Engine {
     #[inline(never)]
     unsafe fn front<'b>(&self, state: &State, until: u64) -> &'b [u8] {
         let (segment, end) = match state.closed.front() {
-            // SAFETY: the same is demanded.
+            // SAFETY: the caller's promise.
             Some(marker) if marker.marker => return unsafe { marker.pending_bytes() },
             Some(segment) => (segment, segment.end),
             None => (&state.tail, self.offset(state)),
@@ -531,7 +531,7 @@ impl Engine {
         }
     }
 
-    /// Whether what cannot be written is to be taken as written.
+    /// Whether bytes that cannot be written count as written.
     fn swallows(&self, error: sys::Error) -> bool {
         if error.is_broken_pipe() {
             return self.lock_state().on_broken_pipe == BrokenPipe::Ignore;
@@ -539,7 +539,7 @@ impl Engine {
         self.role != Role::Other && error.is_closed_descriptor()
     }
 
-    /// Nothing is written after an error; what is pending is given up.
+    /// Stops writing after an error, and gives up what is pending.
     pub(crate) fn fail(&self, state: &mut State, error: sys::Error) {
         state.last_error = error;
         state.failure = Some(Failure {

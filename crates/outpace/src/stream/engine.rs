@@ -19,7 +19,7 @@ use std::sync::Weak;
 
 #[repr(C)]
 pub(crate) struct Engine {
-    // What a message touches, first and together.
+    // Each message touches these: first, and together.
     pub(crate) cursor: SharedCursor,
     pub(crate) lock: Lock,
     pub(super) state: Mutex<State>,
@@ -33,7 +33,7 @@ pub(crate) struct Engine {
     pub(super) tasks: Tasks,
     pub(crate) output: Output,
     pub(crate) role: Role,
-    /// Nothing for the standard streams, which live for ever.
+    /// `None` for the standard streams, which are never dropped.
     pub(super) this: Option<Weak<Engine>>,
 }
 

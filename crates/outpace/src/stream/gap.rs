@@ -1,4 +1,4 @@
-//! What is missing where a queue has dropped messages, and the line that says so.
+//! Gaps, where a queue has dropped messages, and the line that marks one.
 
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};

@@ -25,7 +25,7 @@ use std::time::Duration;
 /// helper look at once.
 const GATHER: Duration = Duration::from_millis(4);
 
-/// How often the delay of `Prompt` is looked at the stream: what one look finds unfinished waits for the next one.
+/// Looks per `max_delay` of `Prompt`. A line that one look finds unfinished waits for the next one.
 const LOOKS_PER_DELAY: u32 = 2;
 
 /// In the background, how many intervals without a message end a burst.
@@ -51,7 +51,7 @@ impl Engine {
         if state.helper.worker.alive {
             state.notify_helper();
         } else {
-            // Now, because it takes 3 µs while the process has one thread, and 12 ms with two.
+            // Now: it takes 3 µs while the process has one thread, and 12 ms with two.
             barrier::prepare();
             let name = match self.role {
                 Role::Stdout => c"outpace-stdout",
@@ -87,7 +87,7 @@ impl Engine {
         if self.accepted(&state) > state.drained && state.mode.has_helper() {
             state.helper.active = true;
         } else {
-            // What is written next follows a pause.
+            // The next message follows a pause.
             state.last = None;
             // A program that asked for a queue of that size may use it.
             if state.mode != Mode::Background {
@@ -114,7 +114,7 @@ impl Line {
     /// If its author is kept from running, an unfinished line waits for so long.
     const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-    /// With so much time it would have finished the line, if it were to do nothing else first.
+    /// The processor time in which it would have finished the line.
     const ENOUGH_TIME: Duration = Duration::from_micros(500);
 
     fn seen(engine: &Engine, state: &State) -> Self {
@@ -126,8 +126,8 @@ impl Line {
         }
     }
 
-    /// Whether the author could not finish the line because other processes have the processors, or because it waits for
-    /// the stream's state: on a busy machine a thread may stand still between two messages for many times the delay.
+    /// Whether the author could not finish the line because other processes have the processors, or because it waits for the
+    /// stream's state. On a busy machine a thread may wait for a processor for many times the delay.
     #[cold]
     fn is_kept_from_its_end(&self, state_is_wanted: bool) -> bool {
         if self.since.elapsed() >= Self::LONGEST_WAIT {
@@ -196,7 +196,7 @@ fn run(engine: &Engine) {
         let (interval, over) = match state.mode {
             Mode::Prompt { max_delay } => (max_delay / LOOKS_PER_DELAY, quiet >= LOOKS_PER_DELAY),
             Mode::Background => (GATHER, quiet >= QUIET_INTERVALS),
-            // What was promised before the switch is kept, and that is all.
+            // Only what was promised before the switch is kept.
             _ => (Duration::ZERO, state.drained >= state.helper.promised),
         };
         if over && (!state.mode.has_helper() || engine.accepted(&state) == state.drained) {

@@ -22,12 +22,11 @@ use crate::text::scratch::{AppendTo, Scratch, StackBuffer};
 use std::cell::Cell;
 use std::fmt;
 
-/// Where a message goes that needs at most `room` bytes, if there is room; called by a guard's holder without
-/// a cursor of its own.
+/// The place for a message of at most `room` bytes, if there is room. Called by a guard's holder without a cursor of its own.
 #[inline(always)]
 fn place(engine: &Engine, room: usize) -> Option<*mut u8> {
     let cursor = engine.cursor.get();
-    // The first is for sums that saturated.
+    // Sums of rooms saturate.
     (room <= MAX_CAPACITY && cursor.admits(room)).then_some(cursor.next)
 }
 
@@ -51,13 +50,13 @@ pub(crate) unsafe fn in_place(
     Some(published(engine, put(place(engine, room)?)))
 }
 
-/// Where less is left, what is formatted most likely does not fit.
+/// With less room, a formatted message most likely does not fit.
 const FORMATTED: usize = 64;
 
-/// One message without a guard that is formatted by foreign code: as a [draft](Lock::draft) in the stream's own buffer, if the
-/// thread has the bias, and there is room. If it cannot stay there, `otherwise` is given the text.
+/// Formats a message with fallback arguments, without a guard: as a [draft](Lock::draft) in the stream's own buffer, if the
+/// thread has the bias and there is room. If the draft cannot stay there, `otherwise` gets the text.
 ///
-/// No thread waits for a draft: a `Display` may wait for a thread that prints.
+/// No thread waits for a draft, because a `Display` may wait for a thread that prints.
 #[inline(always)]
 pub(crate) fn format_draft(
     engine: &Engine,
@@ -97,7 +96,7 @@ pub(crate) fn format_draft(
     Drafted::Moved
 }
 
-/// What has become of a message that was to be [a draft](format_draft).
+/// The state of a message after [`format_draft`].
 pub(crate) enum Drafted {
     /// It is not formatted yet.
     NotBegun,
@@ -108,14 +107,13 @@ pub(crate) enum Drafted {
     Ask,
 }
 
-/// One message of a guard's holder that is formatted by foreign code: in the stream's own buffer, as far as there
-/// is room, behind what is published.
+/// Formats a message with fallback arguments for a guard's holder: in the stream's own buffer, as far as there is room,
+/// behind what is published.
 ///
-/// No thread sees what is not published: drains take what is before it, and a message of this thread that comes
-/// meanwhile (the code that formats may print) is [queued](Engine::append_nested) without touching the tail. So there
-/// is nothing to take back if the code panics, exits or forks: the next message is put over it. Until the guard is
-/// left, or asks by [`Engine::after_message`], the tail stays where it is; a policy that is chosen meanwhile
-/// takes effect then.
+/// No thread sees what is not published. Drains take what is before it. A message that the formatting code prints is
+/// [queued](Engine::append_nested) without touching the tail. So nothing has to be undone if that code panics, exits or
+/// forks: the next message overwrites the text. The tail stays where it is until the guard is dropped, or asks by
+/// [`Engine::after_message`]; a policy that is chosen meanwhile takes effect then.
 #[inline(always)]
 pub(crate) fn format_in_place(engine: &Engine, entry: Entry, message: impl AppendTo) -> Answer {
     let cursor = engine.cursor.get();
@@ -142,7 +140,7 @@ pub(crate) fn format_in_place(engine: &Engine, entry: Entry, message: impl Appen
     }
 }
 
-/// As [`format_in_place`], in memory of its own.
+/// As [`format_in_place`], in scratch memory.
 #[cold]
 #[inline(never)]
 extern "C-unwind" fn format_aside(engine: &Engine, entry: Entry, message: impl AppendTo) -> Answer {
@@ -162,7 +160,7 @@ pub(crate) extern "C-unwind" fn append_formatted(
     format_in_place(engine, entry, arguments)
 }
 
-/// Appends a message of a guard's holder that has been put together.
+/// Appends a complete text for a guard's holder.
 #[inline(never)]
 pub(crate) extern "C-unwind" fn append_text(engine: &Engine, entry: Entry, text: &[u8]) -> Answer {
     // SAFETY: it is asked for the room that the text needs.
@@ -188,34 +186,33 @@ fn published(engine: &Engine, end: *mut u8) -> Answer {
 }
 
 thread_local! {
-    /// The thread, once it is known that nothing catches what it prints; or 0.
+    /// The thread's identity; 0 while a capture may catch what it prints.
     static PRINTING: Cell<ThreadId> = const { Cell::new(0) };
 
-    /// Where the thread's slot in standard output's lock is, once that is known, and that nothing catches what it
-    /// prints; or 0.
+    /// The thread's slot in standard output's lock; 0 while that is unknown, or while a capture may catch what it prints.
     static SLOT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The thread, if what it prints may go straight into the stream; or 0, if it has to be asked whether something
-/// [catches](crate::capture::catches) it.
+/// The thread's identity, if what it prints may go straight into the stream; 0 if a capture may
+/// [catch](crate::capture::catches) it.
 #[inline(always)]
 pub(crate) fn printing_thread() -> ThreadId {
     PRINTING.get()
 }
 
-/// The same for standard output alone, and faster: the thread's slot there.
+/// The same for standard output alone, and faster: the thread's slot in its lock.
 #[inline(always)]
 pub(crate) fn printing_slot() -> usize {
     SLOT.get()
 }
 
-/// Nothing catches what the thread prints.
+/// Notes that no capture catches what the thread prints.
 #[inline]
 pub(crate) fn learn_thread() {
     PRINTING.set(thread_id());
 }
 
-/// Finds out what [`printing_slot`] is to be, as long as that is not known.
+/// Caches [`printing_slot`], unless it is cached.
 pub(crate) fn learn_slot() {
     let me = printing_thread();
     if me != 0 && printing_slot() == 0 {
@@ -223,19 +220,19 @@ pub(crate) fn learn_slot() {
     }
 }
 
-/// From now on something catches what the thread prints.
+/// Notes that a capture catches what the thread prints.
 pub(crate) fn forget_thread() {
     PRINTING.set(0);
     SLOT.set(0);
 }
 
-/// After a fork no thread has a slot.
+/// A fork takes the slots from all threads.
 #[cfg(all(unix, not(outpace_portable)))]
 pub(crate) fn forget_slot() {
     SLOT.set(0);
 }
 
-/// Enters, if it can by plain stores, for a message that something may catch: a macro's.
+/// Enters by plain stores, if the thread can, for a message that a capture may catch: a macro's.
 #[inline(always)]
 pub(crate) fn enter_to_print(lock: &Lock) -> Entrance<'_> {
     lock.enter_by_bias(printing_thread())
@@ -247,13 +244,13 @@ pub(crate) fn enter_stdout_to_print(lock: &Lock) -> Entrance<'_> {
     lock.enter_by_slot(printing_slot())
 }
 
-/// Enters, if it can by plain stores, for a message of a handle.
+/// Enters by plain stores, if the thread can, for a message of a handle.
 #[inline(always)]
 pub(crate) fn enter(lock: &Lock) -> Entrance<'_> {
     lock.enter_by_bias(known_thread_id())
 }
 
-/// What has become of a message [by the bias](by_bias).
+/// What is next after the [fast path](by_bias).
 #[derive(Clone, Copy)]
 pub(crate) enum Outcome {
     /// Nothing has happened. The slow path is next.
@@ -285,7 +282,7 @@ pub(crate) unsafe fn by_bias(
     }
 }
 
-/// The first half of [`by_bias`]: where the message goes. For those that have no closure, which may not be inlined.
+/// The first half of [`by_bias`]: the place for the message. For callers without a closure, which might not be inlined.
 #[inline(always)]
 pub(crate) fn place_by_bias<'a>(
     engine: &Engine,

@@ -17,7 +17,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// The state is never locked for so long. If it is, then by the thread that exits: in a signal handler, which
-/// has interrupted it. Waiting for ourselves would be waiting for ever.
+/// has interrupted it. It would wait for itself.
 const OWN_LOCK: Duration = Duration::from_secs(1);
 
 /// Arranges for the exit drain, once, at the first use of a stream.
@@ -56,7 +56,7 @@ fn at_exit(status: Option<i32>) {
     }
 }
 
-/// What the exit drain of a stream has come to, as far as the process is concerned.
+/// The result of a stream's exit drain, for the process.
 enum End {
     Well,
     /// The reader has gone, and the process is to end because of it.
@@ -77,16 +77,25 @@ impl Engine {
         engine
     }
 
-    /// Why the stream has failed, for a caller whose message it has not taken. Another thread may have cleared the
-    /// error since then, which does not bring the message back.
+    /// For a caller that knows whether the stream has not failed.
+    #[inline(always)]
+    pub(crate) fn result(&self, intact: bool) -> io::Result<()> {
+        match intact {
+            true => Ok(()),
+            false => Err(self.error().into()),
+        }
+    }
+
+    /// Why the stream has failed, for a caller whose message it has not taken. Another thread may have cleared the error since
+    /// then; the message is lost anyway.
     #[cold]
     pub(crate) fn error(&self) -> sys::Error {
         let mut state = self.lock_state();
         state.tell_failure().err().unwrap_or(state.last_error)
     }
 
-    /// For a caller that cannot be told: ends the process, quietly, if its output has no reader any more
-    /// and the stream wants that. Other errors are told by `flush`, or at exit.
+    /// Ends the process, quietly, if the reader has gone and the stream wants that: for a caller that cannot return an error.
+    /// `flush`, or the exit, reports other errors.
     #[cold]
     pub(crate) fn end_if_reader_gone(&self) {
         let ends = self
@@ -141,7 +150,7 @@ impl Engine {
     fn end(&self) -> End {
         // Published bytes need no guard, so a guard that is held or leaked is not waited for.
         let Some(mut state) = self.lock_state_within(OWN_LOCK) else {
-            // Takes no memory, for what it has interrupted may have been just about to.
+            // Takes no memory, because the code that it has interrupted may have been allocating.
             let message: &[u8] = match self.role {
                 Role::Stdout => {
                     b"outpace: stdout: not drained: exit was called in the middle of its work\n"
@@ -243,7 +252,7 @@ mod fork {
                 return;
             }
             let mut state = self.drain(state, all, Patience::None);
-            // Of an unbuffered stream nothing is pending but what is being printed, by another thread.
+            // All that is pending on an unbuffered stream is what another thread is printing.
             let is_unbuffered = state.mode == Mode::Unbuffered || state.exiting;
             let done = state.drained >= all || state.failure.is_some();
             if done || given_up || is_unbuffered {

@@ -8,7 +8,7 @@
 //! them, on whatever thread it runs.
 //!
 //! The unfinished line behind the last newline waits in the buffer, unless the drain is asked to take it along: by a
-//! `flush`, at exit, when its time has come ([`flusher`](crate::stream::helper)). A line of which a part has been written
+//! `flush`, at exit, when its time has come ([`helper`](crate::stream::helper)). A line of which a part has been written
 //! does not wait: it is not whole any more.
 //!
 //! A longer line is written by itself: it may be torn, its neighbours are not.
@@ -16,7 +16,7 @@
 /// A longer unfinished line does not wait for its end.
 pub(crate) const LONGEST: usize = 4096;
 
-/// What a drain does about a line that has no end yet.
+/// Whether a drain takes a line that has no end yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unfinished {
     /// It stays for its end, if it is short and nothing of it has been written.
@@ -39,7 +39,7 @@ pub(crate) fn cut(bytes: &[u8], limit: usize) -> Option<usize> {
     Some(window.len() + first_end(rest).unwrap_or(rest.len()))
 }
 
-/// So many bytes are looked at together.
+/// How many bytes are compared together.
 const CHUNK: usize = 64;
 
 /// Whether a line ends in these bytes. Without a branch for each of them, so that the compiler takes many at a time.
@@ -48,7 +48,7 @@ fn has_end(bytes: &[u8; CHUNK]) -> bool {
     newlines.fold(0, |found, newline| found | newline) != 0
 }
 
-/// Where the last line ends that has an end.
+/// The end of the last finished line.
 pub(crate) fn last_end(bytes: &[u8]) -> Option<usize> {
     let (rest, chunks) = bytes.as_rchunks::<CHUNK>();
     let (start, part) = match chunks.iter().rposition(has_end) {
@@ -59,7 +59,7 @@ pub(crate) fn last_end(bytes: &[u8]) -> Option<usize> {
     Some(start + newline + 1)
 }
 
-/// Where the first line ends, if it has an end.
+/// The end of the first line, if it is finished.
 pub(crate) fn first_end(bytes: &[u8]) -> Option<usize> {
     let (chunks, rest) = bytes.as_chunks::<CHUNK>();
     let index = chunks.iter().position(has_end).unwrap_or(chunks.len());

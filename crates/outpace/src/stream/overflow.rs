@@ -1,4 +1,4 @@
-//! A full queue: what finds no room waits, or messages are dropped and the gaps marked, or it is spilled.
+//! A full queue: the caller waits, or messages are dropped and the gaps marked, or segments are spilled.
 //!
 //! The queue of [`Buffering::Background`](crate::Buffering::Background) is the stream's closed segments and its tail, as
 //! everywhere; here there may be many of them, and the helper thread does all the draining. The budget is in bytes, and
@@ -10,7 +10,7 @@
 //! so segments are small under that policy; the one in flight stays, and so does one that is partly
 //! written.
 //!
-//! All but waiting has to be asked for in code. So it is [linked](Linked) by [`set_buffering`](crate::Stdout::set_buffering)
+//! A program asks for all but waiting in code. So it is [linked](Linked) by [`set_buffering`](crate::Stdout::set_buffering)
 //! and its like, and a program that calls none of them, whatever its environment says, is smaller by this and by
 //! [`spill`](super::spill).
 
@@ -24,7 +24,7 @@ use super::state_guard::StateGuard;
 use crate::sync::linked::Linked;
 use crate::sys::Moment;
 
-/// What an [`Overflow`] asks for other than waiting.
+/// The functions of every [`Overflow`] but `Block`.
 struct OverflowHooks {
     adopt: fn(&Engine, &mut State),
     on_full: for<'a> fn(&'a Engine, StateGuard<'a>, usize) -> (StateGuard<'a>, Option<bool>),
@@ -116,7 +116,7 @@ impl Engine {
         }
     }
 
-    /// Gives the gap at the front of the queue, if there is one, its text.
+    /// Puts the text of a gap at the front of the queue in its place.
     pub(super) extern "C" fn mark_gap<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         match LINKED.get() {
             Some(linked) => (linked.mark_gaps)(self, state),
@@ -124,14 +124,14 @@ impl Engine {
         }
     }
 
-    /// Says that so many bytes did not reach the reader by the end of the process.
+    /// Reports that so many bytes did not reach the reader by the end of the process.
     pub(super) fn report_lost(&self, state: &mut State, bytes: u64) {
         if let Some(linked) = LINKED.get() {
             (linked.report_lost)(self, state, bytes);
         }
     }
 
-    /// Sees to it that what waits is put into the file, soon, or now if the queue is nearly full.
+    /// Has waiting segments put into the file: soon, or now if the queue is nearly full.
     pub(super) extern "C" fn spill(&self, state: &mut State) {
         if let Some(linked) = LINKED.get() {
             (linked.spill)(self, state);

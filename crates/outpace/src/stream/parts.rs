@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a stream knows of one of its threads.
+/// One of a stream's threads.
 pub(super) struct Worker {
     pub(super) alive: bool,
     pub(super) sleep: Sleep,
-    /// The stream is closed: the thread ends, and none is started any more.
+    /// The stream is closed: the thread ends, and no other is started.
     pub(super) stop: bool,
 }
 
@@ -60,16 +60,16 @@ impl Worker {
     }
 }
 
-/// What a stream knows of its helper.
+/// A stream's helper.
 pub(crate) struct Helper {
     pub(super) worker: Worker,
-    /// It looks at the stream in intervals; else it sleeps until woken.
+    /// It looks at the stream in intervals; otherwise it sleeps until woken.
     pub(super) active: bool,
-    /// The thread that has begun the burst, and its number in the system.
+    /// The thread that began the burst, and its number in the system.
     pub(super) begun_by: (ThreadId, u32),
     /// It looks again without an interval.
     pub(super) hurried: bool,
-    /// When it looks next; at once, if never.
+    /// When it looks next; `None`: at once.
     pub(super) deadline: Option<Moment>,
     /// The stream offset up to which it drains even if the policy no longer asks for it.
     pub(super) promised: u64,
@@ -154,11 +154,11 @@ impl Spill {
     }
 }
 
-/// What a stream knows of [`share`](crate::share()).
+/// A stream that is [shared](crate::share()).
 pub(super) struct Sharing {
     /// Whether whatever is pending is drained when a guard is dropped.
     pub(super) active: bool,
-    /// How many messages there were then.
+    /// The messages there were when the last guard was dropped.
     pub(super) messages: u64,
 }
 
@@ -203,7 +203,7 @@ impl Counts {
     };
 }
 
-/// What is to be done when the lock is open.
+/// What is done once the state is unlocked.
 pub(crate) struct Deferred {
     /// A thread waits for progress, and there is some.
     pub(super) progress: bool,
@@ -211,11 +211,11 @@ pub(crate) struct Deferred {
     pub(super) helper: bool,
     /// So is the thread that spills.
     pub(super) spiller: bool,
-    /// Tasks wait for progress, and there is some. Their wakers are foreign code.
+    /// Tasks wait for progress, and there is some. Their wakers are users' code.
     #[cfg(feature = "tokio")]
     pub(super) tasks: bool,
     pub(super) garbage: Vec<Buffer>,
-    /// What the user is to be told: standard error may be stuck.
+    /// Reports to the user, which wait: standard error may be stuck.
     pub(super) reports: Vec<String>,
 }
 
@@ -236,7 +236,7 @@ impl Deferred {
         }
     }
 
-    /// What of it is waking threads.
+    /// Takes what wakes threads.
     pub(super) fn take_wakes(&mut self) -> Deferred {
         Deferred {
             progress: mem::take(&mut self.progress),
@@ -248,8 +248,8 @@ impl Deferred {
 
     #[inline]
     pub(super) fn is_nothing(&self) -> bool {
-        let nobody = !(self.progress || self.helper || self.spiller || self.wakes_tasks());
-        nobody && self.garbage.is_empty() && self.reports.is_empty()
+        let wakes = self.progress || self.helper || self.spiller || self.wakes_tasks();
+        !wakes && self.garbage.is_empty() && self.reports.is_empty()
     }
 
     #[inline(always)]

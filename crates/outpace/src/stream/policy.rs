@@ -15,8 +15,8 @@ use crate::sys::{Destination, Moment};
 use std::mem;
 use std::time::Duration;
 
-/// So many messages of a stream are written at once by their callers before anything is buffered or
-/// a helper is started: a small program pays for neither.
+/// Callers write so many messages of a stream at once before anything is buffered or a helper is started: a small program
+/// pays for neither.
 pub(crate) const EARLY_MESSAGES: u64 = 12;
 
 /// A longer delay counts as this, so that a deadline always exists.
@@ -25,7 +25,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
 /// The default of standard error.
 static UNBUFFERED: Buffering = Buffering::Unbuffered;
 
-/// What is done about messages that have just been published.
+/// What the policy decides about messages that have just been published.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Act {
     /// They stay: for the helper, a newline, a full buffer.
@@ -38,8 +38,8 @@ enum Act {
     BeginBurst,
 }
 
-/// What a stream does about messages: that is the policy. `is_first` of its guard, where the stream is
-/// [shared](crate::share()); `isolated` under `Prompt`; `newline` is the last new one under `Line`.
+/// The policy. `is_first`: the first message of its guard, if the stream is [shared](crate::share()). `isolated`: under
+/// `Prompt`, outside of a burst. `newline`: the last new one, under `Line`.
 fn policy(state: &State, is_first: bool, isolated: bool, newline: Option<u64>) -> Act {
     match state.mode {
         _ if state.exiting => Act::Drain,
@@ -94,7 +94,7 @@ impl Engine {
         }
         let all = self.accepted(&state);
         if state.helper.active {
-            // What it promised it keeps, and about the rest it decides by the new policy.
+            // The helper keeps what it promised; the new policy decides about the rest.
             state.helper.promised = all;
             state.hurry_helper();
         }
@@ -113,7 +113,7 @@ impl Engine {
         state
     }
 
-    /// Asks where the bytes go, unless that is known. With the state unlocked: a file server may take its time.
+    /// Finds out the destination, unless it is known. With the state unlocked, because a file server may take its time.
     #[inline(never)]
     pub(crate) extern "C" fn know_destination<'a>(
         &'a self,
@@ -124,7 +124,7 @@ impl Engine {
             drop(state);
             let found = self.output.destination();
             state = self.lock_state();
-            // Else it may be what was there before.
+            // Otherwise it may be the one before.
             if state.redetections == redetections {
                 state.destination = Some(found);
             }
@@ -132,8 +132,8 @@ impl Engine {
         state
     }
 
-    /// Finds out what the buffering follows from, unless that is known: with the state unlocked, for all of it is
-    /// outside.
+    /// Finds out destination and environment, unless they are known. With the state unlocked, because the calls may take their
+    /// time.
     extern "C" fn know_settings<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         let mut state = self.know_destination(state);
         if state.chosen.is_none() && state.environment.is_none() {
@@ -230,9 +230,8 @@ impl Engine {
         false
     }
 
-    /// On the same terminal, pipe or file, what was printed to stdout comes before what is now printed
-    /// to stderr. Waits for the reader, whom the message to stderr needs anyway, unless stdout is in the background:
-    /// its callers never wait.
+    /// Drains stdout before a message to stderr, if both are the same terminal, pipe or file. Waits for the reader, because the
+    /// message to stderr needs the same reader; not if stdout is in the background, whose callers never wait.
     pub(crate) extern "C" fn stdout_first<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         if self.role != Role::Stderr {
             return state;
@@ -349,7 +348,7 @@ impl Engine {
     }
 }
 
-/// A wrong capacity is a mistake in the program, and is told where it is made.
+/// Panics where a program passes a wrong capacity.
 pub(crate) fn assert_valid(buffering: &Buffering) {
     let (capacity, zero_allowed) = match buffering {
         Buffering::Unbuffered | Buffering::Line => return,

@@ -12,17 +12,16 @@ use super::state::{Mode, State};
 use std::collections::VecDeque;
 use std::mem;
 
-/// However large the queue is, its helper does not let more gather.
+/// The helper lets no more gather, however large the queue is.
 const FILLING: usize = 4 << 20;
 
 /// A segment that may be dropped or spilled is such a part of the queue at most.
 const SMALL_PART: usize = 16;
 
-/// So many bytes of finished segments are kept for the next ones: memory that is new costs its first user more
-/// than the messages in it.
+/// So many bytes of finished segments are kept for the next ones: touching new memory takes longer than the messages in it.
 const SPARES: usize = 1 << 20;
 
-/// What is done with memory that is not needed any more.
+/// Disposes of memory that is no longer needed.
 pub(crate) type Finish = extern "C" fn(&mut State, Buffer);
 
 /// Lets go of all but the first segments.
@@ -120,7 +119,7 @@ impl State {
     /// Gives all of it up.
     pub(super) fn clear_spill(&mut self) {
         self.spill.from = self.spill.to;
-        // Those that are being put into the file go when that is done.
+        // Segments that are being put into the file are dropped when that is done.
         self.spill.abandoned = self.spill.writing > 0;
         truncate(&mut self.spill.incoming, self.spill.writing);
     }
@@ -137,7 +136,7 @@ impl State {
         }
     }
 
-    /// Where what comes behind all segments goes.
+    /// The queue that new segments join.
     pub(super) fn last_queue(&mut self) -> &mut VecDeque<Segment> {
         if self.spill.is_active() {
             &mut self.spill.incoming

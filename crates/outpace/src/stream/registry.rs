@@ -1,4 +1,4 @@
-//! The streams of the process, for what concerns all of them.
+//! All streams of the process.
 //!
 //! The standard ones are always there. What there is to do about others is reached by pointers to functions,
 //! which [`register`] sets: a program that makes no stream of its own has none of that code.
@@ -38,7 +38,7 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
 /// Calls back with each stream.
 type Visit = fn(&mut dyn FnMut(&Engine));
 
-/// What there is to do about streams other than the standard ones: linked by the first of them.
+/// The functions for streams other than the standard ones; the first of them links them.
 struct Others {
     visit: Visit,
     hold: Visit,
@@ -126,7 +126,7 @@ pub(crate) fn let_go_of_each(unlock: &mut dyn FnMut(&Engine)) {
     standard_streams().into_iter().for_each(unlock);
 }
 
-/// What a helper thread holds on to.
+/// Keeps a stream alive for one of its threads.
 pub(super) enum EngineRef {
     Standard(&'static Engine),
     Other(ManuallyDrop<Arc<Engine>>),

@@ -61,7 +61,7 @@ impl Segment {
         self.drained == self.end && self.gap.is_none()
     }
 
-    /// What is still to be drained of a closed segment.
+    /// The bytes of a closed segment that are pending.
     ///
     /// # Safety
     ///

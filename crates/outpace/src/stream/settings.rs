@@ -1,4 +1,4 @@
-//! What the environment says about the buffering of the standard streams.
+//! The buffering of the standard streams that the environment asks for.
 
 use super::buffering::{Buffering, FORMS};
 use super::state::Role;
@@ -40,14 +40,14 @@ fn read(variable: &str, parse: fn(&str) -> Option<Buffering>, forms: &str) -> Op
     buffering
 }
 
-/// Tells the user something that no caller can be told, in one write to standard error.
+/// Reports to the user what no caller can be told, in one write to standard error.
 pub(crate) extern "C" fn report(message: fmt::Arguments<'_>) {
     report_bytes(format!("outpace: {message}\n").as_bytes());
 }
 
 /// The same with the whole line.
 pub(crate) extern "C" fn report_bytes(line: &[u8]) {
-    // Standard error may be on the very terminal that stands still: no thread is to be held up by this.
+    // Standard error may be on the terminal that stands still, and no thread may be held up by this.
     if Output::STDERR.wait_writable(Moment::now() + LAST_WORDS) {
         // If even this cannot be written, no one is left to tell.
         let _ = Output::STDERR.write_now(line);

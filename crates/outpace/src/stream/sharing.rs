@@ -1,4 +1,4 @@
-//! What a stream adds to [`share`](crate::share()): whatever is pending is drained when a guard is dropped.
+//! The stream's side of [`share`](crate::share()): dropping a guard drains what is pending.
 
 use super::engine::Engine;
 use super::patience::Patience;
@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// Drains what the guard has left behind. What goes wrong is told to the next caller.
+    /// Drains what the guard has left behind. The next caller is told of errors.
     pub(crate) fn after_leaving(&self) {
         if work::is_under_way() {
             return;

@@ -1,4 +1,4 @@
-//! What does not fit into the queue's memory, in a file.
+//! Spilling: bytes that do not fit into the queue's memory, in a file.
 //!
 //! The order of a stream's bytes while it spills: the closed segments in memory, then the file, then the
 //! segments that wait to be put into the file (`incoming`), then the tail. So once anything is in the file,
@@ -21,11 +21,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long segments are gathered before they are put into the file, unless the queue fills up meanwhile: so
-/// a thread that fills it makes no system call for each.
+/// How long segments are gathered before they are put into the file, unless the queue fills up meanwhile. So a thread that
+/// fills it does not wake the other for each.
 const GATHER: Duration = Duration::from_millis(4);
 
-/// So many intervals without a segment, and the thread sleeps until it is woken.
+/// After so many intervals without a segment the thread sleeps until it is woken.
 const QUIET_INTERVALS: u32 = 4;
 
 /// So many segments at most are put into the file at once: the queue has room again after each time.
@@ -106,7 +106,7 @@ impl Engine {
         }
         state.spill.from += length;
         if state.spill.from == state.spill.to && state.spill.writing == 0 {
-            // From the beginning again: the file does not grow for ever.
+            // From the beginning again, so that the file does not grow without end.
             (state.spill.from, state.spill.to) = (0, 0);
         }
         state.wake_spiller(true);

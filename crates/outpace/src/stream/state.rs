@@ -1,7 +1,7 @@
-//! What is decided about a stream, and what is to be drained.
+//! A stream's state: the policy in force, and the bytes that are pending.
 //!
-//! Its fields are this folder's. What holds among them whenever the state is unlocked is said, and in debug builds
-//! asserted, by [`State::assert_consistent`]. The bytes are moved in [`queue`](super::queue) alone.
+//! The fields are private to this folder. [`State::assert_consistent`] states their invariants, and debug builds assert them
+//! at each unlock. Only [`queue`](super::queue) moves the bytes.
 
 use super::buffering::{Buffering, Overflow};
 use super::gap::GapMarker;
@@ -47,14 +47,14 @@ impl Mode {
     }
 }
 
-/// What is decided about a stream, and what is to be drained.
+/// A stream's state: the policy in force, and the bytes that are pending.
 pub(crate) struct State {
     // The policy: what was asked for, in the order of precedence, and what is in force.
     pub(super) chosen: Option<Buffering>,
     pub(super) environment: Option<Option<Buffering>>,
     pub(super) preferred: Option<Buffering>,
     pub(super) destination: Option<(Destination, Option<Identity>)>,
-    /// How often that is to be asked again.
+    /// How often a redetection was asked for.
     pub(super) redetections: u32,
     /// The policy in force has to be worked out again, at the next message boundary.
     pub(super) stale: bool,
@@ -78,7 +78,7 @@ pub(crate) struct State {
     pub(super) at_line_start: bool,
     /// Bytes handed to the kernel, or given up, since the stream began.
     pub(super) drained: u64,
-    /// Where `Line` goes on looking for newlines, in the tail.
+    /// How far `Line` has searched the tail for newlines.
     pub(super) looked: usize,
     /// When the last message was written at once, if that may have been less than the delay ago.
     pub(super) last: Option<Moment>,
@@ -86,14 +86,14 @@ pub(crate) struct State {
     // The drain.
     /// The thread that drains, or 0.
     pub(super) drainer: u64,
-    /// So many closed segments have bytes in the line that is being written, if it was put together from several.
+    /// How many closed segments the line that is being written was joined from.
     pub(super) joined: usize,
     /// Threads that wait for `progress`.
     pub(super) waiters: u32,
-    /// So do tasks.
+    /// Tasks wait for progress.
     #[cfg(feature = "tokio")]
     pub(super) tasks_wait: bool,
-    /// The one that drains is making the text for a gap.
+    /// The drain is making the text for a gap.
     pub(super) marking: bool,
     /// How far the stream was drained when a fork gave up on its reader.
     #[cfg_attr(
@@ -105,7 +105,7 @@ pub(crate) struct State {
     /// Why the stream failed last, whether or not that has been cleared.
     pub(super) last_error: sys::Error,
     pub(super) on_broken_pipe: BrokenPipe,
-    /// Nothing may be written any more: the descriptor is about to go.
+    /// No more writes: the descriptor is about to be closed.
     pub(super) closed_for_good: bool,
     /// The exit drain is over: every message is written at once.
     pub(super) exiting: bool,
@@ -125,7 +125,7 @@ pub enum BrokenPipe {
     End,
     /// It is an error like any other.
     Error,
-    /// What cannot be delivered is forgotten: the default of standard error.
+    /// The bytes are discarded: the default of standard error.
     Ignore,
 }
 
@@ -196,7 +196,7 @@ impl State {
         }
     }
 
-    /// What the bytes go to, once that is [known](Engine::know_destination).
+    /// The destination, once it is [known](Engine::know_destination).
     pub(super) fn known_destination(&self) -> Destination {
         debug_assert!(self.destination.is_some());
         let destination = self.destination.map(|(destination, _)| destination);
@@ -261,7 +261,7 @@ impl State {
             && matches!(self.overflow, Overflow::DropOldest | Overflow::DropNewest)
     }
 
-    /// Whether callers are not to wait for the one that drains, whatever happens.
+    /// Whether callers never wait for a drain.
     pub(super) fn never_waits(&self) -> bool {
         self.mode == Mode::Background && !matches!(self.overflow, Overflow::Block)
     }
@@ -280,14 +280,14 @@ impl State {
         }
     }
 
-    /// Has the thread that spills look, if it sleeps and can do anything: at once, or when its nap is over.
+    /// Wakes the thread that spills, if it sleeps and there is something to spill: at once, or at the end of its nap.
     pub(super) fn wake_spiller(&mut self, at_once: bool) {
         if self.can_spill(0, 0).is_some() && self.spill.worker.rouse(at_once) {
             self.deferred.spiller = true;
         }
     }
 
-    /// What holds whenever the state is unlocked; the tail is published up to `published`.
+    /// The invariants, which hold whenever the state is unlocked. The tail is published up to `published`.
     #[cfg(debug_assertions)]
     pub(super) fn assert_consistent(&self, published: usize) {
         /// Longer queues are not looked through: each message would take as long.

@@ -1,8 +1,8 @@
 //! A stream's state, locked for a moment.
 //!
-//! A thread that has it locked may be preempted while others wait for it. So what takes longer than deciding is deferred
-//! until the lock is open again: waking a thread, which is a system call that may hand the processor over to that thread,
-//! and giving memory back, which may be another.
+//! A thread that has it locked may be preempted while others wait. So everything that takes longer than deciding is deferred
+//! until the state is unlocked: waking a thread, a system call that may hand the processor over to that thread, and freeing
+//! memory, which may be another.
 #![allow(unsafe_code)]
 
 use super::engine::Engine;
@@ -20,7 +20,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 impl Deferred {
-    /// With the lock open.
+    /// Called with the state unlocked.
     #[cold]
     extern "C" fn make_up(self, engine: &Engine) {
         self.notify(engine);
@@ -77,8 +77,8 @@ impl Drop for StateGuard<'_> {
     }
 }
 
-/// The same in a signal handler, which must not free memory, nor print: when it opens the lock it only wakes threads.
-/// The thread that opens it next sees to the rest.
+/// The same in a signal handler, which must neither free memory nor print: when it unlocks the state it only wakes threads.
+/// The next thread that unlocks it does the rest.
 #[cfg(all(unix, not(outpace_portable)))]
 pub(crate) struct StateGuardInHandler<'a>(mem::ManuallyDrop<StateGuard<'a>>);
 
@@ -133,7 +133,7 @@ impl<'a> StateGuard<'a> {
         State::assert_consistent(self, self.engine.offset(self));
     }
 
-    /// Does what was put off, for which it opens the lock.
+    /// Unlocks the state to do what was deferred, and locks it again.
     pub(crate) fn catch_up(self) -> Self {
         if self.deferred.is_nothing() {
             return self;
@@ -154,7 +154,7 @@ impl<'a> StateGuard<'a> {
             return self.catch_up();
         }
         self.assert_consistent();
-        // The rest can wait for longer.
+        // The rest stays deferred.
         self.deferred.take_wakes().notify(self.engine);
         work::end();
         condition.wait(&self.engine.state, limit);
@@ -163,7 +163,7 @@ impl<'a> StateGuard<'a> {
     }
 }
 
-/// Has what an allocator has printed in the middle of a stream's work looked after.
+/// Drains what an allocator has printed in the middle of a stream's work.
 #[cold]
 fn pay() {
     for engine in standard_streams() {
@@ -181,9 +181,8 @@ impl Engine {
         unsafe { self.locked_state() }
     }
 
-    /// The same, for a thread that no other is to wait for, after a system call that may have used up its share of
-    /// the processor: it gives way first. It then has the lock at the beginning of a share, not at the end of one,
-    /// where it would be preempted with the lock in its hands.
+    /// The same, for a thread that no other should wait for. It yields first, because a system call may have used up its time
+    /// slice: so it locks at the beginning of a slice, and is not preempted with the state locked.
     pub(crate) fn lock_state_politely(&self) -> StateGuard<'_> {
         std::thread::yield_now();
         self.lock_state()

@@ -1,4 +1,4 @@
-//! What a stream has done.
+//! A stream's counters.
 
 use super::engine::Engine;
 use super::parts::Counts;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Counters of a stream since it began.
 ///
-/// What is accepted is written, queued, dropped, or (after an error) given up.
+/// Every byte accepted is written, queued, dropped, or (after an error) given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

@@ -14,7 +14,7 @@ use std::io;
 use std::mem;
 use std::task::{Poll, Waker};
 
-/// What has become of a task's message.
+/// The outcome of a task's attempt to write.
 pub(crate) enum Attempt {
     Written(usize),
     /// There is no room, and the task is woken when there may be.
@@ -74,8 +74,8 @@ impl Engine {
         }
     }
 
-    /// How many of so many bytes can be appended without waiting. Nothing, if there is to be waited, for which the task
-    /// is then woken. Called by the guard's holder.
+    /// How many of so many bytes can be appended without waiting. `None`: the task has to wait, and is woken when there may be
+    /// room. Called by the guard's holder.
     fn room_in_task(&self, entry: Entry, bytes: usize, waker: &Waker) -> Option<usize> {
         let mut registered = false;
         loop {
@@ -174,7 +174,7 @@ impl Engine {
         self.flush_by_thread()
     }
 
-    /// Where only callers drain: a thread does it in the tasks' place.
+    /// Where only callers drain, a thread does it for the tasks.
     fn flush_by_thread(&self) -> Poll<io::Result<()>> {
         let is_flushing = |now| {
             self.tasks
@@ -187,7 +187,7 @@ impl Engine {
             // The tasks ask for the result.
             engine.drain_all(Patience::Forever);
             engine.tasks.with(|waiting| waiting.is_flushing = false);
-            // One may have found it flushing just now, and there be nothing left.
+            // A task may have found it flushing just before, when nothing was left to drain.
             engine.tasks.tell_progress();
         });
         match thread {

@@ -6,8 +6,8 @@ use crate::sync::thread::work;
 use std::mem;
 use std::task::Waker;
 
-/// The tasks that wait for something of a stream. With a lock of their own, because wakers are foreign code, for which
-/// the state must not be locked.
+/// The tasks that wait for a stream. With a lock of their own: wakers are users' code, and the state must not be locked while
+/// they run.
 pub(crate) struct Tasks(Mutex<Waiting>);
 
 pub(super) struct Waiting {
@@ -52,8 +52,8 @@ impl Tasks {
         tasks.into_iter().for_each(Waker::wake);
     }
 
-    /// In the child of a fork they are the parent's. What a waker does when it is dropped is its own affair, and one may
-    /// have been half-way in the list: they are leaked.
+    /// In the child of a fork they are the parent's. They are leaked: dropping a waker runs users' code, and a thread of the
+    /// parent may have been changing the list.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self) {
         self.0.reset_after_fork(false);

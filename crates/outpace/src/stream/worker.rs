@@ -1,5 +1,6 @@
-//! A stream's threads: each looks at the stream in intervals while there is something to do, and sleeps until it is woken
-//! else. There are two, started when first needed: one [drains](super::helper), one [spills](super::spill).
+//! The loop of a stream's threads. A worker looks at the stream in intervals while there is something to do, and otherwise
+//! sleeps until it is woken. There are two, started when first needed: the [helper](super::helper) drains, the other
+//! [spills](super::spill).
 
 use super::engine::Engine;
 use super::parts::{Sleep, Worker};
@@ -9,7 +10,7 @@ use crate::sync::mutex::Condition;
 use crate::sys::{self, Moment};
 use std::ffi::CStr;
 
-/// What a worker does when it has looked.
+/// What a worker does after a look.
 pub(super) enum Rest {
     /// It looks again.
     None,
@@ -42,7 +43,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What a worker's thread does: it looks, until it is dismissed.
+    /// The loop of a worker's thread: looks, until it is dismissed.
     pub(super) fn work<'a>(
         &'a self,
         select: SelectWorker,

@@ -13,9 +13,9 @@
 //! once when alone and on a transient thread otherwise; until [`ready`] says so, no thread may rely on
 //! [`light`]. Elsewhere both sides are a sequentially consistent fence, and always ready.
 //!
-//! A sandbox that comes later may refuse the call. From then on the fence is not [`ready`], so no thread
-//! relies on [`light`] anew. Threads that rely on it already are outwaited: the cold side sleeps, once for each
-//! lock and each stream, until no processor can still keep a store to itself. A processor does so for some hundred
+//! A sandbox that is entered later may refuse the call. From then on the fence is not [`ready`], and no further thread relies
+//! on [`light`]. The cold side outwaits threads that already do: it sleeps, once for each lock and each stream, until no
+//! processor can still hold back a store. A processor does so for some hundred
 //! nanoseconds: what a store buffer holds leaves it as fast as the caches take it, whatever the thread does next,
 //! and an interrupt or a switch of threads empties it. [`OUTWAITED`] is 100,000 times as long.
 

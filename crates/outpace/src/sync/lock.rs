@@ -90,11 +90,12 @@ pub(crate) struct Lock {
     /// Where in `slots` that of a thread is whose draft others go in beside, or [`NOBODY`]. Read and written by the holder
     /// of the mutex only.
     draft: AtomicUsize,
-    /// What is done around each outermost entry. Nothing, until it is set; from then on no thread is given the bias.
+    /// The functions around each outermost entry. Once they are set, no thread gets the bias.
     around: Linked<Around>,
 }
 
-/// What a thread does around its outermost entry, while it is outside. It may wait, also for a thread that waits for the lock.
+/// Functions that a thread calls around its outermost entry, while it is outside. They may wait, also for a thread that waits
+/// for the lock.
 #[cfg_attr(loom, allow(dead_code))]
 pub(crate) struct Around {
     pub(crate) before: fn(),
@@ -106,11 +107,11 @@ struct Slot {
     owner: AtomicU64,
     /// The owner's number in the system, to tell when it has ended.
     owner_task: AtomicU32,
-    /// How often the owner is inside by the bias, and [`DRAFT`]. Written by the owner only.
+    /// How often the owner is inside by the bias, and [`DRAFT`]. Only the owner writes it.
     depth: AtomicU32,
 }
 
-/// The owner of a slot is not inside, but the memory behind what is published is its own.
+/// The owner of a slot is not inside, but owns the memory behind what is published.
 const DRAFT: u32 = 1 << 31;
 
 impl Slot {
@@ -134,7 +135,7 @@ const NO_THREAD: ThreadId = ThreadId::MAX;
 const NOBODY: usize = 0;
 const SLOTS: usize = 1 + 4;
 
-/// What an entry by the bias has found out, for leaving.
+/// An entry by the bias: what leaving needs.
 #[derive(Clone, Copy)]
 pub(crate) struct ByBias<'a> {
     lock: &'a Lock,
@@ -145,7 +146,7 @@ pub(crate) struct ByBias<'a> {
 /// Whether a thread has entered by the bias.
 pub(crate) enum Entrance<'a> {
     Entered(ByBias<'a>),
-    /// It tried, but has not, or no longer has, the bias, and has to [withdraw](Lock::withdraw).
+    /// It tried, but does not have the bias (any more). [`Lock::withdraw`] is next.
     Lost,
     None,
 }
@@ -207,7 +208,7 @@ extern "C" fn go_on(slot: &Slot) {
 }
 
 impl Drop for Draft<'_> {
-    /// A call that does not unwind and is not given the draft, which so has no address.
+    /// A call that does not unwind and does not take the draft, which so needs no address.
     #[inline(always)]
     fn drop(&mut self) {
         #[cold]
@@ -382,7 +383,7 @@ impl Lock {
         .leave();
     }
 
-    /// Enters if no other thread is inside.
+    /// Enters, unless another thread is inside.
     pub(crate) fn try_enter(&self, me: ThreadId) -> Option<Entry> {
         self.enter_cold(me, false)
     }
@@ -397,7 +398,7 @@ impl Lock {
             return Some(Entry::Nested);
         }
         if wait && work::is_under_way() {
-            // Without the lock, if need be: what is appended inside goes another way then.
+            // Without the lock, if it cannot be had: messages are then written past the queue.
             return self.enter_cold(me, false).or(Some(Entry::Nested));
         }
         if let (true, Some(around)) = (wait, self.around.get()) {
@@ -575,8 +576,8 @@ impl Lock {
         }
     }
 
-    /// Has each thread do something around its outermost entries, from the next exit on: for which none keeps the
-    /// bias, with which it would leave without a look. Waits for a guard of another thread. `me` is [`thread_id`].
+    /// Has each thread call functions around its outermost entries, from the next exit on. No thread keeps the bias, because an
+    /// owner leaves without a look. Waits for a guard of another thread. `me` is [`thread_id`].
     #[cfg(not(loom))]
     pub(crate) fn surround(&self, me: ThreadId, around: Around) {
         self.around.link(around);

@@ -1,4 +1,4 @@
-//! Which thread this is, and whether it is in the middle of a stream's own work.
+//! The calling thread's identity, and whether it is at a stream's work.
 
 use std::cell::Cell;
 
@@ -32,15 +32,15 @@ pub(crate) fn known_thread_id() -> ThreadId {
     ID.get()
 }
 
-/// How many streams' states the calling thread has locked, which is to say that it is at their work. User code that runs
-/// there is an allocator; if that prints it must not wait, since other threads may wait for this thread.
+/// How many streams' states the calling thread has locked: while it has, it is at their work. The only users' code that runs
+/// then is an allocator. If that prints, it must not wait, because other threads may wait for this one.
 pub(crate) mod work {
     use std::cell::Cell;
 
     thread_local! {
         static STATES: Cell<u32> = const { Cell::new(0) };
 
-        /// A message has been published about which its author could not ask.
+        /// A message has been published, and its author could not ask.
         static OWED: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -52,7 +52,7 @@ pub(crate) mod work {
         STATES.set(STATES.get() - 1);
     }
 
-    /// Whether the calling thread is at it.
+    /// Whether the calling thread is at a stream's work.
     #[inline]
     pub(crate) fn is_under_way() -> bool {
         STATES.get() > 0
@@ -62,7 +62,7 @@ pub(crate) mod work {
         OWED.set(true);
     }
 
-    /// Whether something is owed that can be made up for now.
+    /// Whether a message was published without asking, and the thread may ask now.
     #[inline]
     pub(crate) fn take_owed() -> bool {
         OWED.get() && !is_under_way() && OWED.take()

@@ -1,11 +1,11 @@
-//! What reading needs from the system beside `read(2)` itself: whether it would wait, and files in memory.
+//! Reading: whether `read(2)` would wait, and files in memory.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
 
 /// A regular file in memory. The bytes are the file's for as long as no other process writes to it or shortens it,
-/// which whoever makes it has promised.
+/// as its maker has promised.
 pub(crate) struct Mapping(imp::Mapping);
 
 impl Mapping {
@@ -36,7 +36,7 @@ mod imp {
         length: usize,
     }
 
-    // SAFETY: memory that nobody writes to, and that belongs to this alone.
+    // SAFETY: memory that no thread writes to, and that belongs to this alone.
     unsafe impl Send for Mapping {}
     // SAFETY: as above.
     unsafe impl Sync for Mapping {}

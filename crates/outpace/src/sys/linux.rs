@@ -1,4 +1,4 @@
-//! What only Linux has.
+//! Calls that only Linux has.
 #![allow(unsafe_code)]
 
 use super::Identity;
@@ -19,9 +19,9 @@ pub(crate) fn pipe_capacity(fd: RawFd) -> Option<usize> {
     usize::try_from(unsafe { libc::fcntl(fd, libc::F_GETPIPE_SZ) }).ok()
 }
 
-/// The pipe or terminal that a descriptor leads to, opened once more, for writing that does not wait. Nothing where
+/// The pipe or terminal that a descriptor leads to, opened once more, for writing that does not wait. `None` where
 /// it may not be opened, or there is no `/proc`, and for an emulator's side of a pseudo-terminal: all of these have the
-/// device 5:2 (`Documentation/admin-guide/devices.txt`), and who opens that makes another pseudo-terminal.
+/// device 5:2 (`Documentation/admin-guide/devices.txt`), and opening that makes another pseudo-terminal.
 pub(crate) fn opened_once_more(fd: RawFd, identity: Identity) -> Option<RawFd> {
     let [_, _, device] = identity.0;
     if device == libc::makedev(5, 2) {
@@ -126,8 +126,8 @@ pub(crate) fn is_privileged() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Has the shared object that this code is in, if it is in one, stay in memory for as long as the process lives, although
-/// its host may `dlclose` it: for all that gives the system the address of a function.
+/// Keeps the shared object that this code is in, if it is in one, in memory for as long as the process lives, although its
+/// host may `dlclose` it. Called before the system gets the address of a function.
 #[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
 #[cold]
 pub(crate) fn stay_loaded() {
@@ -179,7 +179,7 @@ pub(crate) fn stay_loaded() {
     }
 }
 
-/// musl unloads nothing, nor is there anything to unload in a static program.
+/// Does nothing: musl never unloads, and a static program has nothing to unload.
 #[cfg(not(all(target_env = "gnu", not(target_feature = "crt-static"))))]
 pub(crate) fn stay_loaded() {}
 
@@ -190,10 +190,10 @@ unsafe extern "C" {
     ) -> libc::c_int;
 }
 
-/// Has a thread that is started by one with a real-time policy not have that policy itself: it would then wait until
-/// its creator waits, while an ordinary one is given what the system keeps for those. Returns whether that was to be done.
+/// Gives a thread whose creator has a real-time policy the ordinary policy: with its creator's it would run only while that
+/// waits, and the system keeps time for ordinary threads. Returns whether the creator has such a policy.
 pub(crate) fn schedule_ordinarily(attributes: *mut libc::pthread_attr_t) -> bool {
-    // A new thread's attributes ask for the ordinary policy, and are not heeded.
+    // A new thread's attributes name the ordinary policy, but by default they are ignored.
     // SAFETY: the first call only asks (and not the C library, since musl's does not know); the attributes are
     // initialised.
     unsafe {
@@ -212,7 +212,7 @@ pub(crate) fn schedule_as_caller(attributes: *mut libc::pthread_attr_t) {
     unsafe { pthread_attr_setinheritsched(attributes, libc::PTHREAD_INHERIT_SCHED) };
 }
 
-/// Names the calling thread, for who looks at the process.
+/// Names the calling thread, for tools that list threads.
 pub(crate) fn name_thread(name: &CStr) {
     // SAFETY: reads up to the end of the name, or 15 bytes of it.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
@@ -229,7 +229,7 @@ pub(crate) fn task() -> u32 {
 pub(crate) fn task_exists(task: u32) -> bool {
     // SAFETY: signal 0 only asks.
     let asked = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), task, 0) };
-    // A sandbox may forbid to ask.
+    // A sandbox may refuse the call.
     asked == 0 || !Error::last().is_no_such_process()
 }
 
@@ -250,7 +250,7 @@ pub(crate) fn processor_time(task: u32) -> Option<Duration> {
     }
 }
 
-/// Whether a thread of this process runs, or would if it had a processor. False where that cannot be learnt.
+/// Whether a thread of this process runs, or waits for a processor. False where that is unknown.
 pub(crate) fn is_runnable(task: u32) -> bool {
     use std::io::Write;
     let mut path = [0; 40];
@@ -261,7 +261,7 @@ pub(crate) fn is_runnable(task: u32) -> bool {
     }
     // Its number, its name of at most 15 bytes in brackets, and its state (`proc_pid_stat(5)`).
     let mut start = [0; 64];
-    // SAFETY: the path ends in NUL; `start` is writable; the descriptor is nobody else's.
+    // SAFETY: the path ends in NUL; `start` is writable; no other code has the descriptor.
     let read = unsafe {
         let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {
@@ -307,7 +307,7 @@ pub(crate) fn unnamed_file(directory: &Path) -> io::Result<File> {
         .or_else(|_| super::unlinked_file(directory))
 }
 
-/// Gives the space of bytes that are not needed any more back to the file system, where it can take it.
+/// Gives the space of bytes that are no longer needed back to the file system, if it supports that.
 pub(crate) fn forget_range(file: &File, at: u64, length: u64) {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: touches no memory of ours.
@@ -328,11 +328,11 @@ mod tests {
     use std::io::Write;
     use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
-    /// Both ends of a pseudo-terminal that nobody reads.
+    /// Both ends of a pseudo-terminal without a reader.
     fn terminal() -> (OwnedFd, OwnedFd) {
         let (mut ours, mut theirs) = (-1, -1);
         let none = ptr::null_mut();
-        // SAFETY: fills both descriptors, which are nobody else's.
+        // SAFETY: fills both descriptors, which no other code has.
         unsafe {
             let opened = libc::openpty(&mut ours, &mut theirs, none, none.cast(), none.cast());
             assert_eq!(opened, 0);
@@ -395,7 +395,7 @@ mod tests {
         while !rest.is_empty() {
             rest = &rest[output.write_now(rest).ok().unwrap()..];
         }
-        // Whether it has come, for nobody would wait for what went elsewhere.
+        // A read would wait for ever if it went elsewhere.
         let mut poll = libc::pollfd {
             fd: theirs.as_raw_fd(),
             events: libc::POLLIN,

@@ -32,12 +32,12 @@ pub(crate) use unix::*;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // It has no memory of its own, so there is nothing to drop.
+        // It owns no memory, so there is nothing to drop.
         ManuallyDrop::new(io::Error::from(*self)).fmt(f)
     }
 }
 
-/// What a stream's bytes go to, as far as it matters to buffering.
+/// What a descriptor is connected to, as far as it matters to buffering.
 #[cfg_attr(
     any(not(unix), outpace_portable),
     expect(dead_code, reason = "std cannot tell all of them apart")
@@ -48,20 +48,20 @@ pub(crate) enum Destination {
     /// A pipe or FIFO, with its capacity in bytes where the system tells.
     Pipe(Option<usize>),
     Socket,
-    /// A regular file, or anything else that neither waits nor is watched.
+    /// A regular file, or anything else that neither waits nor has a reader that watches it.
     File,
     /// The null device.
     Null,
 }
 
-/// The stack of a helper thread. It needs little of it, but a function of the user's may run there, which makes the text
-/// for a gap. Only what is touched takes memory; a larger one might be given a huge page, all of which is.
+/// The stack of a helper thread. The thread needs little of it, but a user's function for gap markers may run there. Only
+/// touched pages take memory; a larger stack might get a huge page, which takes memory as a whole.
 const STACK: usize = 1 << 20;
 
 /// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`).
 pub(crate) const POLLED_WRITE: usize = 4096;
 
-/// A write of at most so many bytes to a pipe is kept together, whoever else writes there.
+/// A write of at most so many bytes to a pipe is kept together, whatever other processes write there.
 pub(crate) const PIPE_BUF: usize = if cfg!(any(target_os = "linux", windows)) {
     4096
 } else {
@@ -69,8 +69,8 @@ pub(crate) const PIPE_BUF: usize = if cfg!(any(target_os = "linux", windows)) {
     512
 };
 
-/// What a terminal has room for when `poll(2)` says that it is writable: what it takes in one go. A control character
-/// that moves the cursor it takes apart from what is around, and if there is no room for that, keeps the writer.
+/// How many bytes a terminal takes at once when `poll(2)` says that it is writable. It handles a control character that moves
+/// the cursor by itself, and blocks the writer if it has no room for it.
 const POLLED_BY_TERMINAL: usize = 1024;
 
 /// As many of these bytes as can be written without waiting where `poll(2)` says so.
@@ -91,7 +91,7 @@ pub(crate) struct Identity(pub(crate) [u64; 3]);
 
 /// A moment, in nanoseconds of a clock that only goes forward.
 ///
-/// std's `Instant` checks each step and has words for what may go wrong, which a small program would carry.
+/// Not `Instant`: it checks each operation, and its messages would be linked into small programs.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment(u64);
 
@@ -106,7 +106,7 @@ impl Moment {
         Self::now().since(self)
     }
 
-    /// The time from `earlier` on; none if that is later.
+    /// The time since `earlier`; zero if that is later.
     pub(crate) fn since(self, earlier: Moment) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -119,7 +119,7 @@ impl Moment {
         self.0.saturating_sub(monotonic_nanos())
     }
 
-    /// Nothing, if it has come.
+    /// `None`, if it has come.
     pub(crate) fn left(self) -> Option<Duration> {
         Some(Duration::from_nanos(self.nanos_left())).filter(|left| !left.is_zero())
     }
@@ -184,7 +184,7 @@ pub(crate) fn unlinked_file(directory: &Path) -> io::Result<File> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut options = File::options();
     options.read(true).write(true).create_new(true);
-    // Until it is unlinked, somebody might open it.
+    // Until it is unlinked, another user might open it.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     loop {
@@ -192,7 +192,7 @@ pub(crate) fn unlinked_file(directory: &Path) -> io::Result<File> {
         let path = directory.join(format!(".outpace-{}-{number}", std::process::id()));
         match options.open(&path) {
             Ok(file) => {
-                // Where an open file cannot be unlinked, its name stays.
+                // Some systems cannot unlink an open file: its name stays.
                 let _ = std::fs::remove_file(&path);
                 return Ok(file);
             }

@@ -68,7 +68,7 @@ impl Output {
         }
     }
 
-    /// Nothing to write with that does not wait.
+    /// May wait: std has no call that does not.
     pub(crate) fn write_now(&self, bytes: &[u8]) -> Result<usize, Error> {
         self.write(super::polled(
             bytes,
@@ -76,7 +76,7 @@ impl Output {
         ))
     }
 
-    /// Nothing to wait with: gives the reader a moment.
+    /// std has no call to wait with: gives the reader a moment.
     pub(crate) fn wait_writable(&self, until: Moment) -> bool {
         let moment = Duration::from_millis(1);
         std::thread::sleep(until.left().unwrap_or_default().min(moment));
@@ -94,10 +94,10 @@ impl Output {
             Output::File(file) if file.metadata().is_ok_and(|status| status.is_file()) => {
                 Destination::File
             }
-            // A pipe, most likely: the safe guess is the one that keeps text prompt.
+            // Most likely a pipe, and the safe guess: it keeps text prompt.
             _ => Destination::Pipe(None),
         };
-        // Two terminals are taken to be the same one, which costs a drain and never the order.
+        // Two terminals count as the same one: that may cost a drain, and never the order.
         (destination, terminal.then_some(Identity([0; 3])))
     }
 }
@@ -157,12 +157,12 @@ pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Resul
     thread.map(drop).map_err(Error::from)
 }
 
-/// std does not say. Where there are set-user-ID programs there is `unix.rs`.
+/// std does not tell. Systems with set-user-ID programs use `unix.rs`.
 pub(crate) fn is_privileged() -> bool {
     false
 }
 
-/// How other threads fare is not known.
+/// std does not tell.
 pub(crate) fn processor_time(_task: u32) -> Option<Duration> {
     None
 }
@@ -179,7 +179,7 @@ pub(super) fn monotonic_nanos() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Sleeps for a moment, in which others may get on.
+/// Sleeps for a moment, so that other threads can go on.
 pub(crate) fn pause() {
     std::thread::sleep(Duration::from_millis(1));
 }
@@ -218,5 +218,5 @@ pub(crate) fn end_by_sigpipe() -> ! {
 
 pub(crate) use super::unlinked_file as unnamed_file;
 
-/// The space stays taken until the file is gone.
+/// Does nothing: the space stays allocated until the file is gone.
 pub(crate) fn forget_range(_file: &File, _at: u64, _length: u64) {}

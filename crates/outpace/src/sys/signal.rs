@@ -15,7 +15,7 @@ pub(crate) type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void
 pub(crate) struct Action(libc::sigaction);
 
 impl Action {
-    /// What the system does if nobody asked for anything else.
+    /// What the system does unless the program asks for something else.
     pub(crate) fn default_action() -> Self {
         // SAFETY: a `sigaction` of zeros is valid, and `SIG_DFL` needs nothing else.
         let mut action: libc::sigaction = unsafe { zeroed() };
@@ -61,8 +61,8 @@ impl Action {
     }
 }
 
-/// Whether the signal was sent, by `kill(2)` or `abort(3)` say, and not caused by what the thread was
-/// doing: then it does not come again by itself.
+/// Whether the signal was sent, for example by `kill(2)` or `abort(3)`, and not caused by the thread's own instruction, which
+/// would raise it again.
 ///
 /// # Safety
 ///
@@ -78,7 +78,7 @@ pub(crate) fn raise(signal: c_int) {
     unsafe { libc::raise(signal) };
 }
 
-/// Has the calling thread not be stopped for writing to a terminal that is another job's.
+/// Lets the calling thread write to a terminal of another job without being stopped.
 pub(crate) fn write_from_background() {
     let mut only = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: plain POSIX calls; the mask is initialised by `sigemptyset`.
@@ -96,7 +96,7 @@ pub(crate) fn process() -> u32 {
 
 /// Ends the process as the unhandled signal would.
 pub(crate) fn end_by(signal: c_int) -> ! {
-    // One that cannot be installed is not a signal that ends a process; then the exit below does.
+    // If it cannot be installed, the exit below ends the process.
     let _ = Action::default_action().install(signal);
     let mut only = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: plain POSIX calls; the mask is initialised by `sigemptyset`.
@@ -110,7 +110,7 @@ pub(crate) fn end_by(signal: c_int) -> ! {
     }
 }
 
-/// Runs `handle` without it changing what the interrupted code finds in `errno`.
+/// Runs `handle` and restores `errno` for the interrupted code.
 pub(crate) fn keeping_errno(handle: impl FnOnce()) {
     // SAFETY: the location belongs to this thread for as long as it lives.
     unsafe {

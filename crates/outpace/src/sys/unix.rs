@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
-/// A descriptor that is written to. Does not own it: whoever made it keeps it open.
+/// A descriptor that is written to. Does not own it: its maker keeps it open.
 #[derive(Debug)]
 pub(crate) struct Output(RawFd);
 
@@ -23,7 +23,7 @@ impl Output {
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: open for as long as this is written to, as `new` demands. The standard descriptors belong to the
-        // process, and who closes one may not assume that others do not use it.
+        // process; code that closes one may not assume that no other code uses it.
         unsafe { BorrowedFd::borrow_raw(self.0) }
     }
 
@@ -37,7 +37,7 @@ impl Output {
     }
 
     /// One `write(2)` that does not wait, as far as the system lets it: what `poll(2)` said of the room there is may
-    /// no longer hold, because somebody else has written since, and a terminal has one writer at a time. The
+    /// no longer hold, because another process has written since, and a terminal has one writer at a time. The
     /// descriptor cannot be made non-blocking, for others share it; on Linux the same pipe or terminal opened
     /// once more can, which takes some 25 µs.
     pub(crate) extern "C" fn write_now(&self, bytes: &[u8]) -> Result<usize, Error> {
@@ -47,14 +47,14 @@ impl Output {
             && let Some(own) = super::opened_once_more(self.0, identity)
         {
             let result = Output(own).write(bytes);
-            // SAFETY: opened just now, and nobody else knows of it.
+            // SAFETY: opened just now, and no other code knows of it.
             unsafe { libc::close(own) };
             return result;
         }
         self.write(super::polled(bytes, destination.0 == Destination::Terminal))
     }
 
-    /// Waits until a write would make progress (or fail); returns whether that came in time.
+    /// Waits until a write would make progress or fail; returns whether that was in time.
     pub(crate) extern "C" fn wait_writable(&self, until: Moment) -> bool {
         let mut poll = libc::pollfd {
             fd: self.0,
@@ -65,7 +65,7 @@ impl Output {
             // SAFETY: `poll` is one valid entry.
             let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(until)) };
             if ready >= 0 || !Error::last().is_interruption() {
-                // Another error is found out by the caller's write.
+                // The caller's write finds out about another error.
                 return ready != 0;
             }
         }
@@ -102,7 +102,7 @@ impl Output {
     }
 }
 
-/// What an [`io::Error`] of the system says: copied without a thought, dropped without any code.
+/// The system's number of an error: `Copy`, and without code to drop it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Error(c_int);
 
@@ -129,7 +129,7 @@ impl Error {
         self.0 == libc::EPIPE
     }
 
-    /// Neither is a thread.
+    /// There is no such thread or process.
     #[cfg(target_os = "linux")]
     pub(super) fn is_no_such_process(self) -> bool {
         self.0 == libc::ESRCH
@@ -168,7 +168,7 @@ pub(super) fn monotonic_nanos() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Sleeps for a moment, in which others may get on.
+/// Sleeps for a moment, so that other threads can go on.
 pub(crate) fn pause() {
     // SAFETY: there is nothing to poll.
     unsafe { libc::poll(ptr::null_mut(), 0, 1) };
@@ -177,7 +177,7 @@ pub(crate) fn pause() {
 /// The largest write that every system takes (macOS refuses 2 GiB).
 const MAX_WRITE: usize = 1 << 30;
 
-/// What a new thread is given.
+/// The parameters of a new thread.
 struct Start {
     name: &'static CStr,
     run: Box<dyn FnOnce() + Send>,
@@ -186,8 +186,8 @@ struct Start {
 /// Starts a helper thread that receives no signals, so that the program's own threads get them; but for SIGTTOU, without
 /// which a job in the background would print on where the terminal wants it stopped (`stty tostop`).
 ///
-/// Not one of std's, which would bring along names of any length, results, panics that are passed on, and a
-/// handle for whoever waits: a third of what this library adds to a small program.
+/// Not `std::thread`: names of any length, results, propagated panics and a handle to join would be a third of what this
+/// library adds to a small program.
 pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Result<(), Error> {
     /// Where memory is so limited that there is none for [`STACK`].
     const SMALL_STACK: usize = 128 << 10;
@@ -206,8 +206,8 @@ pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Resul
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
-    // SAFETY: each call initialises what the next ones read. What has been started owns `start`, and else it
-    // is taken back.
+    // SAFETY: each call initialises what the next ones read. A started thread owns `start`; otherwise it is taken back
+    // below.
     let error = unsafe {
         libc::sigfillset(blocked.as_mut_ptr());
         libc::sigdelset(blocked.as_mut_ptr(), libc::SIGTTOU);
@@ -222,7 +222,7 @@ pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Resul
         };
         let mut error = create(STACK);
         if error == libc::EINVAL {
-            // That is too small a stack for the thread-local variables of this program.
+            // The stack is too small for the thread-local variables of this program.
             error = create(8 * STACK);
         } else if error == libc::EAGAIN {
             error = create(SMALL_STACK);
@@ -253,9 +253,8 @@ pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: 
             child: extern "C" fn(),
         ) -> libc::c_int;
     }
-    // SAFETY: the functions live as long as the process, or the C library forgets them when it unloads the object
-    // that they are in. A failure (no memory) leaves forked children
-    // without the reset, as if by raw `clone`.
+    // SAFETY: the functions live as long as the process, or the C library forgets them when it unloads their object. After a
+    // failure (no memory) forked children lack the reset, as after raw `clone`.
     unsafe { pthread_atfork(prepare, parent, child) };
 }
 
@@ -269,10 +268,10 @@ pub(crate) fn end_by_sigpipe() -> ! {
 mod other {
     pub(crate) use crate::sys::unlinked_file as unnamed_file;
 
-    /// The space stays taken until the file is gone.
+    /// Does nothing: the space stays allocated until the file is gone.
     pub(crate) fn forget_range(_file: &std::fs::File, _at: u64, _length: u64) {}
 
-    /// How other threads fare is not asked.
+    /// Not implemented on this system.
     pub(crate) fn processor_time(_task: u32) -> Option<std::time::Duration> {
         None
     }
@@ -281,16 +280,16 @@ mod other {
         false
     }
 
-    /// What else `dlclose(3)` may take away is not known of these systems. Apple's leaves what has thread-local
-    /// variables where it is, and std has some.
+    /// Does nothing. What `dlclose(3)` unloads differs between these systems. Apple's never unloads an object that has
+    /// thread-local variables, and std has some.
     pub(crate) fn stay_loaded() {}
 
-    /// A thread is scheduled as the one that has started it.
+    /// Does nothing: a thread inherits its creator's policy.
     pub(crate) fn schedule_ordinarily(_attributes: *mut libc::pthread_attr_t) -> bool {
         false
     }
 
-    /// It is.
+    /// Does nothing, as [`schedule_ordinarily`].
     pub(crate) fn schedule_as_caller(_attributes: *mut libc::pthread_attr_t) {}
 
     /// Whether the process has rights that its caller may not have: it is set-user-ID or set-group-ID.
@@ -315,7 +314,7 @@ mod other {
         return unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() };
     }
 
-    /// How a thread is named differs from system to system.
+    /// Does nothing: the call differs between systems.
     pub(crate) fn name_thread(_name: &std::ffi::CStr) {}
 
     /// The capacity of a pipe cannot be asked.

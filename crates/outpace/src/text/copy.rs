@@ -1,4 +1,4 @@
-//! Bytes to where they go: a message's parts are mostly short, so that a call to `memcpy` would cost more than the copy.
+//! Copies of short texts: a call to `memcpy` would take longer than the copy.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -10,7 +10,7 @@ use std::ptr;
 /// `to` is writable for that many bytes, which do not overlap `bytes`.
 #[inline(always)]
 pub(crate) unsafe fn copy(bytes: &[u8], to: *mut u8) {
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe {
         match bytes.len() {
             0..=32 => copy_short(bytes, to),

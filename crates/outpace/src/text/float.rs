@@ -1,10 +1,9 @@
 //! Floats to text: the shortest digits that read back as the same number, laid out as std does.
 //!
-//! Most floats of ordinary size are made by [`shortest`], in one go. Of all others the digits are [zmij]'s, which
-//! writes numbers of ordinary size almost as std does and others in scientific form; these are taken apart and
-//! laid out afresh. Where a number is exactly half way between two shortest texts, std takes the upper one, which
-//! [zmij] does not: see [`tie`]. A fixed number of decimals is made by exact integer arithmetic where 128 bits
-//! hold it, and by std elsewhere.
+//! [`shortest`] writes most floats of ordinary size, in one go. [zmij] makes the digits of all others: it writes numbers of
+//! ordinary size almost as std does, and others in scientific form, which is taken apart and laid out afresh. Where a
+//! number is exactly half way between two shortest texts, std takes the upper one and [zmij] does not: see [`tie`]. A fixed
+//! number of decimals is exact integer arithmetic where 128 bits suffice, and std's elsewhere.
 
 #![allow(unsafe_code)]
 
@@ -30,7 +29,7 @@ const MAX_LEN: usize = 3 + 323 + 17 + ZMIJ_LEN;
 const ZMIJ_LEN: usize = size_of::<zmij::Buffer>();
 const _: () = assert!(align_of::<zmij::Buffer>() == 1);
 
-/// The room for a number that is laid out as zmij does it, whoever does it.
+/// The room for a number in zmij's notation, whichever code writes it.
 pub(crate) const ORDINARY_LEN: usize = if shortest::ROOM > ZMIJ_LEN {
     shortest::ROOM
 } else {
@@ -132,13 +131,13 @@ macro_rules! float {
 
             #[inline(never)]
             unsafe extern "C" fn put(self, notation: Notation, dst: *mut u8) -> usize {
-                // SAFETY: the same is demanded.
+                // SAFETY: the caller's promise.
                 unsafe { put(self, notation, dst) }
             }
 
             #[inline(never)]
             unsafe extern "C" fn put_ordinary(self, dst: *mut u8) -> usize {
-                // SAFETY: the same is demanded.
+                // SAFETY: the caller's promise.
                 unsafe { put_ordinary(self, Notation::Display, dst) }
             }
 
@@ -150,7 +149,7 @@ macro_rules! float {
                 dst: *mut u8,
             ) -> usize {
                 const FRACTION: u32 = $float::MANTISSA_DIGITS - 1;
-                // SAFETY: the same is demanded.
+                // SAFETY: the caller's promise.
                 unsafe { shortest::put::<FRACTION>(mantissa, exponent, point_zero, dst) }
             }
         }
@@ -193,7 +192,7 @@ pub(crate) fn is_ordinary<F: Float>(value: F) -> bool {
 /// There is room for [`room`] bytes at `dst`.
 #[inline(always)]
 unsafe fn put<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe {
         if as_zmij(value, notation) {
             put_ordinary(value, notation, dst)
@@ -223,7 +222,7 @@ unsafe fn put_ordinary<F: Float>(value: F, notation: Notation, dst: *mut u8) -> 
             )
         };
     }
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe { put_ordinary_by_zmij(value, notation, dst) }
 }
 
@@ -465,7 +464,7 @@ impl Decimal {
     /// There is room for `ZMIJ_LEN` bytes at `dst`.
     #[inline(always)]
     unsafe fn put_digits(&self, dst: *mut u8) {
-        // SAFETY: the room is demanded.
+        // SAFETY: the caller's promise.
         unsafe { dst.cast::<[u8; ZMIJ_LEN]>().write(self.digits) };
     }
 }
@@ -474,7 +473,7 @@ impl Decimal {
 /// There is room for the bytes at `dst`.
 #[inline(always)]
 unsafe fn put_bytes(bytes: &[u8], dst: *mut u8) -> usize {
-    // SAFETY: the room is demanded, and nobody lends bytes that are to be overwritten.
+    // SAFETY: the caller's promise; a reference to the bytes excludes that `dst` is among them.
     unsafe { dst.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     bytes.len()
 }
@@ -507,7 +506,7 @@ pub(super) unsafe fn put_decimals<F: Float>(value: F, decimals: usize, dst: *mut
         return unsafe { put_bytes(not_finite(value), dst) };
     }
     if decimals > MAX_DECIMALS || exponent > 0 {
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         return unsafe { put_decimals_by_std(value, decimals, dst) };
     }
     // The number is mantissa / 2^shift: whole, and a fraction of 2^shift.
@@ -556,7 +555,7 @@ pub(super) unsafe fn put_decimals<F: Float>(value: F, decimals: usize, dst: *mut
 #[inline(never)]
 unsafe fn put_decimals_by_std<F: Float>(value: F, decimals: usize, dst: *mut u8) -> usize {
     let room = decimals_room(value, decimals);
-    // SAFETY: the room is demanded.
+    // SAFETY: the caller's promise.
     unsafe { Scratch::format_at(dst, room, format_args!("{value:.decimals$}")) }
 }
 

@@ -1,9 +1,7 @@
 //! Integers to decimal text.
 //!
-//! Digits are made eight at a time, in one machine word that holds one character a byte, the first in
-//! the lowest. As values from 0 to 9, the number of leading zeros is then the number of trailing zero bytes of the
-//! word: one count and one shift drop them all, without a branch. The words come from
-//! [`arithmetic`](by_arithmetic), or from the [table](super::table) where that is worth while.
+//! Digits are made eight at a time, in a [word](super::word): by [arithmetic](by_arithmetic), or from the [table](super::table)
+//! once that is worth its memory.
 
 #![allow(unsafe_code)]
 
@@ -18,7 +16,7 @@ pub(super) mod sealed {
         /// Whether the type's numbers are mostly short.
         const SHORT: bool;
 
-        /// Whether two looks into the table make the text.
+        /// Whether two lookups in the table make the text.
         fn is_short(self) -> bool;
 
         /// The text of a short magnitude as a word, and its length.
@@ -102,7 +100,7 @@ macro_rules! integers {
 
             #[inline(always)]
             unsafe fn short_word(self) -> (u64, usize) {
-                // SAFETY: the same is demanded.
+                // SAFETY: the caller's promise.
                 unsafe { self.unsigned_abs().short_word() }
             }
 
@@ -147,7 +145,7 @@ unsafe fn with_sign(
     magnitude: impl FnOnce(*mut u8) -> usize,
 ) -> usize {
     let sign = usize::from(negative);
-    // SAFETY: the room is demanded.
+    // SAFETY: the caller's promise.
     unsafe {
         *dst = b'-';
         sign + magnitude(dst.add(sign))
@@ -160,7 +158,7 @@ unsafe fn with_sign(
 /// There is room for a word, and for the longest text that `n`'s type can have.
 #[inline(always)]
 unsafe fn write_u64(n: u64, dst: *mut u8) -> usize {
-    // SAFETY: the same is demanded, and the first is for numbers below the reach.
+    // SAFETY: the caller's promise, and the first is for numbers below the reach.
     unsafe {
         if n < table::reach() as u64 {
             table::put_short(n, dst)
@@ -179,7 +177,7 @@ unsafe fn write_u64(n: u64, dst: *mut u8) -> usize {
 unsafe extern "C" fn write_u64_long(n: u64, dst: *mut u8) -> usize {
     if table::reach() == 0 {
         table::count_one();
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         unsafe { write_u64_by(by_arithmetic, n, dst) }
     } else {
         // SAFETY: `write_u64_by` asks for eight digits, which are below the reach, if it is not 0.
@@ -290,7 +288,7 @@ extern "C" fn by_counted_arithmetic(n: u64) -> u64 {
 /// There is room for 8 bytes at `dst`; `n` is below 10^8.
 #[inline(always)]
 pub(super) unsafe fn put_eight_digits(n: u64, dst: *mut u8) {
-    // SAFETY: the room is demanded.
+    // SAFETY: the caller's promise.
     unsafe { put_word(eight_digits(n), dst) };
 }
 
@@ -311,7 +309,7 @@ pub(super) unsafe fn put_sixteen_digits(n: u64, dst: *mut u8) {
 /// The digits are ASCII; there is room for 8 bytes at `dst`.
 #[inline(always)]
 unsafe fn put_first_digits(digits: u64, dst: *mut u8) -> usize {
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe {
         let (word, length) = first(digits);
         put_word(word, dst);

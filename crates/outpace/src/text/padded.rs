@@ -258,7 +258,7 @@ unsafe fn pad(spec: &Spec, head: usize, length: usize, dst: *mut u8) -> usize {
 /// `length.max(MOVED)` bytes are valid for reads at `from` and for writes at `to`.
 #[inline(always)]
 unsafe fn move_up(from: *const u8, to: *mut u8, length: usize) {
-    // SAFETY: as demanded; bytes beyond the length may not have been written yet, which for
+    // SAFETY: the caller's promise; bytes beyond the length may not have been written yet, which for
     // MaybeUninit does not matter.
     unsafe {
         if length <= MOVED {
@@ -376,7 +376,7 @@ impl Piece for PaddedChar {
 
     #[inline(always)]
     unsafe fn put(&self, dst: *mut u8) -> usize {
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         unsafe { self.padded().put(dst) }
     }
 }

@@ -1,4 +1,4 @@
-//! Pieces: what messages are made of.
+//! Pieces: values whose text outpace writes by itself.
 
 #![allow(unsafe_code)]
 
@@ -13,13 +13,13 @@ pub(super) mod sealed {
 }
 use sealed::Sealed;
 
-/// A value, or several in a row, that outpace can write without asking anybody: an integer, a float,
-/// a `bool`, a `char`, a `&str`, a reference to one of these, and what is put together from pieces:
-/// tuples (of up to 12) and slices (one after the other), and `Option` (`None` is nothing).
+/// A value, or several in a row, that outpace writes by itself: an integer, a float, a `bool`, a `char`, a `&str`, a
+/// reference to one of these, and what is put together from pieces: tuples (of up to 12) and slices (one after the other),
+/// and `Option` (`None` is empty).
 ///
-/// It is known beforehand how much room a piece needs, and no code but outpace's runs while it is
-/// written; so it can be written straight into a stream's buffer. The trait is sealed: the text of a type of
-/// your own may be made of several, as [`Pieces`](super::pieces::Pieces).
+/// The room that a piece needs is known beforehand, and only outpace's code runs while it is written. So it can be written
+/// straight into a stream's buffer. The trait is sealed: make the text of a type of your own of several, as
+/// [`Pieces`](super::pieces::Pieces).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a piece of text that outpace can write by itself",
     note = "pieces are numbers, `bool`, `char`, `&str`, references to these, and tuples, slices and \
@@ -48,42 +48,41 @@ pub trait Piece: Sealed + Copy {
     #[doc(hidden)]
     unsafe fn put(&self, dst: *mut u8) -> usize;
 
-    /// Writes the text of the piece at `piece`, returns its length. The most common pieces have it compiled
+    /// Writes the text of the piece that `piece` refers to; returns its length. For the most common pieces it is compiled
     /// here, and not once more in each program.
     ///
     /// # Safety
     /// As `put`.
     #[doc(hidden)]
     unsafe fn put_piece(piece: ErasedRef, _: PackedSpec, dst: *mut ()) -> usize {
-        // SAFETY: as demanded.
+        // SAFETY: the caller's promise.
         unsafe { Piece::put(piece.get::<Self>(), dst.cast()) }
     }
 
-    /// The room that [`put_inline`](Self::put_inline) needs, if the piece is swift.
+    /// The room that [`put_inline`](Self::put_inline) needs.
     #[doc(hidden)]
     #[inline(always)]
     fn inline_room(&self) -> usize {
         self.room()
     }
 
-    /// As [`put`](Self::put), without calling a function: what does so keeps its values in registers that
-    /// need not be saved.
+    /// As [`put`](Self::put), without calling a function: so the caller's values stay in registers that need not be saved.
     ///
     /// # Safety
-    /// As `put`; the piece is swift.
+    /// As `put`; the piece is inline.
     #[doc(hidden)]
     #[inline(always)]
     unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         unsafe { self.put(dst) }
     }
 }
 
-/// `put_piece`, for a type without parameters.
+/// `put_piece` of a type without parameters.
 macro_rules! compiled_here {
     () => {
         unsafe fn put_piece(piece: ErasedRef, _: PackedSpec, dst: *mut ()) -> usize {
-            // SAFETY: as demanded.
+            // SAFETY: the caller's promise.
             unsafe { Piece::put(piece.get::<Self>(), dst.cast()) }
         }
     };
@@ -242,7 +241,7 @@ impl<P: Piece> Piece for &P {
 
     #[inline(always)]
     unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         unsafe { (**self).put_inline(dst) }
     }
 
@@ -258,7 +257,7 @@ impl<P: Piece> Piece for &P {
 
     #[inline(always)]
     unsafe fn put(&self, dst: *mut u8) -> usize {
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         unsafe { (**self).put(dst) }
     }
 }
@@ -274,7 +273,7 @@ impl<P: Piece> Piece for Option<P> {
 
     #[inline(always)]
     unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         self.as_ref()
             .map_or(0, |piece| unsafe { piece.put_inline(dst) })
     }
@@ -291,7 +290,7 @@ impl<P: Piece> Piece for Option<P> {
 
     #[inline(always)]
     unsafe fn put(&self, dst: *mut u8) -> usize {
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         self.as_ref().map_or(0, |piece| unsafe { piece.put(dst) })
     }
 }
@@ -354,7 +353,7 @@ macro_rules! tuples {
             unsafe fn put_inline(&self, dst: *mut u8) -> usize {
                 let ($($name,)*) = self;
                 let length = 0;
-                // SAFETY: the room is for all of them, and all are swift.
+                // SAFETY: the room is for all of them, and all are inline.
                 $(let length = length + unsafe { $name.put_inline(dst.add(length)) };)*
                 length
             }

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// [Pieces](Piece) as one argument of the macros, written as they are: `{}`.
 ///
-/// It is how a type of one's own, which the macros have formatted by its `Display`, takes part in their fast paths:
+/// With it a type of your own takes the macros' fast paths, and is not formatted by its `Display`:
 ///
 /// ```
 /// use outpace::text::{Piece, Pieces};
@@ -26,8 +26,8 @@ use std::fmt;
 /// assert_eq!(outpace::format!("at {}", Pieces::of(&point.pieces())), "at (3, -4)");
 /// ```
 ///
-/// It has a `Display`, for other macros and for what is more in the braces, and so that a `Display` of your own can
-/// be made of it: `Pieces::of(&self.pieces()).fmt(f)`.
+/// It has a `Display`, for std's macros and for specifications. A `Display` of your own can call it:
+/// `Pieces::of(&self.pieces()).fmt(f)`.
 #[derive(Clone, Copy)]
 pub struct Pieces<'a>(Argument<'a>);
 

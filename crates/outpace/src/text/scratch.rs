@@ -1,5 +1,5 @@
-//! Where a message is put together that cannot be written straight into its stream, because code
-//! runs meanwhile that is not outpace's: a `Display` that prints, panics or takes a lock.
+//! Memory for messages with fallback arguments: users' code runs while they are formatted, and may print, panic or take a
+//! lock.
 
 #![allow(unsafe_code)]
 
@@ -19,7 +19,7 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Where a text is put together, as long as it is short.
+/// Memory for a short text.
 pub(crate) struct StackBuffer([MaybeUninit<u8>; INLINE]);
 
 impl StackBuffer {
@@ -39,7 +39,7 @@ impl StackBuffer {
 
 /// What can be formatted into a text.
 pub(crate) trait AppendTo: Copy {
-    /// Panics as std does when foreign code says that it cannot format.
+    /// Panics as std does when a trait's implementation returns an error.
     fn append_to(self, scratch: &mut Scratch<'_>);
 }
 
@@ -52,14 +52,14 @@ impl AppendTo for fmt::Arguments<'_> {
     }
 }
 
-/// A growing text: where it was begun first, on the stack or [elsewhere](Scratch::between), then in a buffer
-/// that the thread keeps.
+/// A growing text: first where it was begun, on the stack or [elsewhere](Scratch::between), then in a buffer that the thread
+/// keeps.
 pub(crate) struct Scratch<'a> {
     /// Where the text goes on, and the end of the room for it.
     next: *mut u8,
     end: *mut u8,
     start: *mut u8,
-    /// Whether the memory is the text's own: a `Vec`'s of bytes, of which there may be as many as there is room for.
+    /// Whether the text owns its memory: a `Vec<u8>`'s, whose capacity is the room.
     is_own: bool,
     of: PhantomData<&'a mut [u8]>,
 }
@@ -168,7 +168,7 @@ impl Scratch<'_> {
         if self.is_own {
             return Err(self);
         }
-        // There is nothing to drop, which the compiler would look after in vain.
+        // There is nothing to drop, and the compiler cannot know that.
         Ok(ManuallyDrop::new(self).next)
     }
 
@@ -179,7 +179,7 @@ impl Scratch<'_> {
     /// It was begun at `start` and ended at `end`, and nothing has been written there since.
     #[cold]
     pub(crate) unsafe fn moved_away(start: *mut u8, end: *mut u8) -> Self {
-        // SAFETY: as demanded.
+        // SAFETY: the caller's promise.
         let mut scratch = unsafe { Self::between(start, end) };
         scratch.next = end;
         scratch.grow(1);
@@ -203,7 +203,7 @@ impl Scratch<'_> {
     #[inline(always)]
     pub(crate) unsafe fn advance(&mut self, length: usize) {
         debug_assert!(length <= self.room());
-        // SAFETY: within the room, as demanded.
+        // SAFETY: within the room, as the caller promises.
         self.next = unsafe { self.next.add(length) };
     }
 
@@ -253,10 +253,10 @@ pub(crate) fn formatting_failed() -> ! {
     );
 }
 
-// All of it is compiled here, and nothing of it in the programs.
+// All of it is compiled here, and not once more in each program.
 impl fmt::Write for Scratch<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // What needs no call has no registers to save.
+        // A function without calls saves no registers.
         if text.len() > copy::SHORT || text.len() > self.room() {
             return self.append_long(text.as_bytes());
         }

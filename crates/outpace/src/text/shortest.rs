@@ -68,7 +68,7 @@ fn digits<const FRACTION: u32>(mantissa: u64, exponent: i32) -> (u64, i32) {
     let below = (10 << shift) - above;
     // The interval's ends belong to it if the mantissa is even.
     let half = fives - (mantissa & 1);
-    // All three, so that nothing has to be predicted. Of two that are equally near, std takes the upper one.
+    // All three without a branch, which might be mispredicted. Of two that are equally near, std takes the upper one.
     let nearest = whole + (fraction >> (shift - 1));
     let digits = if below <= half { tens + 10 } else { nearest };
     let digits = if above <= half { tens } else { digits };

@@ -6,11 +6,11 @@
 //! prints a hundred numbers, fetching them would cost more than it saves. So they are neither in the executable
 //! nor in memory at first. Numbers are made by arithmetic until there have been [`WORTH_IT`] of them, which is
 //! about when the tables, had they been there, would have saved what making them costs (some 30 µs, most of it
-//! for memory that is touched for the first time). Then the caller who wrote the last of them makes them. No
+//! for memory that is touched for the first time). Then the thread that wrote the last of them makes them. No
 //! sequence of numbers thus costs more than about twice what it would under the best choice for it.
 //!
-//! The hot path pays nothing for having the choice: it has to check that a number has at most eight
-//! digits anyway, and [`reach`], against which it checks, is 0 until the tables are ready.
+//! The hot path pays nothing for the choice: it has to check anyway that a number has at most eight digits, and
+//! [`reach`], the limit in that check, is 0 until the tables are ready.
 
 #![allow(unsafe_code)]
 
@@ -59,7 +59,7 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 /// What [`put_short`] and [`eight_digits`] may be asked for: any number below this.
 #[inline(always)]
 pub(super) fn reach() -> usize {
-    // Pairs with the release in `make`: who sees the reach sees the entries.
+    // Pairs with the release in `make`: a thread that sees the reach sees the entries.
     TABLE.reach.load(Ordering::Acquire)
 }
 
@@ -70,8 +70,8 @@ pub(super) fn reach() -> usize {
 #[inline(always)]
 unsafe fn entries(first: u64, next: u64) -> (u32, u32) {
     debug_assert!(first.max(next) < GROUPS as u64 && reach() == EIGHT_DIGITS);
-    // SAFETY: in bounds; the reach was seen with acquire, so the entries are complete and nobody writes
-    // to them again.
+    // SAFETY: in bounds; the reach was seen with acquire, so the entries are complete and no thread
+    // writes to them again.
     unsafe {
         let entries = TABLE.entries.get();
         let first = *(&raw const (*entries).first)
@@ -154,7 +154,7 @@ fn make() {
     if TAKEN.swap(true, Ordering::Relaxed) {
         return;
     }
-    // SAFETY: the swap lets one thread in, once; the reach is still 0, so nobody reads.
+    // SAFETY: the swap lets one thread in, once; the reach is still 0, so no thread reads.
     let entries = unsafe { &mut *TABLE.entries.get() };
     for (hundreds, block) in entries.next.as_chunks_mut::<100>().0.iter_mut().enumerate() {
         let hundreds = two_digits(hundreds as u32);
