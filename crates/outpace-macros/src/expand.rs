@@ -332,13 +332,13 @@ impl Message {
         })
     }
 
-    /// Whether each kind of such messages is compiled for itself.
-    fn is_short(&self, texts: &[String]) -> bool {
-        (1..=SHORT).contains(&(texts.len() - 1))
+    /// Whether each kind of such messages is compiled for itself: few plain fields of one kind, between short texts.
+    fn is_short(&self, texts: &[String], most: usize, kind: &str) -> bool {
+        (1..=most).contains(&(texts.len() - 1))
             && texts.iter().all(|text| text.len() <= TEXT)
             && self
                 .fields()
-                .all(|field| field.is_plain() && field.kind.is_empty())
+                .all(|field| field.is_plain() && field.kind == kind)
     }
 
     /// The text, if there is nothing else.
@@ -355,14 +355,15 @@ impl Message {
         if let Some(text) = Self::only_text(&texts) {
             return print_literal(out, function, text);
         }
-        if function != "print" || !self.is_short(&texts) {
-            return out.call(function, self.any(out, &texts));
-        }
+        let print = match function {
+            "print" if self.is_short(&texts, SHORT, "") => format!("print{}", texts.len() - 1),
+            "print" if self.is_short(&texts, 1, "?") => "print_debug1".to_string(),
+            _ => return out.call(function, self.any(out, &texts)),
+        };
         let values = self
             .fields()
             .map(|field| self.reference(out, field.argument.index()));
         let parameters = std::iter::once(encoded(&texts).into()).chain(values);
-        let print = format!("{function}{}", texts.len() - 1);
         out.call(&print, out.separated(parameters))
     }
 
@@ -372,7 +373,7 @@ impl Message {
         if let Some(text) = Self::only_text(&texts) {
             return out.call("Literal", literal(out, text));
         }
-        if !self.is_short(&texts) {
+        if !self.is_short(&texts, SHORT, "") {
             let fields = self.fields().map(|field| self.field(out, field, true));
             let [texts, arguments] = [encoded(&texts).into(), borrowed_list(out, fields)];
             return out.structure("MessageArgs", [("texts", texts), ("arguments", arguments)]);

@@ -235,8 +235,8 @@ pub mod __private {
         eprint_in_test, eprintln_in_test, print_in_test, println_in_test,
     };
     pub use crate::api::print::{
-        eprint, eprint_literal, format, format_literal, must_use, print, print_literal,
-        print_long_literal, print1, print2, print3, print4,
+        eprint, eprint_literal, format, format_literal, must_use, print, print_debug1,
+        print_literal, print_long_literal, print1, print2, print3, print4,
     };
     pub use crate::api::write::{Opaque, destination};
     pub use crate::text::dispatch::{

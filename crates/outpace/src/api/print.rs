@@ -201,9 +201,19 @@ pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
 /// As [`print1`], compiled once for each type, and not at each call.
 #[inline(never)]
 fn print_other<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
-    let argument = dispatch::if_display(a);
+    print_or_format(texts, dispatch::if_display(a), format_args!("{a}"));
+}
+
+/// `print!` of a small message with one `{:?}`
+#[inline(never)]
+pub fn print_debug1<A: fmt::Debug + ?Sized>(texts: &'static [u8], a: &A) {
+    print_or_format(texts, dispatch::if_debug(a), format_args!("{a:?}"));
+}
+
+#[inline(always)]
+fn print_or_format(texts: &'static [u8], argument: Argument<'_>, formatted: fmt::Arguments<'_>) {
     match argument.is_fallback() {
-        true => print_fallback(texts, format_args!("{a}")),
+        true => print_fallback(texts, formatted),
         false => print(texts, &[argument]),
     }
 }
