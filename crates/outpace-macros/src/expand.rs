@@ -98,7 +98,7 @@ impl Expansion {
     }
 
     /// `write!` and `writeln!`: always a call of `write_fmt`, which finds the method that std's macros
-    /// would find. What is passed to it depends on the destination: see `Destination` in outpace.
+    /// would find. What is passed to it depends on the destination: see `WriteTarget` in outpace.
     fn write(&self, out: &Out, input: TokenStream) -> TokenStream {
         let mut arguments = split(input.clone());
         if arguments.is_empty() || arguments.len() == 1 && !self.newline {
@@ -550,7 +550,7 @@ impl Message {
             let names = out.list([kind.into(), message.into()].into_iter());
             let values = out.list(
                 [
-                    out.call("destination", TokenStream::new()).into(),
+                    out.call("write_target", TokenStream::new()).into(),
                     out.call("Opaque", self.whole(out)).into(),
                 ]
                 .into_iter(),

@@ -238,7 +238,7 @@ pub mod __private {
         eprint, eprint_literal, format, format_literal, must_use, print, print_debug1,
         print_literal, print_long_literal, print1, print2, print3, print4,
     };
-    pub use crate::api::write::{Opaque, destination};
+    pub use crate::api::write::{Opaque, write_target};
     pub use crate::text::dispatch::{
         binary_as, debug, debug_as, display, display_as, display_simple, formatted, if_debug,
         if_display, left_to_std, lower_exp_as, lower_hex_as, octal_as, pretty, upper_hex_as,

@@ -108,7 +108,7 @@ impl<'g, 'a> Message<'g, 'a> {
             guard.accept(headroom(guard.engine, guard.entry));
             // The budget of a queue may end before the memory does.
             if !guard.cursor.admits(HEADROOM) {
-                let Own { start, room } = own_memory(HEADROOM);
+                let OwnMemory { start, room } = own_memory(HEADROOM);
                 return Message {
                     guard,
                     start,
@@ -324,7 +324,7 @@ extern "C" fn headroom(engine: &Engine, entry: Entry) -> Answer {
 
 /// Memory that a message has to itself.
 #[repr(C)]
-struct Own {
+struct OwnMemory {
     start: *mut u8,
     room: usize,
 }
@@ -332,9 +332,9 @@ struct Own {
 /// Memory for at least `bytes` bytes.
 #[cold]
 #[inline(never)]
-extern "C" fn own_memory(bytes: usize) -> Own {
+extern "C" fn own_memory(bytes: usize) -> OwnMemory {
     let mut memory = ManuallyDrop::new(Vec::<u8>::with_capacity(bytes.max(4 * HEADROOM)));
-    Own {
+    OwnMemory {
         start: memory.as_mut_ptr(),
         room: memory.capacity(),
     }
@@ -350,7 +350,7 @@ extern "C" fn free_own_memory(start: *mut u8, room: usize) {
 /// Moves a message to larger memory of its own.
 #[cold]
 #[inline(never)]
-extern "C" fn outgrow(start: *mut u8, filled: usize, own_room: usize, bytes: usize) -> Own {
+extern "C" fn outgrow(start: *mut u8, filled: usize, own_room: usize, bytes: usize) -> OwnMemory {
     let larger = own_memory((filled + bytes).max(2 * filled));
     // SAFETY: `filled` bytes have been written at `start`, and the new memory is larger.
     unsafe { larger.start.copy_from_nonoverlapping(start, filled) };

@@ -362,22 +362,22 @@ pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
                 place.add(length)
             };
             if !engine.cursor.publish(end) {
-                Next::Ask
+                AfterLiteral::Ask
             } else if inside.step_out() {
                 return;
             } else {
-                Next::Wake
+                AfterLiteral::Wake
             }
         }
-        Err(Outcome::Withdraw) => Next::Withdraw,
-        Err(_) => Next::Print,
+        Err(Outcome::Withdraw) => AfterLiteral::Withdraw,
+        Err(_) => AfterLiteral::Print,
     };
     finish_literal(text, length, next);
 }
 
 /// What a literal needs after the fast path.
 #[derive(Clone, Copy)]
-enum Next {
+enum AfterLiteral {
     /// As after [`Outcome::NotTaken`].
     Print,
     /// As after [`Outcome::Withdraw`].
@@ -390,12 +390,12 @@ enum Next {
 
 #[cold]
 #[inline(never)]
-fn finish_literal(text: &'static [u8; SHORT], length: usize, next: Next) {
+fn finish_literal(text: &'static [u8; SHORT], length: usize, next: AfterLiteral) {
     match next {
-        Next::Print => {}
-        Next::Withdraw => withdraw(&STDOUT),
-        Next::Ask => return ask_after_print(&STDOUT),
-        Next::Wake => return STDOUT.lock.wake_slot(printing_slot()),
+        AfterLiteral::Print => {}
+        AfterLiteral::Withdraw => withdraw(&STDOUT),
+        AfterLiteral::Ask => return ask_after_print(&STDOUT),
+        AfterLiteral::Wake => return STDOUT.lock.wake_slot(printing_slot()),
     }
     // It always is UTF-8: the macro pads, and cuts off nothing.
     if let Ok(text) = str::from_utf8(&text[..length]) {

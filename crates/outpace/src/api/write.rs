@@ -30,33 +30,33 @@ impl<M: MacroMessage> Opaque<M> {
 pub struct BothForms<'a, M>(&'a Opaque<M>, fmt::Arguments<'a>);
 
 /// The type of what `write!` writes to. Its methods have names that no user's trait has.
-pub struct Destination<T: ?Sized>(AnyDestination<T>);
+pub struct WriteTarget<T: ?Sized>(AnyTarget<T>);
 
 /// A destination that is not outpace's.
-pub struct AnyDestination<T: ?Sized>(PhantomData<fn(*const T)>);
+pub struct AnyTarget<T: ?Sized>(PhantomData<fn(*const T)>);
 
 /// `__outpace_is` infers the type.
 #[inline]
-pub fn destination<T: ?Sized>() -> Destination<T> {
-    Destination(AnyDestination(PhantomData))
+pub fn write_target<T: ?Sized>() -> WriteTarget<T> {
+    WriteTarget(AnyTarget(PhantomData))
 }
 
-impl<T: ?Sized> Destination<T> {
+impl<T: ?Sized> WriteTarget<T> {
     /// Fixes the type.
     #[inline]
     pub fn __outpace_is(&self, _: &T) {}
 }
 
-impl<T: ?Sized> Deref for Destination<T> {
-    type Target = AnyDestination<T>;
+impl<T: ?Sized> Deref for WriteTarget<T> {
+    type Target = AnyTarget<T>;
 
     #[inline]
-    fn deref(&self) -> &AnyDestination<T> {
+    fn deref(&self) -> &AnyTarget<T> {
         &self.0
     }
 }
 
-impl<T: ?Sized> AnyDestination<T> {
+impl<T: ?Sized> AnyTarget<T> {
     /// Chooses the argument of the destination's `write_fmt`.
     #[inline]
     pub fn __outpace_choose<'a, M: MacroMessage>(
@@ -126,9 +126,9 @@ impl Writable for fmt::Arguments<'_> {
     }
 }
 
-macro_rules! own_destinations {
-    ($([$($generics:tt)*] $destination:ty, |$self:ident, $message:ident| $write:expr;)*) => {$(
-        impl<$($generics)*> $destination {
+macro_rules! own_targets {
+    ($([$($generics:tt)*] $target:ty, |$self:ident, $message:ident| $write:expr;)*) => {$(
+        impl<$($generics)*> $target {
             /// Writes what `write!` has made: outpace's, which is fastest, or std's.
             ///
             /// # Errors
@@ -140,11 +140,11 @@ macro_rules! own_destinations {
             }
         }
 
-        own_destinations! { @ [$($generics)*] $destination }
-        own_destinations! { @ [$($generics)*] &mut $destination }
+        own_targets! { @ [$($generics)*] $target }
+        own_targets! { @ [$($generics)*] &mut $target }
     )*};
-    (@ [$($generics:tt)*] $destination:ty) => {
-        impl<$($generics)*> Destination<$destination> {
+    (@ [$($generics:tt)*] $target:ty) => {
+        impl<$($generics)*> WriteTarget<$target> {
             /// Makes the argument of the destination's `write_fmt`.
             #[inline]
             pub fn __outpace_choose<'p, M: MacroMessage>(
@@ -158,7 +158,7 @@ macro_rules! own_destinations {
         }
     };
 }
-own_destinations! {
+own_targets! {
     ['a] Guard<'a>, |self, message| message.write_to(self);
     [] Stdout, |self, message| message.write_unlocked(self.engine());
     [] Stderr, |self, message| message.write_unlocked(self.engine());

@@ -8,7 +8,7 @@ use super::gap::GapMarker;
 use super::parts::{Counts, Deferred, Helper, Sharing, Spill};
 use super::patience::Patience;
 use super::segment::Segment;
-use crate::sys::{self, Destination, Identity, Moment};
+use crate::sys::{self, Destination, FileIdentity, Moment};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ pub(crate) struct State {
     pub(super) chosen: Option<Buffering>,
     pub(super) environment: Option<Option<Buffering>>,
     pub(super) preferred: Option<Buffering>,
-    pub(super) destination: Option<(Destination, Option<Identity>)>,
+    pub(super) destination: Option<(Destination, Option<FileIdentity>)>,
     /// How often a redetection was asked for.
     pub(super) redetections: u32,
     /// The policy in force has to be worked out again, at the next message boundary.

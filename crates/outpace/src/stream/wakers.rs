@@ -8,9 +8,9 @@ use std::task::Waker;
 
 /// The tasks that wait for a stream. With a lock of their own: wakers are users' code, and the state must not be locked while
 /// they run.
-pub(crate) struct Tasks(Mutex<Waiting>);
+pub(crate) struct Tasks(Mutex<TaskLists>);
 
-pub(super) struct Waiting {
+pub(super) struct TaskLists {
     /// For room in the queue, or for the end of a flush.
     pub(super) progress: Vec<Waker>,
     /// For the guard.
@@ -21,8 +21,8 @@ pub(super) struct Waiting {
     pub(super) is_flushing: bool,
 }
 
-impl Waiting {
-    const NOBODY: Waiting = Waiting {
+impl TaskLists {
+    const NOBODY: TaskLists = TaskLists {
         progress: Vec::new(),
         guard: Vec::new(),
         guard_is_awaited: false,
@@ -32,10 +32,10 @@ impl Waiting {
 
 impl Tasks {
     pub(crate) const fn new() -> Self {
-        Tasks(Mutex::new(Waiting::NOBODY))
+        Tasks(Mutex::new(TaskLists::NOBODY))
     }
 
-    pub(super) fn with<T>(&self, use_them: impl FnOnce(&mut Waiting) -> T) -> T {
+    pub(super) fn with<T>(&self, use_them: impl FnOnce(&mut TaskLists) -> T) -> T {
         // An allocator that prints does not wait meanwhile.
         work::begin();
         self.0.lock();
@@ -58,7 +58,7 @@ impl Tasks {
     pub(crate) fn reset_after_fork(&self) {
         self.0.reset_after_fork(false);
         // SAFETY: there is no other thread.
-        unsafe { self.0.value().write(Waiting::NOBODY) };
+        unsafe { self.0.value().write(TaskLists::NOBODY) };
     }
 }
 

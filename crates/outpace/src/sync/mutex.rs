@@ -85,15 +85,15 @@ mod imp {
     }
 
     /// Whether it is locked, and what threads wait with until it is not.
-    struct Parts {
+    struct Flag {
         locked: Mutex<bool>,
         unlocked: Condvar,
     }
 
-    impl Parts {
+    impl Flag {
         const_fn! {
             fn new(locked: bool) -> Self {
-                Parts { locked: Mutex::new(locked), unlocked: Condvar::new() }
+                Flag { locked: Mutex::new(locked), unlocked: Condvar::new() }
             }
         }
 
@@ -111,12 +111,12 @@ mod imp {
     }
 
     /// A mutex without a guard.
-    pub(crate) struct RawMutex(ForkCell<Parts>);
+    pub(crate) struct RawMutex(ForkCell<Flag>);
 
     impl RawMutex {
         const_fn! {
             pub(crate) fn new() -> Self {
-                RawMutex(ForkCell(UnsafeCell::new(Parts::new(false))))
+                RawMutex(ForkCell(UnsafeCell::new(Flag::new(false))))
             }
         }
 
@@ -127,14 +127,14 @@ mod imp {
         }
 
         pub(crate) fn lock(&self) {
-            let parts = self.0.get();
-            parts.lock(parts.look());
+            let flag = self.0.get();
+            flag.lock(flag.look());
         }
 
         pub(crate) fn unlock(&self) {
-            let parts = self.0.get();
-            *parts.look() = false;
-            parts.unlocked.notify_one();
+            let flag = self.0.get();
+            *flag.look() = false;
+            flag.unlocked.notify_one();
         }
 
         #[cfg(not(loom))]
@@ -144,7 +144,7 @@ mod imp {
 
         #[cfg(all(unix, not(any(loom, outpace_portable))))]
         pub(crate) fn reset_after_fork(&self, locked: bool) {
-            self.0.replace(Parts::new(locked));
+            self.0.replace(Flag::new(locked));
         }
     }
 
@@ -160,10 +160,10 @@ mod imp {
 
         /// Waits, unlocked, until the condition is told, or for so long; may return for no reason.
         pub(crate) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
-            let (condition, parts) = (self.0.get(), mutex.0.get());
-            let mut locked = parts.look();
+            let (condition, flag) = (self.0.get(), mutex.0.get());
+            let mut locked = flag.look();
             *locked = false;
-            parts.unlocked.notify_one();
+            flag.unlocked.notify_one();
             let locked = match limit {
                 None => condition
                     .wait(locked)
@@ -173,7 +173,7 @@ mod imp {
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
-            parts.lock(locked);
+            flag.lock(locked);
         }
 
         /// Wakes one thread that waits.

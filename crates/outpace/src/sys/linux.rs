@@ -1,7 +1,7 @@
 //! Calls that only Linux has.
 #![allow(unsafe_code)]
 
-use super::Identity;
+use super::FileIdentity;
 pub(crate) use super::unix::*;
 use std::ffi::CStr;
 use std::fs::File;
@@ -22,7 +22,7 @@ pub(crate) fn pipe_capacity(fd: RawFd) -> Option<usize> {
 /// The pipe or terminal that a descriptor leads to, opened once more, for writing that does not wait. `None` where
 /// it may not be opened, or there is no `/proc`, and for an emulator's side of a pseudo-terminal: all of these have the
 /// device 5:2 (`Documentation/admin-guide/devices.txt`), and opening that makes another pseudo-terminal.
-pub(crate) fn opened_once_more(fd: RawFd, identity: Identity) -> Option<RawFd> {
+pub(crate) fn opened_once_more(fd: RawFd, identity: FileIdentity) -> Option<RawFd> {
     let [_, _, device] = identity.0;
     if device == libc::makedev(5, 2) {
         return None;

@@ -87,7 +87,7 @@ pub(crate) fn polled(bytes: &[u8], is_terminal: bool) -> &[u8] {
 
 /// Which file a descriptor refers to: equal identities are the same terminal, pipe or file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Identity(pub(crate) [u64; 3]);
+pub(crate) struct FileIdentity(pub(crate) [u64; 3]);
 
 /// A moment, in nanoseconds of a clock that only goes forward.
 ///

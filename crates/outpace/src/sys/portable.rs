@@ -1,7 +1,7 @@
 //! What `std` offers everywhere: no futex, no fork, no signals, no asymmetric fence.
 #![allow(unsafe_code)]
 
-use super::{Destination, Identity, Moment};
+use super::{Destination, FileIdentity, Moment};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -83,7 +83,7 @@ impl Output {
         true
     }
 
-    pub(crate) fn destination(&self) -> (Destination, Option<Identity>) {
+    pub(crate) fn destination(&self) -> (Destination, Option<FileIdentity>) {
         let terminal = match self {
             Output::Stdout => io::stdout().is_terminal(),
             Output::Stderr => io::stderr().is_terminal(),
@@ -98,7 +98,7 @@ impl Output {
             _ => Destination::Pipe(None),
         };
         // Two terminals count as the same one: that may cost a drain, and never the order.
-        (destination, terminal.then_some(Identity([0; 3])))
+        (destination, terminal.then_some(FileIdentity([0; 3])))
     }
 }
 

@@ -1,7 +1,7 @@
 //! POSIX.
 #![allow(unsafe_code)]
 
-use super::{Destination, Identity, Moment, STACK, poll_millis};
+use super::{Destination, FileIdentity, Moment, STACK, poll_millis};
 use std::ffi::{CStr, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
@@ -72,7 +72,7 @@ impl Output {
     }
 
     /// What the descriptor is connected to, and its identity if it is open.
-    pub(crate) fn destination(&self) -> (Destination, Option<Identity>) {
+    pub(crate) fn destination(&self) -> (Destination, Option<FileIdentity>) {
         let mut status = MaybeUninit::<libc::stat>::uninit();
         // SAFETY: `status` is writable; the call fills it when it returns 0.
         if unsafe { libc::fstat(self.0, status.as_mut_ptr()) } != 0 {
@@ -93,7 +93,7 @@ impl Output {
             status.st_ino as u64,
             status.st_rdev as u64,
         ];
-        (destination, Some(Identity(identity)))
+        (destination, Some(FileIdentity(identity)))
     }
 
     fn is_terminal(&self) -> bool {

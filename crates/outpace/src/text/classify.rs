@@ -45,15 +45,15 @@ impl Kind {
 
 /// A kind, behind so many references.
 #[derive(Clone, Copy)]
-struct Found(u8);
+struct Match(u8);
 
-impl Found {
+impl Match {
     const DEPTH: u32 = 6;
-    const NOT: Found = Found(Kind::FALLBACK.0);
+    const NOT: Match = Match(Kind::FALLBACK.0);
 
     #[inline(always)]
-    const fn new(kind: Kind, depth: u8) -> Found {
-        Found(kind.0 | depth << Self::DEPTH)
+    const fn new(kind: Kind, depth: u8) -> Match {
+        Match(kind.0 | depth << Self::DEPTH)
     }
 }
 
@@ -69,14 +69,14 @@ pub(crate) struct Classified {
 #[inline]
 pub(crate) fn classify<T: ?Sized>(value: &T) -> Classified {
     let found = find(is_wide::<T>(), size_of_val(value), TypeKey::of::<T>());
-    let kind = Kind(found.0 & ((1 << Found::DEPTH) - 1));
+    let kind = Kind(found.0 & ((1 << Match::DEPTH) - 1));
     let mut value = ErasedRef::of(value);
     // SAFETY: `find` tells the type, lifetimes aside: so many references to a value of that kind.
     unsafe {
-        if found.0 >> Found::DEPTH > 0 {
+        if found.0 >> Match::DEPTH > 0 {
             value = value.pointee();
         }
-        if found.0 >> Found::DEPTH > 1 {
+        if found.0 >> Match::DEPTH > 1 {
             value = value.pointee();
         }
         match kind {
@@ -104,7 +104,7 @@ impl Classified {
 macro_rules! is {
     ($size:ident $key:ident: $($type:ty, $kind:ident $depth:literal;)*) => {$(
         if $size == size_of::<$type>() && $key.is::<$type>() {
-            return Found::new(Kind::$kind, $depth);
+            return Match::new(Kind::$kind, $depth);
         }
     )*};
 }
@@ -136,15 +136,15 @@ macro_rules! non_zero {
 /// Compares type keys. In a release build it is inlined into [`classify`], and only the answer remains. Not `always`: the
 /// compiler would inline it before it finds that the key is a constant, and take its time.
 #[inline]
-fn find(wide: bool, size: usize, key: TypeKey) -> Found {
+fn find(wide: bool, size: usize, key: TypeKey) -> Match {
     if !TypeKey::KNOWN {
-        return Found::NOT;
+        return Match::NOT;
     }
     if wide {
         if key.is::<str>() {
-            return Found::new(Kind::TEXT, 0);
+            return Match::new(Kind::TEXT, 0);
         }
-        return Found::NOT;
+        return Match::NOT;
     }
     is! { size key:
         &'static str, POINTER 0;
@@ -177,5 +177,5 @@ fn find(wide: bool, size: usize, key: TypeKey) -> Found {
     non_zero! { size key:
         usize USIZE u64 U64 u32 U32 i32 I32 i64 I64 u8 U8 isize ISIZE u16 U16 i16 I16 i8 I8 u128 U128 i128 I128
     }
-    Found::NOT
+    Match::NOT
 }
