@@ -269,10 +269,15 @@ impl fmt::Write for Scratch<'_> {
     }
 
     fn write_char(&mut self, c: char) -> fmt::Result {
-        // SAFETY: there is room for the longest character, which is text.
+        if !c.is_ascii() {
+            return self.write_str(c.encode_utf8(&mut [0; 4]));
+        }
+        // No more room than it needs: see `format_at`.
+        let space = self.space(1);
+        // SAFETY: there is room for it, and it is text.
         unsafe {
-            let length = copy::put_char(c, self.space(4));
-            self.advance(length);
+            space.write(c as u8);
+            self.advance(1);
         }
         Ok(())
     }
@@ -303,6 +308,21 @@ mod tests {
                 expected.push_str(&piece);
                 assert_eq!(scratch.as_bytes(), expected.as_bytes());
             }
+        }
+    }
+
+    #[test]
+    fn what_core_makes_of_a_value_may_take_all_of_its_room() {
+        for c in ['\u{301}', '\u{10ffff}', '\'', 'a', '\u{200b}', '…'] {
+            let expected = format!("{c:?}{c}");
+            let mut memory = [0_u8; 32];
+            // SAFETY: the text is as long as the room.
+            let length = unsafe {
+                let room = expected.len();
+                Scratch::format_at(memory.as_mut_ptr(), room, format_args!("{c:?}{c}"))
+            };
+            assert_eq!(&memory[..length], expected.as_bytes());
+            assert!(memory[length..].iter().all(|&byte| byte == 0));
         }
     }
 
