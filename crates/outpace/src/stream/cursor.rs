@@ -197,7 +197,7 @@ pub(crate) struct Answer {
     pub(crate) next: *mut u8,
     /// How many bytes it may append there without asking.
     pub(crate) room: u32,
-    /// The stream has failed; [`Engine::error`] says why.
+    /// The stream has failed; `Engine::error` says why.
     pub(crate) failed: bool,
 }
 

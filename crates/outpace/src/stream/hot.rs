@@ -194,7 +194,7 @@ thread_local! {
 }
 
 /// The thread's identity, if what it prints may go straight into the stream; 0 if a capture may
-/// [catch](crate::capture::catches) it.
+/// catch it.
 #[inline(always)]
 pub(crate) fn printing_thread() -> ThreadId {
     PRINTING.get()

@@ -1,6 +1,6 @@
 //! A full queue: the caller waits, or messages are dropped and the gaps marked, or segments are spilled.
 //!
-//! The queue of [`Buffering::Background`](crate::Buffering::Background) is the stream's closed segments and its tail, as
+//! The queue of [`Buffering::Background`] is the stream's closed segments and its tail, as
 //! everywhere; here there may be many of them, and the helper thread does all the draining. The budget is in bytes, and
 //! exact: what is pending in memory never exceeds the capacity (but for a message larger than that under `Block` and
 //! `Spill`, which passes alone).

@@ -196,7 +196,7 @@ impl State {
         }
     }
 
-    /// The destination, once it is [known](Engine::know_destination).
+    /// The destination, once it is known (`Engine::know_destination`).
     pub(super) fn known_destination(&self) -> Destination {
         debug_assert!(self.destination.is_some());
         let destination = self.destination.map(|(destination, _)| destination);

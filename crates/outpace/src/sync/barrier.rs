@@ -17,7 +17,7 @@
 //! on [`light`]. The cold side outwaits threads that already do: it sleeps, once for each lock and each stream, until no
 //! processor can still hold back a store. A processor does so for some hundred
 //! nanoseconds: what a store buffer holds leaves it as fast as the caches take it, whatever the thread does next,
-//! and an interrupt or a switch of threads empties it. [`OUTWAITED`] is 100,000 times as long.
+//! and an interrupt or a switch of threads empties it. `OUTWAITED` is 100,000 times as long.
 
 #[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
 mod imp {

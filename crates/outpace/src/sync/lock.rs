@@ -263,7 +263,7 @@ impl Lock {
         unsafe { &*self.slots.as_ptr().byte_add(bias) }
     }
 
-    /// Enters, waiting for other threads. `me` is [`thread_id`].
+    /// Enters, waiting for other threads. `me` is `thread_id`.
     #[inline(always)]
     pub(crate) fn enter(&self, me: ThreadId) -> Entry {
         match self.enter_by_bias(me) {
@@ -274,7 +274,7 @@ impl Lock {
         self.enter_cold(me, true).expect("only a try can fail")
     }
 
-    /// Enters with plain stores, if the thread has the bias and is outside. `me` is [`thread_id`], or 0,
+    /// Enters with plain stores, if the thread has the bias and is outside. `me` is `thread_id`, or 0,
     /// which never has it.
     #[inline(always)]
     pub(crate) fn enter_by_bias(&self, me: ThreadId) -> Entrance<'_> {
@@ -292,7 +292,7 @@ impl Lock {
         self.enter_slot(place, 1)
     }
 
-    /// Begins a draft with plain stores, if the thread has the bias and is outside. `me` is [`thread_id`], or 0, which
+    /// Begins a draft with plain stores, if the thread has the bias and is outside. `me` is `thread_id`, or 0, which
     /// never has it.
     #[inline(always)]
     pub(crate) fn draft(&self, me: ThreadId) -> Option<Draft<'_>> {
@@ -467,7 +467,7 @@ impl Lock {
         self.around.get().is_some()
     }
 
-    /// Whether the calling thread is inside. `me` is [`thread_id`].
+    /// Whether the calling thread is inside. `me` is `thread_id`.
     #[cfg(not(loom))]
     pub(crate) fn is_inside(&self, me: ThreadId) -> bool {
         self.depth_of(me).is_some()
@@ -577,7 +577,7 @@ impl Lock {
     }
 
     /// Has each thread call functions around its outermost entries, from the next exit on. No thread keeps the bias, because an
-    /// owner leaves without a look. Waits for a guard of another thread. `me` is [`thread_id`].
+    /// owner leaves without a look. Waits for a guard of another thread. `me` is `thread_id`.
     #[cfg(not(loom))]
     pub(crate) fn surround(&self, me: ThreadId, around: Around) {
         self.around.link(around);

@@ -1,6 +1,6 @@
 //! Integers to decimal text.
 //!
-//! Digits are made eight at a time, in a [word](super::word): by [arithmetic](by_arithmetic), or from the [table](super::table)
+//! Digits are made eight at a time, in a [word](super::word): by [arithmetic](by_arithmetic), or from the [table]
 //! once that is worth its memory.
 
 #![allow(unsafe_code)]
