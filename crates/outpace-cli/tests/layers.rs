@@ -43,10 +43,10 @@ const BENCH: &[&[&str]] = &[
 /// The folders of `trace`.
 const TRACE: &[&[&str]] = &[&["kernel"], &["model"], &["collect"], &["judge"], &["view"]];
 
-/// The source without comments and unit tests.
+/// The source without comments and without what is for unit tests, which stands at the end of a file.
 fn source(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
-    let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
+    let end = text.find("\n#[cfg(test)]\n").unwrap_or(text.len());
     let code = text[..end]
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"));
