@@ -97,25 +97,6 @@ pub(crate) unsafe fn copy_word(bytes: &[u8], to: *mut u8) {
     unsafe { to.cast::<u64>().write_unaligned(word) };
 }
 
-/// Writes a character as UTF-8; returns its length.
-///
-/// # Safety
-///
-/// `to` is writable for four bytes.
-#[inline(always)]
-pub(super) unsafe fn put_char(c: char, to: *mut u8) -> usize {
-    if c.is_ascii() {
-        // SAFETY: the caller's promise.
-        unsafe { *to = c as u8 };
-        return 1;
-    }
-    let mut bytes = [0; 4];
-    let length = c.encode_utf8(&mut bytes).len();
-    // SAFETY: the caller's promise.
-    unsafe { to.cast::<[u8; 4]>().write_unaligned(bytes) };
-    length
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -225,8 +225,15 @@ impl Piece for char {
 
     #[inline(always)]
     unsafe fn put(&self, dst: *mut u8) -> usize {
+        if self.is_ascii() {
+            // SAFETY: there is room for 4 bytes.
+            return unsafe { self.put_inline(dst) };
+        }
+        let mut bytes = [0; 4];
+        let length = self.encode_utf8(&mut bytes).len();
         // SAFETY: there is room for 4 bytes.
-        unsafe { copy::put_char(*self, dst) }
+        unsafe { dst.cast::<[u8; 4]>().write_unaligned(bytes) };
+        length
     }
 }
 
