@@ -177,6 +177,29 @@ impl Screen {
         }
     }
 
+    /// Puts a character that takes one column for sure into a cell of the screen. Returns the cell's index.
+    #[inline]
+    pub(crate) fn put_char(&mut self, x: u16, y: u16, c: char, style: Style) -> usize {
+        debug_assert!(x < self.width && y < self.height && !c.is_control());
+        let at = self.index(x, y);
+        let cell = Cell::new(c as u32, style).canonical(self.half_blocks);
+        let cuts_next = x + 1 < self.width && self.cells[at + 1].is_continuation();
+        if cuts_next || self.cells[at].is_continuation() {
+            self.break_wide_around(at, y);
+        }
+        self.cells[at] = cell;
+        at
+    }
+
+    /// Blanks what a cell that takes one column leaves of wide symbols.
+    #[cold]
+    fn break_wide_around(&mut self, at: usize, y: u16) {
+        if self.cells[at].is_continuation() {
+            self.break_wide_before(at);
+        }
+        self.break_wide_after(at + 1, y);
+    }
+
     #[inline]
     fn symbol_id(&mut self, symbol: &str) -> u32 {
         if let [byte @ b' '..=b'~'] = symbol.as_bytes() {

@@ -10,7 +10,9 @@ use crate::model::{Cell, Color, Screen};
 const MAX_SCROLLS: usize = 8;
 
 impl Renderer {
+    /// Leaves the planner knowing which rows still differ.
     pub(super) fn scroll_rows(&mut self, wanted: &Screen) {
+        self.planner.compare(&self.shown, wanted);
         if !self.capabilities.scroll || self.careful {
             return;
         }
@@ -20,6 +22,7 @@ impl Renderer {
                 break;
             };
             self.scroll(scroll);
+            self.planner.compare(&self.shown, wanted);
         }
     }
 

@@ -30,8 +30,9 @@ pub(crate) struct Shift {
 
 #[derive(Debug, Default)]
 pub(crate) struct Planner {
-    /// Which rows differ, and what they would cost in place.
+    /// Which rows differ.
     changed: Vec<bool>,
+    /// What those would cost in place.
     prices: Vec<u32>,
     bands: Vec<(u64, u16)>,
     votes: Vec<u32>,
@@ -107,7 +108,19 @@ impl Planner {
         self.fruitless = 0;
     }
 
-    /// The scroll that saves most, if one is worth it. `from_top` says whether row 0 may take part:
+    /// Finds out which rows differ.
+    pub(crate) fn compare(&mut self, shown: &Screen, wanted: &Screen) {
+        self.changed.clear();
+        self.changed
+            .extend((0..wanted.height()).map(|y| !same_cells(shown.row(y), wanted.row(y))));
+    }
+
+    /// Whether a row differed when they were [compared](Self::compare).
+    pub(crate) fn is_changed(&self, y: u16) -> bool {
+        self.changed[usize::from(y)]
+    }
+
+    /// The scroll that saves most, if one is worth it, of rows that have been compared. `from_top` says whether row 0 may take part:
     /// on the main screen it must not, or the picture would end up in the scrollback.
     pub(crate) fn find_scroll(
         &mut self,
@@ -120,9 +133,6 @@ impl Planner {
             return None;
         }
         // The votes are counted first: they are cheap, and mostly there are none.
-        self.changed.clear();
-        self.changed
-            .extend((0..height).map(|y| !same_cells(shown.row(y), wanted.row(y))));
         if self.changed.iter().filter(|changed| **changed).count() < 2 {
             return None;
         }
@@ -174,6 +184,9 @@ impl Planner {
                 if let Some(digest) = digest_of(&shown.row(y)[band.clone()]) {
                     self.bands.push((digest, y));
                 }
+            }
+            if self.bands.is_empty() {
+                continue;
             }
             self.bands.sort_unstable();
             for y in (0..height).filter(changed) {
@@ -397,6 +410,10 @@ const fn spread(digest: u64) -> usize {
 impl Grams {
     /// The distance that most runs of changed cells moved, left if positive.
     fn vote(&mut self, shown: &[Cell], wanted: &[Cell], first: usize, last: usize) -> Option<i32> {
+        // Cells that are all alike say nothing of where they were.
+        if shown[first..].iter().all(|cell| *cell == shown[first]) {
+            return None;
+        }
         self.positions.begin(shown.len());
         self.digests.clear();
         self.digests

@@ -16,17 +16,21 @@ impl Renderer {
         let drawn = self.draw_in_colour_order(wanted, y);
         let mut x = 0;
         while x < width {
-            let cell = target[x];
-            if cell == self.shown.cells()[start + x] || cell.is_unknown() {
-                self.stats.cells_unchanged += 1;
-                x += 1;
-                continue;
-            }
+            let shown = &self.shown.cells()[start + x..start + width];
+            let mut pairs = shown.iter().zip(&target[x..]);
+            let differ = |(old, new): (&Cell, &Cell)| old != new && !new.is_unknown();
+            let unchanged = pairs.position(differ).unwrap_or(width - x);
+            self.stats.cells_unchanged += unchanged as u64;
+            x += unchanged;
+            let Some(&cell) = target.get(x) else { break };
             if x >= tail && self.erase_tail(cell, x, y) {
                 break;
             }
-            if cell.is_two_colors() && self.takes_shortcuts() {
-                let drawn = self.draw_picture(target, start, x, y);
+            if self.takes_shortcuts() {
+                let drawn = match cell.is_two_colors() {
+                    true => self.draw_picture(target, start, x, y),
+                    false => self.draw_text(&target[..tail], start, x, y),
+                };
                 if drawn > 0 {
                     x += drawn;
                     continue;
@@ -118,6 +122,43 @@ impl Renderer {
         let drawn = x - from;
         if drawn > 0 {
             self.encoder.end_picture(pen, drawn as u16);
+            self.record(start + from, drawn);
+        }
+        drawn
+    }
+
+    /// Prints cells that the pen draws as it is, as long as there are nothing but such, one after another: what
+    /// [`draw_char`](Self::draw_char) would do with them, without its questions. Returns how many.
+    fn draw_text(&mut self, target: &[Cell], start: usize, from: usize, y: u16) -> usize {
+        let Some(pen) = self.encoder.pen() else {
+            return 0;
+        };
+        if self.encoder.at != At::Known(from as u16, y) {
+            return 0;
+        }
+        let blanks_show = pen.attributes.intersects(Attributes::VISIBLE_ON_BLANK);
+        let shown = &mut self.shown.cells_mut()[start..start + target.len()];
+        let mut x = from;
+        // The one behind a cell has to be looked at, too; the last of a row takes the long way.
+        while let Some(&[cell, next]) = target.get(x..).and_then(<[_]>::first_chunk) {
+            let fits = match cell.is_blank() {
+                true => cell.bg == pen.bg && !blanks_show,
+                false => cell.style() == pen && !cell.is_two_colors(),
+            };
+            let wide = next.is_continuation() || shown[x + 1].is_continuation();
+            if !fits || wide || cell == shown[x] || cell == next {
+                break;
+            }
+            let Some(c) = cell.as_char().filter(|c| trusted_width(*c) == 1) else {
+                break;
+            };
+            self.encoder.symbol(c);
+            shown[x] = cell;
+            x += 1;
+        }
+        let drawn = x - from;
+        if drawn > 0 {
+            self.encoder.advance(drawn as u16);
             self.record(start + from, drawn);
         }
         drawn
@@ -285,7 +326,11 @@ impl Renderer {
                 *cell = Cell::UNKNOWN;
             }
         }
-        shown[start..start + columns].copy_from_slice(&wanted.cells()[start..start + columns]);
+        let target = wanted.cells();
+        match columns {
+            1 => shown[start] = target[start],
+            _ => shown[start..start + columns].copy_from_slice(&target[start..start + columns]),
+        }
         self.record(start, columns);
     }
 

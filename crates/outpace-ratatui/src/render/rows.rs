@@ -6,7 +6,7 @@
 
 use super::Renderer;
 use super::sgr::color_price;
-use crate::model::{Cell, Screen, Style, same_cells};
+use crate::model::{Cell, Screen, Style};
 
 /// What it costs to come to a row that is not the next one, more than coming to that, in bytes.
 const DETOUR_PRICE: u32 = 2;
@@ -30,7 +30,7 @@ impl Renderer {
         let mut pending = std::mem::take(&mut self.pending_rows);
         let mut hint = 0;
         for y in 0..wanted.height() {
-            if same_cells(self.shown.row(y), wanted.row(y)) {
+            if !self.planner.is_changed(y) {
                 self.stats.cells_unchanged += u64::from(wanted.width());
                 continue;
             }

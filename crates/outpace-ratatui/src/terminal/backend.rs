@@ -499,15 +499,26 @@ impl OutpaceBackend {
         Ok(())
     }
 
-    /// Puts a cell, and returns its width.
-    fn put(&mut self, x: u16, y: u16, cell: &buffer::Cell) -> u16 {
-        let symbol = cell.symbol();
+    /// Puts a cell that lies on the screen, and returns its width.
+    #[inline]
+    fn put(&mut self, x: u16, y: u16, cell: &buffer::Cell, symbol: &str) -> u16 {
+        let plain = matches!(cell.diff_option, CellDiffOption::None) && !self.opaque_seen;
+        match narrow(symbol).filter(|_| plain) {
+            Some(c) => {
+                let style = style_of(cell, self.colors_off);
+                let at = self.screen.put_char(x, y, c, style);
+                let size = (self.screen.width(), self.screen.height());
+                self.blanks.put(size, at, c == ' ', style);
+                1
+            }
+            None => self.put_symbol(x, y, cell, symbol),
+        }
+    }
+
+    fn put_symbol(&mut self, x: u16, y: u16, cell: &buffer::Cell, symbol: &str) -> u16 {
         let mut width = match cell.diff_option {
             CellDiffOption::ForcedWidth(width) => width.get(),
-            _ => match narrow(symbol) {
-                true => 1,
-                false => symbol.cell_width(),
-            },
+            _ => symbol.cell_width(),
         };
         if symbol.len() > 4 && symbol.contains('\x1b') {
             self.opaque_seen = true;
@@ -518,7 +529,7 @@ impl OutpaceBackend {
         self.screen.put_symbol(x, y, symbol, width, style);
         let size = (self.screen.width(), self.screen.height());
         self.blanks
-            .put(size, self.screen.index(x, y), symbol, style);
+            .put(size, self.screen.index(x, y), symbol == " ", style);
         if self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
             let at = self.screen.index(x, y);
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
@@ -572,33 +583,36 @@ impl Backend for OutpaceBackend {
         self.in_frame = true;
         self.colors_off = colors_are_off();
         self.size_always_asked &= self.size_asked.swap(false, Ordering::Relaxed);
+        let claims = matches!(self.claimed, Claimed::Rectangle { .. });
         let mut last = None;
-        let mut drawn: Option<(Range<u16>, Range<u16>)> = None;
+        // The edges of all that is drawn.
+        let (mut columns, mut rows) = (u16::MAX..0, u16::MAX..0);
         // ratatui clears what lies under some wide symbols, for terminals that do not. The renderer sees
         // to that itself, and a blank here would break the symbol in two.
         let mut covered = (0, 0..0);
         for (x, y, cell) in content {
-            if covered.0 == y && covered.1.contains(&x) {
+            if x < covered.1.end && covered.0 == y && covered.1.start <= x {
                 continue;
             }
             if x >= self.screen.width() || y >= self.screen.height() {
                 self.put_beyond(x, y, cell);
                 continue;
             }
-            let width = self.put(x, y, cell);
+            let symbol = cell.symbol();
+            let width = self.put(x, y, cell, symbol);
             covered = (y, x + 1..x.saturating_add(width));
             last = Some((x, y));
-            let mut reach = width.max(1);
-            if self.size_always_asked && !narrow(cell.symbol()) {
-                // Terminals that draw its characters one by one run over what follows, which then has to be repaired.
-                reach = reach.max(apart(cell.symbol()));
+            if claims {
+                let mut reach = width.max(1);
+                if self.size_always_asked && narrow(symbol).is_none() {
+                    // Terminals that draw its characters one by one run over what follows, which then has to be repaired.
+                    reach = reach.max(apart(symbol));
+                }
+                columns = columns.start.min(x)..columns.end.max(x.saturating_add(reach));
+                rows = rows.start.min(y)..rows.end.max(y + 1);
             }
-            let here = (x..x.saturating_add(reach), y..y + 1);
-            drawn = Some(drawn.map_or(here.clone(), |(columns, rows)| {
-                (around(&columns, &here.0), around(&rows, &here.1))
-            }));
         }
-        if let Some((columns, rows)) = drawn {
+        if !columns.is_empty() {
             self.claim(&columns, &rows);
         }
         if let Some((x, y)) = last {

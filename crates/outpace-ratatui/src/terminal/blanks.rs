@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::model::Style;
+use crate::model::{Attributes, Style};
 
 /// A style a cell; those of blanks are right.
 #[derive(Debug, Default)]
@@ -14,20 +14,18 @@ pub(super) struct Blanks {
 impl Blanks {
     /// Takes note of what was put into a cell of a screen of so many columns and rows.
     #[inline]
-    pub(super) fn put(
-        &mut self,
-        (columns, rows): (u16, u16),
-        at: usize,
-        symbol: &str,
-        style: Style,
-    ) {
-        if symbol != " " {
-            // What becomes blank without having been put is in no style.
-            if let Some(style) = self.styles.get_mut(at) {
-                *style = Style::default();
-            }
-            return;
+    pub(super) fn put(&mut self, size: (u16, u16), at: usize, is_blank: bool, style: Style) {
+        let hidden = style.fg.is_explicit() || style.attributes != Attributes::NONE;
+        if is_blank && hidden {
+            return self.note(size, at, style);
         }
+        // What becomes blank without having been put is in no style.
+        if let Some(style) = self.styles.get_mut(at) {
+            *style = Style::default();
+        }
+    }
+
+    fn note(&mut self, (columns, rows): (u16, u16), at: usize, style: Style) {
         let (columns, cells) = (
             usize::from(columns),
             usize::from(columns) * usize::from(rows),

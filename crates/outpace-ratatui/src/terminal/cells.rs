@@ -5,13 +5,16 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::model::{Attributes, Color, Style, trusted_width};
 
-/// Whether a symbol is one character that takes one column for sure: most are, and asking for the width
+/// The character of a symbol that is one, and takes one column for sure: most are, and asking for the width
 /// takes longer.
 #[inline]
-pub(super) fn narrow(symbol: &str) -> bool {
+pub(super) fn narrow(symbol: &str) -> Option<char> {
+    if let [byte @ b' '..=b'~'] = symbol.as_bytes() {
+        return Some(char::from(*byte));
+    }
     let mut chars = symbol.chars();
-    let first = chars.next();
-    chars.next().is_none() && first.is_some_and(|c| trusted_width(c) == 1)
+    let first = chars.next().filter(|c| trusted_width(*c) == 1)?;
+    chars.next().is_none().then_some(first)
 }
 
 /// The columns that the characters of a symbol take, each by itself; none if they are escape sequences.
@@ -34,6 +37,7 @@ pub(super) fn colors_are_off() -> bool {
 }
 
 /// Attributes are no colours: they stay when those are off.
+#[inline]
 pub(super) fn style_of(cell: &buffer::Cell, colors_off: bool) -> Style {
     if colors_off {
         return Style {
@@ -52,6 +56,7 @@ pub(super) fn style_of(cell: &buffer::Cell, colors_off: bool) -> Style {
     }
 }
 
+#[inline]
 const fn color_of(color: ratatui_core::style::Color) -> Color {
     use ratatui_core::style::Color as Theirs;
     match color {
