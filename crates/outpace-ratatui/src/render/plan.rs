@@ -34,6 +34,8 @@ pub(crate) struct Planner {
     changed: Vec<bool>,
     /// What those would cost in place.
     prices: Vec<u32>,
+    /// Which rows have cells that are to be left as they are.
+    fixed: Vec<bool>,
     bands: Vec<(u64, u16)>,
     votes: Vec<u32>,
     grams: Grams,
@@ -149,6 +151,9 @@ impl Planner {
         if self.prices.iter().sum::<u32>() < WORTHWHILE {
             return None;
         }
+        self.fixed.clear();
+        self.fixed
+            .extend((0..height).map(|y| wanted.row(y).iter().any(|cell| cell.is_unknown())));
         let mut best = None;
         for _ in 0..3 {
             let (index, &votes) = self
@@ -221,16 +226,14 @@ impl Planner {
         let mut best: Option<(i32, i32, i64)> = None;
         for y in first.max(first - by)..height.min(height - by) {
             let to = wanted.row(y as u16);
-            let movable = !to.iter().any(|cell| cell.is_unknown());
             let from = shown.row((y + by) as u16);
             let in_place = i64::from(self.prices[y as usize]);
-            let moved = if from == to {
-                0
-            } else {
-                i64::from(price(from, to))
+            let moved = match same_cells(from, to) {
+                true => 0,
+                false => i64::from(price(from, to)),
             };
             sum += in_place - moved;
-            if !movable || sum < 0 {
+            if self.fixed[y as usize] || sum < 0 {
                 (start, sum) = (None, 0);
                 continue;
             }
@@ -252,10 +255,8 @@ impl Planner {
             let to = wanted.row(y as u16);
             gain += i64::from(self.prices[y as usize]) - i64::from(price_from_blank(to));
         }
-        for y in top..bottom {
-            if wanted.row(y as u16).iter().any(|cell| cell.is_unknown()) {
-                return None;
-            }
+        if self.fixed[top as usize..bottom as usize].contains(&true) {
+            return None;
         }
         let scroll = Scroll {
             top: top as u16,
@@ -275,7 +276,8 @@ impl Planner {
         let width = wanted.len();
         let first = (0..width).find(|&x| shown[x] != wanted[x])?;
         let last = (first..width).rev().find(|&x| shown[x] != wanted[x])?;
-        if last - first < 8 {
+        // Cells that are all alike say nothing of where they were.
+        if last - first < 8 || shown[first..].iter().all(|cell| *cell == shown[first]) {
             return None;
         }
         let search = is_worth_searching(self.fruitless);
@@ -410,10 +412,6 @@ const fn spread(digest: u64) -> usize {
 impl Grams {
     /// The distance that most runs of changed cells moved, left if positive.
     fn vote(&mut self, shown: &[Cell], wanted: &[Cell], first: usize, last: usize) -> Option<i32> {
-        // Cells that are all alike say nothing of where they were.
-        if shown[first..].iter().all(|cell| *cell == shown[first]) {
-            return None;
-        }
         self.positions.begin(shown.len());
         self.digests.clear();
         self.digests

@@ -137,6 +137,7 @@ impl Renderer {
             return 0;
         }
         let blanks_show = pen.attributes.intersects(Attributes::VISIBLE_ON_BLANK);
+        let repeats = self.capabilities.repeat != Repeat::Nothing;
         let shown = &mut self.shown.cells_mut()[start..start + target.len()];
         let mut x = from;
         // The one behind a cell has to be looked at, too; the last of a row takes the long way.
@@ -146,7 +147,9 @@ impl Renderer {
                 false => cell.style() == pen && !cell.is_two_colors(),
             };
             let wide = next.is_continuation() || shown[x + 1].is_continuation();
-            if !fits || wide || cell == shown[x] || cell == next {
+            // A run of them is perhaps repeated, or erased.
+            let run = cell == next && (repeats || cell.is_blank());
+            if !fits || wide || run || cell == shown[x] {
                 break;
             }
             let Some(c) = cell.as_char().filter(|c| trusted_width(*c) == 1) else {
@@ -228,7 +231,12 @@ impl Renderer {
             self.encoder.print(next, c, 1, &mut self.stats);
             self.settle(wanted, x + ahead, y, 1);
         }
-        let run = self.run_to_draw(target, start, x);
+        let repeats = self.capabilities.repeat != Repeat::Nothing;
+        let run = match repeats || cell.is_blank() {
+            true => self.run_to_draw(target, start, x),
+            // Drawn one by one, as what is not alike.
+            false => 1,
+        };
         if run > 8 && cell.is_blank() && self.erase_run(cell, x, y, run) {
             return x + run;
         }

@@ -12,6 +12,11 @@
 //! the live region, is drawn row by row without wrapping (`DECAWM` is off). The cursor goes down by line feeds, each of which leads a
 //! row down in every terminal, and returns by as many rows. Whatever a frame of another width does there goes with the next.
 //!
+//! tmux reflows a while before it tells the program of its new width ([`Reflow::Ahead`]), so there nothing at all may depend on the width,
+//! and nothing may lie below the cursor that matters: rows that a narrower width adds push the first ones into the scrollback, past
+//! the cursor if there are few above it. A line that grows is printed there at once, and the cursor rests *on its last symbol*. That is
+//! printed again before what extends it, so that the terminal wraps as if nothing had happened between.
+//!
 //! An open line is printed again when it is finished. It is finished, too, when nothing extends it for a while, so that
 //! nothing but the live region is below the cursor of a program that waits, or was killed; and when it takes so many rows that a
 //! narrower terminal would push some of them into its scrollback. What extends a printed line opens it again, or,
@@ -46,9 +51,11 @@ pub enum Reflow {
     Never,
     /// It wraps all lines anew, but finds its cursor again only if nothing is below (kitty 0.26, xterm.js).
     AboveCursor,
-    /// It wraps all lines anew and carries its cursor along (alacritty, wezterm, tmux).
+    /// It wraps all lines anew and carries its cursor along (alacritty, wezterm).
     #[default]
     All,
+    /// The same, but the program is told of a new width only a while later (tmux).
+    Ahead,
 }
 
 /// What is done to the transcript.
@@ -73,6 +80,11 @@ const NO_WRAP: &str = "\x1b[?7l";
 /// Erases what is below the anchor, and leaves the cursor in its second column. tmux moves what is erased into its scrollback if
 /// that begins at the first column of the first row.
 const ERASE_BELOW: &str = "\r\x1b[K\x1b[C\x1b[J";
+
+/// Goes a row down, and keeps the column also where the terminal's driver adds a return to a line feed: the vertical tab.
+const DOWN: &str = "\x0b";
+const SAVE_CURSOR: &str = "\x1b7";
+const RESTORE_CURSOR: &str = "\x1b8";
 
 /// The last line.
 #[derive(Debug, Default)]
@@ -142,6 +154,8 @@ pub(crate) struct TranscriptRenderer {
     parked: u16,
     /// The cursor is in the first column of the anchor, not in the second.
     home: bool,
+    /// The cursor is not at the anchor but in the row above, on the last symbol of the last line (`Reflow::Ahead`).
+    on_last: bool,
     /// This frame has erased what it draws again.
     destructive: bool,
     stats: Stats,
@@ -161,6 +175,7 @@ impl TranscriptRenderer {
             begun: false,
             parked: 0,
             home: false,
+            on_last: false,
             destructive: false,
             stats: Stats::default(),
         }
@@ -181,6 +196,7 @@ impl TranscriptRenderer {
                 Addition::Line(glyphs) => {
                     self.begin_line(glyphs);
                     self.finish_line();
+                    self.leave_last();
                 }
                 Addition::Open(glyphs) => self.begin_line(glyphs),
                 Addition::Extend(glyphs) => self.extend(glyphs, wanted.height()),
@@ -224,6 +240,7 @@ impl TranscriptRenderer {
             self.erase_all();
             self.shown = Screen::new(self.width, 0);
             self.finish_line();
+            self.leave_last();
             self.go_home();
             self.encoder.text(SHOW_CURSOR);
         }
@@ -316,6 +333,9 @@ impl TranscriptRenderer {
 
     fn begin_line(&mut self, glyphs: &[Glyph]) {
         self.finish_line();
+        if self.reflow == Reflow::Ahead {
+            return self.print_line(glyphs);
+        }
         let mut last = Last {
             open: Some(0),
             rows: 1,
@@ -342,10 +362,7 @@ impl TranscriptRenderer {
             self.encoder.csi(last.rows - 1, b'A');
         }
         self.go_home();
-        for glyph in &last.glyphs {
-            self.encoder.set_pen(glyph.style);
-            self.encoder.text(&glyph.text);
-        }
+        self.print(&last.glyphs);
         if colored && last.rows > self.rows && last.column < self.width {
             self.set_plain_pen();
             self.encoder.text("\x1b[K");
@@ -365,7 +382,7 @@ impl TranscriptRenderer {
 
     /// Erases what is below the anchor, where the cursor is.
     fn erase_below(&mut self) {
-        if self.shown.cells().iter().any(|cell| *cell != Cell::BLANK) {
+        if self.is_any_shown() {
             self.set_plain_pen();
             self.encoder.text(ERASE_BELOW);
             self.home = false;
@@ -377,6 +394,10 @@ impl TranscriptRenderer {
     /// Erases it whatever is there, with whichever pen.
     fn erase_all(&mut self) {
         self.encoder.forget();
+        if self.on_last {
+            self.take_up_last(true);
+            return self.put_down_last();
+        }
         self.set_plain_pen();
         self.encoder.text(ERASE_BELOW);
         self.home = false;
@@ -392,7 +413,7 @@ impl TranscriptRenderer {
 
     /// Goes from the first column of the anchor to the second.
     fn rest(&mut self) {
-        if self.home {
+        if self.home && !self.on_last {
             self.encoder.text("\x1b[C");
         }
         self.home = false;
@@ -406,6 +427,13 @@ impl TranscriptRenderer {
             last.held.extend_from_slice(glyphs);
             self.last = Some(last);
             return;
+        }
+        if self.reflow == Reflow::Ahead {
+            return match self.on_last || self.below < self.rows {
+                true => self.continue_last(last, glyphs),
+                // It may be in the scrollback.
+                false => self.begin_line(glyphs),
+            };
         }
         if !last.is_open() {
             let rows = last.rows;
@@ -501,6 +529,112 @@ impl TranscriptRenderer {
         self.forget_long(last);
     }
 
+    /// Prints a line that may grow, behind the one before, and rests on its last symbol.
+    fn print_line(&mut self, glyphs: &[Glyph]) {
+        if self.on_last {
+            // What a wrap that was not expected has left of the live region goes, too.
+            self.take_up_last(self.is_any_shown());
+            self.end_row();
+            self.on_last = false;
+        } else {
+            self.erase_below();
+            self.go_home();
+        }
+        self.below = 1;
+        let mut last = Last {
+            rows: 1,
+            ..Last::default()
+        };
+        last.push(glyphs.to_vec(), self.width);
+        self.print(&last.glyphs);
+        self.forget_long(&mut last);
+        self.last = Some(last);
+        self.put_down_last();
+    }
+
+    /// Prints what continues the last line, wherever that ends and however wide the terminal is.
+    fn continue_last(&mut self, last: Last, glyphs: &[Glyph]) {
+        let (rows, column, already) = (last.rows, last.column, last.glyphs.len());
+        let mut grown = last;
+        grown.push(glyphs.to_vec(), self.width);
+        let wraps = grown.rows > rows;
+        let added = grown.glyphs.split_off(already);
+        self.last = Some(grown);
+        if added.is_empty() {
+            return;
+        }
+        if !self.on_last {
+            self.encoder.text("\x1b[A");
+            self.go_to_column(column.saturating_sub(1));
+        }
+        self.take_up_last(wraps && self.is_any_shown());
+        self.print(&added);
+        if let Some(mut last) = self.last.take() {
+            last.glyphs.extend(added);
+            self.forget_long(&mut last);
+            self.last = Some(last);
+        }
+        self.put_down_last();
+    }
+
+    fn print(&mut self, glyphs: &[Glyph]) {
+        for glyph in glyphs {
+            self.encoder.set_pen(glyph.style);
+            self.encoder.text(&glyph.text);
+        }
+    }
+
+    fn is_any_shown(&self) -> bool {
+        self.shown.cells().iter().any(|cell| *cell != Cell::BLANK)
+    }
+
+    /// Goes from the last symbol to behind it, by printing it again, so that the terminal wraps if it has to. There it may erase
+    /// what is behind: tmux forgets that a row was wrapped if it erases all of the next.
+    fn take_up_last(&mut self, erases: bool) {
+        let glyphs = self.last.as_ref().map(|last| &last.glyphs);
+        let last = glyphs.and_then(|glyphs| glyphs.last()).cloned();
+        if let Some(glyph) = &last {
+            if glyph.columns > 1 {
+                self.encoder.text("\x08");
+            }
+            self.print(std::slice::from_ref(glyph));
+        }
+        if erases {
+            self.set_plain_pen();
+            self.encoder.text(if last.is_some() {
+                "\x1b[J"
+            } else {
+                ERASE_BELOW
+            });
+            self.destructive = true;
+            self.shown = Screen::new(self.width, 0);
+        }
+        if last.is_none() {
+            self.encoder.text("\r");
+        }
+    }
+
+    /// Goes from behind the last symbol to on it: in tmux, one to the left also where the row is full.
+    fn put_down_last(&mut self) {
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|last| !last.glyphs.is_empty())
+        {
+            self.encoder.text("\x08");
+        }
+        self.home = false;
+        self.on_last = true;
+    }
+
+    /// Goes to the anchor, in the row below the last one.
+    fn leave_last(&mut self) {
+        if self.on_last {
+            self.end_row();
+            self.on_last = false;
+        }
+    }
+
     /// Whether anything is shown in a row from a column on.
     fn is_left_over(&self, row: u16, column: u16) -> bool {
         row < self.shown.height()
@@ -528,7 +662,7 @@ impl TranscriptRenderer {
         let open = last.as_ref().map_or(0, |last| last.rows);
         let elsewhere = match self.reflow {
             Reflow::AboveCursor => open.max(1) + 1,
-            _ => open,
+            _ => open + u16::from(self.on_last),
         };
         let wanted_rows = wanted.height().min(self.rows.saturating_sub(elsewhere));
         let height = open + wanted_rows;
@@ -539,6 +673,14 @@ impl TranscriptRenderer {
         }
         self.shown.share_symbols(wanted);
         let start = self.encoder.out.len();
+        if self.on_last {
+            let differs = |y: &u16| match *y < height {
+                true => !same_cells(self.shown.row(*y), wanted.row(*y)),
+                false => self.is_left_over(*y, 0),
+            };
+            let lowest = (0..height.max(old)).rev().find(differs);
+            self.go_below_last(lowest.map_or(0, |y| y + 1));
+        }
         self.encoder.text(NO_WRAP);
         let empty = self.encoder.out.len();
         let mut at = 0;
@@ -566,10 +708,15 @@ impl TranscriptRenderer {
             self.encoder.out.truncate(start);
         } else {
             self.encoder.text(WRAP);
-            if at > 0 {
-                self.encoder.csi(at, b'A');
+            if self.on_last {
+                self.encoder.text(RESTORE_CURSOR);
+                self.encoder.forget();
+            } else {
+                if at > 0 {
+                    self.encoder.csi(at, b'A');
+                }
+                self.encoder.text("\x1b[2G");
             }
-            self.encoder.text("\x1b[2G");
             self.home = false;
         }
         self.below = self.below.max(at + 1);
@@ -580,6 +727,18 @@ impl TranscriptRenderer {
         if last.is_some() {
             self.last = last;
         }
+    }
+
+    /// Goes from the last symbol to the anchor, once there are so many rows below for sure: so nothing scrolls until the cursor is
+    /// restored.
+    fn go_below_last(&mut self, rows: u16) {
+        self.set_plain_pen();
+        (0..rows).for_each(|_| self.encoder.text(DOWN));
+        if rows > 0 {
+            self.encoder.csi(rows, b'A');
+        }
+        self.encoder.text(SAVE_CURSOR);
+        self.encoder.text("\r\n");
     }
 
     /// Goes to a row below the anchor. Where the terminal's driver adds a return to a line feed, it changes nothing.

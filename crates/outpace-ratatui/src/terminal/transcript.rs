@@ -62,7 +62,8 @@ use crate::sys;
 ///   are printed before they are finished, so that this needs a live region of half of the screen or more, or a terminal that
 ///   becomes less than half as wide at once.
 /// - Behind the end of such a long line, or of one that was finished before, text is printed at a column: a change of width that is
-///   on its way just then misplaces it.
+///   on its way just then misplaces it. In tmux, which tells of a new width a while later, a line that is being streamed is printed as it
+///   grows, however wide the terminal is; there the prompt after `kill -9` comes at its end.
 /// - xterm does not reflow: when it becomes narrower, it cuts what is on its screen.
 /// - Symbols on whose width terminals disagree may be off by a row where they are wrapped. kitty up to 0.26 keeps the gap before a wide symbol that
 ///   it wrapped as a space.
@@ -357,10 +358,9 @@ fn reflow_by_name() -> Reflow {
     let is = |name: &str, value: &str| sys::variable(name).is_some_and(|text| text == value);
     let is_set = |name: &str| sys::variable(name).is_some();
     // Within tmux and others it is theirs that counts.
-    if is_set("TMUX") || is_set("STY") {
-        return Reflow::All;
-    }
     match () {
+        () if is_set("TMUX") => Reflow::Ahead,
+        () if is_set("STY") => Reflow::All,
         () if is_set("XTERM_VERSION") || is("TERM", "linux") => Reflow::Never,
         () if is_set("KITTY_WINDOW_ID") || is("TERM", "xterm-kitty") => Reflow::AboveCursor,
         () if is("TERM_PROGRAM", "vscode") => Reflow::AboveCursor,

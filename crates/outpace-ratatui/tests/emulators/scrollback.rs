@@ -22,7 +22,7 @@ pub trait Scrollback {
     }
     /// Whether its size may change while something is on its way to it.
     fn may_be_overtaken(&self) -> bool {
-        self.reflow() == Reflow::All
+        matches!(self.reflow(), Reflow::All | Reflow::Ahead)
     }
     /// Whether that leaves no blanks in a line that were not there.
     fn adds_no_blanks(&self) -> bool {
@@ -435,6 +435,10 @@ impl Drop for Tmux {
 impl Scrollback for Tmux {
     fn name(&self) -> &'static str {
         "tmux"
+    }
+
+    fn reflow(&self) -> Reflow {
+        Reflow::Ahead
     }
 
     fn start(&mut self, size: Size) {

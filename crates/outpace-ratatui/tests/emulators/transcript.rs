@@ -70,7 +70,7 @@ enum Kind {
 }
 
 /// All kinds, without and with wide symbols. vt100 does not tell that a row was wrapped before one.
-const KINDS: [(Kind, Reflow, bool); 7] = [
+const KINDS: [(Kind, Reflow, bool); 10] = [
     (Kind::Steady, Reflow::All, false),
     (Kind::Steady, Reflow::AboveCursor, false),
     (Kind::Noticed, Reflow::All, false),
@@ -78,11 +78,15 @@ const KINDS: [(Kind, Reflow, bool); 7] = [
     (Kind::Noticed, Reflow::All, true),
     (Kind::Overtaking, Reflow::All, false),
     (Kind::Overtaking, Reflow::All, true),
+    (Kind::Steady, Reflow::Ahead, false),
+    (Kind::Noticed, Reflow::Ahead, false),
+    (Kind::Overtaking, Reflow::Ahead, false),
 ];
 
 struct Player<'a, C> {
     choices: &'a mut C,
     kind: Kind,
+    reflow: Reflow,
     /// Whether lines have wide symbols.
     wide: bool,
     wire: Wire,
@@ -137,6 +141,7 @@ impl<C: Choices> Player<'_, C> {
             transcript,
             choices,
             kind,
+            reflow,
             wide,
             wire,
             size: first,
@@ -250,8 +255,9 @@ impl<C: Choices> Player<'_, C> {
                 let token = word(self.choices, longest, wide);
                 let style = style(self.choices, self.kind);
                 let last = self.session.wanted.last().map_or(0, String::len);
-                // A long line, or one that was printed, is continued at a column.
-                let begins = self.kind == Kind::Overtaking && last > 40;
+                // A long line, or one that was printed, is continued at a column, but for a long one in tmux.
+                let begins =
+                    self.kind == Kind::Overtaking && self.reflow == Reflow::All && last > 40;
                 let opens = self.kind == Kind::Overtaking && !begins && self.is_printed();
                 if opens {
                     self.quiet()?;
@@ -375,7 +381,9 @@ fn every_line_is_in_the_scrollback_once() {
             let session = Player::play(&mut Random::new(seed), kind, reflow, wide).unwrap();
             for emulator in &mut emulators {
                 let fits = match kind {
-                    Kind::Steady => true,
+                    // To be right under every other terminal, too.
+                    Kind::Steady if reflow != Reflow::Ahead => true,
+                    Kind::Steady => emulator.reflow() == reflow,
                     Kind::Noticed => emulator.reflow() == reflow,
                     Kind::Overtaking => emulator.reflow() == reflow && emulator.may_be_overtaken(),
                 };
