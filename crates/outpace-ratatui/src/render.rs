@@ -304,6 +304,7 @@ impl Renderer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Repeat;
 
     /// xorshift64.
     pub(super) struct Random(pub(super) u64);
@@ -332,6 +333,17 @@ mod tests {
             let (x, y) = (random.below(width) as u16, random.below(height) as u16);
             screen.put(x, y, symbol, style);
         }
+        for _ in 0..random.below(4) {
+            let text = ["some words", "a  b", "aaaa", "────", "日本 x"][random.below(5) as usize];
+            let kinds = [Attributes::NONE, Attributes::BOLD, Attributes::REVERSED];
+            let style = Style {
+                bg: Color::indexed(random.below(2) as u8),
+                attributes: kinds[random.below(3) as usize],
+                ..Style::default()
+            };
+            let (x, y) = (random.below(width) as u16, random.below(height) as u16);
+            screen.put(x, y, text, style);
+        }
     }
 
     #[test]
@@ -340,6 +352,7 @@ mod tests {
         for game in 0..60 {
             let capabilities = Capabilities {
                 half_blocks: game % 4 > 0,
+                repeat: [Repeat::Nothing, Repeat::Ascii, Repeat::Anything][game % 3],
                 ..Capabilities::full()
             };
             let mut quick = Renderer::new(capabilities);

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::sgr::color_price;
 use super::stamped::StampedTable;
-use crate::model::{Cell, Screen, same_cells, trusted_width};
+use crate::model::{Cell, Screen, Style, same_cells, trusted_width};
 
 /// Moves rows `top..bottom` by so many rows, up if positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +62,12 @@ pub(crate) const fn is_worth_searching(fruitless: u32) -> bool {
 /// is unknown.
 fn price(from: &[Cell], to: &[Cell]) -> u32 {
     let mut total = 0;
-    let mut pen: Option<Cell> = None;
+    // Of the last cell that changes.
+    let mut pen: Option<Style> = None;
     let mut previous_changed = false;
     let mut blanks = 0;
     for (x, &cell) in to.iter().enumerate() {
-        let changed = from.get(x) != Some(&cell) && !cell.is_unknown();
-        if !changed {
+        if from.get(x) == Some(&cell) || cell.is_unknown() {
             previous_changed = false;
             continue;
         }
@@ -76,32 +76,35 @@ fn price(from: &[Cell], to: &[Cell]) -> u32 {
             blanks = 0;
         }
         previous_changed = true;
-        total += match pen {
-            Some(pen) => {
-                (if pen.fg == cell.fg || cell.is_blank() {
-                    0
-                } else {
-                    color_price(cell.fg)
-                }) + (if pen.bg == cell.bg {
-                    0
-                } else {
-                    color_price(cell.bg)
-                }) + (if pen.attributes() == cell.attributes() {
-                    0
-                } else {
-                    3
-                })
-            }
-            None => color_price(cell.fg) + color_price(cell.bg),
-        };
-        pen = Some(cell);
-        blanks = if cell.is_blank() { blanks + 1 } else { 0 };
+        let style = cell.style();
+        if pen != Some(style) {
+            total += price_of_change(pen, style, cell.is_blank());
+            pen = Some(style);
+        }
         // A long run of blanks is erased.
-        if blanks < 6 {
+        if cell.is_blank() {
+            blanks += 1;
+            total += u32::from(blanks < 6);
+        } else {
+            blanks = 0;
             total += cell.as_char().map_or(4, |c| c.len_utf8() as u32);
         }
     }
     total
+}
+
+fn price_of_change(pen: Option<Style>, style: Style, is_blank: bool) -> u32 {
+    let Some(pen) = pen else {
+        return color_price(style.fg) + color_price(style.bg);
+    };
+    let color = |old, new| if old == new { 0 } else { color_price(new) };
+    let fg = if is_blank { 0 } else { color(pen.fg, style.fg) };
+    let attributes = if pen.attributes == style.attributes {
+        0
+    } else {
+        3
+    };
+    fg + color(pen.bg, style.bg) + attributes
 }
 
 impl Planner {

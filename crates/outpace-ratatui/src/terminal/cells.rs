@@ -1,6 +1,7 @@
 //! ratatui's cells, as a [`Screen`](crate::Screen) has them.
 
 use ratatui_core::buffer;
+use ratatui_core::style::Modifier;
 use unicode_width::UnicodeWidthChar;
 
 use crate::model::{Attributes, Color, Style, trusted_width};
@@ -36,8 +37,35 @@ pub(super) fn colors_are_off() -> bool {
     return std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
 }
 
+/// The style of the last cell: that of the next is mostly the same.
+#[derive(Debug, Default)]
+pub(super) struct LastStyle {
+    colors: [ratatui_core::style::Color; 3],
+    modifier: Modifier,
+    style: Style,
+}
+
+impl LastStyle {
+    /// The [style](style_of) of a cell, where colours are on.
+    #[inline]
+    pub(super) fn of(&mut self, cell: &buffer::Cell) -> Style {
+        #[cfg(feature = "underline-color")]
+        let underline = cell.underline_color;
+        #[cfg(not(feature = "underline-color"))]
+        let underline = ratatui_core::style::Color::Reset;
+        let colors = [cell.fg, cell.bg, underline];
+        if colors != self.colors || cell.modifier != self.modifier {
+            *self = Self {
+                colors,
+                modifier: cell.modifier,
+                style: style_of(cell, false),
+            };
+        }
+        self.style
+    }
+}
+
 /// Attributes are no colours: they stay when those are off.
-#[inline]
 pub(super) fn style_of(cell: &buffer::Cell, colors_off: bool) -> Style {
     if colors_off {
         return Style {
