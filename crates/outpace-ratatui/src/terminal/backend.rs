@@ -592,7 +592,7 @@ impl Backend for OutpaceBackend {
         let claims = matches!(self.claimed, Claimed::Rectangle { .. });
         let mut last = None;
         // The edges of all that is drawn.
-        let (mut columns, mut rows) = (u16::MAX..0, u16::MAX..0);
+        let (mut left, mut right, mut top, mut bottom) = (u16::MAX, 0, u16::MAX, 0);
         // ratatui clears what lies under some wide symbols, for terminals that do not. The renderer sees
         // to that itself, and a blank here would break the symbol in two.
         let mut covered = (0, 0..0);
@@ -614,12 +614,12 @@ impl Backend for OutpaceBackend {
                     // Terminals that draw its characters one by one run over what follows, which then has to be repaired.
                     reach = reach.max(apart(symbol));
                 }
-                columns = columns.start.min(x)..columns.end.max(x.saturating_add(reach));
-                rows = rows.start.min(y)..rows.end.max(y + 1);
+                (left, right) = (left.min(x), right.max(x.saturating_add(reach)));
+                (top, bottom) = (top.min(y), bottom.max(y + 1));
             }
         }
-        if !columns.is_empty() {
-            self.claim(&columns, &rows);
+        if left < right {
+            self.claim(&(left..right), &(top..bottom));
         }
         if let Some((x, y)) = last {
             // Where the cursor would be had the cells been printed. Inline viewports go by its row.
