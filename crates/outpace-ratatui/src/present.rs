@@ -208,6 +208,17 @@ impl Presenter {
         }
     }
 
+    /// The same, for a millisecond at most, and not at all where a write has been in hand for as long: that terminal has stalled.
+    pub(crate) fn wait_a_moment(&self) -> io::Result<bool> {
+        const MOMENT: Duration = Duration::from_millis(1);
+        match self {
+            Self::Direct(_) => self.wait(None),
+            Self::Threaded { worker, .. } => {
+                worker.wait_idle(Some(MOMENT.saturating_sub(worker.busy_for())))
+            }
+        }
+    }
+
     pub(crate) fn stats(&self) -> Stats {
         match self {
             Self::Direct(painter) => Stats {

@@ -326,6 +326,12 @@ impl Worker {
         Ok(slot.is_idle())
     }
 
+    /// How long the write in hand has taken so far.
+    pub(super) fn busy_for(&self) -> Duration {
+        let since = self.slot().busy_since;
+        since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
     fn wait_until(
         &self,
         limit: Option<Duration>,
@@ -349,10 +355,8 @@ impl Worker {
 
     pub(super) fn stats(&self) -> Stats {
         let renderer = self.renderer().stats();
+        let behind = self.busy_for();
         let slot = self.slot();
-        let behind = slot
-            .busy_since
-            .map_or(Duration::ZERO, |since| since.elapsed());
         Stats {
             frames_presented: slot.stats.frames_presented,
             frames_skipped: slot.skipped,

@@ -676,13 +676,12 @@ impl Backend for OutpaceBackend {
             self.guessed_inline = true;
         }
         // A terminal that has stalled would not answer. Then the cursor is taken to be where the last frame left it.
-        let answers = |presenter: &Presenter| presenter.wait(Some(A_MOMENT));
         // On an alternate screen that has been drawn on, nobody goes on from the cursor.
         let matters = self.frames_drawn == 0 || !self.capabilities.alternate_screen;
         if !self.cursor_known
             && matters
             && let Surface::Terminal(file) = &self.terminal
-            && (!self.ever_placed || answers(&self.presenter)?)
+            && (!self.ever_placed || self.presenter.wait_a_moment()?)
         {
             // Nobody knows what lies where. ratatui asks for the cursor to find out, and draws all of it
             // again from there.
@@ -823,14 +822,11 @@ impl Write for OutpaceBackend {
         Ok(bytes.len())
     }
 
-    /// Waits a moment, a millisecond at most, for the terminal to have read everything.
+    /// Waits a moment, a millisecond at most, for the terminal to have read everything; not at all where it has stalled.
     fn flush(&mut self) -> io::Result<()> {
-        self.presenter.wait(Some(A_MOMENT)).map(|_| ())
+        self.presenter.wait_a_moment().map(|_| ())
     }
 }
-
-/// How long a call may wait for a terminal that may have stalled.
-const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// Whether bytes turn the alternate screen on or off, last.
 fn screen_switch(bytes: &[u8]) -> Option<bool> {
