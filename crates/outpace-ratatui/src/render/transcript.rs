@@ -565,7 +565,8 @@ impl TranscriptRenderer {
         }
         if !self.on_last {
             self.encoder.text("\x1b[A");
-            self.go_to_column(column.saturating_sub(1));
+            let on_it = u16::from(self.resting_place().is_some());
+            self.go_to_column(column.saturating_sub(on_it));
         }
         self.take_up_last(wraps && self.is_any_shown());
         self.print(&added);
@@ -588,39 +589,45 @@ impl TranscriptRenderer {
         self.shown.cells().iter().any(|cell| *cell != Cell::BLANK)
     }
 
+    /// The symbol that the cursor rests on, unless the line is empty or terminals may not agree on how wide its last symbol is: then
+    /// the cursor rests behind it.
+    fn resting_place(&self) -> Option<&Glyph> {
+        let last = self.last.as_ref()?.glyphs.last()?;
+        let mut chars = last.text.chars();
+        let width = chars.next().map_or(0, crate::model::trusted_width);
+        (chars.next().is_none() && width == usize::from(last.columns)).then_some(last)
+    }
+
+    fn is_last_empty(&self) -> bool {
+        let last = self.last.as_ref();
+        last.is_none_or(|last| last.glyphs.is_empty())
+    }
+
     /// Goes from the last symbol to behind it, by printing it again, so that the terminal wraps if it has to. There it may erase
     /// what is behind: tmux forgets that a row was wrapped if it erases all of the next.
     fn take_up_last(&mut self, erases: bool) {
-        let glyphs = self.last.as_ref().map(|last| &last.glyphs);
-        let last = glyphs.and_then(|glyphs| glyphs.last()).cloned();
-        if let Some(glyph) = &last {
+        if let Some(glyph) = self.resting_place().cloned() {
             if glyph.columns > 1 {
                 self.encoder.text("\x08");
             }
-            self.print(std::slice::from_ref(glyph));
+            self.print(&[glyph]);
         }
+        let is_empty = self.is_last_empty();
         if erases {
             self.set_plain_pen();
-            self.encoder.text(if last.is_some() {
-                "\x1b[J"
-            } else {
-                ERASE_BELOW
-            });
+            self.encoder
+                .text(if is_empty { ERASE_BELOW } else { "\x1b[J" });
             self.destructive = true;
             self.shown = Screen::new(self.width, 0);
         }
-        if last.is_none() {
+        if is_empty {
             self.encoder.text("\r");
         }
     }
 
     /// Goes from behind the last symbol to on it: in tmux, one to the left also where the row is full.
     fn put_down_last(&mut self) {
-        if self
-            .last
-            .as_ref()
-            .is_some_and(|last| !last.glyphs.is_empty())
-        {
+        if self.resting_place().is_some() {
             self.encoder.text("\x08");
         }
         self.home = false;

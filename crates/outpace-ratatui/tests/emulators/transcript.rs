@@ -70,7 +70,7 @@ enum Kind {
 }
 
 /// All kinds, without and with wide symbols. vt100 does not tell that a row was wrapped before one.
-const KINDS: [(Kind, Reflow, bool); 10] = [
+const KINDS: [(Kind, Reflow, bool); 11] = [
     (Kind::Steady, Reflow::All, false),
     (Kind::Steady, Reflow::AboveCursor, false),
     (Kind::Noticed, Reflow::All, false),
@@ -79,6 +79,7 @@ const KINDS: [(Kind, Reflow, bool); 10] = [
     (Kind::Overtaking, Reflow::All, false),
     (Kind::Overtaking, Reflow::All, true),
     (Kind::Steady, Reflow::Ahead, false),
+    (Kind::Steady, Reflow::Ahead, true),
     (Kind::Noticed, Reflow::Ahead, false),
     (Kind::Overtaking, Reflow::Ahead, false),
 ];
@@ -387,7 +388,8 @@ fn every_line_is_in_the_scrollback_once() {
                     Kind::Noticed => emulator.reflow() == reflow,
                     Kind::Overtaking => emulator.reflow() == reflow && emulator.may_be_overtaken(),
                 };
-                if !fits || wide && !emulator.reflows_wide_symbols() {
+                let wraps_wide_again = wide && kind != Kind::Steady;
+                if !fits || wraps_wide_again && !emulator.reflows_wide_symbols() {
                     continue;
                 }
                 if let Err(problem) = session.compare(&mut **emulator) {
