@@ -95,8 +95,10 @@ impl ColourOrder {
     /// that it may be worth coming to them in another order.
     fn collect(&mut self, shown: &[Cell], wanted: &[Cell]) -> bool {
         self.columns.clear();
-        let differing = shown.iter().zip(wanted).filter(|(old, new)| old != new);
-        if differing.take(FEWEST).count() < FEWEST {
+        // Mostly there is nothing but text.
+        let differing = |(old, new): &(&Cell, &Cell)| is_picture(**new) && old != new;
+        let pictures = shown.iter().zip(wanted).filter(differing);
+        if pictures.take(FEWEST).count() < FEWEST {
             return false;
         }
         let mut apart = 0;
