@@ -345,7 +345,7 @@ mod tests {
     fn numbers_are_read_wherever_a_block_ends() {
         let number = |index: u64| {
             let magnitude = i64::MAX / 10_i64.pow((index % 19) as u32);
-            if index % 3 == 0 {
+            if index.is_multiple_of(3) {
                 -magnitude
             } else {
                 magnitude

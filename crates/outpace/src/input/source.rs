@@ -142,7 +142,7 @@ impl sealed::Sealed for Mapped {
 ///
 /// On Unix that is asked of the system (`poll(2)`), so that a file, or a pipe that is full, costs no drain; a
 /// descriptor that somebody made non-blocking is waited for. Elsewhere standard output is drained before each read.
-/// Under [`Buffering::Background`](crate::Buffering::Background) the drain is on its way anyway, and is not waited
+/// Under [`Buffering::Background`] the drain is on its way anyway, and is not waited
 /// for.
 pub struct Waiting<R> {
     reader: R,
