@@ -1,5 +1,4 @@
-//! What happens to pending bytes at the edges of a process's life: at exit, around `fork`, and when
-//! the reader has gone.
+//! The ends of a stream's life and of the process's: opening and closing, errors, exit, `fork`, a reader that has gone.
 #![allow(unsafe_code)]
 
 use super::buffering::Buffering;

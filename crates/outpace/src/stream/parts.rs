@@ -1,5 +1,4 @@
-//! What a stream's [state](super::state) is made of beside the bytes: what it knows of its threads, of its file, of what it
-//! has done, and of what is still to be done.
+//! Parts of a stream's [state](super::state) beside the bytes: its threads, its spill file, its counters, and what is deferred.
 
 use super::buffer::Buffer;
 use super::gap::Gap;
