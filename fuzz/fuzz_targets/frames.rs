@@ -1,5 +1,5 @@
 //! Draws sequences of frames that the fuzzer chooses, and compares what four terminal emulators show with
-//! what was wanted, after each. `cargo +nightly fuzz run frames`
+//! what was wanted, after each. `cargo +nightly fuzz run frames --features terminals`
 
 #![no_main]
 
