@@ -26,6 +26,13 @@ impl Source {
     fn needs_library(&self) -> bool {
         self.text.contains("#include \"outpace.h")
     }
+
+    /// What it wants of the compiler beyond its usual flags: a line of the source, `// flags: …`.
+    fn flags(&self) -> impl Iterator<Item = &'static str> {
+        let mut lines = self.text.lines();
+        let line = lines.find_map(|line| line.strip_prefix("// flags: "));
+        line.unwrap_or_default().split_whitespace()
+    }
 }
 
 /// What sources include beside [`HEADER`].
@@ -33,6 +40,7 @@ const OTHER_FILES: &[(&str, &str)] = &[
     ("outpace.h", include_str!("../../include/outpace.h")),
     ("outpace.hpp", include_str!("../../include/outpace.hpp")),
     ("reader.cpp", include_str!("../../bench/input/reader.cpp")),
+    ("random.h", include_str!("../../bench/ladder/random.h")),
 ];
 
 /// The library behind `outpace.h`: what `OUTPACE_C_LIBRARY` names, or what was built beside this program.
@@ -407,7 +415,10 @@ impl Toolchain {
             .stdin(Stdio::null());
         match self.build {
             Build::Compile(flags) => {
-                compiler.args(flags).args(["-o", BUILT, file]);
+                compiler
+                    .args(flags)
+                    .args(source.flags())
+                    .args(["-o", BUILT, file]);
                 if source.needs_library() {
                     compiler.arg(library()?).args(["-lpthread", "-ldl", "-lm"]);
                 }
@@ -471,7 +482,7 @@ impl Toolchain {
 /// home that can be used, a directory of this user's own among the temporary files.
 ///
 /// What lies there is run. So a directory that another user owns or can write to is never taken.
-fn cache() -> Result<&'static Path, String> {
+pub(crate) fn cache() -> Result<&'static Path, String> {
     static CACHE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let absolute = |name| {
         std::env::var_os(name)

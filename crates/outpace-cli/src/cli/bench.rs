@@ -45,7 +45,7 @@ pub(crate) struct Bench {
     /// Where to write, comma-separated [default: the experiment's own]: null, pipe, pipe:512KiB,
     /// file, tmpfs, pty (reads at once), pty:1MB/s, pty:stalled (reads nothing for a second),
     /// tty (this terminal), xterm, alacritty, kitty, foot, wezterm, konsole, urxvt, st,
-    /// xterm/tmux, xterm/screen
+    /// xterm/tmux, xterm/screen, tmux, xterm.js (VS Code's engine)
     #[arg(long, value_name = "DEST", value_delimiter = ',')]
     to: Vec<Destination>,
     /// How many runs of each rung
@@ -204,7 +204,7 @@ impl Bench {
             | Method::Timed(_)
             | Method::Frames
             | Method::Programs => 0,
-            Method::Work | Method::Process => usize::from(!self.quick),
+            Method::Work | Method::Process | Method::Terminal => usize::from(!self.quick),
         };
         let (columns, rows) = match method {
             Method::Frames if !self.quick => (200, 60),
@@ -269,6 +269,7 @@ fn weight(method: Method) -> u32 {
         Method::Requests(_) | Method::Frames => 3,
         Method::Work
         | Method::Process
+        | Method::Terminal
         | Method::Programs
         | Method::Arrival(_)
         | Method::Timed(_) => 1,
@@ -410,8 +411,11 @@ impl Session<'_> {
                 self.series(experiment, contestants, &to, &plan, progress)?;
             }
         }
-        let verdict =
-            (experiment.verdict)(&Figures::new(experiment.name, &self.results.rows[first..]));
+        let rows = &self.results.rows[first..];
+        let verdict = (experiment.verdict)(&Figures::new(experiment.name, rows));
+        if let Some(table) = columns::together(experiment, rows) {
+            self.say(Block::Table(table))?;
+        }
         self.say(Block::Verdict(verdict))
     }
 

@@ -78,6 +78,7 @@ fn again(file: &Named) -> Vec<Block> {
         blocks.push(Block::Table(columns::table(experiment, to, rows)));
         let last = places.get(index + 1).is_none_or(|(next, _)| *next != name);
         if last {
+            blocks.extend(columns::together(experiment, rows).map(Block::Table));
             blocks.push(Block::Verdict((experiment.verdict)(&Figures::new(
                 name, rows,
             ))));

@@ -31,6 +31,7 @@ mod raw;
 mod server;
 mod sources;
 mod startup;
+mod terminal;
 mod threads;
 mod transcripts;
 #[cfg(test)]
@@ -60,6 +61,7 @@ pub(crate) const ALL: &[&Experiment] = &[
     &languages::LANGUAGES,
     &input::INPUT,
     &contest::CONTEST,
+    &terminal::TERMINAL,
 ];
 
 /// The experiment of that name, or what the user may have meant.

@@ -54,6 +54,13 @@ pub(super) const DRAWING_WAITS: Publication = Publication {
     link: Some("https://github.com/ratatui/ratatui/issues/2742"),
 };
 
+pub(super) const VTEBENCH: Publication = Publication {
+    author: "The Alacritty project",
+    title: "vtebench",
+    year: None,
+    link: Some("https://github.com/alacritty/vtebench"),
+};
+
 pub(super) const FAST_IO: Publication = Publication {
     author: "Benjamin Qi and Nathan Chen",
     title: "Fast Input & Output, USACO Guide",

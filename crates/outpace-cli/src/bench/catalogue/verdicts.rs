@@ -4,7 +4,7 @@ use super::find;
 use crate::bench::results::figures::{Figures, rows_of};
 use crate::bench::results::rows::{
     Arrival, ArrivalFigures, FrameFigures, Kind, Latency, ProfilerSamples, Row, ServerFigures,
-    TimedFigures, WorkFigures,
+    TerminalFigures, TimedFigures, WorkFigures,
 };
 use crate::bench::results::stats::Spread;
 
@@ -116,6 +116,25 @@ fn half_a_line_arrives_at(rows: &mut [Row], step: &str) {
     });
 }
 
+/// Megabytes a second of the first rows, and how long the last one's answers take.
+fn worked_through(rows: &mut [Row], rates: &[f64], answer_ns: u64) {
+    for (at, row) in rows.iter_mut().enumerate() {
+        let answer = Latency {
+            median: answer_ns,
+            p99: answer_ns,
+            max: answer_ns,
+            max_less_delay: None,
+            machine_max: None,
+        };
+        let rate = rates.get(at).map(|rate| rate * 1e6);
+        row.kind = Kind::Terminal(TerminalFigures {
+            written_per_second: 1e9,
+            consumed_per_second: rate,
+            report_ns: rate.is_none().then_some(answer),
+        });
+    }
+}
+
 /// Milliseconds a run.
 fn runs(rows: &mut [Row], samples: [&[u64]; 2]) {
     for (row, samples) in rows.iter_mut().zip(samples) {
@@ -158,6 +177,22 @@ const RAW: &[(&str, &str, u64)] = &[("from-raw-fd", "pipe", 1)];
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
+    case(
+        "terminal",
+        &[
+            ("text", "xterm", 1),
+            ("unicode", "xterm", 4),
+            ("answer", "xterm", 1),
+        ],
+        &["xterm works through 20.0 MB of text a second and 5.00 of unicode; it answers in 3.00 ms."],
+    )
+    .with(|rows| worked_through(rows, &[20.0, 5.0], 3_000_000)),
+    case(
+        "terminal",
+        &[("text", "tmux", 1), ("unicode", "tmux", 1)],
+        &["tmux works through 20.0 MB of text a second."],
+    )
+    .with(|rows| worked_through(rows, &[20.0, 30.0], 0)),
     case("lines", &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
         &["a BufWriter makes a line 27.8 times cheaper", "still makes nearly a write"]),
     case("lines", &[("println", "pipe", 15), ("bufwriter", "pipe", 417)], &["println! is 27.8 times cheaper than a BufWriter"]),

@@ -4,19 +4,23 @@
 //! A terminal's window runs a shell that writes down the name of its device and its `TERM`, and sleeps. Rungs then
 //! write to that device as they would to any terminal's.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::ttyname;
 use tempfile::TempDir;
 
-use super::venue::Size;
-use crate::bench::toolchain::find_program;
+use super::venue::{Size, open_pty};
+use crate::bench::toolchain::{cache, find_program};
 
 /// A terminal emulator by name, with what runs inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +51,12 @@ struct Terminal {
 enum Display {
     /// X11, and so also a private X server.
     X,
-    /// Wayland alone.
+    /// Wayland alone, and so also a private compositor.
     Wayland,
+    /// Nothing: a multiplexer without a terminal.
+    Nothing,
+    /// Nothing, and it has no shell either: the engine of a terminal, which reads a pseudo-terminal of ours.
+    Engine,
 }
 
 /// To add an emulator: an entry here.
@@ -129,7 +137,36 @@ const TERMINALS: &[Terminal] = &[
         arguments: &["-g", "{columns}x{rows}", "-e"],
         display: Display::X,
     },
+    Terminal {
+        name: "tmux",
+        version: "-V",
+        arguments: &[
+            "-L",
+            "{session}",
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "{columns}",
+            "-y",
+            "{rows}",
+        ],
+        display: Display::Nothing,
+    },
+    Terminal {
+        name: XTERM_JS,
+        version: "",
+        arguments: &["{columns}", "{rows}"],
+        display: Display::Engine,
+    },
 ];
+
+/// VS Code's terminal without its window.
+const XTERM_JS: &str = "xterm.js";
+
+/// What reads a pseudo-terminal for it.
+const ENGINE: &str = include_str!("../../../bench/terminal/xterm.cjs");
 
 /// The names of the emulators that can be asked for.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
@@ -215,6 +252,8 @@ pub(crate) struct Window {
     pub(crate) term: String,
     process: Child,
     session: Option<(Multiplexer, String)>,
+    /// The program's end of an engine's pseudo-terminal, which is to stay open.
+    _program: Option<OwnedFd>,
     _display: Option<PrivateDisplay>,
 }
 
@@ -222,6 +261,9 @@ impl Emulator {
     /// Opens a window of a size and waits until its shell runs.
     pub(crate) fn open(&self, size: Size, scratch: &TempDir) -> Result<Window, String> {
         let terminal = self.terminal;
+        if terminal.display == Display::Engine {
+            return open_engine(terminal, size);
+        }
         let program = find_program(terminal.name)
             .ok_or_else(|| format!("{} is not installed", terminal.name))?;
         if let Some(inside) = self.inside
@@ -233,10 +275,11 @@ impl Emulator {
         let mut command = Command::new(program);
         match terminal.display {
             Display::Wayland if std::env::var_os("WAYLAND_DISPLAY").is_none() => {
-                return Err(format!(
-                    "{} needs a Wayland display; there is none",
-                    terminal.name
-                ));
+                let private = PrivateDisplay::wayland(scratch)?;
+                command
+                    .env("WAYLAND_DISPLAY", &private.name)
+                    .env("XDG_RUNTIME_DIR", scratch.path());
+                display = Some(private);
             }
             Display::X if std::env::var_os("DISPLAY").is_none() => {
                 let private = PrivateDisplay::open()?;
@@ -246,7 +289,7 @@ impl Emulator {
                     .env("LIBGL_ALWAYS_SOFTWARE", "1");
                 display = Some(private);
             }
-            Display::X | Display::Wayland => {}
+            Display::X | Display::Wayland | Display::Nothing | Display::Engine => {}
         }
         if terminal.display == Display::X {
             command.env("XDG_RUNTIME_DIR", scratch.path());
@@ -258,16 +301,15 @@ impl Emulator {
         );
         let mut shell = vec!["sh".to_owned(), "-c".to_owned(), script];
         let mut session = None;
+        let name = format!("outpace-{}", std::process::id());
         if let Some(inside) = self.inside {
-            let name = format!("outpace-{}", std::process::id());
             shell = inside.command(&name, &shell);
-            session = Some((inside, name));
+            session = Some((inside, name.clone()));
+        } else if terminal.display == Display::Nothing {
+            session = Some((Multiplexer::Tmux, name.clone()));
         }
-        let arguments = terminal.arguments.iter().map(|argument| {
-            argument
-                .replace("{columns}", &size.columns.to_string())
-                .replace("{rows}", &size.rows.to_string())
-        });
+        let arguments =
+            arguments(terminal, size).map(|argument| argument.replace("{session}", &name));
         let log =
             File::create(scratch.path().join("terminal.log")).map_err(|error| error.to_string())?;
         let process = command
@@ -287,6 +329,7 @@ impl Emulator {
             term: String::new(),
             process,
             session,
+            _program: None,
             _display: display,
         };
         let said = window.wait_for(&place).map_err(|reason| {
@@ -340,6 +383,74 @@ impl Emulator {
     }
 }
 
+/// Its arguments for a size.
+fn arguments(terminal: &Terminal, size: Size) -> impl Iterator<Item = String> {
+    terminal.arguments.iter().map(move |argument| {
+        argument
+            .replace("{columns}", &size.columns.to_string())
+            .replace("{rows}", &size.rows.to_string())
+    })
+}
+
+/// Starts an engine on a pseudo-terminal.
+fn open_engine(terminal: &Terminal, size: Size) -> Result<Window, String> {
+    let node = find_program("node").ok_or("node is not installed, in which xterm.js runs")?;
+    let (modules, version) = engine_modules()?;
+    let said = |error: io::Error| format!("{}: {error}", terminal.name);
+    let (ours, program) = open_pty(size).map_err(said)?;
+    let device = ttyname(&program, Vec::new()).map_err(|error| said(error.into()))?;
+    let process = Command::new(node)
+        .args(["-e", ENGINE, "--"])
+        .args(arguments(terminal, size))
+        .env("NODE_PATH", modules)
+        .stdin(ours.try_clone().map_err(said)?)
+        .stdout(ours)
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(said)?;
+    Ok(Window {
+        device: OsString::from_vec(device.into_bytes()).into(),
+        version: format!("@xterm/headless {version}"),
+        term: "xterm-256color".to_owned(),
+        process,
+        session: None,
+        _program: Some(program),
+        _display: None,
+    })
+}
+
+/// Where npm's `@xterm/headless` is, and its version; it is fetched once, into our cache.
+fn engine_modules() -> Result<(PathBuf, String), String> {
+    let home = cache()?.join(XTERM_JS);
+    let modules = home.join("node_modules");
+    let version = || {
+        let package = modules.join("@xterm/headless/package.json");
+        let package: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(package).ok()?).ok()?;
+        Some(package["version"].as_str()?.to_owned())
+    };
+    if version().is_none() {
+        let npm =
+            find_program("npm").ok_or("npm is not installed, which fetches @xterm/headless")?;
+        // It says the reason where it fails, on a line of its own.
+        let fetched = Command::new(npm)
+            .args(["install", "--no-audit", "--no-fund", "--prefix"])
+            .arg(&home)
+            .arg("@xterm/headless")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("npm: {error}"))?;
+        if !fetched.status.success() {
+            return Err(format!(
+                "npm cannot fetch @xterm/headless ({})",
+                fetched.status
+            ));
+        }
+    }
+    let version = version().ok_or("npm has fetched no @xterm/headless")?;
+    Ok((modules, version))
+}
+
 impl Window {
     /// Waits for the shell in the window to name its device and kind.
     fn wait_for(&mut self, place: &std::path::Path) -> Result<String, String> {
@@ -356,7 +467,11 @@ impl Window {
                 }
                 Err(_) => {}
             }
-            if let Ok(Some(status)) = self.process.try_wait() {
+            // What starts a multiplexer's server ends before it.
+            let is_detached = |status: &ExitStatus| self.session.is_some() && status.success();
+            if let Ok(Some(status)) = self.process.try_wait()
+                && !is_detached(&status)
+            {
                 return Err(format!("it ended at once, with {status}"));
             }
             if started.elapsed() > Duration::from_secs(20) {
@@ -381,13 +496,53 @@ impl Drop for Window {
 /// What a server that was asked to end may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An X server that draws into memory, for machines without a display.
+/// An X server or a Wayland compositor that draws into memory, for machines without a display.
 struct PrivateDisplay {
     name: String,
     server: Child,
+    /// Of a compositor: what it draws on, which ends after it.
+    _screen: Option<Box<PrivateDisplay>>,
 }
 
 impl PrivateDisplay {
+    /// A compositor in an X server of ours (without one it has no keyboard, which foot asks for), whose socket is in a directory of ours.
+    fn wayland(scratch: &TempDir) -> Result<Self, String> {
+        let program = find_program("weston").ok_or(
+            "there is no Wayland display ($WAYLAND_DISPLAY is not set) and no weston to make one",
+        )?;
+        let screen = Self::open()?;
+        let name = "outpace-wayland";
+        let server = Command::new(program)
+            .args(["--backend=x11-backend.so", "--use-pixman"])
+            .args([
+                "--no-config",
+                "--idle-time=0",
+                "--width=4000",
+                "--height=2400",
+            ])
+            .arg(format!("--socket={name}"))
+            .env("DISPLAY", &screen.name)
+            .env("XDG_RUNTIME_DIR", scratch.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("weston: {error}"))?;
+        let mut private = Self {
+            name: name.to_owned(),
+            server,
+            _screen: Some(Box::new(screen)),
+        };
+        let started = Instant::now();
+        while !scratch.path().join(name).exists() {
+            if started.elapsed() > PATIENCE || !matches!(private.server.try_wait(), Ok(None)) {
+                return Err("weston did not start".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(private)
+    }
+
     fn open() -> Result<Self, String> {
         let program = find_program("Xvfb").ok_or(
             "there is no display ($DISPLAY is not set) and no Xvfb; install xvfb, or run it in a desktop session",
@@ -416,6 +571,7 @@ impl PrivateDisplay {
         let private = Self {
             name: format!(":{}", number.trim()),
             server,
+            _screen: None,
         };
         match read {
             Some(Ok(_)) if !number.trim().is_empty() => Ok(private),

@@ -1,5 +1,6 @@
 //! Where rungs write: what the user may ask for, and the places made from it.
 
+mod abilities;
 pub(crate) mod check;
 pub(crate) mod emulator;
 pub(crate) mod reader;

@@ -26,6 +26,8 @@ pub(crate) struct Wanted {
     pub(crate) keep: bool,
     /// Answer what a program asks first, as terminals do.
     pub(crate) answers: bool,
+    /// Answer where the cursor is, as a terminal of which nobody cares.
+    pub(crate) reports: bool,
     /// From then on it reads at once, and until then it stalls, if it does.
     pub(crate) release: Option<Arc<Release>>,
 }
@@ -77,6 +79,8 @@ const QUESTION: &[u8] = b"\x1b[c";
 /// ...by what it is; before that, this one says that the alternate screen is on and that it knows synchronized
 /// output.
 const ANSWER: &[u8] = b"\x1b[?1049;1$y\x1b[?2026;2$y\x1b[?62;22c";
+/// Where is the cursor (`DSR`, ECMA-48)?
+const WHERE: &[u8] = b"\x1b[6n";
 /// A program that has written so much without a question has none.
 const PREAMBLE: u64 = 1 << 10;
 
@@ -127,6 +131,9 @@ pub(crate) fn read_to_end(from: &OwnedFd, mut pace: Pace, wanted: Wanted) -> io:
         if wanted.answers && received.bytes < PREAMBLE && arrived.ends_with(QUESTION) {
             // A program that does not wait for it is none the worse.
             let _ = rustix::io::write(from, ANSWER);
+        }
+        if wanted.reports && arrived.ends_with(WHERE) {
+            let _ = rustix::io::write(from, b"\x1b[1;1R");
         }
         match &mut check {
             Some(check) => check.feed(arrived),

@@ -16,6 +16,7 @@ use rustix::termios::{
 };
 use tempfile::{TempDir, TempPath};
 
+use super::abilities;
 use super::emulator::Window;
 use super::reader::{Received, Wanted, read_to_end};
 use super::{Destination, Pace};
@@ -92,6 +93,7 @@ impl Venue {
                 version: None,
                 columns: size.columns,
                 rows: size.rows,
+                supports: Vec::new(),
             }),
             Place::Device(device) => Some(device.describe(&to.to_string()).map_err(said)?),
             _ => None,
@@ -119,6 +121,15 @@ impl Venue {
             Place::Pty(_) => Some("xterm-256color"),
             Place::Device(device) => device.window.as_ref().map(|window| window.term.as_str()),
             _ => None,
+        }
+    }
+
+    /// Asks a terminal that somebody draws what it can do.
+    pub(crate) fn ask_abilities(&mut self) {
+        if let (Place::Device(device), Some(terminal)) = (&self.place, &mut self.terminal) {
+            // One that does not say supports nothing that we know of.
+            let said = device.asked(&abilities::questions()).unwrap_or_default();
+            terminal.supports = abilities::of(&said);
         }
     }
 
@@ -169,7 +180,7 @@ fn set_pipe_capacity(_: &OwnedFd, _: u64) -> io::Result<()> {
 
 /// A new pseudo-terminal of a size: the end that a terminal emulator would hold, and the other,
 /// with the line discipline that terminals have by default.
-fn open_pty(size: Size) -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn open_pty(size: Size) -> io::Result<(OwnedFd, OwnedFd)> {
     let (terminal, program) = pty::open()?;
     let size = Winsize {
         ws_row: size.rows,
@@ -357,7 +368,22 @@ impl Device {
             version,
             columns: size.ws_col,
             rows: size.ws_row,
+            supports: Vec::new(),
         })
+    }
+
+    /// What the terminal says of itself, up to its answer to the last question, which every one answers.
+    fn asked(&self, questions: &str) -> io::Result<String> {
+        let mut said = String::new();
+        if !self.answers {
+            return Ok(said);
+        }
+        io::Write::write_all(&mut &self.file, questions.as_bytes())?;
+        self.hear(Duration::from_secs(2), &mut |bytes| {
+            said += &String::from_utf8_lossy(bytes);
+            said.contains("\x1b[?") && said.ends_with('c')
+        })?;
+        Ok(said)
     }
 
     /// Asks where the cursor is (`DSR`, ECMA-48) and gives the time of the answer: a terminal
@@ -367,8 +393,14 @@ impl Device {
             return Ok(None);
         }
         io::Write::write_all(&mut &self.file, b"\x1b[6n")?;
+        let heard = self.hear(limit, &mut |bytes| bytes.contains(&b'R'))?;
+        Ok(heard.then(now_ns))
+    }
+
+    /// Reads what the terminal answers until that is enough; returns false where it is silent.
+    fn hear(&self, limit: Duration, is_enough: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<bool> {
         let started = Instant::now();
-        let mut answer = [0; 64];
+        let mut answer = [0; 256];
         while let Some(left) = limit.checked_sub(started.elapsed()) {
             let timeout = Timespec::try_from(left).unwrap_or_default();
             let mut readable = [PollFd::new(&self.file, PollFlags::IN)];
@@ -382,11 +414,11 @@ impl Device {
             if length == 0 {
                 break;
             }
-            if answer[..length].contains(&b'R') {
-                return Ok(Some(now_ns()));
+            if is_enough(&answer[..length]) {
+                return Ok(true);
             }
         }
-        Ok(None)
+        Ok(false)
     }
 }
 

@@ -91,6 +91,9 @@ pub(crate) enum Method {
     Requests(&'static Server),
     /// Each rung works for a time, and counts its messages and what it spends in write calls.
     Timed(&'static Timed),
+    /// Each rung writes to a terminal, which is what is measured: how many bytes a second it works through, by its answer
+    /// to a question behind the last one.
+    Terminal,
     /// Each rung draws pictures; a message is a frame. What a terminal shows in the end is compared, not the
     /// bytes, and each rung draws as many frames as take the time.
     Frames,

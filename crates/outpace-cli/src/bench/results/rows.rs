@@ -76,6 +76,7 @@ pub(crate) enum Kind {
     Server(ServerFigures),
     Frames(FrameFigures),
     Timed(TimedFigures),
+    Terminal(TerminalFigures),
     Arrivals(ArrivalFigures),
     Work(WorkFigures),
 }
@@ -163,6 +164,19 @@ pub(crate) struct FrameFigures {
     pub(crate) memory_bytes: Option<u64>,
 }
 
+/// Of terminals.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TerminalFigures {
+    /// Bytes a second, until the program had written them.
+    pub(crate) written_per_second: f64,
+    /// Until the terminal had worked through them; none of a rung that asks instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) consumed_per_second: Option<f64>,
+    /// From a question to its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) report_ns: Option<Latency>,
+}
+
 /// The terminal a row was measured on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Terminal {
@@ -170,6 +184,9 @@ pub(crate) struct Terminal {
     pub(crate) version: Option<String>,
     pub(crate) columns: u16,
     pub(crate) rows: u16,
+    /// What it says that it can do, where it was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) supports: Vec<String>,
 }
 
 /// How long something took that happens often, in nanoseconds.
@@ -237,6 +254,13 @@ impl Row {
         self.frames()?.fps
     }
 
+    pub(crate) fn terminal_figures(&self) -> Option<&TerminalFigures> {
+        match &self.kind {
+            Kind::Terminal(figures) => Some(figures),
+            _ => None,
+        }
+    }
+
     pub(crate) fn timed(&self) -> Option<&TimedFigures> {
         match &self.kind {
             Kind::Timed(figures) => Some(figures),
@@ -259,10 +283,11 @@ impl Row {
         }
     }
 
-    /// What a message took, run by run.
+    /// What a message took, run by run; of terminals a byte, for messages differ in length.
     pub(crate) fn times(&self) -> Vec<f64> {
         let messages = match self.kind {
             Kind::Frames(_) => 1,
+            Kind::Terminal(_) => self.bytes.max(1),
             _ => self.messages.max(1),
         };
         let each = |sample: &u64| *sample as f64 / messages as f64;

@@ -184,6 +184,9 @@ impl<'a> Stage<'a> {
             Method::Frames if !to.is_terminal() => {
                 return Err("it draws, and this is no terminal".to_owned());
             }
+            Method::Terminal if !to.is_terminal() => {
+                return Err("it measures terminals, and this is none".to_owned());
+            }
             Method::Frames => Destination::Pty(Pace::AtOnce),
             _ => Venue::proof(to),
         };
@@ -191,10 +194,14 @@ impl<'a> Stage<'a> {
             // At a terminal that does not read one run says it all.
             (plan.warmup, plan.runs) = (0, 1);
         }
+        let mut venue = Venue::open(to, plan.size, &scratch)?;
+        if matches!(method, Method::Terminal) {
+            venue.ask_abilities();
+        }
         Ok(Self {
             experiment,
             to,
-            venue: Venue::open(to, plan.size, &scratch)?,
+            venue,
             proof: Venue::open(&proof_to, plan.size, &scratch)?,
             proof_to,
             plan,

@@ -9,9 +9,10 @@ use crate::bench::destination::check::{Check, length};
 use crate::bench::destination::reader::Wanted;
 use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{Destination, Pace};
-use crate::bench::experiment::{Method, Origin, Timed};
+use crate::bench::experiment::{Method, Origin, Timed, calls};
 use crate::bench::results::rows::{
-    ArrivalFigures, Kind, ProfilerSamples, Published, Row, TimedFigures, WorkFigures,
+    ArrivalFigures, Kind, ProfilerSamples, Published, Row, TerminalFigures, TimedFigures,
+    WorkFigures,
 };
 use crate::bench::results::stats::{self, Spread};
 use crate::platform::interrupts;
@@ -49,6 +50,10 @@ impl<'a> Writing<'a> {
             // To verify it, so many messages count, however long they take.
             Method::Timed(_) if wanted.check.is_none() => self.stage.plan.time,
             _ => Duration::ZERO,
+        };
+        let wanted = Wanted {
+            reports: matches!(self.method, Method::Terminal),
+            ..wanted
         };
         let each = if self.is_process() { 1 } else { messages };
         let contestant = entry.contestant;
@@ -135,6 +140,38 @@ impl<'a> Writing<'a> {
         let thousands = entry.messages as f64 * entry.samples.len() as f64 / 1_000.0;
         let seen = sum(|sample| sample.received.reads) > 0.0 && thousands > 0.0;
         seen.then(|| sum(|sample| sample.received.torn) / thousands)
+    }
+
+    /// What a run of it writes.
+    fn bytes(&self, entry: &Entry<'_>) -> u64 {
+        let message = self.stage.experiment.message_of(entry.contestant.rung);
+        match self.method {
+            Method::Process => length(message, 1) * entry.messages,
+            _ => length(message, entry.messages),
+        }
+    }
+
+    /// The times of runs are until the terminal had worked through everything.
+    fn fill_terminal(entry: &Entry<'_>, row: &mut Row) {
+        row.samples = entry.samples.iter().map(delivered_ns).collect();
+        let (Some(wall), Some(done)) = (row.wall_ns, Spread::of(row.samples.iter().copied()))
+        else {
+            return;
+        };
+        let a_second = |ns: u64| row.bytes as f64 * 1e9 / ns.max(1) as f64;
+        // Of the run in the middle.
+        let mut reports: Vec<_> = entry
+            .samples
+            .iter()
+            .filter_map(|sample| calls::noted(&sample.report))
+            .collect();
+        reports.sort_unstable_by_key(|report| report.median);
+        let report_ns = reports.get(reports.len() / 2).copied();
+        row.kind = Kind::Terminal(TerminalFigures {
+            written_per_second: a_second(wall.median),
+            consumed_per_second: report_ns.is_none().then(|| a_second(done.median)),
+            report_ns,
+        });
     }
 
     /// The times are of as many messages as the median run had.
@@ -233,6 +270,12 @@ impl Measurement for Writing<'_> {
         if let Method::Arrival(_) = self.method {
             return Vec::new();
         }
+        if let Method::Terminal = self.method {
+            // Rungs write messages of different lengths.
+            let bytes = self.bytes(entry).max(1) as f64;
+            let time = |sample: &Sample| delivered_ns(sample) as f64 / bytes;
+            return entry.samples.iter().map(time).collect();
+        }
         let time = |sample: &Sample| {
             sample.report.wall_ns as f64 / self.messages(entry, sample).max(1) as f64
         };
@@ -245,11 +288,7 @@ impl Measurement for Writing<'_> {
 
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
         let Stage { experiment, to, .. } = &self.stage;
-        let message = experiment.message_of(entry.contestant.rung);
-        row.bytes = match self.method {
-            Method::Process => length(message, 1) * entry.messages,
-            _ => length(message, entry.messages),
-        };
+        row.bytes = self.bytes(entry);
         let writes: Vec<u64> = entry
             .samples
             .iter()
@@ -284,6 +323,9 @@ impl Measurement for Writing<'_> {
         // A processor that others had is not in it.
         row.cpu_ns = Spread::of(entry.samples.iter().map(|sample| sample.report.cpu_ns));
         row.delivered_ns = Spread::of(entry.samples.iter().filter_map(Sample::delivered_ns));
+        if let Method::Terminal = self.method {
+            return Self::fill_terminal(entry, row);
+        }
         row.samples = walls(entry);
         row.kind = Kind::Work(WorkFigures {
             torn_per_1000: Self::torn(entry),
@@ -316,6 +358,11 @@ impl Measurement for Writing<'_> {
             names.join(", ")
         )]
     }
+}
+
+/// Until the terminal had everything, or until the last write where it does not say.
+fn delivered_ns(sample: &Sample) -> u64 {
+    sample.delivered_ns().unwrap_or(sample.report.wall_ns)
 }
 
 fn walls(entry: &Entry<'_>) -> Vec<u64> {

@@ -1,9 +1,11 @@
 //! The table of one experiment at one destination: a line a rung, the best first, with the columns that its kind
 //! of measurement has.
 
+use std::cmp::Ordering::Equal;
+
 use super::table::{Heading, Line, Note, Table};
 use crate::bench::experiment::{Experiment, Method, Origin, Text};
-use crate::bench::results::figures::base_name;
+use crate::bench::results::figures::{Figures, base_name};
 use crate::bench::results::rows::{Latency, Row};
 use crate::bench::results::stats::Interval;
 use crate::user::quantity::{duration, grouped, significant, times};
@@ -87,6 +89,7 @@ fn columns(experiment: &Experiment, method: Method, rows: &[&Row]) -> Vec<Column
         Method::Timed(_) => timed(experiment.unit),
         Method::Requests(_) => requests(),
         Method::Frames => frames(),
+        Method::Terminal => terminal(),
         Method::Work | Method::Process | Method::Programs | Method::Arrival(_) => {
             work(experiment.unit, rows)
         }
@@ -269,6 +272,96 @@ fn frames() -> Vec<Column> {
     ]
 }
 
+/// How many bytes a second go in and are worked through, and how long an answer takes.
+fn terminal() -> Vec<Column> {
+    vec![
+        column("worked through", 0, |row, _| {
+            row.terminal_figures()?.consumed_per_second.map(rate)
+        }),
+        spread(),
+        column("of text", 1, |row, _| {
+            row.terminal_figures()?.consumed_per_second?;
+            row.ratio.map(|ratio| times(ratio.median))
+        }),
+        column("as written", 2, |row, _| {
+            let figures = row.terminal_figures()?;
+            figures.consumed_per_second?;
+            Some(rate(figures.written_per_second))
+        }),
+        column("an answer", 0, |row, _| {
+            Some(duration(row.terminal_figures()?.report_ns?.median as f64))
+        }),
+        column("max", 2, |row, _| {
+            Some(duration(row.terminal_figures()?.report_ns?.max as f64))
+        }),
+        column("processor", 3, |row, _| processor(row).map(duration)),
+    ]
+}
+
+/// Bytes a second.
+fn rate(bytes: f64) -> String {
+    format!("{} MB/s", significant(bytes / 1e6))
+}
+
+/// Where terminals are what is measured: all of them in one table, a line each, the fastest at text first.
+pub(crate) fn together(experiment: &Experiment, rows: &[Row]) -> Option<Table> {
+    if !matches!(experiment.method, Method::Terminal) {
+        return None;
+    }
+    let figures = Figures::new(experiment.name, rows);
+    let names = experiment.rungs.iter().map(|rung| rung.name);
+    let text = |to: &str| {
+        let row = figures.row(experiment.baseline, to)?;
+        row.terminal_figures()?.consumed_per_second
+    };
+    let mut terminals = figures.destinations();
+    terminals.sort_by(|one, other| text(other).partial_cmp(&text(one)).unwrap_or(Equal));
+    let best = terminals
+        .iter()
+        .filter_map(|to| text(to))
+        .fold(0.0, f64::max);
+    let lines: Vec<Line> = terminals
+        .iter()
+        .map(|to| {
+            let cell = |rung| {
+                let row = figures.row(rung, to)?;
+                let figures = row.terminal_figures()?;
+                let answer = figures
+                    .report_ns
+                    .map(|report| duration(report.median as f64));
+                answer.or_else(|| Some(significant(figures.consumed_per_second? / 1e6)))
+            };
+            let cells = names.clone().map(|rung| cell(rung).unwrap_or_default());
+            Line {
+                cells: [(*to).to_owned()].into_iter().chain(cells).collect(),
+                share: text(to).map(|rate| rate / best.max(f64::MIN_POSITIVE)),
+                ours: false,
+            }
+        })
+        .collect();
+    let supports = terminals.iter().filter_map(|to| {
+        let mut rows = figures.rows().filter(|row| row.to == *to);
+        let terminal = rows.find_map(|row| row.terminal.as_ref())?;
+        (!terminal.supports.is_empty()).then(|| Note {
+            text: format!("{to} supports {}", terminal.supports.join(", ")),
+            wrong: false,
+        })
+    });
+    let notes = supports.collect();
+    let headings = [Heading::fixed("terminal")]
+        .into_iter()
+        .chain(names.map(|name| Heading::expendable(name, u8::from(name != experiment.baseline))));
+    Some(Table {
+        title: format!(
+            "{}: MB/s worked through, and how long an answer takes",
+            experiment.name
+        ),
+        headings: headings.collect(),
+        lines,
+        notes,
+    })
+}
+
 /// How far from the median of these runs that of others may lie.
 fn spread() -> Column {
     column("spread", 0, |row, _| match row.times()[..] {
@@ -292,6 +385,9 @@ fn processor(row: &Row) -> Option<f64> {
 
 /// How long a bar is, and whether a longer one is better.
 fn bar(row: &Row) -> Option<(f64, bool)> {
+    if let Some(figures) = row.terminal_figures() {
+        return figures.consumed_per_second.map(|rate| (rate, true));
+    }
     let rate = match (row.frames(), row.server()) {
         (Some(frames), _) => frames.fps,
         (_, Some(server)) => server.requests_per_second.map(|rate| rate.median as f64),

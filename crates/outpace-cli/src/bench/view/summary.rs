@@ -64,6 +64,14 @@ fn line(experiment: &Experiment, rows: &[Row]) -> Option<String> {
             ),
         });
     }
+    if let Method::Terminal = experiment.method {
+        let rates = figures.row(experiment.baseline, to)?.terminal_figures()?;
+        let rate = significant(rates.consumed_per_second? / 1e6);
+        return Some(format!(
+            "{} to {to}: {rate} MB/s of {}",
+            experiment.name, experiment.baseline
+        ));
+    }
     // Rungs that draw beside others, or that other rungs than the experiment's are the measure of, are questions of
     // their own.
     let ranked = figures.ranked(to, |row| {

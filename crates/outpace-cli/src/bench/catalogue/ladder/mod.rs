@@ -3,6 +3,7 @@
 mod buffers;
 mod greeting;
 mod line;
+mod numbers;
 mod ours;
 #[allow(unsafe_code)]
 mod pointers;
@@ -14,6 +15,7 @@ use super::mapped::mappy;
 use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
 use crate::bench::results::figures::{Compared, Figures, joined, leaders};
+use crate::bench::results::rows::Row;
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{duration, times};
 
@@ -143,6 +145,48 @@ pub(crate) const LADDER: Experiment = Experiment {
             "inline appends of include/outpace.h, in C",
             Work::Source(&OUTPACE_H),
         ),
+        Rung::added(
+            "random-bufwriter",
+            "numbers of random length: write! to a BufWriter on the bare file",
+            Work::Here(numbers::bufwriter),
+        )
+        .random(),
+        Rung::added(
+            "random-itoa",
+            "the same, by the crate itoa",
+            Work::Here(numbers::by_itoa),
+        )
+        .random(),
+        Rung::added(
+            "random-fmt",
+            "{fmt}, a compiled format",
+            Work::Source(&RANDOM_FMT),
+        )
+        .random(),
+        Rung::added(
+            "random-fast-io",
+            "fast_io's print",
+            Work::Source(&RANDOM_FAST_IO),
+        )
+        .random(),
+        Rung::added(
+            "random-twin",
+            "what outpace does, by hand in C",
+            Work::Source(&RANDOM_TWIN),
+        )
+        .random(),
+        Rung::outpace(
+            "random-outpace",
+            "typed calls on the guard",
+            Work::Here(numbers::outpace),
+        )
+        .random(),
+        Rung::outpace(
+            "random-outpace-h",
+            "inline appends of include/outpace.h, in C",
+            Work::Source(&RANDOM_OUTPACE_H),
+        )
+        .random(),
         Rung::described("mappy", "writes to mapped memory", Work::Here(mappy))
             .fails("a shared mapping needs a descriptor that can be read, and > opens none"),
     ],
@@ -154,7 +198,22 @@ sources! {
     TURBO_C: C, "turbo.c";
     OUTPACE_H: C, "outpace.c";
     TURBO_CPP: Cpp, "turbo.cpp";
+    RANDOM_TWIN: C, "random-twin.c";
+    RANDOM_OUTPACE_H: C, "random-outpace.c";
+    RANDOM_FMT: Cpp, "random-fmt.cpp";
+    RANDOM_FAST_IO: Cpp, "random-fast-io.cpp";
     LIGHTNING_CPP: Cpp, "lightning.cpp";
+}
+
+impl Rung {
+    /// The same with numbers of random length, and compared with those.
+    const fn random(self) -> Self {
+        self.writes(numbers::message).against("random-twin")
+    }
+}
+
+fn is_random(row: &Row) -> bool {
+    row.rung.starts_with("random-")
 }
 
 /// The bytes of message `index`.
@@ -165,7 +224,7 @@ pub(crate) fn message(index: u64, into: &mut Vec<u8>) {
 fn verdict(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
-        let ranked = figures.ranked(to, |_| true);
+        let ranked = figures.ranked(to, |row| !is_random(row));
         let best = leaders(&ranked);
         let (Some((time, _)), Some(spans)) =
             (ranked.first(), figures.compare("glacial", "turbo-c", to))
@@ -185,6 +244,34 @@ fn verdict(figures: &Figures<'_>) -> String {
             );
         }
         sentences.push(text + ".");
+    }
+    for to in figures.destinations() {
+        let is_ours = |row: &Row| row.rung.starts_with("random-outpace");
+        let others = figures.ranked(to, |row| is_random(row) && !is_ours(row));
+        let Some((best, own)) = others
+            .first()
+            .and_then(|(_, best)| Some((*best, figures.row("random-outpace", to)?)))
+        else {
+            continue;
+        };
+        let rung = &best.rung;
+        let compared = Compared::of(own, best);
+        sentences.push(match compared {
+            Compared::Less(ratio) => format!(
+                "With numbers of random length to {to} outpace takes {} of the best other way, {rung}.",
+                times(ratio)
+            ),
+            Compared::Same => {
+                format!("With numbers of random length to {to} outpace and {rung} are equal.")
+            }
+            Compared::More(ratio) => format!(
+                "With numbers of random length to {to} {rung} is not beaten: outpace takes {} of it.",
+                times(ratio)
+            ),
+            Compared::Open(_) => compared
+                .unsettled("random-outpace", rung, to)
+                .unwrap_or_default(),
+        });
     }
     let compared = |one, other| {
         let to = figures.destinations().into_iter();

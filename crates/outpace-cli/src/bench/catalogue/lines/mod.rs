@@ -86,6 +86,27 @@ pub(crate) const LINES: Experiment = Experiment {
             Work::Here(outpace_background),
         ),
         Rung::added(
+            "random-bufwriter",
+            "writeln! of numbers of random length to a BufWriter",
+            Work::Here(values::integer_bufwriter),
+        )
+        .writes(values::integer_line)
+        .against("random-bufwriter"),
+        Rung::outpace(
+            "outpace-random",
+            "outpace::println! of numbers of random length",
+            Work::Here(values::integer_outpace),
+        )
+        .writes(values::integer_line)
+        .against("random-bufwriter"),
+        Rung::added(
+            "f64-zmij",
+            "random floats by the crate zmij to a BufWriter",
+            Work::Here(values::float_zmij),
+        )
+        .writes(values::float_line)
+        .against("f64-bufwriter"),
+        Rung::added(
             "f64-bufwriter",
             "writeln! of random floats to a BufWriter",
             Work::Here(values::float_bufwriter),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
+use crate::bench::catalogue::input::number;
 use crate::bench::experiment::clock::Span;
 
 /// So many different values, used in turn: more than a processor can learn the branches of.
@@ -103,10 +104,30 @@ macro_rules! lines {
         }
     };
 }
+lines! { integer_line integer_bufwriter integer_outpace: number, value, "Line {value}" }
 lines! { float_line float_bufwriter float_outpace: float, value, "{value}" }
 lines! { size_line size_bufwriter size_outpace: size, value, "{value}" }
 lines! {
     row_line row_bufwriter row_outpace: row,
     Row { id, name, price, count, ratio, code, tag, done },
     "{id},{name},{price:.2},{count:>6},{ratio},{code:05},{tag:<8},{done}"
+}
+
+/// The same floats by the crate zmij, which writes some of them otherwise than std does: 0 and those below 10^-5.
+pub(super) fn float_zmij(span: &mut Span) -> io::Result<()> {
+    let values = all(float);
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut digits = zmij::Buffer::new();
+    span.begin();
+    for index in 0..span.messages {
+        let value = values[(index % COUNT) as usize];
+        if value >= 1e-4 {
+            out.write_all(digits.format_finite(value).as_bytes())?;
+            out.write_all(b"\n")?;
+        } else {
+            writeln!(out, "{value}")?;
+        }
+    }
+    span.done_calling();
+    out.flush()
 }
