@@ -711,6 +711,48 @@ fn ctrl_c_ends_with_what_there_is_and_status_130() {
     assert!(said.contains("interrupted"), "{said}");
 }
 
+#[test]
+fn a_terminal_is_measured_until_it_answers() {
+    let scratch = Scratch::new("terminal");
+    let file = scratch.path("terminal.json");
+    let json = file.to_str().unwrap();
+    let output = run(&[
+        "bench",
+        "terminal",
+        "--to",
+        "pty",
+        "--runs",
+        "2",
+        "--messages",
+        "2000",
+        "--export-json",
+        json,
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.contains("pty works through"), "{said}");
+    let results: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let rows = results["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 7, "{said}");
+    for row in rows {
+        assert_eq!(row["verified"], true, "{row}");
+        let (rate, answer) = (&row["consumed_per_second"], &row["report_ns"]["median"]);
+        if row["rung"] == "answer" {
+            assert!(rate.is_null() && answer.as_u64() > Some(0), "{row}");
+        } else {
+            assert!(rate.as_f64() > Some(0.0) && answer.is_null(), "{row}");
+        }
+    }
+    // A file is no terminal: asked for by name, that is an error.
+    let output = run(&["bench", "terminal/text", "--to", "null", "--runs", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("it measures terminals, and this is none"),
+        "{said}"
+    );
+}
+
 /// Runs the program with a terminal as its stdin, stdout, stderr and controlling terminal.
 fn on_a_terminal(arguments: &[&str], script: &Path) -> Option<String> {
     let command: Vec<&str> = [env!("CARGO_BIN_EXE_outpace")]

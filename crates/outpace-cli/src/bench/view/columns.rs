@@ -315,6 +315,9 @@ pub(crate) fn together(experiment: &Experiment, rows: &[Row]) -> Option<Table> {
         row.terminal_figures()?.consumed_per_second
     };
     let mut terminals = figures.destinations();
+    if terminals.is_empty() {
+        return None;
+    }
     terminals.sort_by(|one, other| text(other).partial_cmp(&text(one)).unwrap_or(Equal));
     let best = terminals
         .iter()
