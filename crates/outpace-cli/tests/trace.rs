@@ -338,6 +338,40 @@ fn the_default_mode_has_the_counts_of_the_kernel() {
 }
 
 #[test]
+fn a_program_of_a_millisecond_takes_at_least_its_processor_time() {
+    // It may have ended before the one that started it runs again.
+    for _ in 0..20 {
+        let found = findings(&["--", "seq", "100000"], "short.json");
+        let time = |name: &str| found[name].as_u64().unwrap();
+        assert!(
+            time("wall_ns") >= time("user_ns") + time("system_ns"),
+            "{found:#}"
+        );
+    }
+}
+
+#[test]
+fn no_write_to_a_terminal_is_cut_in_two() {
+    if !installed("cc") {
+        return;
+    }
+    let (source, program) = (scratch("whole.c"), scratch("whole"));
+    let whole = "#include <unistd.h>\n\
+        int main(void) { for (int i = 0; i < 100000; i++) if (write(1, \"some line\\n\", 10) != 10) return 7; }\n";
+    std::fs::write(&source, whole).unwrap();
+    let built = Command::new("cc")
+        .arg("-o")
+        .args([&program, &source])
+        .status();
+    assert!(built.unwrap().success());
+    for exact in [&[][..]; 8].into_iter().chain([&["--exact"][..]; 2]) {
+        let arguments = [&["trace"], exact, &[program.to_str().unwrap()]].concat();
+        let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &arguments, false);
+        assert_eq!(terminal.wait().code(), Some(0), "{exact:?}");
+    }
+}
+
+#[test]
 fn a_shells_own_writes_are_not_its_short_commands() {
     // The commands end before they are looked at, and leave their counts to the shell that waits for them.
     for (shell, command) in [
@@ -360,6 +394,35 @@ fn a_shells_own_writes_are_not_its_short_commands() {
             }
         }
         assert_eq!(by_shell, 500, "{shell}, {command}: {found:#}");
+    }
+}
+
+#[test]
+fn a_program_that_runs_others_is_not_taken_for_c() {
+    if !installed("cc") {
+        return;
+    }
+    // Interpreters and virtual machines offer their own functions to what they load.
+    let offered: String = (0..150)
+        .map(|n| format!("int offered_{n}(void) {{ return {n}; }}\n"))
+        .collect();
+    let source = scratch("host.c");
+    let main =
+        "int main(void) { for (int i = 0; i < 3000; i++) { puts(\"x\"); fflush(stdout); } }\n";
+    std::fs::write(&source, format!("#include <stdio.h>\n{offered}{main}")).unwrap();
+    for (option, language) in [("-rdynamic", "unrecognised"), ("-O1", "C")] {
+        let program = scratch(&format!("host{option}"));
+        let built = Command::new("cc")
+            .arg(option)
+            .arg("-o")
+            .args([&program, &source])
+            .status();
+        assert!(built.unwrap().success());
+        let found = findings(&["--exact", "--", program.to_str().unwrap()], "host.json");
+        assert_eq!(
+            found["streams"][0]["language"], language,
+            "{option}: {found:#}"
+        );
     }
 }
 

@@ -1,6 +1,7 @@
 //! Running the program under one of the mechanisms, or attaching one to it.
 
 pub(super) mod exact;
+pub(super) mod floor;
 mod peek;
 mod stacks;
 pub(super) mod threads;
@@ -125,12 +126,14 @@ fn lightly(
                 gate.open()?;
                 Ok(root)
             })?;
-            watch::child(root, timeline)?
+            watch::child(root, timeline, clock::now_ns())?
         }
         Subject::Program(mut command) => {
             set_child_subreaper(Some(getpid()))?;
+            // A short one may have ended before we run again.
+            let began_ns = clock::now_ns();
             let root = command.spawn()?.id() as i32;
-            watch::child(root, timeline)?
+            watch::child(root, timeline, began_ns)?
         }
     };
     let seen: u64 = processes
@@ -141,7 +144,7 @@ fn lightly(
         && tree.write_calls > seen + seen / 100 + 1
     {
         run.notes.push(format!(
-            "{} of {} write calls were made by processes that ended before they were looked at",
+            "{} of {} write calls were made by processes that ended before they could be observed",
             tree.write_calls - seen,
             tree.write_calls
         ));
@@ -180,8 +183,8 @@ fn exactly(
         .push("writes through io_uring are not seen".to_owned());
     if let Err(refusal) = &points {
         run.notes.push(format!(
-            "tracepoints are not available here ({refusal}); as root, or with the capability CAP_PERFMON \
-             and a readable /sys/kernel/tracing, tracing costs a hundredth of this"
+            "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON and a readable \
+             /sys/kernel/tracing, tracing costs a hundredth of this"
         ));
     }
     let (entries, timeline) = ledger.into_entries();

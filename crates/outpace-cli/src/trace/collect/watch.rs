@@ -64,15 +64,11 @@ impl Rhythm {
     }
 }
 
-/// An exact look at a process is taken from so many writes on, again when there are so many times as many, and not
-/// more often than this; nor where so many looks have shown writes already.
-const PEEK_FROM: u64 = 16;
+/// An exact look at a process is taken again when it has made so many times as many writes, unless looks have shown so many
+/// of them already.
 const PEEK_AGAIN: u64 = 50;
-const MOST_PEEKS: u32 = 4;
 const FEWEST_PEEKED: usize = 16;
 const ENOUGH_LOOKS: u64 = 40;
-/// Larger writes, on average, are not looked at so: a stop could cut one in two.
-const LARGEST_PEEKED: u64 = 1024;
 
 /// A program that starts this many threads is sampled in part.
 const MOST_THREADS: usize = 256;
@@ -263,19 +259,18 @@ impl Watched {
         }
     }
 
-    /// The thread whose writes should be looked at exactly: it has made many small ones since the last time, runs, and
-    /// looks do not show enough of them.
+    /// The thread whose writes should be looked at exactly: it has made many small ones since the last time, and looks do
+    /// not show enough of them.
     fn worth_a_peek(&self) -> Option<i32> {
         let own = self.own();
         let looks: u64 = self.seen.values().map(|seen| seen.looks).sum();
-        let is_due = self.peeks < MOST_PEEKS
-            && own.write_calls >= PEEK_FROM.max(self.peeked_at * PEEK_AGAIN)
+        let is_due = self.peeks < peek::MOST
+            && own.write_calls >= peek::FROM.max(self.peeked_at * PEEK_AGAIN)
             && looks < ENOUGH_LOOKS
-            && own.bytes_written <= own.write_calls * LARGEST_PEEKED;
-        let (thread, _) = is_due.then(|| self.tasks.busiest())??;
-        // A thread that sleeps in a call is not stopped: some calls do not go on as if nothing had been.
-        let is_running = |thread: &&Thread| thread.doing() == Doing::Running;
-        self.threads.get(&thread).filter(is_running).map(|_| thread)
+            && own.bytes_written <= own.write_calls * peek::LARGEST;
+        is_due
+            .then(|| self.tasks.busiest())?
+            .map(|(thread, _)| thread)
     }
 
     fn read_counters(&self) -> Option<IoCounters> {
@@ -349,10 +344,14 @@ impl Watched {
     }
 }
 
-/// Watches a child of ours until it ends.
-pub(super) fn child(root: i32, timeline: Timeline) -> io::Result<(Recording, Vec<Watched>)> {
+/// Watches a child of ours, which began then, until it ends.
+pub(super) fn child(
+    root: i32,
+    timeline: Timeline,
+    began_ns: u64,
+) -> io::Result<(Recording, Vec<Watched>)> {
     let ours_before = IoCounters::of("self").unwrap_or_default();
-    let (mut run, processes) = Watcher::new(root, true, timeline).watch()?;
+    let (mut run, processes) = Watcher::new(root, true, timeline, began_ns).watch()?;
     run.tree = IoCounters::of("self")
         .ok()
         .map(|ours| ours.since(ours_before));
@@ -361,12 +360,11 @@ pub(super) fn child(root: i32, timeline: Timeline) -> io::Result<(Recording, Vec
 
 /// Watches a process that was running already, until it ends or the user interrupts.
 pub(super) fn other(root: i32, timeline: Timeline) -> io::Result<(Recording, Vec<Watched>)> {
-    Watcher::new(root, false, timeline).watch()
+    Watcher::new(root, false, timeline, clock::now_ns()).watch()
 }
 
 impl Watcher {
-    fn new(root: i32, launched: bool, timeline: Timeline) -> Self {
-        let now_ns = clock::now_ns();
+    fn new(root: i32, launched: bool, timeline: Timeline, began_ns: u64) -> Self {
         Self {
             root,
             launched,
@@ -376,7 +374,7 @@ impl Watcher {
             ended_now: 0,
             searched: false,
             looks: 0,
-            last_look_ns: now_ns,
+            last_look_ns: began_ns,
             peeking_ns: 0,
             delay: Delay::of(root),
         }
@@ -487,8 +485,9 @@ impl Watcher {
                         seen.tally.sample(write.size, write.ends_line);
                     }
                 }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => watched.peeked_at = 0,
                 // Not permitted, or it has just ended.
-                Err(_) => watched.peeks = MOST_PEEKS,
+                Err(_) => watched.peeks = peek::MOST,
             }
         }
     }
@@ -640,7 +639,7 @@ impl Watcher {
         }
         watched.writes_elsewhere |= descriptors
             .iter()
-            .filter(|descriptor| **descriptor > 2 && !is_inherited(process, **descriptor))
+            .filter(|descriptor| **descriptor > 2 && !Target::is_inherited(process, **descriptor))
             .any(|descriptor| {
                 procfs::is_written(process, *descriptor)
                     && !procfs::is_read_by_itself(process, *descriptor, &descriptors)
@@ -733,12 +732,6 @@ impl Watcher {
         }
         Ok(root)
     }
-}
-
-/// Whether a descriptor is one that we were given ourselves, and have passed on without knowing.
-fn is_inherited(process: i32, descriptor: i32) -> bool {
-    let ours = Target::identity_of(std::process::id() as i32, descriptor);
-    ours.is_some() && ours == Target::identity_of(process, descriptor)
 }
 
 impl Thread {

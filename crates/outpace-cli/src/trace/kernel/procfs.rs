@@ -118,6 +118,11 @@ pub(crate) enum Doing {
 }
 
 impl Doing {
+    pub(crate) fn of(process: i32, thread: i32) -> Self {
+        fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"))
+            .map_or(Self::Hidden, |text| Self::parse(&text))
+    }
+
     /// Parses the text of `/proc/PID/task/TID/syscall`.
     pub(crate) fn parse(text: &str) -> Self {
         let mut fields = text.split_ascii_whitespace();

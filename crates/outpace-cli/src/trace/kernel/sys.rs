@@ -288,42 +288,25 @@ const PERF_EVENT_IOC_ENABLE: libc::Ioctl = 0x2400;
 const PERF_EVENT_IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
 const PERF_EVENT_IOC_SET_FILTER: libc::Ioctl = 0x4008_2406_u32 as libc::Ioctl;
 
+/// Asks something of an event; `argument` is a number, or the address of what outlives the call.
+fn ask_event(event: &OwnedFd, request: libc::Ioctl, argument: usize) -> io::Result<()> {
+    // SAFETY: the callers below pass what the request is documented to take.
+    check(unsafe { libc::ioctl(event.as_raw_fd(), request, argument) }.into()).map(drop)
+}
+
 /// Lets an event pass only the records that match a tracepoint filter.
 pub(in crate::trace) fn set_filter(event: &OwnedFd, filter: &std::ffi::CStr) -> io::Result<()> {
-    // SAFETY: the string is terminated and outlives the call.
-    check(
-        unsafe {
-            libc::ioctl(
-                event.as_raw_fd(),
-                PERF_EVENT_IOC_SET_FILTER,
-                filter.as_ptr(),
-            )
-        }
-        .into(),
-    )
-    .map(drop)
+    ask_event(event, PERF_EVENT_IOC_SET_FILTER, filter.as_ptr() as usize)
 }
 
 /// Sends an event's records to the ring of another event on the same processor.
 pub(in crate::trace) fn send_to(event: &OwnedFd, ring: &OwnedFd) -> io::Result<()> {
-    // SAFETY: no memory is involved.
-    check(
-        unsafe {
-            libc::ioctl(
-                event.as_raw_fd(),
-                PERF_EVENT_IOC_SET_OUTPUT,
-                ring.as_raw_fd(),
-            )
-        }
-        .into(),
-    )
-    .map(drop)
+    ask_event(event, PERF_EVENT_IOC_SET_OUTPUT, ring.as_raw_fd() as usize)
 }
 
 /// Starts an event that was opened disabled.
 pub(in crate::trace) fn enable(event: &OwnedFd) -> io::Result<()> {
-    // SAFETY: no memory is involved.
-    check(unsafe { libc::ioctl(event.as_raw_fd(), PERF_EVENT_IOC_ENABLE, 0) }.into()).map(drop)
+    ask_event(event, PERF_EVENT_IOC_ENABLE, 0)
 }
 
 /// The ring buffer of an event, mapped: a page of positions, then the data.
@@ -456,18 +439,7 @@ pub(in crate::trace) fn bpf_load(program: &[u64]) -> io::Result<OwnedFd> {
 
 /// Runs a program at the tracepoint of an event.
 pub(in crate::trace) fn bpf_attach(event: &OwnedFd, program: &OwnedFd) -> io::Result<()> {
-    // SAFETY: no memory is involved.
-    check(
-        unsafe {
-            libc::ioctl(
-                event.as_raw_fd(),
-                PERF_EVENT_IOC_SET_BPF,
-                program.as_raw_fd(),
-            )
-        }
-        .into(),
-    )
-    .map(drop)
+    ask_event(event, PERF_EVENT_IOC_SET_BPF, program.as_raw_fd() as usize)
 }
 
 /// Looks a key up; the map's keys and values are of these types.

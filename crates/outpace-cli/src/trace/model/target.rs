@@ -98,10 +98,16 @@ impl Target {
             .map(identity)
     }
 
+    /// Whether a descriptor is one that we were given ourselves, and have passed on without knowing.
+    pub(crate) fn is_inherited(process: i32, descriptor: i32) -> bool {
+        let ours = Self::identity_of(std::process::id() as i32, descriptor);
+        ours.is_some() && ours == Self::identity_of(process, descriptor)
+    }
+
     /// One line: path, numbers, driver.
     pub(crate) fn describe(&self) -> String {
         if self.kind == Kind::Unknown {
-            return "closed before it could be identified".to_owned();
+            return "unknown: the program ended before this could be seen".to_owned();
         }
         let mut text = format!("{} ({}", self.path, self.kind.word());
         if let Some((major, minor)) = self.device {
