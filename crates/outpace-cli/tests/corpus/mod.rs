@@ -27,14 +27,14 @@ pub(crate) struct Program {
 }
 
 fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../bench/corpus")
-        .canonicalize()
-        .unwrap()
+    let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/corpus");
+    let directory = std::env::var_os("OUTPACE_CORPUS").map_or_else(ours, PathBuf::from);
+    directory.canonicalize().unwrap()
 }
 
 fn built() -> PathBuf {
-    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("corpus");
+    let name = directory().file_name().unwrap().to_owned();
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&built).unwrap();
     built
 }

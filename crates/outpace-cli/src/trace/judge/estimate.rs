@@ -1,17 +1,18 @@
 //! What the writes of a stream cost, and how much of that goes when they become large: intervals, as neither can be
 //! measured without disturbing the program.
 //!
-//! Known are the count of the writes, their bytes, the processor time to the nanosecond, and, by clock ticks, its parts
-//! in the kernel and in the program. The rest are three tables of ranges, wide enough for the machines and kernels of
-//! today: what a write can cost in the kernel ([`Cost::of`]), how many bytes cost as much as a call ([`Cost::left`]),
-//! and what a call costs in the program's own code ([`Language::printing`]).
+//! Known are the count of the writes, their bytes, the processor time to the nanosecond, by clock ticks its parts in the
+//! kernel and in the program, and what a write costs at least on this machine ([`floor`]). Assumed are ranges, wide enough
+//! for the machines and kernels of today: what a write can cost in the kernel and what of that is left in blocks
+//! ([`Cost`]), and what a call costs in the program's own code ([`Language::call_ns`]).
 
+use crate::trace::collect::floor;
 use crate::trace::collect::threads::Processor;
 use crate::trace::collect::watch::Watched;
 use crate::trace::model::findings::Stream;
 use crate::trace::model::interval::Interval;
-use crate::trace::model::language::{Language, Printing};
-use crate::trace::model::target::Kind;
+use crate::trace::model::language::Language;
+use crate::trace::model::target::{Kind, Target};
 
 /// What a write costs on a destination of a kind, whatever the machine.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +24,6 @@ pub(crate) struct Cost {
     /// So many bytes cost as much as a call, at least and at most: what is left of a write when its bytes go with many
     /// others.
     bytes: (f64, f64),
-    /// What a byte among many costs, at least and at most, where that is more.
-    block_byte_ns: (f64, f64),
 }
 
 impl Cost {
@@ -34,7 +33,6 @@ impl Cost {
             most_ns,
             byte_ns,
             bytes,
-            block_byte_ns: (0.0, 0.0),
         }
     }
 
@@ -44,10 +42,7 @@ impl Cost {
             Kind::Pipe => Self::new(100.0, 8_000.0, 2.0, (800.0, 8_000.0)),
             Kind::Socket => Self::new(200.0, 12_000.0, 2.0, (800.0, 8_000.0)),
             Kind::File => Self::new(100.0, 8_000.0, 3.0, (400.0, 4_000.0)),
-            Kind::Terminal => Self {
-                block_byte_ns: (13.0, 32.0),
-                ..Self::new(250.0, 12_000.0, 60.0, (25.0, 70.0))
-            },
+            Kind::Terminal => Self::new(250.0, 12_000.0, 60.0, (28.0, 120.0)),
             Kind::Device | Kind::Other | Kind::Unknown => {
                 Self::new(40.0, 20_000.0, 60.0, (20.0, 1e6))
             }
@@ -74,20 +69,24 @@ impl Cost {
 const TICK_NS: f64 = 4e6;
 const UNIT_NS: f64 = 10e6;
 /// Chance is allowed for by so many standard deviations.
-const CHANCE: f64 = 1.5;
+const CHANCE: f64 = 1.0;
 /// A system call that reads, a page fault: what the kernel's time is spent on besides writing.
 const READ_NS: f64 = 200.0;
 const FAULT_NS: f64 = 400.0;
 
+/// Writes of which it is worth to know what one costs at least on this machine, and the part of that which counts.
+const FEWEST_FOR_FLOOR: u64 = 2_000;
+const LARGEST_FOR_FLOOR: u64 = 1_024;
+const FLOOR: f64 = 0.85;
+
 /// What the writes of a process took.
 pub(super) struct Times {
-    pub(super) busy_ns: f64,
     pub(super) in_kernel_ns: Interval,
     pub(super) own_ns: Interval,
 }
 
 /// From the first write of a process on: in the calls, on a processor, and its own between them.
-pub(super) fn times(process: &Watched, kind: Kind) -> Times {
+pub(super) fn times(process: &Watched, target: &Target) -> Times {
     let (io, processor) = (process.own(), process.processor());
     let (start, unseen) = match process.start {
         // It took as long for each write before it was first seen as after that.
@@ -131,127 +130,60 @@ pub(super) fn times(process: &Watched, kind: Kind) -> Times {
         high: part * total_ns + error,
     }
     .within(0.0, busy_ns);
-    let (least_ns, most_ns) = Cost::of(kind).bounds(io.write_calls, io.bytes_written);
+    let (least_ns, most_ns) = Cost::of(target.kind).bounds(io.write_calls, io.bytes_written);
+    let mean_size = io.bytes_written / io.write_calls.max(1);
+    let floor_ns = if io.write_calls >= FEWEST_FOR_FLOOR && mean_size <= LARGEST_FOR_FLOOR {
+        floor::write_ns(target, mean_size)
+    } else {
+        None
+    };
+    let least_ns = least_ns.max(floor_ns.unwrap_or(0.0) * FLOOR * io.write_calls as f64);
     let in_kernel_ns = in_program
         .taken_from(busy_ns)
         .within(least_ns, most_ns)
         .within(0.0, busy_ns);
     Times {
-        busy_ns,
         in_kernel_ns,
         own_ns: in_program.within(0.0, busy_ns - in_kernel_ns.low),
     }
 }
 
-/// What a call costs beside its bytes, at most, where they are many.
-const BLOCK_CALL_NS: f64 = 3_000.0;
+/// The part of a program's own time that calls take at least is no more than this.
+const MOST_OF_OWN: f64 = 0.5;
 
-/// What becomes of the time of a stream when the program follows the advice for its language.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Change {
-    pub(super) saved_ns: Interval,
-    /// What stays, as far as it is the stream's.
-    pub(super) left_ns: Interval,
-}
-
-pub(super) fn in_blocks(stream: &Stream) -> Change {
+/// What becomes of the time of a stream when the program follows the advice for its language: so much is saved.
+pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let kind = stream.target.kind;
     let (calls, waiting) = (stream.calls as f64, stream.waiting_ns as f64);
     let in_kernel = stream.in_kernel_ns;
-    let at_most = |most| Change {
-        saved_ns: Interval::between(0.0, most),
-        ..Change::default()
-    };
+    let (least_left, most_left) = Cost::of(kind).left(stream.mean_size());
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time.
-        return Change {
-            saved_ns: Interval {
-                high: (calls * BLOCK_CALL_NS).min(in_kernel.high),
-                ..Interval::default()
-            },
-            ..Change::default()
+        return Interval {
+            high: in_kernel.high * (1.0 - least_left),
+            ..Interval::default()
         };
     }
-    if stream.language == Language::Shell {
-        // Its writes stay as many; another process makes them where they are dear.
-        return match kind {
-            Kind::Terminal => at_most(in_kernel.high * 0.7 + waiting),
-            _ => at_most(in_kernel.high),
-        };
+    if stream.language == Language::Shell && kind != Kind::Terminal {
+        // Its writes become fewer, but what builds the text takes time, too.
+        return Interval::between(0.0, in_kernel.high);
     }
-    let cost = Cost::of(kind);
-    let (least_left, most_left) = cost.left(stream.mean_size());
-    let bytes = stream.bytes as f64;
-    let kernel_left = Interval {
-        low: (in_kernel.low * least_left).max(bytes * cost.block_byte_ns.0),
-        likely: in_kernel.likely * least_left.midpoint(most_left),
-        high: (in_kernel.high * most_left).max(bytes * cost.block_byte_ns.1),
-    }
-    .within(0.0, in_kernel.high);
+    let in_kernel = Interval {
+        low: in_kernel.low * (1.0 - most_left),
+        likely: in_kernel.likely * (1.0 - least_left.midpoint(most_left)),
+        high: in_kernel.high * (1.0 - least_left),
+    };
+    let (least_ns, most_ns) = stream.language.call_ns(kind);
+    // What makes the text of a message stays.
+    let least_ns = (calls * least_ns).min(MOST_OF_OWN * stream.own_ns.low);
+    let most_ns = (calls * most_ns).clamp(least_ns, stream.own_ns.high.max(least_ns));
+    let own = Interval::between(least_ns, most_ns);
     // A reader that is the limit takes as long for large writes as for small ones, or not: it reads larger ones, too.
-    let waiting_left = if stream.reader_keeps_up() { 0.4 } else { 1.0 };
-    let waiting_left = Interval::between(0.0, waiting_left * waiting);
-    let (own_left, own_saved) = match stream.busy_ns {
-        Some(busy_ns) => {
-            let left = own_left(stream);
-            (left, left.taken_from(busy_ns - in_kernel.likely))
-        }
-        None => {
-            let printing = stream.language.printing(kind);
-            let (least, most) = printing.map_or(UNKNOWN_CALL_NS, |printing| printing.call_ns);
-            let most = (most * calls).min(stream.own_ns.high);
-            let saved = Interval::between((least * calls).min(most), most);
-            (Interval::default(), saved)
-        }
-    };
-    // Where the sum is known, more in the kernel is less of the program's own.
-    let kernel = match stream.busy_ns {
-        Some(_) => Interval::exactly(in_kernel.likely),
-        None => in_kernel,
-    };
-    let kernel_saved = Interval {
-        low: kernel.low - kernel_left.high,
-        likely: kernel.likely - kernel_left.likely,
-        high: kernel.high - kernel_left.low,
-    };
-    let saved = own_saved + kernel_saved + waiting_left.taken_from(waiting);
-    Change {
-        saved_ns: saved.within(0.0, f64::INFINITY),
-        left_ns: own_left + kernel_left + waiting_left,
-    }
-}
-
-/// What a call costs in the code of a program in an unknown language.
-const UNKNOWN_CALL_NS: (f64, f64) = (30.0, 300.0);
-const UNKNOWN_LINE_NS: f64 = 15.0;
-
-/// What differs from printing alone by more than this part of an interval is more than chance.
-const BY_CHANCE: f64 = 1.2;
-
-/// The program's own time that is left. Programs that write much mostly do nothing else, and then it is what printing in
-/// large blocks takes in their language; what chance does not explain so is other work, which stays.
-fn own_left(stream: &Stream) -> Interval {
-    let (own, calls, lines) = (stream.own_ns, stream.calls as f64, stream.lines());
-    let printing = stream.language.printing(stream.target.kind);
-    if let Some(Printing { call_ns, line_ns }) = printing
-        && own.likely - BY_CHANCE * (own.likely - own.low)
-            <= calls * call_ns.0.midpoint(call_ns.1) + lines * line_ns.0.midpoint(line_ns.1)
-    {
-        return Interval::between(lines * line_ns.0, lines * line_ns.1);
-    }
-    let Some(Printing { call_ns, line_ns }) = printing else {
-        let least = (lines * UNKNOWN_LINE_NS).min(own.high);
-        return Interval::between(least, (own.high - calls * UNKNOWN_CALL_NS.0).max(least));
-    };
-    let likely = own.likely - calls * call_ns.0.midpoint(call_ns.1);
-    let error = ((own.high - own.low) / 2.0).hypot(calls * (call_ns.1 - call_ns.0) / 2.0);
-    let least = (lines * line_ns.0).min(own.high);
-    Interval {
-        low: likely - error,
-        likely,
-        high: likely + error,
-    }
-    .within(least, own.high)
+    let waiting = Interval::between(
+        if stream.reader_keeps_up() { 0.6 } else { 0.0 } * waiting,
+        waiting,
+    );
+    in_kernel + own + waiting
 }
 
 #[cfg(test)]
@@ -259,7 +191,6 @@ mod tests {
     use super::*;
     use crate::trace::model::findings::Descriptors;
     use crate::trace::model::tally::{Buffering, CallTally};
-    use crate::trace::model::target::Target;
 
     const CALLS: f64 = 100_000.0;
 
@@ -284,41 +215,26 @@ mod tests {
             bytes: 10 * CALLS as u64,
             tally: CallTally::default(),
             buffering: Buffering::Line,
-            busy_ns: Some((kernel_ns + own_ns) * CALLS),
             own_ns: around(own_ns),
             in_kernel_ns: around(kernel_ns),
             waiting_ns: 0,
         }
     }
 
-    /// What is left of each write, at least and at most.
-    fn left_a_call(stream: &Stream) -> (f64, f64) {
-        let left = in_blocks(stream)
-            .saved_ns
-            .taken_from(stream.busy_ns.unwrap());
-        (left.low / CALLS, left.high / CALLS)
+    #[test]
+    fn a_call_saves_its_time_in_the_kernel_and_its_part_of_the_programs_own() {
+        for own_ns in [90.0, 1090.0] {
+            let saved = saved_by_blocks(&lines(Language::Rust, 250.0, own_ns));
+            let (low, high) = (saved.low / CALLS, saved.high / CALLS);
+            assert!(low > 200.0 && high <= 300.0 + 130.0, "{low} to {high}");
+            assert!(high < 2.0 * low);
+        }
     }
 
     #[test]
-    fn of_a_program_that_does_nothing_but_print_the_printing_of_its_language_is_left() {
-        let (low, high) = left_a_call(&lines(Language::Rust, 250.0, 90.0));
-        assert!(
-            (14.0..17.0).contains(&low) && (30.0..45.0).contains(&high),
-            "{low} to {high}"
-        );
-        assert!(high <= 3.0 * low);
-    }
-
-    #[test]
-    fn other_work_stays() {
-        let (low, high) = left_a_call(&lines(Language::Rust, 250.0, 1090.0));
-        assert!(low > 750.0 && high < 1350.0, "{low} to {high}");
-    }
-
-    #[test]
-    fn what_an_unknown_program_does_between_its_writes_is_left_open() {
-        let (low, high) = left_a_call(&lines(Language::Unrecognised, 250.0, 90.0));
-        assert!(low < 20.0 && high > 75.0, "{low} to {high}");
+    fn no_more_is_saved_of_the_programs_own_time_than_it_has() {
+        let saved = saved_by_blocks(&lines(Language::Python(None), 250.0, 20.0));
+        assert!(saved.high <= 325.0 * CALLS, "{saved:?}");
     }
 
     #[test]
@@ -328,7 +244,7 @@ mod tests {
             waiting_ns: waiting as u64,
             ..lines(Language::C, 250.0, 90.0)
         };
-        let saved = in_blocks(&stream).saved_ns;
+        let saved = saved_by_blocks(&stream);
         assert!(
             saved.low < 400.0 * CALLS && saved.high > waiting,
             "{saved:?}"
@@ -346,9 +262,9 @@ mod tests {
             },
             ..lines(Language::C, 25.0, 90.0)
         };
-        let saved = in_blocks(&blocks).saved_ns;
+        let saved = saved_by_blocks(&blocks);
         assert_eq!((saved.low, saved.likely), (0.0, 0.0));
-        assert!(saved.high <= 1000.0 * BLOCK_CALL_NS);
+        assert!(saved.high <= 0.6 * blocks.in_kernel_ns.high, "{saved:?}");
     }
 
     #[test]
@@ -358,6 +274,6 @@ mod tests {
         assert!(left(Kind::Null, 4096).1 < 0.01);
         assert!(left(Kind::Terminal, 4096).0 > 0.9);
         let (least, most) = left(Kind::Terminal, 40);
-        assert!(least < most && 2.0 * least > 0.6);
+        assert!(least < 0.3 && most > 0.55, "{least} to {most}");
     }
 }

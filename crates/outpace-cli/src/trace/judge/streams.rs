@@ -45,7 +45,6 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.processes += 1;
     stream.calls += other.calls;
     stream.bytes += other.bytes;
-    stream.busy_ns = stream.busy_ns.zip(other.busy_ns).map(|(a, b)| a + b);
     stream.own_ns = stream.own_ns + other.own_ns;
     stream.in_kernel_ns = stream.in_kernel_ns + other.in_kernel_ns;
     stream.waiting_ns += other.waiting_ns;
@@ -70,7 +69,6 @@ fn stream(
         bytes: 0,
         tally: CallTally::default(),
         buffering: Buffering::Unknown,
-        busy_ns: None,
         own_ns: Interval::default(),
         in_kernel_ns: Interval::default(),
         waiting_ns: 0,
@@ -89,13 +87,12 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         .and_then(|descriptor| process.targets.get(&descriptor).cloned())
         .unwrap_or_else(Target::unknown);
     let tally = merged(process, main, descriptors);
-    let times = estimate::times(process, target.kind);
+    let times = estimate::times(process, &target);
     let mut streams = vec![Stream {
         calls: io.write_calls,
         bytes: io.bytes_written,
         buffering: sampled_buffering(process.language, &tally, io, descriptors),
         tally,
-        busy_ns: Some(times.busy_ns),
         own_ns: times.own_ns,
         in_kernel_ns: times.in_kernel_ns,
         waiting_ns,
@@ -194,6 +191,9 @@ fn sampled_buffering(
     let is_one = matches!(descriptors, Descriptors::One(_) | Descriptors::Both);
     if agrees && seen >= ENOUGH && is_one {
         return in_language(tally.buffering(), language);
+    }
+    if io.write_calls >= ENOUGH && mean < 256 && is_one && language.prints_unbuffered() {
+        return Buffering::Unbuffered;
     }
     match io.write_calls {
         0 => Buffering::Nothing,
@@ -378,6 +378,19 @@ mod tests {
         assert_eq!(streams[0].waiting_ns, 0);
         assert_eq!(streams[1].descriptors, Descriptors::One(2));
         assert_eq!((streams[1].calls, streams[1].waiting_ns), (0, 5_000_000));
+    }
+
+    #[test]
+    fn small_writes_of_a_language_that_never_buffers_are_messages() {
+        let io = IoCounters {
+            write_calls: 1000,
+            bytes_written: 12_000,
+            ..IoCounters::default()
+        };
+        let of =
+            |language| sampled_buffering(language, &CallTally::default(), io, Descriptors::One(1));
+        assert_eq!(of(Language::Go), Buffering::Unbuffered);
+        assert_eq!(of(Language::C), Buffering::Small);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
-use super::estimate::{self, Change};
-use crate::trace::model::findings::{Findings, Mode, Stream};
+use super::estimate;
+use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::target::Kind;
 use crate::user::quantity::{duration, grouped};
@@ -39,10 +39,10 @@ pub(crate) struct Verdict {
     pub(crate) share: f64,
     /// The time without tracing, with a processor whenever it is wanted.
     pub(crate) now_ns: u64,
-    /// The time if the streams written in small pieces were block-buffered.
-    pub(crate) with_blocks_ns: Interval,
-    /// The time if no reader ever made a write wait.
-    pub(crate) with_fast_reader_ns: Interval,
+    /// What of that would be saved if the streams written in small pieces were block-buffered.
+    pub(crate) blocks_save_ns: Interval,
+    /// What would be saved if no reader ever made a write wait.
+    pub(crate) fast_reader_saves_ns: Interval,
     pub(crate) sentences: Vec<String>,
     pub(crate) remedies: Vec<String>,
 }
@@ -57,10 +57,12 @@ const NAMED: f64 = 0.05;
 const WAITED: f64 = 0.75;
 /// No program takes less than this part of its time once its output is cheap, as far as a trace can tell.
 const LEAST_LEFT: f64 = 0.02;
-/// What the time of a program differs by from run to run.
-const RUN_TO_RUN: f64 = 0.07;
-/// Ends of an interval that are as near as this are one figure.
-const SAME: f64 = 1.2;
+/// What the time of a program differs by from run to run, in parts of it.
+const RUN_TO_RUN: f64 = 0.02;
+/// Ends of an interval that are as near as this are one figure; with ends as far from each other as this the lower one
+/// is none.
+const SAME: f64 = 1.15;
+const NOTHING: f64 = 50.0;
 
 impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
@@ -72,60 +74,69 @@ impl Verdict {
             .max(1);
         let sum = |part: fn(&Stream) -> u64| findings.streams.iter().map(part).sum::<u64>();
         let writing_ns = sum(Stream::writing_ns).min(now_ns);
-        let waiting_ns = sum(|stream| stream.waiting_ns).min(writing_ns) as f64;
         let share = writing_ns as f64 / now_ns as f64;
         let now = now_ns as f64;
-        let changes: Vec<Change> = findings.streams.iter().map(estimate::in_blocks).collect();
-        let saved: Interval = changes.iter().map(|change| change.saved_ns).sum();
-        // Programs that write beside each other save no more together than the one that saves most, at worst; and what is
-        // left of one is left of all.
-        let most = |part: fn(&Change) -> f64| changes.iter().map(part).fold(0.0, f64::max);
-        let saved = Interval {
-            low: most(|change| change.saved_ns.low),
-            ..saved
-        };
-        let left = saved.taken_from(now);
-        let with_blocks_ns = Interval {
-            low: left
-                .low
-                .max(most(|change| change.left_ns.low))
-                .max(now * LEAST_LEFT),
-            likely: left.likely.max(most(|change| change.left_ns.likely)),
-            high: left.high.max(most(|change| change.left_ns.high)),
-        }
-        .within(0.0, now);
-        let with_blocks_ns = Interval {
-            low: with_blocks_ns.low * (1.0 - RUN_TO_RUN),
-            high: with_blocks_ns.high * (1.0 + RUN_TO_RUN),
-            ..with_blocks_ns
-        };
-        let with_fast_reader_ns = Interval {
-            low: now - waiting_ns,
-            likely: now - waiting_ns,
-            high: now - WAITED * waiting_ns,
-        };
-        let worst = findings
+        let savings: Vec<Interval> = findings
             .streams
             .iter()
-            .max_by_key(|stream| stream.writing_ns())
-            .filter(|stream| stream.calls > 0 || stream.waiting_ns > 0);
+            .map(estimate::saved_by_blocks)
+            .collect();
+        // Programs that write beside each other save no more together than the one that saves most, at worst.
+        let savings = Interval {
+            low: savings.iter().map(|saved| saved.low).fold(0.0, f64::max),
+            ..savings.into_iter().sum()
+        };
+        let chance_ns = if savings.high > 0.0 {
+            RUN_TO_RUN * now
+        } else {
+            0.0
+        };
+        let blocks_save_ns = Interval {
+            low: savings.low - chance_ns,
+            high: savings.high + chance_ns,
+            ..savings
+        }
+        .within(0.0, now * (1.0 - LEAST_LEFT));
+        // A reader that keeps up already cannot be much faster.
+        let for_slow_readers = |stream: &Stream| {
+            if stream.reader_keeps_up() {
+                0
+            } else {
+                stream.waiting_ns
+            }
+        };
+        let slow_ns = sum(for_slow_readers).min(writing_ns) as f64;
+        let fast_reader_saves_ns = Interval {
+            low: WAITED * slow_ns,
+            likely: slow_ns,
+            high: slow_ns,
+        };
         let mut verdict = Self {
             limit: Limit::Nothing,
             share,
             now_ns,
-            with_blocks_ns,
-            with_fast_reader_ns,
+            blocks_save_ns,
+            fast_reader_saves_ns,
             sentences: Vec::new(),
             remedies: Vec::new(),
         };
-        match worst {
+        let gains = [blocks_save_ns, fast_reader_saves_ns].map(|saved| verdict.gain(saved));
+        verdict.limit = match gains {
+            [blocks, reader] if reader >= WORTH_IT && reader > blocks => Limit::Reader,
+            [blocks, _] if blocks >= WORTH_IT => Limit::Calls,
+            _ => Limit::Nothing,
+        };
+        let written = findings.streams.iter();
+        let written = written.filter(|stream| stream.calls > 0 || stream.waiting_ns > 0);
+        // The stream that the sentences are about.
+        let weight = |stream: &Stream| match verdict.limit {
+            Limit::Calls => estimate::saved_by_blocks(stream).likely as u64,
+            Limit::Reader => for_slow_readers(stream),
+            _ => stream.writing_ns(),
+        };
+        match written.max_by_key(|stream| weight(stream)) {
             Some(_) if findings.run.mode == Mode::Ptrace => verdict.leave_open(),
-            Some(worst) => {
-                if share >= WORTH_IT && verdict.best_gain() >= WORTH_IT {
-                    verdict.limit = limit_of(worst);
-                }
-                verdict.explain(findings, worst);
-            }
+            Some(worst) => verdict.explain(findings, worst),
             None => verdict.explain_silence(findings),
         }
         if findings.run.ending.is_some() {
@@ -138,22 +149,27 @@ impl Verdict {
         verdict
     }
 
-    /// The part of the time that a change gains which leaves so much of it.
-    fn gain(&self, then_ns: Interval) -> f64 {
-        1.0 - then_ns.likely / self.now_ns as f64
+    /// The part of the time that a change gains which saves so much of it.
+    fn gain(&self, saved_ns: Interval) -> f64 {
+        saved_ns.likely / self.now_ns as f64
     }
 
     fn best_gain(&self) -> f64 {
-        self.gain(self.with_blocks_ns)
-            .max(self.gain(self.with_fast_reader_ns))
+        self.gain(self.blocks_save_ns)
+            .max(self.gain(self.fast_reader_saves_ns))
+    }
+
+    /// The time that is left of all where so much of it is saved.
+    pub(crate) fn left_ns(&self, saved_ns: Interval) -> Interval {
+        saved_ns.taken_from(self.now_ns as f64)
     }
 
     /// Stopping a program at each write takes longer than most writes, and changes which of them wait.
     fn leave_open(&mut self) {
         self.limit = Limit::Unknown;
         self.sentences.push(
-            "No verdict: ptrace sees every write, but takes longer than most of them. `outpace trace` \
-             without --exact, or with it as root, measures their time."
+            "No verdict: stopping the program at a write (ptrace) takes longer than the write. For times, run `outpace trace` \
+             without --exact, or --exact as root."
                 .to_owned(),
         );
     }
@@ -162,7 +178,7 @@ impl Verdict {
         let tree = findings.run.tree.filter(|tree| tree.write_calls > 0);
         self.sentences.push(match tree {
             Some(tree) => format!(
-                "No verdict: the program ended too soon to be looked at. The kernel counted {} write calls, {} bytes.",
+                "No verdict: the program ended before it could be observed. The kernel counted {} write calls, {} bytes.",
                 grouped(tree.write_calls),
                 grouped(tree.bytes_written)
             ),
@@ -172,27 +188,29 @@ impl Verdict {
 
     fn explain(&mut self, findings: &Findings, worst: &Stream) {
         let percent = |part: f64| format!("{:.0} %", 100.0 * part);
-        let total = self.total(findings);
+        let now = duration(self.now_ns as f64);
         let all = percent(self.share);
         if self.limit == Limit::Nothing {
-            self.sentences.push(if self.share < WORTH_IT {
-                format!("Output is not the problem: {all} of {total} went into writing.")
+            let why = if self.share < WORTH_IT {
+                "."
+            } else if worst.could_be_larger() {
+                ", and larger writes would hardly save any of it."
             } else {
-                format!(
-                    "Nothing is to be gained: {all} of {total} went into writing, but in {} of {} bytes on average to a reader that \
-                     keeps up.",
-                    plural(worst.calls, "write"),
-                    grouped(worst.mean_size())
-                )
-            });
+                ", but the writes are large and the reader keeps up: there is nothing to gain."
+            };
+            self.sentences.push(format!(
+                "Output is not the problem: writing took {all} of {now}{why}"
+            ));
+            self.explain_now(findings);
             return;
         }
         let of_worst = (worst.writing_ns() as f64 / self.now_ns as f64).min(self.share);
-        let waiting = (worst.waiting_ns as f64 / self.now_ns as f64).min(of_worst);
-        let others = if percent(of_worst) == all {
-            String::new()
+        let name = worst.descriptors.name();
+        let took = if percent(of_worst) == all {
+            format!("writing to {name} took {all} of {now}")
         } else {
-            format!(", {} into", percent(of_worst))
+            let of_worst = percent(of_worst);
+            format!("writing took {all} of {now}, and to {name} {of_worst}")
         };
         let part = if self.best_gain() < SMALL {
             "a small part of the time"
@@ -200,13 +218,16 @@ impl Verdict {
             "the problem"
         };
         // What is shown is to add up.
-        let waiting = (100.0 * waiting).round() as u64;
-        self.sentences.push(format!(
-            "Output is {part}: {all} of {total} went into writing{others} {} ({} % in the kernel, {waiting} % waiting for the \
-             reader).",
-            worst.descriptors.name(),
-            ((100.0 * of_worst).round() as u64).saturating_sub(waiting),
-        ));
+        let whole = |part: f64| (100.0 * part).round() as u64;
+        let waiting = whole((worst.waiting_ns as f64 / self.now_ns as f64).min(of_worst));
+        let parts = match (whole(of_worst) - waiting, waiting) {
+            (_, 0) => String::new(),
+            (kernel, waiting) => {
+                format!(" ({kernel} % in the kernel, {waiting} % waiting for the reader)")
+            }
+        };
+        self.sentences
+            .push(format!("Output is {part}: {took}{parts}."));
         let reader = match &worst.readers[..] {
             [] => "the reader".to_owned(),
             [(process, name)] => format!("the reader, {name} (process {process})"),
@@ -219,48 +240,53 @@ impl Verdict {
         };
         self.sentences.push(match self.limit {
             Limit::Reader => {
-                format!("The limit is {reader}: it takes the bytes more slowly than they come.")
+                format!("The limit is {reader}: it reads more slowly than the program writes.")
             }
             _ => format!(
-                "The limit is the number of system calls: {} of {} bytes each on average.",
+                "The limit is the number of system calls: {} writes of {} bytes on average.",
                 grouped(worst.calls),
                 grouped(worst.mean_size())
             ),
         });
         self.suggest(worst);
+        self.explain_now(findings);
     }
 
-    /// The time that is judged, and why it is not what a clock on the wall shows.
-    fn total(&self, findings: &Findings) -> String {
-        let now = duration(self.now_ns as f64);
-        let left_out = findings.run.wall_ns.saturating_sub(self.now_ns);
-        if left_out * 50 < findings.run.wall_ns {
-            return now;
+    /// Why the time that is judged is not what a clock on the wall shows.
+    fn explain_now(&mut self, findings: &Findings) {
+        let run = &findings.run;
+        let parts = [
+            (run.overhead_ns, "of tracing"),
+            (run.delayed_ns, "without a processor"),
+        ];
+        let parts = parts.into_iter().filter(|(ns, _)| ns * 50 >= run.wall_ns);
+        let parts: Vec<String> = parts
+            .map(|(ns, what)| format!("{} {what}", duration(ns as f64)))
+            .collect();
+        if !parts.is_empty() {
+            self.sentences.push(format!(
+                "{} is {} on the clock, less {}.",
+                duration(self.now_ns as f64),
+                duration(run.wall_ns as f64),
+                parts.join(" and ")
+            ));
         }
-        let why = if findings.run.overhead_ns > findings.run.delayed_ns {
-            "tracing"
-        } else {
-            "waiting for a processor"
-        };
-        format!(
-            "{now} ({} less {} of {why})",
-            duration(findings.run.wall_ns as f64),
-            duration(left_out as f64)
-        )
     }
 
     fn suggest(&mut self, worst: &Stream) {
-        let about = |then_ns: Interval| format!("it would take {}.", range(then_ns));
-        let blocks = worst.could_be_larger() && self.gain(self.with_blocks_ns) >= NAMED;
+        let blocks = worst.could_be_larger() && self.gain(self.blocks_save_ns) >= NAMED;
         let blocks = blocks.then(|| {
-            let remedy = worst
-                .language
-                .remedy_for_calls(worst.buffering, worst.target.kind);
-            let sentence = format!("With block buffering {}", about(self.with_blocks_ns));
-            (sentence, remedy.unwrap_or_else(|| unrecognised(worst)))
+            // What is known helps stdout.
+            let is_stderr = worst.descriptors == Descriptors::One(2);
+            let remedy = (worst.language)
+                .remedy_for_calls(worst.buffering, worst.target.kind)
+                .filter(|_| !is_stderr);
+            (
+                format!("Block buffering would save {}.", range(self.blocks_save_ns)),
+                remedy.unwrap_or_else(|| unrecognised(worst)),
+            )
         });
-        let reader = (self.gain(self.with_fast_reader_ns) >= NAMED).then(|| {
-            let sentence = "With a reader that never makes it wait ".to_owned();
+        let reader = (self.gain(self.fast_reader_saves_ns) >= NAMED).then(|| {
             let remedy = match worst.target.kind {
                 Kind::Terminal | Kind::Pipe | Kind::Socket => {
                     "unchanged: `outpace run -- CMD…` reads its output immediately"
@@ -268,7 +294,10 @@ impl Verdict {
                 _ => "write less, or to a faster device",
             };
             (
-                sentence + &about(self.with_fast_reader_ns),
+                format!(
+                    "A reader that never makes it wait would save {}.",
+                    range(self.fast_reader_saves_ns)
+                ),
                 remedy.to_owned(),
             )
         });
@@ -284,11 +313,14 @@ impl Verdict {
 }
 
 /// An interval of time for people.
-fn range(time_ns: Interval) -> String {
-    if time_ns.high <= time_ns.low * SAME {
-        format!("about {}", duration(time_ns.likely))
+fn range(saved_ns: Interval) -> String {
+    let (low, high) = (duration(saved_ns.low), duration(saved_ns.high));
+    if saved_ns.high <= saved_ns.low * SAME {
+        format!("about {}", duration(saved_ns.likely))
+    } else if saved_ns.low * NOTHING < saved_ns.high {
+        format!("up to {high}")
     } else {
-        format!("{} to {}", duration(time_ns.low), duration(time_ns.high))
+        format!("{low} to {high}")
     }
 }
 
@@ -301,12 +333,6 @@ fn unrecognised(worst: &Stream) -> String {
         }
         _ => format!("{language}: let it write larger blocks"),
     }
-}
-
-/// `1 write`, `2 writes`.
-fn plural(count: u64, word: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {word}{ending}", grouped(count))
 }
 
 /// A command as a shell would have to be told it.
@@ -322,22 +348,11 @@ fn as_typed(words: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the calls or the reader take the time of a stream.
-fn limit_of(stream: &Stream) -> Limit {
-    if stream.waiting_ns as f64 > stream.in_kernel_ns.likely
-        && !(stream.reader_keeps_up() && stream.buffering.is_fine_grained())
-    {
-        Limit::Reader
-    } else {
-        Limit::Calls
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::platform::ending::Ending;
-    use crate::trace::model::findings::{Descriptors, Elsewhere, Recording};
+    use crate::trace::model::findings::{Elsewhere, Recording};
     use crate::trace::model::language::Language;
     use crate::trace::model::tally::{Buffering, CallTally};
     use crate::trace::model::target::Target;
@@ -361,9 +376,8 @@ mod tests {
             bytes: 12 * calls,
             tally: CallTally::default(),
             buffering: Buffering::Line,
-            busy_ns: None,
             own_ns: Interval::default(),
-            in_kernel_ns: Interval::exactly(in_kernel_ns as f64),
+            in_kernel_ns: Interval::between(in_kernel_ns as f64, in_kernel_ns as f64),
             waiting_ns,
         }
     }
@@ -388,11 +402,30 @@ mod tests {
     fn many_small_writes_are_named_as_the_limit_with_the_remedy_of_the_language() {
         let verdict = verdict(SAMPLED, 100 * MS, vec![stream(100_000, 80 * MS, 0)]);
         assert_eq!(verdict.limit, Limit::Calls);
-        assert!(verdict.sentences[0].starts_with("Output is the problem: 80 % of 100 ms"));
-        assert!(verdict.sentences[1].contains("number of system calls: 100,000 of 12 bytes"));
-        assert!(verdict.remedies[0].starts_with("Rust: "), "{verdict:?}");
         assert!(
-            verdict.with_blocks_ns.high < 25.0 * MS as f64,
+            verdict.sentences[0]
+                .starts_with("Output is the problem: writing to stdout took 80 % of 100 ms")
+        );
+        assert!(
+            verdict.sentences[1].contains("number of system calls: 100,000 writes of 12 bytes")
+        );
+        assert!(verdict.remedies[0].starts_with("Rust: "), "{verdict:?}");
+        assert!(verdict.blocks_save_ns.low > 75.0 * MS as f64, "{verdict:?}");
+        assert!(
+            verdict.sentences[2].starts_with("Block buffering would save "),
+            "{verdict:?}"
+        );
+    }
+
+    #[test]
+    fn what_helps_stdout_is_not_named_for_stderr() {
+        let errors = Stream {
+            descriptors: Descriptors::One(2),
+            ..stream(100_000, 80 * MS, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![errors]);
+        assert!(
+            verdict.remedies[0].starts_with("Rust: let it write larger blocks"),
             "{verdict:?}"
         );
     }
@@ -412,7 +445,7 @@ mod tests {
     fn shares_of_more_than_the_time_add_up_to_it() {
         let verdict = verdict(SAMPLED, 100 * MS, vec![stream(1000, 74 * MS, 44 * MS)]);
         assert!(
-            verdict.sentences[0].contains(": 100 % of 100 ms"),
+            verdict.sentences[0].contains(" took 100 % of 100 ms"),
             "{verdict:?}"
         );
         assert!(
@@ -434,17 +467,35 @@ mod tests {
         let verdict = verdict(SAMPLED, 100 * MS, vec![blocks]);
         assert_eq!(verdict.limit, Limit::Nothing);
         assert!(
-            verdict.sentences[0].starts_with("Nothing is to be gained: 36 %"),
+            verdict.sentences[0].starts_with("Output is not the problem: writing took 36 %"),
             "{verdict:?}"
         );
         assert!(verdict.remedies.is_empty());
     }
 
     #[test]
+    fn of_blocks_only_a_slow_reader_is_the_limit() {
+        let blocks = |waiting_ns| Stream {
+            bytes: 65_536 * 100,
+            buffering: Buffering::Block {
+                capacity: 65_536,
+                exact: true,
+            },
+            ..stream(100, 2 * MS, waiting_ns)
+        };
+        let limit = |waiting_ns| verdict(SAMPLED, 100 * MS, vec![blocks(waiting_ns)]).limit;
+        assert_eq!(limit(80 * MS), Limit::Reader);
+        // 40 microseconds for 64 KiB is what a pipe takes with a reader that does nothing else.
+        assert_eq!(limit(2 * MS), Limit::Nothing);
+        let fast = verdict(SAMPLED, 5 * MS, vec![blocks(2 * MS)]);
+        assert_eq!(fast.limit, Limit::Nothing, "{fast:?}");
+    }
+
+    #[test]
     fn little_output_is_not_the_problem_and_none_is_said_to_be_none() {
         let little = verdict(SAMPLED, 100 * MS, vec![stream(100, 2 * MS, 0)]);
         assert_eq!(little.limit, Limit::Nothing);
-        assert!(little.sentences[0].starts_with("Output is not the problem: 2 %"));
+        assert!(little.sentences[0].starts_with("Output is not the problem: writing took 2 %"));
         let none = verdict(SAMPLED, 100 * MS, Vec::new());
         assert!(none.sentences[0].contains("wrote nothing"), "{none:?}");
     }

@@ -71,10 +71,7 @@ pub(crate) struct Stream {
     /// Every call in the exact modes, those that were seen otherwise.
     pub(crate) tally: CallTally,
     pub(crate) buffering: Buffering,
-    /// Processor time from the first of these writes on, without other work for the program in the kernel; none where
-    /// that cannot be told from the rest.
-    pub(crate) busy_ns: Option<f64>,
-    /// Of that, the program's own.
+    /// The program's own processor time from the first of these writes on.
     pub(crate) own_ns: Interval,
     /// Time in write calls, on a processor.
     pub(crate) in_kernel_ns: Interval,
@@ -92,21 +89,14 @@ impl Stream {
         self.bytes / self.calls.max(1)
     }
 
-    /// How many lines were written, as far as the ends of the writes that were seen tell.
-    pub(crate) fn lines(&self) -> f64 {
-        let part = match (self.tally.tails_seen, self.tally.line_ends) {
-            (seen @ 10.., ends) => ends as f64 / seen as f64,
-            _ => 1.0,
-        };
-        self.calls as f64 * part
-    }
-
     /// Whether it would be written in larger blocks by a program that follows the advice for its language: it is written
     /// in messages, or in something small that is not known to be blocks.
     pub(crate) fn could_be_larger(&self) -> bool {
         let is_unknown = matches!(self.buffering, Buffering::Unknown | Buffering::TooFew)
             && !matches!(self.descriptors, Descriptors::Any);
+        let in_small_blocks = matches!(self.buffering, Buffering::Block { capacity, .. } if capacity <= LEAST_MEAN_OF_BLOCKS);
         self.buffering.is_fine_grained()
+            || in_small_blocks
             || (is_unknown && self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS)
     }
 
@@ -122,7 +112,7 @@ impl Stream {
     }
 }
 
-/// Shorter writes, on average, are messages rather than blocks.
+/// Shorter writes, on average, are messages rather than blocks, and blocks of this size (musl's) are small.
 const LEAST_MEAN_OF_BLOCKS: u64 = 1024;
 
 /// A run as one of the mechanisms recorded it, before it is judged.

@@ -12,15 +12,6 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    /// A quantity that is known.
-    pub(crate) const fn exactly(value: f64) -> Self {
-        Self {
-            low: value,
-            likely: value,
-            high: value,
-        }
-    }
-
     /// Nothing is known but the bounds.
     pub(crate) fn between(low: f64, high: f64) -> Self {
         debug_assert!(low <= high, "{low} to {high}");
@@ -88,7 +79,7 @@ mod tests {
     fn bounds_that_contradict_each_other_leave_the_lower_one() {
         assert_eq!(
             Interval::between(5.0, 9.0).within(20.0, 10.0),
-            Interval::exactly(20.0)
+            Interval::between(20.0, 20.0)
         );
     }
 }

@@ -253,8 +253,8 @@ impl Buffering {
     /// The phrase for reports.
     pub(crate) fn describe(self) -> String {
         match self {
-            Self::Unbuffered => "unbuffered: a write for every message or fragment".to_owned(),
-            Self::Line => "line-buffered: a write for every line".to_owned(),
+            Self::Unbuffered => "unbuffered: a write per message or fragment".to_owned(),
+            Self::Line => "line-buffered: a write per line".to_owned(),
             Self::Block {
                 capacity,
                 exact: true,
@@ -265,11 +265,11 @@ impl Buffering {
             } => {
                 format!("block-buffered: blocks of up to {capacity} bytes")
             }
-            Self::Small => "small writes; this mode cannot tell lines from fragments".to_owned(),
+            Self::Small => "small writes; whether each is a line could not be seen".to_owned(),
             Self::Large => "large writes of varying size".to_owned(),
             Self::TooFew => "too few writes to tell how it is buffered".to_owned(),
             Self::Nothing => "nothing was written".to_owned(),
-            Self::Unknown => "buffering unknown: this mode saw no single write".to_owned(),
+            Self::Unknown => "how it is buffered could not be seen".to_owned(),
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
     } else {
         0
     };
+    let with_blocks = verdict.left_ns(verdict.blocks_save_ns);
+    let with_fast_reader = verdict.left_ns(verdict.fast_reader_saves_ns);
     json!({
         "version": 1,
         "command": findings.command,
@@ -37,10 +39,12 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
             "limit": verdict.limit.word(),
             "share": verdict.share,
             "now_ns": verdict.now_ns,
-            "with_blocks_ns": whole(verdict.with_blocks_ns.likely),
-            "with_blocks_interval_ns": interval(verdict.with_blocks_ns),
-            "with_fast_reader_ns": whole(verdict.with_fast_reader_ns.likely),
-            "with_fast_reader_interval_ns": interval(verdict.with_fast_reader_ns),
+            "blocks_save_interval_ns": interval(verdict.blocks_save_ns),
+            "with_blocks_ns": whole(with_blocks.likely),
+            "with_blocks_interval_ns": interval(with_blocks),
+            "fast_reader_saves_interval_ns": interval(verdict.fast_reader_saves_ns),
+            "with_fast_reader_ns": whole(with_fast_reader.likely),
+            "with_fast_reader_interval_ns": interval(with_fast_reader),
             "text": verdict.sentences,
             "remedies": verdict.remedies,
         },
