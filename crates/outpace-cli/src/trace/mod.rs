@@ -37,9 +37,9 @@ use view::{json, profile, report};
 /// its streams, how each is buffered, what each is connected to, whether the reader or the number of
 /// system calls is the limit, and what to do about it, in the program's language.
 ///
-/// The default mode needs no privileges and costs the program next to nothing: the kernel's own
-/// counters (/proc/PID/io) and regular looks at /proc/PID/task/*/syscall. --exact sees every write
-/// call.
+/// The default mode needs no privileges and costs the program next to nothing: it reads the kernel's
+/// counters (/proc/PID/io), samples /proc/PID/task/*/syscall, and stops the program at some two dozen
+/// writes to see how they end. --exact sees every write call.
 ///
 /// The report goes to stderr. The exit status is the command's.
 #[derive(Args, Debug)]

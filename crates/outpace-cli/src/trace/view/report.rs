@@ -39,21 +39,20 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
         stream_figures(&mut text, stream, findings);
     }
     if !rest.is_empty() {
-        text.line(Style::Faint, 0, &in_sum(&rest));
+        text.faint(0, &in_sum(&rest));
     }
     let sampled: u64 = findings.stacks.iter().map(|stack| stack.samples).sum();
     if sampled > 0 {
-        text.line(Style::Faint, 0, "where it writes:");
+        text.faint(0, "where it writes:");
     }
     for stack in &findings.stacks {
         let percent = (stack.samples * 100).div_ceil(sampled);
         let line = format!("{percent:>3} % {}", called(&stack.frames));
-        text.line(Style::Faint, 2, &line);
+        text.faint(2, &line);
     }
     if findings.elsewhere.calls > 0 {
         let elsewhere = findings.elsewhere;
-        text.line(
-            Style::Faint,
+        text.faint(
             0,
             &format!(
                 "other files: {} write calls, {} bytes, {}",
@@ -69,34 +68,16 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
         ticks(findings.run.user_ns),
         ticks(findings.run.system_ns)
     );
-    text.line(
-        Style::Faint,
-        0,
-        &format!("{processor}; {}", mode_line(findings)),
-    );
+    text.faint(0, &format!("{processor}; {}", mode_line(findings)));
     if let Some(ending) = findings
         .run
         .ending
         .filter(|ending| *ending != Ending::Exited(0))
     {
-        text.line(
-            Style::Faint,
-            0,
-            &format!("the program ended with {}", ending.describe()),
-        );
-    }
-    if findings.run.delayed_ns * 10 >= findings.run.wall_ns {
-        text.line(
-            Style::Faint,
-            0,
-            &format!(
-                "note: it waited {} for a processor, which is left out of the times above",
-                duration(findings.run.delayed_ns as f64)
-            ),
-        );
+        text.faint(0, &format!("the program ended with {}", ending.describe()));
     }
     for note in &findings.run.notes {
-        text.line(Style::Faint, 0, &format!("note: {note}"));
+        text.faint(0, &format!("note: {note}"));
     }
     text.text
 }
@@ -130,7 +111,7 @@ fn in_sum(streams: &[&Stream]) -> String {
     programs.dedup();
     let sum = |part: fn(&Stream) -> u64| streams.iter().map(|stream| part(stream)).sum::<u64>();
     format!(
-        "{} more stream{} ({}): {} write calls, {} bytes, {} (--json lists them)",
+        "{} more stream{} ({}): {} write calls, {} bytes, {}; --json lists them",
         streams.len(),
         if streams.len() == 1 { "" } else { "s" },
         programs.join(", "),
@@ -143,7 +124,7 @@ fn in_sum(streams: &[&Stream]) -> String {
 /// A time, or that there was none.
 fn time(ns: u64) -> String {
     if ns == 0 {
-        "no time".to_owned()
+        "no measurable time".to_owned()
     } else {
         duration(ns as f64)
     }
@@ -207,6 +188,10 @@ impl Page {
         }
     }
 
+    fn faint(&mut self, indent: usize, content: &str) {
+        self.line(Style::Faint, indent, content);
+    }
+
     fn push(&mut self, indent: usize, line: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{:indent$}{line}", "");
@@ -219,21 +204,21 @@ impl Page {
 
 fn mode_line(findings: &Findings) -> String {
     match findings.run.mode {
-        Mode::Sampled { looks } => format!("{} looks, counts by the kernel", grouped(looks)),
+        Mode::Sampled { looks } => format!("{} samples, counts from the kernel", grouped(looks)),
         Mode::Tracepoints { lost: 0 } => {
             format!(
-                "every call, by tracepoints (they cost it about {})",
+                "every write call, by tracepoints (which added about {})",
                 time(findings.run.overhead_ns)
             )
         }
         Mode::Tracepoints { lost } => {
             format!(
-                "calls by tracepoints, {} records lost for want of locked memory",
+                "write calls by tracepoints; {} records were lost: too little locked memory",
                 grouped(lost)
             )
         }
         Mode::Ptrace => format!(
-            "every call, by ptrace (which cost it about {})",
+            "every write call, by ptrace (which added about {})",
             time(findings.run.overhead_ns)
         ),
     }
@@ -256,18 +241,13 @@ fn stream_figures(text: &mut Page, stream: &Stream, findings: &Findings) {
         ),
     );
     for (process, reader) in &stream.readers {
-        text.line(
-            Style::Faint,
-            2,
-            &format!("read by {reader} (process {process})"),
-        );
+        text.faint(2, &format!("read by {reader} (process {process})"));
     }
     if stream.calls > 0 {
-        text.line(
-            Style::Faint,
+        text.faint(
             2,
             &format!(
-                "{} write calls, {} bytes, {} bytes a call; {}",
+                "{} write calls, {} bytes, {} bytes per call; {}",
                 grouped(stream.calls),
                 grouped(stream.bytes),
                 grouped(stream.mean_size()),
@@ -277,26 +257,35 @@ fn stream_figures(text: &mut Page, stream: &Stream, findings: &Findings) {
     }
     if stream.tally.errors + stream.tally.partial > 0 {
         let (errors, partial) = (grouped(stream.tally.errors), grouped(stream.tally.partial));
-        text.line(
-            Style::Faint,
+        text.faint(
             2,
-            &format!("{errors} calls failed, {partial} wrote less than they were given"),
+            &format!("{errors} calls failed, {partial} wrote only a part"),
         );
     }
-    text.line(
-        Style::Faint,
+    let waiting = match stream.waiting_ns {
+        0 => "none".to_owned(),
+        some => duration(some as f64),
+    };
+    text.faint(
         2,
         &format!(
-            "{} in the kernel, {} waiting for the reader",
-            time(stream.in_kernel_ns.likely as u64),
-            time(stream.waiting_ns)
+            "{} in write calls, {waiting} of it waiting for the reader",
+            time(stream.writing_ns())
         ),
     );
     if !matches!(findings.run.mode, Mode::Sampled { .. }) {
-        histogram(text, "size of a call", &stream.tally.sizes, grouped);
-        histogram(text, "time of a call", &stream.tally.durations_ns, |ns| {
-            duration(ns as f64)
-        });
+        histogram(
+            text,
+            "sizes of the write calls",
+            &stream.tally.sizes,
+            grouped,
+        );
+        histogram(
+            text,
+            "durations of the write calls",
+            &stream.tally.durations_ns,
+            |ns| duration(ns as f64),
+        );
     }
 }
 
@@ -305,12 +294,11 @@ fn histogram(text: &mut Page, title: &str, histogram: &Histogram, unit: impl Fn(
     let Some(most) = buckets.iter().map(|bucket| bucket.count).max() else {
         return;
     };
-    text.line(Style::Faint, 2, title);
+    text.faint(2, title);
     for bucket in buckets {
         let bar = "#".repeat((bucket.count * BAR).div_ceil(most) as usize);
         let range = format!("{} to {}", unit(bucket.least), unit(bucket.most));
-        text.line(
-            Style::Faint,
+        text.faint(
             4,
             &format!("{range:<24} {:>12}  {bar}", grouped(bucket.count)),
         );
