@@ -170,7 +170,7 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     }
     match (target(1), target(2)) {
         (Some(_), Some(_)) if same => (Descriptors::Both, Some(1)),
-        (Some(_), Some(_)) => (Descriptors::Either, Some(1)),
+        (Some(_), Some(_)) => (Descriptors::Either, most.or(Some(1))),
         (Some(_), None) => (Descriptors::One(1), Some(1)),
         (None, Some(_)) => (Descriptors::One(2), Some(2)),
         (None, None) => (Descriptors::Any, None),
@@ -192,7 +192,8 @@ fn sampled_buffering(
     if agrees && seen >= ENOUGH && is_one {
         return in_language(tally.buffering(), language);
     }
-    if io.write_calls >= ENOUGH && mean < 256 && is_one && language.prints_unbuffered() {
+    let is_stream = descriptors != Descriptors::Any;
+    if io.write_calls >= ENOUGH && mean < 256 && is_stream && language.prints_unbuffered() {
         return Buffering::Unbuffered;
     }
     match io.write_calls {
