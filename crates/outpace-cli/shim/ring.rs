@@ -6,16 +6,22 @@
 // The memory belongs to `run`. A family of processes writes, with any number of threads: the program, and those of its
 // children that have the shim. `run` reads, and passes on to the terminal what it reads.
 //
-//     write:   lock := me; if state = OPEN and there is room: copy; head += n (release); lock := 0;
-//              if run sleeps: wake it
-//     run:     while tail < head (acquire): write to the terminal; tail += written (release); wake those who wait
+//     write:   lock := me; if state = OPEN and there is room: copy; head += n, if head is still what it was; lock := 0;
+//              if run sleeps: wake it. If head was something else: direct
+//     run:     while tail < head (acquire): taken := tail + n; write to the terminal; tail += written (release);
+//              wake those who wait
 //     direct:  if tail < head: wait until tail = head; then the kernel's own write
-//     close:   away += 1; state := CLOSED, generation + 1; wait until the lock is free and tail = head
+//     close:   away += 1; state := CLOSED, generation + 1; head := head | REVOKED; wait until tail = head
 //     open:    (`run`) seen := state; no member is away; and, looked at after that, each process that has the terminal
-//              is a member; state := OPEN, if it is still `seen`
+//              is a member; nobody has the lock; state := OPEN, if it is still `seen`
 //
 // Why it is correct:
-// - A byte is published after it has been copied, by the store to `head`. A writer that dies before that leaves nothing.
+// - A byte is published after it has been copied, by the change of `head`. A writer that dies before that leaves nothing.
+// - Nothing is published in a closed ring: a write that has begun finds `head` revoked, and goes to the terminal, after
+//   what is in the ring. So closing waits for no writer, however long that is preempted or stopped in its copy. Without it
+//   such a write would return before its bytes are on the terminal, and a process that is no member could overtake it.
+//   REVOKED means the holder of the lock; the next one takes it off. The ring is opened when nobody has the lock, so the
+//   bytes that a late holder still copies are nobody's.
 // - A member that writes past the ring first waits until all that was published is on the terminal. So a write in the
 //   ring comes before each write that a member began after it had returned, and after each that had returned before it.
 // - A process that is no member does not wait. So the ring is closed, and empty, before there can be one (before exec),
@@ -23,7 +29,9 @@
 //   (`away`) before it closes the ring: `run` sees that, or its opening fails because the generation is another.
 // - The lock names its holder. When that process is dead, what it had not published is nothing, and the lock is taken
 //   over. A holder that never lets go (it left a signal handler by `longjmp`) makes the others close the ring and
-//   write past it; what it may still publish is only as late as its own write.
+//   write past it.
+// - `taken` is what `run` has begun to pass on. When `run` is killed, the leader of the session delivers what lies behind
+//   it: at most once, as it is not known what has become of the rest.
 
 use super::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -44,6 +52,9 @@ pub const CLOSED: u64 = 2;
 pub const DEAD: u64 = 3;
 const STATE: u64 = 0xff;
 const GENERATION: u64 = 0x100;
+
+/// In `head`: who has the lock must not publish. The other bits count bytes, which are never so many.
+const REVOKED: u64 = 1 << 63;
 
 /// `doze`: whether `run` looks, looks again within milliseconds, or has to be woken.
 pub const AWAKE: u32 = 0;
@@ -87,6 +98,7 @@ pub struct Header {
     pub lock: Line<AtomicU64>,
     pub head: Line<AtomicU64>,
     pub tail: Line<AtomicU64>,
+    pub taken: Line<AtomicU64>,
     pub doze: Line<AtomicU32>,
     /// How many wait for `run`, and what it changes to wake them.
     pub waiting: Line<AtomicU32>,
@@ -192,8 +204,8 @@ pub enum Put {
 
 impl Header {
     /// Writes `length` bytes through the ring. `me` is not 0, and no other thread's; `copy` gets the place of the
-    /// first byte in the ring, and wraps.
-    pub fn put(&self, me: u64, length: u64, copy: impl FnOnce(u64)) -> Put {
+    /// first byte in the ring, and wraps; `done` is called when they are published, with the lock.
+    pub fn put(&self, me: u64, length: u64, copy: impl FnOnce(u64), done: impl FnOnce()) -> Put {
         if !self.is_open() {
             return Put::Closed;
         }
@@ -203,15 +215,28 @@ impl Header {
             Err(holder) if holder == me => return Put::Nested,
             Err(_) => return Put::Busy,
         }
-        let head = self.head.0.load(Ordering::Relaxed);
+        let mut head = self.head.0.load(Ordering::Relaxed);
+        if head & REVOKED != 0 {
+            // It was another's, or the ring is closed, which is seen now.
+            head = self.head.0.fetch_and(!REVOKED, Ordering::SeqCst) & !REVOKED;
+        }
         let result = if !self.is_open() {
             Put::Closed
         } else if length > CAPACITY - (head - self.tail.0.load(Ordering::Acquire)) {
             Put::Full
         } else {
             copy(head % CAPACITY);
-            self.head.0.store(head + length, Ordering::Release);
-            Put::Done { wake: false }
+            let (next, order) = (head + length, Ordering::SeqCst);
+            let published = self
+                .head
+                .0
+                .compare_exchange(head, next, order, Ordering::Relaxed);
+            if published.is_ok() {
+                done();
+                Put::Done { wake: false }
+            } else {
+                Put::Closed
+            }
         };
         lock.store(0, Ordering::Release);
         if matches!(result, Put::Done { .. }) {
@@ -223,9 +248,14 @@ impl Header {
         result
     }
 
+    /// How many bytes were published.
+    pub fn published(&self) -> u64 {
+        self.head.0.load(Ordering::Acquire) & !REVOKED
+    }
+
     /// Whether everything published is on the terminal.
     pub fn is_drained(&self) -> bool {
-        self.head.0.load(Ordering::Acquire) == self.tail.0.load(Ordering::Acquire)
+        self.published() == self.tail.0.load(Ordering::Acquire)
     }
 
     /// What becomes of writes: [`WAITING`], [`OPEN`], [`CLOSED`] or [`DEAD`].
@@ -237,19 +267,24 @@ impl Header {
         self.state() == OPEN
     }
 
-    /// Closes the ring; the caller then waits until the lock is free, and the ring [is drained](Self::is_drained). What
-    /// `run` has found so far for opening it is worth nothing any more.
+    /// Closes the ring: from now on nothing is published. The caller then waits until the ring
+    /// [is drained](Self::is_drained). What `run` has found so far for opening it is worth nothing any more.
     pub fn close(&self, reason: u32) {
         let mut seen = self.state.load(Ordering::Relaxed);
         while matches!(seen & STATE, OPEN | CLOSED) {
             let next = (seen & !STATE).wrapping_add(GENERATION) | CLOSED;
             let state = &self.state;
             match state.compare_exchange(seen, next, Ordering::SeqCst, Ordering::Relaxed) {
-                Ok(_) if reason == BY_END => return,
-                Ok(_) => return self.reason.store(reason, Ordering::Relaxed),
+                Ok(_) => {
+                    if reason != BY_END {
+                        self.reason.store(reason, Ordering::Relaxed);
+                    }
+                    break;
+                }
                 Err(now) => seen = now,
             }
         }
+        self.head.0.fetch_or(REVOKED, Ordering::SeqCst);
     }
 
     /// The program is there, and the ring is its own.
@@ -277,9 +312,10 @@ impl Header {
             .is_ok()
     }
 
-    /// `run` is not there, or about to go.
+    /// `run` is not there, or about to go. What is published by now is all that is.
     pub fn die(&self) {
         self.state.store(DEAD, Ordering::SeqCst);
+        self.head.0.fetch_or(REVOKED, Ordering::SeqCst);
     }
 
     /// The holder of the lock is dead.
@@ -319,12 +355,20 @@ impl Header {
         self.doze.0.swap(AWAKE, Ordering::SeqCst) != AWAKE
     }
 
-    /// `run`: the bytes that are to be passed on, as a place in the ring and a length up to its end.
-    pub fn pending(&self) -> Option<(u64, u64)> {
+    /// `run`: the bytes that are to be passed on, `most` of them, as a place in the ring and a length up to its end.
+    pub fn take(&self, most: u64) -> Option<(u64, u64)> {
         let tail = self.tail.0.load(Ordering::Relaxed);
-        let length = self.head.0.load(Ordering::Acquire) - tail;
         let start = tail % CAPACITY;
-        (length > 0).then(|| (start, length.min(CAPACITY - start)))
+        let length = (self.published() - tail).min(CAPACITY - start).min(most);
+        self.taken.0.store(tail + length, Ordering::Release);
+        (length > 0).then_some((start, length))
+    }
+
+    /// The leader of the session, when `run` is dead: what it has not taken, in the same way.
+    pub fn rest(&self) -> Option<(u64, u64)> {
+        let taken = self.taken.0.load(Ordering::Acquire);
+        self.tail.0.store(taken, Ordering::Relaxed);
+        self.take(CAPACITY)
     }
 
     /// `run`: so many of them have been passed on. Returns whether others wait for that, and have to be woken.
@@ -343,8 +387,7 @@ impl Header {
     pub fn lie_down(&self, how: u32) -> bool {
         self.doze.0.store(how, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        let head = self.head.0.load(Ordering::Relaxed);
-        let something = head != self.tail.0.load(Ordering::Relaxed);
+        let something = self.published() != self.tail.0.load(Ordering::Relaxed);
         let is_wanted = self.wanted.load(Ordering::Relaxed) != 0;
         let must_look =
             is_wanted || something && (how == ASLEEP || self.waiting.0.load(Ordering::Relaxed) > 0);

@@ -108,7 +108,7 @@ fn wait(ring: &Header, looks: u32, holds: impl Fn() -> bool) -> bool {
 /// Returns when everything that was written before is on the terminal.
 pub(crate) fn settle(ring: &Header) {
     if !ring.is_drained() {
-        let published = ring.head.0.load(Ordering::Acquire);
+        let published = ring.published();
         wait(ring, FOREVER, || {
             ring.tail.0.load(Ordering::Acquire) >= published
         });
@@ -125,18 +125,6 @@ pub(crate) fn settle_for(ring: &Header, descriptor: c_int) {
 /// Another process, which knows nothing of the ring, may write from now on.
 pub(crate) fn close_and_settle(ring: &Header, reason: u32) {
     ring.close(reason);
-    // A write of another thread that has begun is published before the lock is free.
-    let me = me();
-    let mut looks = 0;
-    loop {
-        let holder = ring.lock.0.load(Ordering::Acquire);
-        if holder == 0 || holder == me || looks >= PATIENCE {
-            break;
-        }
-        looks += 1;
-        doubt(ring, holder, looks);
-        give_way();
-    }
     settle(ring);
 }
 
@@ -177,14 +165,14 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
     }
     let mut looks = 0;
     loop {
-        let put = ring.put(me(), length as u64, |mut at| {
+        let copy_all = |mut at| {
             for part in parts {
                 // SAFETY: asked above; `put` has the lock and has found room for all.
                 unsafe { copy(ring, at, part.start, part.length) };
                 at = (at + part.length as u64) % ring::CAPACITY;
             }
-            family::count(length);
-        });
+        };
+        let put = ring.put(me(), length as u64, copy_all, || family::count(length));
         match put {
             Put::Done { wake: asleep } => {
                 if asleep {
@@ -207,8 +195,8 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
             }
             Put::Full => {
                 let has_room = || {
-                    let head = ring.head.0.load(Ordering::Acquire);
-                    let used = head.saturating_sub(ring.tail.0.load(Ordering::Acquire));
+                    let tail = ring.tail.0.load(Ordering::Acquire);
+                    let used = ring.published().saturating_sub(tail);
                     used + length as u64 <= ring::CAPACITY
                 };
                 // The terminal is full, too, when `run` cannot pass on: poll(2) says the same.

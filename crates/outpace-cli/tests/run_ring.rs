@@ -50,6 +50,7 @@ impl Memory {
                 lock: Line(long(0)),
                 head: Line(long(0)),
                 tail: Line(long(0)),
+                taken: Line(long(0)),
                 doze: Line(word(AWAKE)),
                 waiting: Line(word(0)),
                 drained: Line(word(0)),
@@ -62,18 +63,19 @@ impl Memory {
     /// Writes through the ring.
     #[allow(unsafe_code)]
     fn put(&self, me: u64, text: &[u8]) -> Put {
-        self.header.put(me, text.len() as u64, |at| {
+        let copy = |at| {
             for (index, byte) in text.iter().enumerate() {
                 // SAFETY: loom checks that nobody else uses the byte meanwhile.
                 self.bytes[(at as usize + index) % 4].with_mut(|place| unsafe { *place = *byte });
             }
-        })
+        };
+        self.header.put(me, text.len() as u64, copy, || ())
     }
 
     /// `run`, once: passes on what there is. Returns whether there was anything.
     #[allow(unsafe_code)]
     fn pass_on(&self) -> bool {
-        let Some((start, length)) = self.header.pending() else {
+        let Some((start, length)) = self.header.take(ring::CAPACITY) else {
             return false;
         };
         let range = start as usize..(start + length) as usize;
@@ -179,21 +181,75 @@ fn a_thread_that_was_writing_while_the_ring_was_closed_keeps_its_order() {
     check(|| {
         let memory = Memory::new();
         let theirs = Arc::clone(&memory);
-        let run = thread::spawn(move || theirs.pass_on_all(3));
-        let theirs = Arc::clone(&memory);
         let other = thread::spawn(move || {
             theirs.write(2, b"a");
             theirs.write(2, b"b");
         });
         memory.header.close(ring::BY_EXEC);
-        memory.write(1, b"c");
+        assert_eq!(memory.put(1, b"c"), Put::Closed);
+        // Is `run`, too: a third thread would take minutes.
+        while !memory.header.is_drained() {
+            memory.pass_on();
+        }
+        memory.terminal.lock().unwrap().push(b'c');
+        memory.pass_on_all(3);
         other.join().unwrap();
-        run.join().unwrap();
         let shown = memory.shown();
         assert!(
             shown.find('a') < shown.find('b') && shown.len() == 3,
             "{shown}"
         );
+    });
+}
+
+#[test]
+fn a_program_that_knows_of_a_write_comes_after_it_though_closing_waited_for_no_writer() {
+    check(|| {
+        let memory = Memory::new();
+        let theirs = Arc::clone(&memory);
+        let run = thread::spawn(move || theirs.pass_on_all(2));
+        let returned = Arc::new(AtomicU32::new(0));
+        let (theirs, tells) = (Arc::clone(&memory), Arc::clone(&returned));
+        let writer = thread::spawn(move || {
+            theirs.write(2, b"a");
+            tells.store(1, sync::Ordering::SeqCst);
+        });
+        memory.header.close(ring::BY_EXEC);
+        while !memory.header.is_drained() {
+            thread::yield_now();
+        }
+        // Another program now: it does not wait for the ring.
+        let knows = returned.load(sync::Ordering::SeqCst) == 1;
+        memory.terminal.lock().unwrap().push(b'b');
+        writer.join().unwrap();
+        run.join().unwrap();
+        let shown = memory.shown();
+        assert!(["ab", "ba"].contains(&shown.as_str()), "{shown}");
+        assert!(!knows || shown == "ab", "{shown}");
+    });
+}
+
+#[test]
+fn what_run_has_not_taken_is_delivered_by_another_when_it_was_killed() {
+    check(|| {
+        let memory = Memory::new();
+        let theirs = Arc::clone(&memory);
+        // Killed after it has taken, and before it says what became of it.
+        let run = thread::spawn(move || theirs.header.take(ring::CAPACITY));
+        let theirs = Arc::clone(&memory);
+        let writer = thread::spawn(move || {
+            theirs.put(2, b"ab") == Put::Done { wake: false } && theirs.put(2, b"c") != Put::Closed
+        });
+        let taken = run.join().unwrap().map_or(0, |(_, length)| length);
+        memory.header.die();
+        let mut left = 0;
+        while let Some((start, length)) = memory.header.rest() {
+            assert_eq!(start, taken + left);
+            left += length;
+        }
+        let are_written = writer.join().unwrap();
+        assert!(!are_written || taken + left == 3, "{taken} and {left}");
+        assert!([0, 2, 3].contains(&(taken + left)));
     });
 }
 
@@ -356,11 +412,12 @@ fn a_signal_handler_s_write_comes_before_the_one_that_it_interrupts() {
         let run = thread::spawn(move || theirs.pass_on_all(4));
         memory.write(1, b"a");
         let inner = Arc::clone(&memory);
-        let put = memory.header.put(1, 0, move |_| {
+        let interrupt = move |_| {
             // In the middle of the copy.
             assert_eq!(inner.put(1, b"b"), Put::Nested);
             inner.directly(b"b");
-        });
+        };
+        let put = memory.header.put(1, 0, interrupt, || ());
         assert!(matches!(put, Put::Done { .. }));
         memory.write(1, b"cc");
         run.join().unwrap();
@@ -376,14 +433,14 @@ fn run_never_sleeps_while_there_is_something_to_pass_on() {
         let run = thread::spawn(move || {
             let asleep = theirs.header.lie_down(ASLEEP);
             // Asleep, it is woken by a flag, as by the futex.
-            asleep && theirs.header.pending().is_none()
+            asleep && theirs.header.is_drained()
         });
         let put = memory.put(1, b"a");
         let wakes = put == Put::Done { wake: true };
         let sleeps = run.join().unwrap();
         let is_asleep = memory.header.doze.0.load(sync::Ordering::SeqCst) == ASLEEP;
         // Whoever published, and found it awake, is seen by it before it sleeps.
-        assert!(!sleeps || wakes || !is_asleep || memory.header.pending().is_none());
+        assert!(!sleeps || wakes || !is_asleep || memory.header.is_drained());
         if is_asleep {
             assert!(wakes, "it sleeps, and nobody wakes it");
         }

@@ -379,6 +379,88 @@ static void crowd(char *path, char *other) {
     _exit(0);
 }
 
+/* A write that is held up in the middle of its copy: by a page that has gone, and the handler that brings it back. */
+static struct {
+    int file;
+    char *page, text[32];
+    volatile int is_held, is_started, is_over;
+} held;
+
+static void bring_back(void) {
+    ftruncate(held.file, 4096);
+    memcpy(held.page, held.text, strlen(held.text));
+}
+
+static void holds_up(int signal) {
+    bring_back();
+    held.is_held = 1;
+    while (!held.is_started) {
+        usleep(100);
+    }
+    (void)signal;
+}
+
+static void *held_thread(void *path) {
+    volatile long *count = shared(path);
+    for (int round = 0; round < 10; round++) {
+        held.is_held = held.is_started = 0;
+        while (!held.is_held) {
+            /* Again, until the ring is open. */
+            for (int i = 0; i < 100; i++) {
+                snprintf(held.text, sizeof held.text, "n %ld\n", *count);
+                bring_back();
+                write(1, held.page, strlen(held.text));
+                ++*count;
+            }
+            snprintf(held.text, sizeof held.text, "n %ld\n", *count);
+            ftruncate(held.file, 0);
+            if (write(1, held.page, strlen(held.text)) > 0) {
+                ++*count;
+            }
+            usleep(1000);
+        }
+        while (held.is_started) {
+            usleep(100);
+        }
+    }
+    held.is_over = 1;
+    return NULL;
+}
+
+static pid_t start(char *const words[]);
+static void held_up(char *path, char *other) {
+    volatile long *count = shared(path);
+    pthread_t thread;
+    char file[256], expected[24];
+    snprintf(file, sizeof file, "%s.page", path);
+    held.file = open(file, O_RDWR | O_CREAT, 0600);
+    held.page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, held.file, 0);
+    signal(SIGBUS, holds_up);
+    pthread_create(&thread, NULL, held_thread, path);
+    while (!held.is_over) {
+        if (held.is_held && !held.is_started) {
+            snprintf(expected, sizeof expected, "%ld", *count + 1);
+            pid_t child = start((char *[]){other, "follows", path, expected, NULL});
+            held.is_started = 1;
+            waitpid(child, NULL, 0);
+            held.is_started = 0;
+            while (held.is_held && !held.is_over) {
+                usleep(100);
+            }
+        }
+        usleep(100);
+    }
+    pthread_join(thread, NULL);
+}
+
+static void follows(char *path, long expected) {
+    volatile long *count = shared(path);
+    while (*count < expected) {
+        sched_yield();
+    }
+    line(1, "knows", expected);
+}
+
 static void does_not_wait(const char *path) {
     char text[1000];
     memset(text, 'z', sizeof text);
@@ -515,6 +597,8 @@ int main(int count, char **words) {
     else if (!strcmp(what, "leaps")) { leaps = 1; signals(); }
     else if (!strcmp(what, "counted")) counted(more);
     else if (!strcmp(what, "crowd")) crowd((char *)more, words[3]);
+    else if (!strcmp(what, "held up")) held_up((char *)more, words[3]);
+    else if (!strcmp(what, "follows")) follows((char *)more, atol(words[3]));
     else if (!strcmp(what, "ordered")) ordered(more, atoi(words[3]));
     else if (!strcmp(what, "family")) family(words[0], (char *)more, words[3]);
     else if (!strcmp(what, "brood")) brood(more, atoi(words[3]));

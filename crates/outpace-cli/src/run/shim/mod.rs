@@ -241,9 +241,9 @@ impl Shim {
         let header = self.memory.header();
         let (mut idle, mut closing) = (0, false);
         loop {
-            if let Some((start, length)) = header.pending() {
+            if let Some((start, length)) = header.take(PIECE) {
                 idle = 0;
-                let bytes = self.memory.bytes(start, length.min(PIECE));
+                let bytes = self.memory.bytes(start, length);
                 let written = match rustix::io::write(terminal, bytes) {
                     Err(Errno::INTR) => continue,
                     Err(Errno::AGAIN) => {
@@ -264,9 +264,8 @@ impl Shim {
             }
             if self.finishing.load(Ordering::SeqCst) {
                 if !std::mem::replace(&mut closing, true) {
-                    // What is written from now on goes to the terminal; what has begun comes before it.
+                    // What is written from now on goes to the terminal, and so does a write that has begun.
                     header.close(ring::BY_END);
-                    self.wait_for_lock();
                     continue;
                 }
                 self.is_dead();
@@ -319,19 +318,6 @@ impl Shim {
             && header.open(seen)
     }
 
-    /// Until no write is half done, but not for long: one that was stopped there is published when it goes on.
-    fn wait_for_lock(&self) {
-        let header = self.memory.header();
-        let began = std::time::Instant::now();
-        while began.elapsed() < LAST_WRITE {
-            let holder = header.lock.0.load(Ordering::Acquire);
-            if holder == 0 || !is_there(ring::process_of(holder)) {
-                return;
-            }
-            thread::yield_now();
-        }
-    }
-
     /// Waits until everything is passed on, but not for long.
     pub(super) fn settle(&self, limit: Duration) {
         let began = std::time::Instant::now();
@@ -354,7 +340,7 @@ impl Shim {
     /// What was done, for `-v`: for the program, and for each other process of which there is something to say.
     pub(super) fn describe(&self) -> Vec<String> {
         let header = self.memory.header();
-        let bytes = header.head.0.load(Ordering::Relaxed);
+        let bytes = header.published();
         let reason = match header.reason.load(Ordering::Relaxed) {
             _ if header.state() == ring::WAITING => "; not used: the loader did not take it",
             ring::OTHER_PROGRAM => "; not used: the loader started another program first",
@@ -411,9 +397,6 @@ impl Shim {
         all
     }
 }
-
-/// The longest that a write which has begun is waited for at the end.
-const LAST_WRITE: Duration = Duration::from_millis(200);
 
 fn is_there(process: u32) -> bool {
     crate::platform::signals::is_there(process as i32)
