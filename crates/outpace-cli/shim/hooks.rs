@@ -21,7 +21,8 @@ macro_rules! originals {
     };
 }
 originals! {
-    write c"write" writev c"writev" testcancel c"pthread_testcancel" register_atfork c"__register_atfork" atfork c"pthread_atfork"
+    write c"write" writev c"writev" write_nocancel c"__write_nocancel" testcancel c"pthread_testcancel"
+    register_atfork c"__register_atfork" atfork c"pthread_atfork"
     fork c"fork" Fork c"_Fork" vfork c"vfork" clone c"clone" system c"system" popen c"popen"
     posix_spawn c"posix_spawn" posix_spawnp c"posix_spawnp"
     execve c"execve" fexecve c"fexecve" execveat c"execveat"
@@ -182,7 +183,7 @@ pub(crate) extern "C" fn before_prctl(option: c_int) {
     }
 }
 
-/// The numbers of processes may mean others from now on.
+/// The numbers of processes may mean others from now on, or the terminal nothing.
 pub(crate) extern "C" fn before_namespace() {
     ensure_resolved();
     retire(ring::BY_BYPASS);
@@ -286,14 +287,14 @@ before! {
     before_fork: fork, _Fork = Fork, vfork;
     before_clone: clone;
     before_system: system, popen;
-    before_namespace: unshare, setns;
+    before_namespace: unshare, setns, vhangup;
     before_message: sendmsg;
     before_messages: sendmmsg;
     before_ioctl: ioctl;
     before_settings: tcsetattr;
-    before_terminal: tcdrain, tcflush, tcsendbreak;
+    before_terminal: tcdrain, tcflush, tcsendbreak, __write_nocancel = write_nocancel;
     before_flow: tcflow;
-    before_other: splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup, pwritev2, pwritev64v2;
+    before_other: splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, pwritev2, pwritev64v2;
     before_prctl: prctl;
     before_close: close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64;
     before_unmap: munmap, mprotect, pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise;
@@ -460,7 +461,7 @@ pub(crate) fn replacement(index: usize) -> Option<Code> {
             ($($name:ident $(= $index:ident)?),*) => { $(all[before!(@index $name $($index)?) as usize] = Some($name);)* };
         }
         plain! {
-            write, writev, fork, _Fork = Fork, vfork, clone, system, popen, unshare, setns, sendmsg, sendmmsg, ioctl, tcsetattr,
+            write, writev, __write_nocancel = write_nocancel, fork, _Fork = Fork, vfork, clone, system, popen, unshare, setns, sendmsg, sendmmsg, ioctl, tcsetattr,
             tcdrain, tcflush, tcflow, tcsendbreak, splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup,
             pwritev2, pwritev64v2, prctl, syscall, close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64, munmap, mprotect,
             pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise

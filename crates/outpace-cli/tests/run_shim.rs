@@ -85,7 +85,9 @@ fn assert_same(words: &[&str], with: &str, without: &str) {
 fn all_ways_to_write_to_one_terminal_keep_their_order() {
     let Some((writer, _)) = writers() else { return };
     let shown = same(&[writer, "streams"]);
-    assert!(shown.contains("again 199\r\nwritev\r\ndprintf 199\r\nsyscall\r\nputs\r\n"));
+    assert!(
+        shown.contains("again 199\r\nwritev\r\ndprintf 199\r\nsyscall\r\nputs\r\nmode c 199\r\n")
+    );
 }
 
 #[test]
@@ -675,6 +677,52 @@ fn leader_killed_at_random(rounds: u64) {
 #[test]
 fn nothing_is_lost_when_the_leader_of_the_session_is_killed() {
     leader_killed_at_random(12);
+}
+
+/// Whether all threads of a process are stopped.
+fn is_stopped(process: i32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    tasks.flatten().all(|task| {
+        let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        let state = stat.rsplit_once(") ").map(|(_, rest)| rest);
+        state.is_none_or(|state| state.starts_with('T'))
+    })
+}
+
+#[test]
+fn what_lies_in_memory_when_outpace_is_killed_is_shown() {
+    let Some((writer, _)) = writers() else { return };
+    let counter = scratch("counter-outer");
+    let words = [writer, "counted", counter.to_str().unwrap()];
+    let outer = [&[OUTPACE, "run", "--shim", "always", "--"], &words[..]].concat();
+    let terminal = Terminal::run(&outer[2..]);
+    let count = || {
+        let bytes = fs::read(&counter).unwrap_or_default();
+        bytes
+            .first_chunk::<8>()
+            .map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+    };
+    wait_until("lines", || count() > 100);
+    let process = process_of(&outer).unwrap();
+    kill_process(Pid::from_raw(process).unwrap(), Signal::STOP).unwrap();
+    wait_until("the outer process to stop", || is_stopped(process));
+    // What is written from now on lies in memory.
+    let before = count();
+    wait_until("more lines", || count() > before + 1000);
+    kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
+    let shown = text(&terminal.whole());
+    let after = count();
+    let lines: Vec<u64> = shown
+        .split_terminator("\r\n")
+        .filter_map(|line| line.strip_prefix("n ")?.parse().ok())
+        .collect();
+    let place = lines.iter().rposition(|number| *number == before + 1);
+    let rest = &lines[place.expect("the first line that lay there")..];
+    let expected: Vec<u64> = (before + 1..).take(rest.len()).collect();
+    assert_eq!(rest, expected);
+    // The last write may not have returned.
+    let last = *rest.last().unwrap();
+    assert!(last + 1 == after || last == after, "{last} of {after}");
 }
 
 /// `cargo test -p outpace-cli --test run_shim -- --ignored`

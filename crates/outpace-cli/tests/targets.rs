@@ -584,12 +584,13 @@ fn lines_lost(writer: &str, victim: Victim, round: usize) -> f64 {
     let shown = terminal.whole();
     let count = fs::read(&counter).unwrap();
     let count = u64::from_ne_bytes(*count.first_chunk().unwrap());
-    let mut came = 0;
-    for line in scripted::text(&shown).split_terminator("\r\n") {
-        if line == format!("n {came}") {
-            came += 1;
-        }
-    }
+    // Not the first of them only: what was lost may lie in between.
+    let text = scripted::text(&shown);
+    let numbers = text
+        .split_terminator("\r\n")
+        .filter_map(|line| line.strip_prefix("n ")?.parse::<u64>().ok());
+    let came: std::collections::BTreeSet<u64> = numbers.filter(|number| *number < count).collect();
+    let came = came.len() as u64;
     count.saturating_sub(came) as f64
 }
 

@@ -14,14 +14,14 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The relays of a run.
 pub(super) struct Relays {
-    waiting: Vec<Relay>,
+    waiting: Vec<Arc<Relay>>,
     watched: Arc<Watched>,
     outlets: Vec<Arc<Outlet>>,
     running: usize,
@@ -62,9 +62,13 @@ impl Relays {
         &self.done
     }
 
-    pub(super) fn add(&mut self, relay: Relay) {
+    /// The relay is there until its source has ended, or its destination.
+    pub(super) fn add(&mut self, relay: Relay) -> Weak<Relay> {
         self.outlets.push(Arc::clone(&relay.outlet));
+        let relay = Arc::new(relay);
+        let weak = Arc::downgrade(&relay);
         self.waiting.push(relay);
+        weak
     }
 
     /// Starts their threads; before this no other may run.

@@ -26,7 +26,7 @@ use clap::{Args, ValueEnum};
 use counters::{StatsFile, Watched};
 use outlet::Outlet;
 use outpace::{Buffering, Overflow};
-use relay::Relay;
+use relay::{Relay, Way};
 use rustix::fs::FileType;
 use shim::Shim;
 use std::ffi::OsString;
@@ -262,7 +262,7 @@ impl Run {
         let (source, program) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         // The system's limit holds for users without privileges; a smaller pipe works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&source, LARGEST_PIPE);
-        let relay = Relay {
+        let relay = Relay::new(Way {
             may_splice: tee.is_none()
                 && !self.is_lossy()
                 && !self.timestamps
@@ -275,7 +275,7 @@ impl Run {
             timestamps: self.timestamps,
             title: self.rate && rustix::termios::isatty(destination),
             conversation: None,
-        };
+        });
         Ok((program, relay))
     }
 }

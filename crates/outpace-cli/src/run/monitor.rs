@@ -8,7 +8,8 @@
 //! terminal open: a program may close its descriptors and open `/dev/tty` later.
 //!
 //! The socket's end without a word means that `outpace` was killed. The leader then makes the user's terminal what it
-//! was before. When it has been dismissed, a [`keeper`](keep) does that in its place.
+//! was before, and shows there what the program's writes have left in the shared memory. When it has been dismissed, a
+//! [`keeper`](keep) restores the terminal in its place.
 #![allow(unsafe_code)]
 
 use super::shim::Shim;
@@ -183,6 +184,10 @@ impl Monitor {
 fn lead(start: Start<'_>, terminal: OwnedFd, mut telling: UnixStream, keys: Option<OwnedFd>) -> ! {
     let signals = Signals::collect(&[libc::SIGCHLD, libc::SIGHUP]);
     let shim = start.shim.clone();
+    // What the program left in memory is for there, should `outpace` be killed.
+    let output = shim
+        .as_ref()
+        .and_then(|_| rustix::stdio::stdout().try_clone_to_owned().ok());
     match start_in_session(start, &terminal, &telling) {
         Err(error) => {
             // If `outpace` has gone, too, there is nobody to tell.
@@ -195,13 +200,21 @@ fn lead(start: Start<'_>, terminal: OwnedFd, mut telling: UnixStream, keys: Opti
             // The session ends with its leader; until `outpace` has read everything, it must not.
             let mut orders = Orders::default();
             let end = signals.map(|signals| watch(program, &signals, &mut telling, &mut orders));
-            if let (Ok(Relieved::Killed), Some(shim)) = (&end, shim) {
+            let is_killed = matches!(end, Ok(Relieved::Killed));
+            if let (true, Some(shim)) = (is_killed, &shim) {
                 shim.is_dead();
             }
+            let mut output = output;
             match (end, keys) {
-                (Ok(Relieved::Dismissed), Some(keys)) => keep(&keys, terminal, telling, orders),
+                (Ok(Relieved::Dismissed), Some(keys)) => {
+                    drop(output.take());
+                    keep(&keys, terminal, telling, orders);
+                }
                 (_, Some(keys)) => orders.restore(&keys),
                 (_, None) => {}
+            }
+            if let (true, Some(shim), Some(output)) = (is_killed, &shim, &output) {
+                shim.deliver_rest(output);
             }
         }
     }

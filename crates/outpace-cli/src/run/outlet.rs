@@ -13,14 +13,21 @@ pub(super) struct Outlet {
     stream: Stream<OwnedFd>,
     /// Bytes that have gone past the queue, from pipe to pipe.
     handed_over: AtomicU64,
+    /// Bytes for which there is memory.
+    capacity: u64,
 }
 
 impl Outlet {
     /// Takes whatever comes, as far as the policy allows, and writes it at the destination's pace.
     pub(super) fn new(destination: OwnedFd, buffering: Buffering) -> io::Result<Self> {
+        let capacity = match &buffering {
+            Buffering::Background { capacity, .. } => *capacity as u64,
+            _ => 0,
+        };
         Ok(Self {
             stream: Stream::new(destination, buffering)?,
             handed_over: AtomicU64::new(0),
+            capacity,
         })
     }
 
@@ -48,6 +55,11 @@ impl Outlet {
     /// Bytes queued and not yet accepted by the destination.
     pub(super) fn pending(&self) -> u64 {
         self.stream.stats().bytes_queued
+    }
+
+    /// Whether so many bytes can be queued, and as many again as there are then, without waiting or dropping.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.pending() + bytes as u64 <= self.capacity / 2
     }
 
     /// Waits until everything queued has been accepted by the destination, but not for longer than so

@@ -13,12 +13,34 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// One stream on its way.
 pub(super) struct Relay {
+    way: Way,
+    state: Mutex<State>,
+}
+
+impl std::ops::Deref for Relay {
+    type Target = Way;
+
+    fn deref(&self) -> &Way {
+        &self.way
+    }
+}
+
+/// What becomes of the first of some bytes: so many go this way.
+pub(super) enum Part {
+    /// They have gone around the pseudo-terminal.
+    Around(usize),
+    /// They are to be written to it.
+    Through(usize),
+}
+
+/// From where to where, and how.
+pub(super) struct Way {
     pub(super) source: OwnedFd,
     pub(super) outlet: Arc<Outlet>,
     pub(super) tee: Option<Arc<Tee>>,
@@ -79,7 +101,52 @@ const CHUNK: usize = 256 << 10;
 /// How long a terminal that reads takes to accept a little.
 const AT_ONCE: Duration = Duration::from_micros(100);
 
+/// What is known of a stream between two pieces of it.
+struct State {
+    buffer: Vec<u8>,
+    lines: Lines,
+    returns: Returns,
+    stamps: Option<Stamps>,
+    title: Option<(Rate, Place, Instant)>,
+    /// Those of the conversation that were seen.
+    keys: u64,
+    /// Bytes given to the queue.
+    queued: u64,
+    /// What came last from a pseudo-terminal is not the end of a line.
+    is_mid_line: bool,
+    /// What goes around the pseudo-terminal, as that would have made it.
+    processed: Vec<u8>,
+    /// The destination has taken no more of it, which is for the relay's own thread to say.
+    refused: Option<io::Error>,
+}
+
+impl State {
+    fn new(timestamps: bool, title: bool) -> Self {
+        Self {
+            buffer: vec![0; CHUNK],
+            lines: Lines::default(),
+            returns: Returns::default(),
+            stamps: timestamps.then(Stamps::default),
+            title: title.then(|| (Rate::new(), Place::default(), Instant::now())),
+            keys: 0,
+            queued: 0,
+            is_mid_line: false,
+            processed: Vec::new(),
+            refused: None,
+        }
+    }
+
+    fn is_unfinished(&self) -> bool {
+        !self.lines.unfinished.is_empty() || self.returns.held
+    }
+}
+
 impl Relay {
+    pub(super) fn new(way: Way) -> Self {
+        let state = Mutex::new(State::new(way.timestamps, way.title));
+        Self { way, state }
+    }
+
     /// Reads until the program has closed its side, or has ended and nothing is left.
     pub(super) fn run(&self) -> End {
         match self.pump() {
@@ -88,22 +155,19 @@ impl Relay {
         }
     }
 
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn pump(&self) -> io::Result<()> {
-        let mut buffer = vec![0; CHUNK];
-        let mut lines = Lines::default();
         let mut catching_up = CatchingUp::new();
         let mut handover = self.may_splice.then(Handover::new).transpose()?;
         let mut pace = Pace::new(&self.source);
-        let mut returns = Returns::default();
-        let mut stamps = self.timestamps.then(Stamps::default);
-        let mut title = self
-            .title
-            .then(|| (Rate::new(), Place::default(), Instant::now()));
-        let mut keys = 0;
         loop {
             let left = handover.as_ref().and_then(Handover::left);
             if left.is_none() {
-                match self.wait_for_bytes(!lines.unfinished.is_empty() || returns.held)? {
+                let is_unfinished = self.state().is_unfinished();
+                match self.wait_for_bytes(is_unfinished)? {
                     Ready::Bytes => {}
                     // While the reader lags, what is queued may be dropped: only whole lines then.
                     Ready::Nothing if self.whole_lines.is_some() && self.outlet.pending() > 0 => {
@@ -111,14 +175,15 @@ impl Relay {
                         continue;
                     }
                     Ready::Nothing => {
-                        self.finish(&mut lines, &mut returns)?;
+                        self.finish(&mut self.state())?;
                         continue;
                     }
-                    Ready::End => return self.finish(&mut lines, &mut returns),
+                    Ready::End => return self.finish(&mut self.state()),
                 }
             }
+            let state = &mut *self.state();
             if let Some(handover) = &mut handover
-                && catching_up.has_caught_up(&self.outlet)?
+                && catching_up.has_caught_up(&self.outlet, state.queued)?
             {
                 // The program and the reader both wait for us, if it is a flood.
                 pace.scheduling.change(Manners::ComeFirst);
@@ -131,9 +196,14 @@ impl Relay {
             }
             let left = handover.as_ref().and_then(Handover::left);
             let is_left = left.is_some();
-            let read = match rustix::io::read(left.unwrap_or(self.source.as_fd()), &mut buffer) {
+            // Another thread reads it, too, before what goes around it.
+            if self.conversation.is_some() && !self.is_readable() {
+                continue;
+            }
+            let from = left.unwrap_or(self.source.as_fd());
+            let read = match rustix::io::read(from, &mut state.buffer) {
                 // A pseudoterminal that nobody has open on the other side answers EIO.
-                Ok(0) | Err(Errno::IO) => return self.finish(&mut lines, &mut returns),
+                Ok(0) | Err(Errno::IO) => return self.finish(state),
                 Ok(read) => read,
                 Err(Errno::INTR | Errno::AGAIN) => continue,
                 Err(error) => return Err(error.into()),
@@ -141,41 +211,8 @@ impl Relay {
             if let Some(handover) = handover.as_mut().filter(|_| is_left) {
                 handover.read(read);
             }
-            if let Some(tee) = &self.tee {
-                tee.write(&buffer[..read]);
-            }
-            let adds_returns = |conversation: &Arc<Conversation>| {
-                conversation.adds_returns.load(Ordering::Relaxed) && self.makes_returns()
-            };
-            let bytes = match &self.conversation {
-                Some(conversation) if returns.held || adds_returns(conversation) => {
-                    returns.without(&buffer[..read])
-                }
-                _ => &buffer[..read],
-            };
-            let bytes = match &mut stamps {
-                Some(stamps) => stamps.stamp(bytes),
-                None => bytes,
-            };
-            if let Some(longest) = self.whole_lines {
-                lines.split(bytes, longest, |line| self.outlet.send(line))?;
-            } else {
-                self.outlet.send(bytes)?;
-                catching_up.queued += bytes.len() as u64;
-            }
-            if let Some((rate, place, shown)) = &mut title {
-                place.follow(bytes);
-                if *place == Place::LineStart && shown.elapsed() > TITLE_EVERY {
-                    let counts = Counts::of(std::slice::from_ref(&self.outlet));
-                    self.outlet.send(rate.title(counts).as_bytes())?;
-                    *shown = Instant::now();
-                }
-            }
-            if let Some(conversation) = &self.conversation {
-                let keys_now = conversation.keys.load(Ordering::Relaxed);
-                if std::mem::replace(&mut keys, keys_now) != keys_now {
-                    pace.answers();
-                }
+            if self.pass_read(state, read)? {
+                pace.answers();
             }
             if !pace.is_flood(read) {
                 // In a burst the queue is emptied every few milliseconds, which an answer to a key feels.
@@ -185,12 +222,139 @@ impl Relay {
         }
     }
 
-    /// Passes on what was held back.
-    fn finish(&self, lines: &mut Lines, returns: &mut Returns) -> io::Result<()> {
-        if std::mem::take(&mut returns.held) {
-            lines.unfinished.push(b'\r');
+    /// Whether a read does not wait. A pseudo-terminal is asked after all that was written to it has come through
+    /// (`n_tty_poll` in the kernel waits for that).
+    fn is_readable(&self) -> bool {
+        let mut ready = [PollFd::new(&self.source, PollFlags::IN)];
+        poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
+    }
+
+    /// Passes on so many bytes of the buffer. Returns whether keys were typed since the last ones.
+    fn pass_read(&self, state: &mut State, read: usize) -> io::Result<bool> {
+        let buffer = std::mem::take(&mut state.buffer);
+        state.is_mid_line = buffer[..read].last() != Some(&b'\n');
+        let passed = self.pass(state, &buffer[..read]);
+        state.buffer = buffer;
+        passed
+    }
+
+    /// The same, of bytes that have come.
+    fn pass(&self, state: &mut State, bytes: &[u8]) -> io::Result<bool> {
+        if let Some(error) = state.refused.take() {
+            return Err(error);
         }
-        lines.finish(|line| self.outlet.send(line))
+        if let Some(tee) = &self.tee {
+            tee.write(bytes);
+        }
+        let adds_returns = |conversation: &Arc<Conversation>| {
+            conversation.adds_returns.load(Ordering::Relaxed) && self.makes_returns()
+        };
+        let bytes = match &self.conversation {
+            Some(conversation) if state.returns.held || adds_returns(conversation) => {
+                state.returns.without(bytes)
+            }
+            _ => bytes,
+        };
+        let bytes = match &mut state.stamps {
+            Some(stamps) => stamps.stamp(bytes),
+            None => bytes,
+        };
+        if let Some(longest) = self.whole_lines {
+            state
+                .lines
+                .split(bytes, longest, |line| self.outlet.send(line))?;
+        } else {
+            self.outlet.send(bytes)?;
+            state.queued += bytes.len() as u64;
+        }
+        if let Some((rate, place, shown)) = &mut state.title {
+            place.follow(bytes);
+            if *place == Place::LineStart && shown.elapsed() > TITLE_EVERY {
+                let counts = Counts::of(std::slice::from_ref(&self.outlet));
+                self.outlet.send(rate.title(counts).as_bytes())?;
+                *shown = Instant::now();
+            }
+        }
+        let Some(conversation) = &self.conversation else {
+            return Ok(false);
+        };
+        let keys = conversation.keys.load(Ordering::Relaxed);
+        Ok(std::mem::replace(&mut state.keys, keys) != keys)
+    }
+
+    /// Passes on what a program has written for the pseudo-terminal, and what that would have done is done here, if that
+    /// can be: of whole lines, while the pseudo-terminal takes output and makes nothing of it but CR LF. What was written to
+    /// it before comes first. Where the cursor is, it knows by what goes through it: the ends of lines do.
+    pub(super) fn go_around(&self, terminal: &OwnedFd, bytes: &[u8], is_burst: bool) -> Part {
+        let state = &mut *self.state();
+        match self.try_to_go_around(state, terminal, bytes, is_burst) {
+            Ok(part) => part,
+            Err(error) => {
+                // What comes through wakes the relay's own thread.
+                state.refused = Some(error);
+                Part::Through(bytes.len())
+            }
+        }
+    }
+
+    fn try_to_go_around(
+        &self,
+        state: &mut State,
+        terminal: &OwnedFd,
+        bytes: &[u8],
+        is_burst: bool,
+    ) -> io::Result<Part> {
+        while self.is_readable() {
+            match rustix::io::read(&self.source, &mut state.buffer) {
+                Ok(read) if read > 0 => drop(self.pass_read(state, read)?),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                _ => return Ok(Part::Through(bytes.len())),
+            }
+        }
+        if state.is_mid_line {
+            let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
+            return Ok(Part::Through(line));
+        }
+        let Some(length) = memchr::memrchr(b'\n', bytes).map(|end| end + 1) else {
+            return Ok(Part::Through(bytes.len()));
+        };
+        // Stopped output is not taken (Ctrl-S, tcflow(3)), nor by a terminal that has gone.
+        let mut ready = [PollFd::new(terminal, PollFlags::OUT)];
+        let takes = poll(&mut ready, Some(&Timespec::default())).is_ok()
+            && ready[0].revents() == PollFlags::OUT;
+        let returns = super::terminal::only_adds_returns(terminal);
+        let (Some(adds_returns), true) = (returns, takes && self.outlet.has_room(2 * length))
+        else {
+            return Ok(Part::Through(bytes.len()));
+        };
+        let bytes = &bytes[..length];
+        let is_answer = if adds_returns {
+            let mut processed = std::mem::take(&mut state.processed);
+            processed.clear();
+            let mut from = 0;
+            for end in memchr::memchr_iter(b'\n', bytes) {
+                processed.extend_from_slice(&bytes[from..end]);
+                processed.extend_from_slice(b"\r\n");
+                from = end + 1;
+            }
+            let passed = self.pass(state, &processed);
+            state.processed = processed;
+            passed?
+        } else {
+            self.pass(state, bytes)?
+        };
+        if is_answer || !is_burst {
+            self.outlet.empties_within(AT_ONCE)?;
+        }
+        Ok(Part::Around(length))
+    }
+
+    /// Passes on what was held back.
+    fn finish(&self, state: &mut State) -> io::Result<()> {
+        if std::mem::take(&mut state.returns.held) {
+            state.lines.unfinished.push(b'\r');
+        }
+        state.lines.finish(|line| self.outlet.send(line))
     }
 
     /// Whether the pseudo-terminal makes CR LF of LF; its settings are seen from both sides.
@@ -285,8 +449,6 @@ impl Pace {
 /// queue, and a program that never pauses would keep it full for ever, with two copies of every byte.
 /// When the reader is so fast that it needs but a moment for what is queued, that moment is waited for.
 struct CatchingUp {
-    /// Bytes given to the queue.
-    queued: u64,
     /// When the reader's pace was last looked at, and how much it had taken by then.
     looked: Instant,
     taken: u64,
@@ -300,14 +462,13 @@ const LONGEST_MOMENT: f64 = 1.0;
 impl CatchingUp {
     fn new() -> Self {
         Self {
-            queued: 0,
             looked: Instant::now(),
             taken: 0,
         }
     }
 
-    /// Whether nothing is queued, having waited for that if it is near.
-    fn has_caught_up(&mut self, outlet: &Outlet) -> io::Result<bool> {
+    /// Whether nothing is queued, of so many bytes so far, having waited for that if it is near.
+    fn has_caught_up(&mut self, outlet: &Outlet, queued: u64) -> io::Result<bool> {
         let pending = outlet.pending();
         if pending == 0 {
             return Ok(true);
@@ -316,7 +477,7 @@ impl CatchingUp {
         if elapsed < LOOK_EVERY {
             return Ok(false);
         }
-        let taken = self.queued.saturating_sub(pending);
+        let taken = queued.saturating_sub(pending);
         let pace = taken.saturating_sub(self.taken) as f64 / elapsed.as_secs_f64();
         (self.looked, self.taken) = (Instant::now(), taken);
         let moment = pending as f64 / pace.max(1.0);

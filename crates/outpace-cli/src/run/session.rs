@@ -3,7 +3,7 @@
 use super::counters::Watched;
 use super::finish::{self, Relays};
 use super::monitor::{Monitor, News, Standard, Start};
-use super::relay::{Conversation, Relay};
+use super::relay::{Conversation, Relay, Way};
 use super::shim::Shim;
 use super::tee::Tee;
 use super::terminal::{self, Terminal};
@@ -17,7 +17,7 @@ use rustix::termios::{self, LocalModes, OptionalActions, OutputModes, Winsize};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
     };
     let monitor = Monitor::start(start, &ours, theirs, keys).map_err(failed)?;
     let conversation = Arc::new(Conversation::new(terminal::adds_returns(stdout)));
-    relays.add(Relay {
+    let relay = Relay::new(Way {
         source: ours.try_clone().map_err(failed)?,
         outlet: run.outlet(stdout).map_err(failed)?,
         tee: tee.clone(),
@@ -88,6 +88,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         title: run.rate && termios::isatty(stdout),
         conversation: Some(Arc::clone(&conversation)),
     });
+    let relay = relays.add(relay);
     let mut session = Session {
         run,
         signals: &signals,
@@ -104,7 +105,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         shim: shim
             .as_ref()
             .ok()
-            .map(|shim| (Arc::clone(shim), Some(for_shim))),
+            .map(|shim| (Arc::clone(shim), Some((for_shim, relay)))),
     };
     let ending = session.supervise()?;
     let Session {
@@ -215,8 +216,8 @@ struct Session<'a> {
     conversation: Arc<Conversation>,
     /// What is to be said when everything has been passed on.
     lost: Option<Failure>,
-    /// The terminal is its own, until the program runs.
-    shim: Option<(Arc<Shim>, Option<OwnedFd>)>,
+    /// The terminal is its own, until the program runs; with the relay of what comes from there.
+    shim: Option<(Arc<Shim>, Option<(OwnedFd, Weak<Relay>)>)>,
 }
 
 impl Session<'_> {
@@ -296,13 +297,14 @@ impl Session<'_> {
 
     /// What the program leaves in memory is passed on before its end is the relays'.
     fn start_shim(&mut self) -> io::Result<()> {
-        let Some((shim, terminal)) = &mut self.shim else {
+        let Some((shim, way)) = &mut self.shim else {
             return Ok(());
         };
-        let Some(terminal) = terminal.take() else {
+        let Some((terminal, relay)) = way.take() else {
             return Ok(());
         };
-        shim.start(terminal, self.monitor.leader(), self.relays.when_ended()?)
+        let leader = self.monitor.leader();
+        shim.start(terminal, relay, leader, self.relays.when_ended()?)
     }
 
     fn wait(&self) -> io::Result<()> {

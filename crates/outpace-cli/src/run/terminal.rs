@@ -87,6 +87,22 @@ pub(super) fn adds_returns(descriptor: impl AsFd) -> bool {
     })
 }
 
+/// What a terminal makes of output, if that is nothing (`Some(false)`) or CR LF of LF (`Some(true)`), and not something
+/// that depends on the cursor's column, say.
+pub(super) fn only_adds_returns(descriptor: impl AsFd) -> Option<bool> {
+    let modes = termios::tcgetattr(descriptor).ok()?.output_modes;
+    if !modes.contains(OutputModes::OPOST) {
+        return Some(false);
+    }
+    let others = OutputModes::OLCUC
+        | OutputModes::OCRNL
+        | OutputModes::ONOCR
+        | OutputModes::ONLRET
+        | OutputModes::TABDLY;
+    let adds_returns = modes.contains(OutputModes::ONLCR) && !modes.intersects(others);
+    adds_returns.then_some(true)
+}
+
 /// The terminal that keys come from.
 pub(super) struct Terminal {
     descriptor: OwnedFd,

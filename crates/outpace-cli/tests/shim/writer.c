@@ -38,6 +38,7 @@ static void burst(int n) {
 }
 
 static void streams(void) {
+    FILE *uncancelled = fopen("/dev/tty", "wc");
     int copy = dup(1), tty = open("/dev/tty", O_WRONLY), again = open(ttyname(1), O_RDWR);
     for (int i = 0; i < 200; i++) {
         line(1, "write", i);
@@ -56,6 +57,8 @@ static void streams(void) {
         syscall(SYS_write, 1, "syscall\n", 8);
         puts("puts");
         fflush(stdout);
+        fprintf(uncancelled, "mode c %d\n", i);
+        fflush(uncancelled);
     }
     static char large[40000];
     memset(large, 'x', sizeof large);

@@ -23,6 +23,7 @@ mod sync {
     pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 }
 
+use super::relay::{Part, Relay};
 use processes::Processes;
 use ring::{Header, Member};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
@@ -36,7 +37,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -49,6 +50,8 @@ const LIBRARY_HASH: &str = env!("OUTPACE_SHIM_HASH");
 const NAP: Duration = Duration::from_millis(2);
 /// So many naps without anything to do, and the next write has to wake.
 const NAPS: u32 = 4;
+/// So many looks in a row that find something are a burst.
+const BURST: u32 = 8;
 /// Given to the kernel at once: what it makes of a write is bounded, too.
 const PIECE: u64 = 64 << 10;
 
@@ -212,18 +215,35 @@ impl Shim {
         wake(&header.drained.0, i32::MAX);
     }
 
-    /// Passes on to the terminal what the program writes, on a thread of its own. When the program has ended and all
-    /// is there, calls `done`.
+    /// The leader of the session, when `outpace` was killed, and [is dead](Self::is_dead): what that had not taken goes to
+    /// the user's terminal, which is what it was before, as far as it takes it.
+    pub(super) fn deliver_rest(&self, output: &OwnedFd) {
+        while let Some((start, length)) = self.memory.header().rest() {
+            let mut bytes = self.memory.bytes(start, length);
+            while !bytes.is_empty() {
+                match rustix::io::write(output, bytes) {
+                    Ok(written) => bytes = &bytes[written..],
+                    Err(Errno::INTR) => {}
+                    // It has gone, or does not wait.
+                    Err(_) => return,
+                }
+            }
+        }
+    }
+
+    /// Passes on what the program writes to its terminal, on a thread of its own: to it, or around it, by the relay of what
+    /// comes from there. When the program has ended and all is there, calls `done`.
     pub(super) fn start(
         self: &Arc<Self>,
         terminal: OwnedFd,
+        relay: Weak<Relay>,
         leader: i32,
         done: impl FnOnce() + Send + 'static,
     ) -> io::Result<()> {
         *self.processes() = Some(Processes::new(leader, &terminal)?);
         let shim = Arc::clone(self);
         let pass_on = move || {
-            if shim.pass_on(&terminal).is_err() {
+            if shim.pass_on(&terminal, &relay).is_err() {
                 // The terminal has gone, and says so to those who write to it.
                 shim.is_dead();
             }
@@ -237,14 +257,23 @@ impl Shim {
         Ok(())
     }
 
-    fn pass_on(&self, terminal: &OwnedFd) -> io::Result<()> {
+    fn pass_on(&self, terminal: &OwnedFd, relay: &Weak<Relay>) -> io::Result<()> {
         let header = self.memory.header();
-        let (mut idle, mut closing) = (0, false);
+        let (mut idle, mut streak, mut closing) = (0, 0_u32, false);
         loop {
             if let Some((start, length)) = header.take(PIECE) {
+                streak = if idle > 1 { 0 } else { streak + 1 };
                 idle = 0;
                 let bytes = self.memory.bytes(start, length);
-                let written = match rustix::io::write(terminal, bytes) {
+                let part = match relay.upgrade() {
+                    Some(relay) => relay.go_around(terminal, bytes, streak > BURST),
+                    None => Part::Through(bytes.len()),
+                };
+                let written = match part {
+                    Part::Around(length) => Ok(length),
+                    Part::Through(length) => rustix::io::write(terminal, &bytes[..length]),
+                };
+                let written = match written {
                     Err(Errno::INTR) => continue,
                     Err(Errno::AGAIN) => {
                         // Another has made the terminal one that does not wait; to others it is shared.
