@@ -33,7 +33,7 @@
 // - `taken` is what `run` has begun to pass on. When `run` is killed, the leader of the session delivers what lies behind
 //   it: at most once, as it is not known what has become of the rest.
 
-use super::sync::{AtomicU32, AtomicU64, Ordering, fence};
+use super::sync::{AtomicU32, AtomicU64, Ordering, fence, fence_after_change};
 
 /// Says that the memory is a ring of this version.
 pub const MAGIC: u64 = 0x6f75_7470_6163_6502;
@@ -210,6 +210,11 @@ impl Header {
             return Put::Closed;
         }
         let lock = &self.lock.0;
+        let holder = lock.load(Ordering::Relaxed);
+        if holder != 0 && holder != me {
+            // Looking leaves the holder its cache line.
+            return Put::Busy;
+        }
         match lock.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => {}
             Err(holder) if holder == me => return Put::Nested,
@@ -241,7 +246,7 @@ impl Header {
         lock.store(0, Ordering::Release);
         if matches!(result, Put::Done { .. }) {
             // What was published is seen by `run`'s last look before it sleeps, or that it sleeps is seen here.
-            fence(Ordering::SeqCst);
+            fence_after_change();
             let wake = self.doze.0.load(Ordering::Relaxed) == ASLEEP;
             return Put::Done { wake };
         }

@@ -17,6 +17,15 @@
 mod sync {
     pub const CAPACITY: u64 = 1 << 20;
     pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+    /// A fence behind an atomic change, which on x86-64 is one: its instruction has the prefix `lock`.
+    pub fn fence_after_change() {
+        if cfg!(target_arch = "x86_64") {
+            core::sync::atomic::compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
+        }
+    }
 }
 #[macro_use]
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]

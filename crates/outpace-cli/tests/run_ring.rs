@@ -17,6 +17,10 @@ use ring::{ASLEEP, AWAKE, Header, Line, MEMBER, Member, NAP, OPEN, Put};
 mod sync {
     pub const CAPACITY: u64 = 4;
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+    pub(crate) fn fence_after_change() {
+        fence(Ordering::SeqCst);
+    }
 }
 #[path = "../shim/ring.rs"]
 #[allow(dead_code, unreachable_pub)]

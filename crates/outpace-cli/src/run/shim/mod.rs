@@ -21,6 +21,10 @@ mod ring;
 mod sync {
     pub const CAPACITY: u64 = 1 << 20;
     pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+    pub(super) fn fence_after_change() {
+        fence(Ordering::SeqCst);
+    }
 }
 
 use super::relay::{Part, Relay};
