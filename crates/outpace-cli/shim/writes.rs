@@ -72,10 +72,12 @@ const FUTEX_WAKE: usize = 1;
 const EAGAIN: isize = 11;
 /// How long one waits before it looks whether `run` is still there.
 const LOOK: [i64; 2] = [0, 50_000_000];
-/// So many looks, each of which lets others run, and a lock that is held is taken for one that nobody lets go.
-const PATIENCE: u32 = 20_000;
-/// So many looks, and whether the holder is still there is asked.
-const DOUBT: u32 = 1_000;
+/// How a held lock is waited for: so many looks, then as many that let others run, then some with naps between them. A holder
+/// that has lost its processor gets it back in that time; one that has not is taken for one that never lets go.
+const SPINS: u32 = 64;
+const YIELDS: u32 = 1_000;
+const PATIENCE: u32 = YIELDS + 100;
+const NAP: [i64; 2] = [0, 1_000_000];
 const FOREVER: u32 = u32::MAX;
 
 pub(crate) fn wake(ring: &Header) {
@@ -152,10 +154,24 @@ pub(crate) fn close_and_settle(ring: &Header, reason: u32) {
     settle(ring);
 }
 
-/// Now and then: whether the holder of the lock is dead.
-fn doubt(ring: &Header, holder: u64, looks: u32) {
-    if looks % DOUBT == 0 && holder != 0 && system::is_dead(ring::process_of(holder)) {
-        ring.take_over(holder);
+/// Another thread writes, which takes less than a microsecond, unless it loses its processor or its life.
+fn wait_for_lock(ring: &Header, looks: u32) {
+    if looks <= SPINS {
+        core::hint::spin_loop();
+    } else if looks <= YIELDS {
+        give_way();
+    } else {
+        let holder = ring.lock.0.load(Ordering::Relaxed);
+        if holder == 0 {
+            return;
+        }
+        if system::is_dead(ring::process_of(holder)) {
+            ring.take_over(holder);
+            return;
+        }
+        let (word, limit) = (&raw const ring.lock.0 as usize, NAP.as_ptr() as usize);
+        // SAFETY: the word, the first half of the lock, is in the shared memory; the time is a constant. Nobody wakes it.
+        unsafe { call(FUTEX, word, FUTEX_WAIT, holder as u32 as usize, limit, 0, 0) };
     }
 }
 
@@ -208,11 +224,7 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
             Put::Closed | Put::Nested => return Through::Kernel,
             Put::Busy if looks < PATIENCE => {
                 looks += 1;
-                doubt(ring, ring.lock.0.load(Ordering::Relaxed), looks);
-                if looks % 64 == 0 {
-                    give_way();
-                }
-                core::hint::spin_loop();
+                wait_for_lock(ring, looks);
             }
             Put::Busy => {
                 ring.close(ring::BY_LOCK);
