@@ -198,6 +198,9 @@ fn copy_size(ours: &OwnedFd) {
     let _ = termios::tcsetwinsize(ours, size.unwrap_or(USUAL_SIZE));
 }
 
+/// Where the shim passes on what the program writes: its terminal, and the relay of what comes from there.
+type Ways = (OwnedFd, Weak<Relay>);
+
 struct Session<'a> {
     run: &'a Run,
     signals: &'a Signals,
@@ -216,8 +219,8 @@ struct Session<'a> {
     conversation: Arc<Conversation>,
     /// What is to be said when everything has been passed on.
     lost: Option<Failure>,
-    /// The terminal is its own, until the program runs; with the relay of what comes from there.
-    shim: Option<(Arc<Shim>, Option<(OwnedFd, Weak<Relay>)>)>,
+    /// The ways are for when the program runs.
+    shim: Option<(Arc<Shim>, Option<Ways>)>,
 }
 
 impl Session<'_> {
