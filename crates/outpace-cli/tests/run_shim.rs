@@ -86,7 +86,7 @@ fn all_ways_to_write_to_one_terminal_keep_their_order() {
     let Some((writer, _)) = writers() else { return };
     let shown = same(&[writer, "streams"]);
     assert!(
-        shown.contains("again 199\r\nwritev\r\ndprintf 199\r\nsyscall\r\nputs\r\nmode c 199\r\n")
+        shown.contains("again 199\r\nwritev\r\ndprintf 199\r\nsyscall\r\nputs\r\nbeginning\r\nmiddle\r\nend\r\nmode c 199\r\n")
     );
 }
 
@@ -123,6 +123,38 @@ fn what_becomes_of_the_terminal_finds_its_output_there() {
     let Some((writer, _)) = writers() else { return };
     same(&[writer, "settings"]);
     same(&[writer, "flow"]);
+}
+
+/// Keys are the pseudo-terminal's: what the program writes goes around it, but not while it takes no output.
+#[test]
+fn output_that_a_key_has_stopped_stays_until_another_lets_it_go_on() {
+    const STOP: &str = "\x13";
+    const GO_ON: &str = "\x11";
+    let Some((writer, _)) = writers() else { return };
+    let (file, done) = (scratch("demand"), scratch("demand.done"));
+    let words = [writer, "on demand", file.to_str().unwrap()];
+    let mut terminal = Terminal::run(&[&["--shim", "always", "--"], &words[..]].concat());
+    terminal.wait_for("ready 0");
+    let program = process_of(&words).unwrap();
+    let path = format!("/proc/{program}/fd/1");
+    let its_terminal = fs::File::options().write(true).open(path).unwrap();
+    terminal.type_keys(STOP);
+    wait_until("a terminal that takes no output", || {
+        use rustix::event::{PollFd, PollFlags, poll};
+        let mut room = [PollFd::new(&its_terminal, PollFlags::OUT)];
+        poll(&mut room, Some(&Default::default())).unwrap() == 0
+    });
+    drop(its_terminal);
+    fs::write(&file, "").unwrap();
+    wait_until("writes that have returned", || done.exists());
+    // Several looks of `run`.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let shown = text(&terminal.so_far());
+    assert!(!shown.contains("burst 29"), "{shown}");
+    terminal.type_keys(GO_ON);
+    terminal.wait_for("held 0");
+    let shown = text(&terminal.whole());
+    assert!(shown.contains("burst 29\r\nheld 0\r\n"), "{shown}");
 }
 
 #[test]

@@ -223,6 +223,11 @@ impl Terminal {
         }
     }
 
+    /// Everything shown so far.
+    pub(crate) fn so_far(&self) -> Vec<u8> {
+        self.shown.0.lock().unwrap().bytes.clone()
+    }
+
     /// The terminal begins to read.
     pub(crate) fn unstall(&self) {
         self.shown.0.lock().unwrap().stalled = false;

@@ -57,6 +57,10 @@ static void streams(void) {
         syscall(SYS_write, 1, "syscall\n", 8);
         puts("puts");
         fflush(stdout);
+        write(1, "be", 2);
+        write(tty, "gin", 3);
+        write(1, "ning\nmiddle\nen", 14);
+        write(2, "d\n", 2);
         fprintf(uncancelled, "mode c %d\n", i);
         fflush(uncancelled);
     }
@@ -511,6 +515,19 @@ static void settings(void) {
     burst(1);
     int asked = ioctl(1, TIOCOUTQ, &left);
     dprintf(1, "asked %d %d\n", asked, left >= 0);
+    /* What the terminal makes of output, each in turn. */
+    static const tcflag_t modes[] = {OPOST | ONLCR | XTABS, OPOST, OPOST | ONLCR | OLCUC, OPOST | ONLCR | OCRNL, OPOST | ONLRET, 0};
+    for (int i = 0; i < 6; i++) {
+        raw = cooked;
+        raw.c_oflag = modes[i];
+        tcsetattr(1, TCSANOW, &raw);
+        for (int n = 0; n < 5; n++) {
+            write(1, "ab\tc\r\n", 6);
+            write(1, "d\te", 3);
+            write(1, "\tf\n\n", 4);
+        }
+    }
+    tcsetattr(1, TCSANOW, &cooked);
     raw = cooked;
     raw.c_lflag |= TOSTOP;
     tcsetattr(1, TCSANOW, &raw);
@@ -534,6 +551,20 @@ static void flow(void) {
     ioctl(1, TCXONC, TCOOFF);
     ioctl(1, TCXONC, TCOON);
     burst(5);
+}
+
+/* Writes when a file is there, and makes another one when it has. */
+static void on_demand(const char *path) {
+    char done[256];
+    snprintf(done, sizeof done, "%s.done", path);
+    burst(5);
+    line(1, "ready", 0);
+    while (access(path, F_OK) != 0) {
+        usleep(1000);
+    }
+    burst(30);
+    line(1, "held", 0);
+    close(open(done, O_CREAT | O_WRONLY, 0600));
 }
 
 static void *endless(void *unused) {
@@ -610,6 +641,7 @@ int main(int count, char **words) {
     else if (!strcmp(what, "nonblocking")) does_not_wait(more);
     else if (!strcmp(what, "settings")) settings();
     else if (!strcmp(what, "flow")) flow();
+    else if (!strcmp(what, "on demand")) on_demand(more);
     else if (!strcmp(what, "cancelled")) cancelled();
     else if (!strcmp(what, "sees")) sees();
     else if (!strcmp(what, "confined")) confined();
