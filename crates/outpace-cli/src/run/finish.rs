@@ -261,6 +261,10 @@ pub(super) fn finish(
         }
         terminal.restore();
     }
+    // Or the leader of the session would take us for killed, and show what is in the shim's memory.
+    if let Some(all_is_read) = all_is_read.take().filter(|_| skipped.is_some()) {
+        all_is_read();
+    }
     relays.watched.store(Counts::of(&relays.outlets));
     let status = ending_status(ending, skipped, tee);
     // Nothing may wait for the streams any more, not even their end.
