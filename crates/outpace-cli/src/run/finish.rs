@@ -5,7 +5,7 @@ use super::counters::{self, Counts, Watched};
 use super::outlet::Outlet;
 use super::relay::{End, Relay};
 use super::tee::Tee;
-use super::terminal::Terminal;
+use super::terminal::{self, Terminal};
 use crate::platform::ending::Ending;
 use crate::platform::signals::Signals;
 use crate::user::failure::Outcome;
@@ -169,13 +169,14 @@ const INTERVAL: Timespec = Timespec {
 const PATIENCE: u32 = 10;
 
 /// Reads what there still is and shows what is queued, then ends as the program ended. Ctrl-C skips to the end.
-/// `all_is_read` lets go of where it was read from.
+/// `all_is_read` lets go of where it was read from; until then `pty` is told of keys that stop output and let it go on.
 pub(super) fn finish(
     mut relays: Relays,
     ending: Ending,
     mut terminal: Option<&mut Terminal>,
     signals: &Signals,
     tee: Option<&Tee>,
+    mut pty: Option<OwnedFd>,
     all_is_read: impl FnOnce(),
 ) -> Outcome {
     let flushed =
@@ -191,6 +192,7 @@ pub(super) fn finish(
         if relays.are_done()
             && let Some(all_is_read) = all_is_read.take()
         {
+            pty = None;
             all_is_read();
             relays.flush(&flushed);
             (total, began) = (relays.pending(), Instant::now());
@@ -229,6 +231,9 @@ pub(super) fn finish(
             let read = rustix::io::read(keys, &mut typed).unwrap_or(0);
             if read == 0 || typed[..read].contains(&CTRL_C) {
                 skipped = Some(relays.pending());
+            } else if let Some(pty) = &pty {
+                // What the program has left in memory waits for that, too.
+                terminal::type_flow_control(pty, &typed[..read]);
             }
         }
         relays.collect();

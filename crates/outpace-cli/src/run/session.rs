@@ -116,6 +116,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         ..
     } = session;
     let mut keeper = None;
+    let flow = pty.try_clone().ok();
     let all_is_read = || {
         keeper = Some(monitor.dismiss());
         drop(pty);
@@ -127,6 +128,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         terminal,
         &signals,
         tee.as_deref(),
+        flow,
         all_is_read,
     );
     drop(keeper);

@@ -103,6 +103,26 @@ pub(super) fn only_adds_returns(descriptor: impl AsFd) -> Option<bool> {
     adds_returns.then_some(true)
 }
 
+/// Passes on, of the keys that were typed, those that stop output and let it go on.
+pub(super) fn type_flow_control(pty: impl AsFd, typed: &[u8]) {
+    use termios::{InputModes, SpecialCodeIndex};
+    let pty = pty.as_fd();
+    let Ok(settings) = termios::tcgetattr(pty) else {
+        return;
+    };
+    let codes = [SpecialCodeIndex::VSTART, SpecialCodeIndex::VSTOP];
+    let codes = codes.map(|index| settings.special_codes[index]);
+    let keys: Vec<u8> = typed
+        .iter()
+        .copied()
+        .filter(|key| codes.contains(key))
+        .collect();
+    if settings.input_modes.contains(InputModes::IXON) && !keys.is_empty() {
+        // A pseudo-terminal that takes no keys has stopped nothing.
+        let _ = rustix::io::write(pty, &keys);
+    }
+}
+
 /// The terminal that keys come from.
 pub(super) struct Terminal {
     descriptor: OwnedFd,
