@@ -84,6 +84,8 @@ def run(session, command, size, work, counter, quiet):
     if counter == "perf":
         command = ["perf", "stat", "-x,", "-e", "instructions:u", "-o", str(report), *command]
     elif counter == "valgrind":
+        # It counts `rep movsb`, one instruction that copies any number of bytes, once a byte.
+        environment["GLIBC_TUNABLES"] = ":".join(f"glibc.cpu.x86_rep_{call}_threshold=1000000000" for call in ("movsb", "stosb"))
         command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", f"--log-file={report}", *command]
     terminal = Terminal(command, size, environment)
     for key in ["", *session.keys]:

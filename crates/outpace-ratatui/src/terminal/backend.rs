@@ -501,8 +501,9 @@ impl OutpaceBackend {
         Ok(())
     }
 
-    /// Puts a cell that lies on the screen, and returns its width.
-    #[inline]
+    /// Puts a cell that lies on the screen, and returns its width. Inlined into the loop over all cells of a frame: to call it
+    /// takes a quarter of its time.
+    #[inline(always)]
     fn put(&mut self, x: u16, y: u16, cell: &buffer::Cell, symbol: &str) -> u16 {
         let plain = matches!(cell.diff_option, CellDiffOption::None) && !self.opaque_seen;
         match narrow(symbol).filter(|_| plain) {

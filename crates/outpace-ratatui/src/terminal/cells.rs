@@ -10,9 +10,13 @@ use crate::model::{Attributes, Color, Style, trusted_width};
 /// takes longer.
 #[inline]
 pub(super) fn narrow(symbol: &str) -> Option<char> {
-    if let [byte @ b' '..=b'~'] = symbol.as_bytes() {
-        return Some(char::from(*byte));
+    match symbol.as_bytes() {
+        [byte @ b' '..=b'~'] => Some(char::from(*byte)),
+        _ => narrow_beyond_ascii(symbol),
     }
+}
+
+fn narrow_beyond_ascii(symbol: &str) -> Option<char> {
     let mut chars = symbol.chars();
     let first = chars.next().filter(|c| trusted_width(*c) == 1)?;
     chars.next().is_none().then_some(first)
