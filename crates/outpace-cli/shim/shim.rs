@@ -81,8 +81,8 @@ extern "C" fn start(_: c_int, _: *const *const c_char, environment: *mut *const 
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn(c_int, *const *const c_char, *mut *const c_char) = start;
 
-/// Whether this process has one thread: its directory of them has one link for each, and two of its own. The emulator of
-/// `tests/run_aarch64.rs` has a thread, too.
+/// Whether this process has one thread: its directory of them has one link for each, and two of its own. An emulator
+/// (qemu-user) has a thread, too: docs/shim.md.
 fn is_alone() -> bool {
     let links = if cfg!(outpace_emulated) { 4 } else { 3 };
     Stat::at(c"/proc/self/task").is_some_and(|stat| stat.links == links)

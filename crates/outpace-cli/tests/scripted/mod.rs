@@ -238,11 +238,6 @@ impl Terminal {
         tcsetwinsize(&self.program_side, size(columns, rows)).unwrap();
     }
 
-    /// The program's side of the terminal.
-    pub(crate) fn program_side(&self) -> OwnedFd {
-        self.program_side.try_clone().unwrap()
-    }
-
     /// The terminal's settings, in words.
     pub(crate) fn settings(&self) -> String {
         format!(
