@@ -49,7 +49,11 @@ impl Action for Report {
                 .collect::<String>(),
         )?;
         if let Some(path) = &self.export_html {
-            write(path, &html::document(&blocks))?;
+            let cards = match &files[..] {
+                [only] => html::cards(catalogue::ALL, &only.results.rows),
+                _ => comparison::cards(&files, Yardstick::of(&files)),
+            };
+            write(path, &html::document("outpace report", &cards, &blocks))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -73,7 +77,7 @@ fn again(file: &Named) -> Vec<Block> {
         };
         let first = index == 0 || places[index - 1].0 != name;
         if first {
-            blocks.push(Block::heading(experiment));
+            blocks.push(Block::Heading(experiment));
         }
         blocks.push(Block::Table(columns::table(experiment, to, rows)));
         let last = places.get(index + 1).is_none_or(|(next, _)| *next != name);
@@ -97,11 +101,19 @@ fn compared(files: &[Named]) -> Vec<Block> {
                 .to_owned(),
         ));
     }
-    blocks.extend(
-        comparison::tables(files, yardstick)
-            .into_iter()
-            .map(Block::Table),
-    );
-    blocks.push(Block::Verdict(comparison::verdict(files, yardstick)));
+    let mut last = None;
+    for place in comparison::places(files) {
+        let Some(table) = comparison::table_of(files, place, yardstick) else {
+            continue;
+        };
+        if last != Some(place.0)
+            && let Ok(experiment) = catalogue::find(place.0)
+        {
+            blocks.push(Block::Heading(experiment));
+        }
+        last = Some(place.0);
+        blocks.push(Block::Table(table));
+    }
+    blocks.push(Block::Conclusion(comparison::verdict(files, yardstick)));
     blocks
 }

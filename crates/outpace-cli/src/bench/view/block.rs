@@ -1,58 +1,47 @@
 //! What is said, before it is decided whether on a screen, in Markdown or in HTML.
 
 use super::table::Table;
-use crate::bench::experiment::{Experiment, Publication};
+use crate::bench::experiment::Experiment;
 use crate::user::screen::Screen;
 
 /// A piece of a report.
 pub(crate) enum Block {
     /// Where the figures come from.
     Origin(String),
-    Heading {
-        title: String,
-        published: String,
-        sources: &'static [Publication],
-    },
+    /// What an experiment asks, and what was published about it.
+    Heading(&'static Experiment),
     Table(Table),
     Warning(String),
     Verdict(String),
+    /// The verdict on all that was said.
+    Conclusion(String),
     /// A line each.
     Summary(Vec<String>),
 }
 
 impl Block {
-    /// What an experiment asks, and what was published about it.
-    pub(crate) fn heading(experiment: &Experiment) -> Self {
-        Self::Heading {
-            title: format!("{}: {}", experiment.name, experiment.question),
-            published: experiment.published.to_owned(),
-            sources: experiment.sources,
-        }
-    }
-
     /// The piece for a terminal.
     pub(crate) fn to_screen(&self, screen: Screen) -> String {
         match self {
             Self::Origin(text) => screen.faint(&screen.paragraph(text, 0)),
-            Self::Heading {
-                title,
-                published,
-                sources,
-            } => {
-                let mut text = screen.paragraph(published, 2);
-                for source in *sources {
+            Self::Heading(experiment) => {
+                let title = format!("{}: {}", experiment.name, experiment.question);
+                let mut text = screen.paragraph(experiment.published, 2);
+                for source in experiment.sources {
                     text += &screen.paragraph(&source.to_string(), 2);
                 }
                 format!(
                     "\n{}\n{}",
-                    screen.strong(screen.paragraph(title, 0).trim_end()),
+                    screen.strong(screen.paragraph(&title, 0).trim_end()),
                     screen.faint(&text)
                 )
             }
             Self::Table(table) => format!("\n{}", table.to_screen(screen)),
             Self::Warning(text) => screen.wrong(&screen.paragraph(&format!("warning: {text}"), 0)),
-            Self::Verdict(text) if text.is_empty() => String::new(),
-            Self::Verdict(text) => format!("\n{}", screen.paragraph(text, 0)),
+            Self::Verdict(text) | Self::Conclusion(text) if text.is_empty() => String::new(),
+            Self::Verdict(text) | Self::Conclusion(text) => {
+                format!("\n{}", screen.paragraph(text, 0))
+            }
             Self::Summary(lines) => format!("\n{}\n", lines.join("\n")),
         }
     }

@@ -3,11 +3,11 @@
 
 use std::cmp::Ordering::Equal;
 
+use super::charts::{self, charts, percent};
 use super::table::{Heading, Line, Note, Table};
 use crate::bench::experiment::{Experiment, Method, Origin, Text};
 use crate::bench::results::figures::{Figures, base_name};
 use crate::bench::results::rows::{Latency, Row};
-use crate::bench::results::stats::Interval;
 use crate::user::quantity::{duration, grouped, significant, times};
 
 /// A column: its heading, how easily it is left out, and a row's cell, given its baseline's row.
@@ -49,6 +49,7 @@ pub(crate) fn table(experiment: &Experiment, to: &str, rows: &[Row]) -> Table {
         headings,
         lines,
         notes: notes(&rows),
+        charts: charts(experiment, method, to, &rows),
     }
 }
 
@@ -362,6 +363,7 @@ pub(crate) fn together(experiment: &Experiment, rows: &[Row]) -> Option<Table> {
         headings: headings.collect(),
         lines,
         notes,
+        charts: charts::terminals(experiment, rows).into_iter().collect(),
     })
 }
 
@@ -370,15 +372,8 @@ fn spread() -> Column {
     column("spread", 0, |row, _| match row.times()[..] {
         [] => None,
         [_] => Some("one run".to_owned()),
-        _ => row.interval().map(noise),
+        _ => row.interval().map(percent),
     })
-}
-
-fn noise(interval: Interval) -> String {
-    match interval.noise() * 100.0 {
-        percent if percent < 0.95 => format!("±{percent:.1} %"),
-        percent => format!("±{percent:.0} %"),
-    }
 }
 
 /// Processor time of a message, drawn frames included that were never presented.

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
+use super::chart::{Axis, Chart, Group, Lane, Mark, Shape, Tone, count, time};
+use super::charts::with_noise;
+use super::html::Card;
 use super::table::{Heading, Line, Table};
-use crate::bench::results::figures::base_name;
+use crate::bench::results::figures::{base_name, joined};
 use crate::bench::results::rows::{Results, Row};
 use crate::bench::results::stats;
+use crate::user::inert::inert;
 use crate::user::quantity::{duration, times};
 
 /// Results with the name they are shown under.
@@ -19,8 +23,8 @@ impl Named {
         let name = path
             .file_stem()
             .unwrap_or(path.as_os_str())
-            .to_string_lossy()
-            .into_owned();
+            .to_string_lossy();
+        let name = inert(&name).into_owned();
         Self { name, results }
     }
 }
@@ -52,8 +56,7 @@ impl Yardstick {
             Self::Times => row.wall_per_message().map(duration),
             Self::Ratios => row.ratio.map(|ratio| times(ratio.median)),
         }?;
-        let noise = row.interval().map(|all| all.noise() * 100.0);
-        Some(noise.map_or(figure.clone(), |noise| format!("{figure} ±{noise:.0} %")))
+        Some(with_noise(figure, row.interval()))
     }
 
     /// The figure and the half-width of its noise.
@@ -87,31 +90,31 @@ impl Yardstick {
     }
 }
 
-/// A table for each experiment and destination that several files have.
-pub(crate) fn tables(files: &[Named], yardstick: Yardstick) -> Vec<Table> {
-    let Some((first, others)) = files.split_first() else {
-        return Vec::new();
-    };
+/// The experiments and destinations of the first file, in its order.
+pub(crate) fn places(files: &[Named]) -> Vec<(&str, &str)> {
     let mut places: Vec<(&str, &str)> = Vec::new();
-    for row in &first.results.rows {
+    for row in files.first().iter().flat_map(|file| &file.results.rows) {
         let place = (row.experiment.as_str(), row.to.as_str());
         if !places.contains(&place) {
             places.push(place);
         }
     }
     places
-        .into_iter()
-        .filter_map(|place| {
-            let lines: Vec<Line> = first
-                .results
-                .rows
-                .iter()
-                .filter(|row| (row.experiment.as_str(), row.to.as_str()) == place)
-                .filter_map(|row| line(row, others, yardstick))
-                .collect();
-            (!lines.is_empty()).then(|| table(place, files, lines, yardstick))
-        })
-        .collect()
+}
+
+/// The table of one experiment and destination, if the first file has figures of it.
+pub(crate) fn table_of(
+    files: &[Named],
+    place: (&str, &str),
+    yardstick: Yardstick,
+) -> Option<Table> {
+    let (first, others) = files.split_first()?;
+    let rows = first.results.rows.iter();
+    let lines: Vec<Line> = rows
+        .filter(|row| (row.experiment.as_str(), row.to.as_str()) == place)
+        .filter_map(|row| line(row, others, yardstick))
+        .collect();
+    (!lines.is_empty()).then(|| table(place, files, lines, yardstick))
 }
 
 fn table(place: (&str, &str), files: &[Named], lines: Vec<Line>, yardstick: Yardstick) -> Table {
@@ -129,16 +132,153 @@ fn table(place: (&str, &str), files: &[Named], lines: Vec<Line>, yardstick: Yard
         headings,
         lines,
         notes: Vec::new(),
+        charts: chart(place, files, what, yardstick).into_iter().collect(),
     }
+}
+
+/// A lane a rung, with a mark a file.
+fn chart(place: (&str, &str), files: &[Named], what: &str, yardstick: Yardstick) -> Option<Chart> {
+    const TONES: [Tone; 3] = [Tone::Plain, Tone::Second, Tone::Third];
+    let (first, others) = files.split_first()?;
+    let mut values = Vec::new();
+    let mut lanes = Vec::new();
+    let rows = first.results.rows.iter();
+    for row in rows.filter(|row| (row.experiment.as_str(), row.to.as_str()) == place) {
+        let mut mark = |of: &Row, tone: Tone, said: &str| {
+            let (value, _) = yardstick.figure(of)?;
+            values.push(value);
+            let interval = of.interval().map(|interval| {
+                let share = value / interval.middle.max(f64::MIN_POSITIVE);
+                ((interval.low * share).max(0.0), interval.high * share)
+            });
+            let label = format!("{}{said}", yardstick.show(of)?);
+            let shape = Shape::Amount { value, interval };
+            Some(Mark { shape, tone, label })
+        };
+        let mut marks: Vec<Mark> = mark(row, Tone::Plain, "").into_iter().collect();
+        for (file, tone) in others.iter().zip(TONES[1..].iter().cycle()) {
+            if let Some(other) = same_row(file, row) {
+                let change = match yardstick.change(row, other) {
+                    Some(change) => format!(", {}", changed(change)),
+                    None => ", same".to_owned(),
+                };
+                marks.extend(mark(other, *tone, &change));
+            }
+        }
+        // A rung of one file only is in the table.
+        if marks.len() > 1 {
+            let name = row.rung.clone();
+            lanes.push(Lane {
+                name,
+                ours: false,
+                marks,
+            });
+        }
+    }
+    if lanes.is_empty() {
+        return None;
+    }
+    let show = match yardstick {
+        Yardstick::Times => time,
+        Yardstick::Ratios => count,
+    };
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let axis = Axis::of(&values, show);
+    let scale = if axis.has_zero() {
+        ""
+    } else {
+        "Logarithmic scale."
+    };
+    Some(Chart {
+        title: format!("{} to {}", place.0, place.1),
+        reading: format!("From above: {}. Less is better. {scale}", joined(&names)),
+        unit: what.to_owned(),
+        axis,
+        groups: vec![Group {
+            heading: String::new(),
+            lanes,
+        }],
+    })
+}
+
+/// How many rungs of each experiment changed.
+pub(crate) fn cards(files: &[Named], yardstick: Yardstick) -> Vec<Card> {
+    let Some((first, others)) = files.split_first() else {
+        return Vec::new();
+    };
+    let mut names: Vec<&str> = places(files).into_iter().map(|(name, _)| name).collect();
+    names.dedup();
+    let mut cards = Vec::new();
+    for file in others {
+        for name in &names {
+            let rows = first
+                .results
+                .rows
+                .iter()
+                .filter(|row| row.experiment == *name);
+            let pairs = rows.filter_map(|row| Some((row, same_row(file, row)?)));
+            let pairs: Vec<_> = pairs
+                .filter(|(row, other)| {
+                    yardstick.figure(row).is_some() && yardstick.figure(other).is_some()
+                })
+                .collect();
+            let mut changes: Vec<(f64, &Row)> = pairs
+                .iter()
+                .filter_map(|(row, other)| Some((yardstick.change(row, other)?, *row)))
+                .collect();
+            if pairs.is_empty() {
+                continue;
+            }
+            let slower = changes.iter().filter(|(change, _)| *change > 1.0).count();
+            let faster = changes.len() - slower;
+            changes.sort_by(|(one, _), (other, _)| other.ln().abs().total_cmp(&one.ln().abs()));
+            let most = changes.first().map(|(change, row)| {
+                format!(
+                    "; most of all {} to {}: {}",
+                    row.rung,
+                    row.to,
+                    changed(*change)
+                )
+            });
+            cards.push(Card {
+                section: (*name).to_owned(),
+                what: format!("{name}, from {} to {}", first.name, file.name),
+                figure: match (slower, faster) {
+                    (0, 0) => "no change".to_owned(),
+                    (0, faster) => format!("{faster} faster"),
+                    (slower, 0) => format!("{slower} slower"),
+                    (slower, faster) => format!("{slower} slower, {faster} faster"),
+                },
+                rest: format!("of {} rungs{}", pairs.len(), most.unwrap_or_default()),
+                question: String::new(),
+            });
+        }
+    }
+    cards
+}
+
+/// A change in words.
+fn changed(change: f64) -> String {
+    if change < 1.0 {
+        format!("{} faster", times(1.0 / change.max(f64::MIN_POSITIVE)))
+    } else {
+        format!("{} slower", times(change))
+    }
+}
+
+/// The same rung at the same destination, in another file.
+fn same_row<'a>(file: &'a Named, row: &Row) -> Option<&'a Row> {
+    file.results.rows.iter().find(|other| {
+        (&other.experiment, &other.to) == (&row.experiment, &row.to)
+            && other.rung == row.rung
+            && other.server().map(|it| it.connections) == row.server().map(|it| it.connections)
+    })
 }
 
 fn line(row: &Row, others: &[Named], yardstick: Yardstick) -> Option<Line> {
     let mut cells = vec![row.rung.clone(), yardstick.show(row)?];
     for file in others {
-        let other = file.results.rows.iter().find(|other| {
-            (&other.experiment, &other.to) == (&row.experiment, &row.to) && other.rung == row.rung
-        });
-        let other = other.filter(|other| yardstick.show(other).is_some());
+        let other = same_row(file, row).filter(|other| yardstick.show(other).is_some());
         cells.push(
             other
                 .and_then(|other| yardstick.show(other))
@@ -165,10 +305,7 @@ pub(crate) fn verdict(files: &[Named], yardstick: Yardstick) -> String {
             .rows
             .iter()
             .filter_map(|row| {
-                let other = file.results.rows.iter().find(|other| {
-                    (&other.experiment, &other.to) == (&row.experiment, &row.to)
-                        && other.rung == row.rung
-                })?;
+                let other = same_row(file, row)?;
                 let change = yardstick.change(row, other)?;
                 Some((change, format!("{}/{} to {}", row.experiment, base_name(&row.rung), row.to)))
             })
@@ -240,7 +377,7 @@ mod tests {
             named("b", &[1100, 1300, 900]),
         ];
         assert!(verdict(&files, Yardstick::Times).contains("Nothing changed"));
-        let table = &tables(&files, Yardstick::Times)[0];
+        let table = table_of(&files, ("lines", "pipe"), Yardstick::Times).unwrap();
         assert_eq!(table.lines[0].cells[3], "same");
     }
 

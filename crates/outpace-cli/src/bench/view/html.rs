@@ -1,145 +1,548 @@
-//! A report as one HTML page that needs nothing else: no script, no font, no network.
+//! A report as one HTML page that needs nothing else: no script, no font, no network. Summary first, then a section an
+//! experiment, its charts before its figures.
+//!
+//! maud writes the elements and escapes every text; the policy at the top of the page has the browser refuse whatever
+//! would run or load something.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::block::Block;
+use super::chart::{Chart, Lane, Tone};
+use super::drawing;
+use super::summary::{Headline, headlines};
 use super::table::{Line, Table};
-use crate::bench::experiment::Publication;
+use crate::bench::experiment::{Experiment, Origin, Publication};
+use crate::bench::results::figures::base_name;
+use crate::bench::results::rows::Row;
 
-const STYLE: &str = "\
-:root{color-scheme:light dark;--bar:#9aa7b8;--ours:#2f9e5b;--faint:#6b7683;--wrong:#c0392b}
-@media(prefers-color-scheme:dark){:root{--bar:#55616f;--ours:#3fbf74;--faint:#93a0ae;--wrong:#ff7b6b}}
-body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.5rem}h2{font-size:1.25rem;margin-top:2.5rem}h3{font-size:1rem;margin:1.5rem 0 .5rem}
-.faint,th{color:var(--faint);font-weight:normal}.wrong{color:var(--wrong)}
-.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{padding:.15rem .6rem;text-align:right;white-space:nowrap}
-th:first-child,td:first-child{text-align:left}td.bar{width:40%;text-align:left}
-td.bar span{display:block;height:.8rem;min-width:1px;background:var(--bar)}
-tr.ours td:first-child{color:var(--ours);font-weight:600}tr.ours .bar span{background:var(--ours)}
-ul{padding-left:1.2rem;margin:.3rem 0}
-";
+const STYLE: &str = include_str!("page.css");
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// The whole report.
-pub(crate) fn document(blocks: &[Block]) -> String {
-    let body: String = blocks.iter().map(block).collect();
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>outpace bench</title>\n\
-         <style>\n{STYLE}</style>\n<h1>outpace bench</h1>\n{body}</html>\n"
-    )
+const READING: &str = "How to read the charts: a bar begins at zero; where the shortest would not be seen, dots stand on a \
+                       logarithmic scale, each mark of which is some powers of ten above the one before. Whiskers show where \
+                       the median of further runs would lie in 95 of 100 cases: where two overlap, nothing can be said. \
+                       Green is outpace.";
+
+/// One of the summaries at the top, which leads to the section of that name.
+pub(crate) struct Card {
+    pub(crate) section: String,
+    pub(crate) what: String,
+    pub(crate) figure: String,
+    pub(crate) rest: String,
+    pub(crate) question: String,
 }
 
-fn block(block: &Block) -> String {
-    match block {
-        Block::Origin(text) => format!("<p class=\"faint\">{}</p>\n", escaped(text)),
-        Block::Heading {
-            title,
-            published,
-            sources,
-        } => {
-            let source = |source: &Publication| {
-                let mut title = escaped(source.title);
-                if let Some(link) = source.link {
-                    title = format!("<a href=\"{}\">{title}</a>", escaped(link));
+/// A card for each experiment: what was best in it.
+pub(crate) fn cards(experiments: &[&'static Experiment], rows: &[Row]) -> Vec<Card> {
+    let card = |headline: Headline| {
+        let Headline {
+            experiment,
+            to,
+            best,
+            figure,
+            against,
+        } = headline;
+        let rest: Vec<String> = [best].into_iter().chain(against).collect();
+        Card {
+            section: experiment.name.to_owned(),
+            what: format!("{} to {to}", experiment.name),
+            figure,
+            rest: rest.join(", "),
+            question: experiment.question.to_owned(),
+        }
+    };
+    headlines(experiments, rows).into_iter().map(card).collect()
+}
+
+/// A part of the page, which begins with the heading of an experiment.
+struct Section<'a> {
+    experiment: &'static Experiment,
+    blocks: Vec<&'a Block>,
+}
+
+/// The whole page.
+pub(crate) fn document(title: &str, cards: &[Card], blocks: &[Block]) -> String {
+    let mut opening = Vec::new();
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    let mut closing = Vec::new();
+    for block in blocks {
+        match (block, sections.last_mut()) {
+            // The cards say it.
+            (Block::Summary(_), _) => {}
+            (Block::Heading(experiment), _) => sections.push(Section {
+                experiment,
+                blocks: Vec::new(),
+            }),
+            (Block::Conclusion(_), _) => closing.push(block),
+            (_, Some(section)) => section.blocks.push(block),
+            (_, None) => opening.push(block),
+        }
+    }
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { (title) }
+                    @for one in &opening { (block(one, &[])) }
                 }
-                let year = source
-                    .year
-                    .map_or_else(String::new, |year| format!(" ({year})"));
-                format!("<li>{}, {title}{year}</li>\n", escaped(source.author))
-            };
-            let list = match sources.iter().map(source).collect::<String>() {
-                none if none.is_empty() => none,
-                items => format!("<ul class=\"faint\">\n{items}</ul>\n"),
-            };
-            format!(
-                "<h2>{}</h2>\n<p class=\"faint\">{}</p>\n{list}",
-                escaped(title),
-                escaped(published)
-            )
+                main {
+                    @for one in &closing { (block(one, &[])) }
+                    @if !cards.is_empty() {
+                        h2 { "In short" }
+                        ul.cards { @for one in cards { (card(one)) } }
+                    }
+                    @if sections.len() > 1 {
+                        nav aria-label="Contents" {
+                            h2 { "Contents" }
+                            ol {
+                                @for section in &sections {
+                                    li {
+                                        a href={ "#" (section.experiment.name) } { (section.experiment.name) }
+                                        ": " (section.experiment.question)
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    @if !sections.is_empty() { p.faint { (READING) } }
+                    @for section in &sections { (self::section(section)) }
+                }
+            }
         }
-        Block::Table(of) => table(of),
-        Block::Warning(text) => format!("<p class=\"wrong\">warning: {}</p>\n", escaped(text)),
-        Block::Verdict(text) if text.is_empty() => String::new(),
-        Block::Verdict(text) => format!("<p>{}</p>\n", escaped(text)),
-        Block::Summary(lines) => {
-            let item = |line: &String| format!("<li>{}</li>\n", escaped(line));
-            format!(
-                "<h2>Summary</h2>\n<ul>\n{}</ul>\n",
-                lines.iter().map(item).collect::<String>()
-            )
+    };
+    page.into_string() + "\n"
+}
+
+fn card(card: &Card) -> Markup {
+    html! {
+        li {
+            a href={ "#" (card.section) } {
+                span.what { (card.what) }
+                @if !card.figure.is_empty() { span.figure { (card.figure) } }
+                span.rest { (card.rest) }
+                span.ask { (card.question) }
+            }
         }
     }
 }
 
-fn table(table: &Table) -> String {
-    let mut text = format!("<h3>{}</h3>\n", escaped(&table.title));
-    if !table.lines.is_empty() {
-        let headings = table
-            .headings
-            .iter()
-            .map(|heading| cell("th", &heading.text));
-        let bars = table.lines.iter().any(|line| line.share.is_some());
-        text += &format!(
-            "<div class=\"wide\"><table>\n<tr>{}{}</tr>\n",
-            headings.collect::<String>(),
-            if bars { "<th></th>" } else { "" }
-        );
-        text += &table.lines.iter().map(row).collect::<String>();
-        text += "</table></div>\n";
+fn section(section: &Section<'_>) -> Markup {
+    let Experiment {
+        name,
+        question,
+        published,
+        sources,
+        ..
+    } = section.experiment;
+    let verdicts = section
+        .blocks
+        .iter()
+        .filter(|block| matches!(block, Block::Verdict(_)));
+    let others = section
+        .blocks
+        .iter()
+        .filter(|block| !matches!(block, Block::Verdict(_)));
+    let rungs = rungs(section);
+    html! {
+        section id=(name) aria-labelledby={ (name) "-question" } {
+            h2 id={ (name) "-question" } { code { (name) } " " (question) }
+            @for verdict in verdicts { (block(verdict, sources)) }
+            p.faint { @if !published.starts_with("Ours") { "Published: " } (published) }
+            @if !sources.is_empty() {
+                ul.faint { @for source in *sources { li { (publication(source)) } } }
+            }
+            @if !rungs.is_empty() {
+                details {
+                    summary { "What each of the " (rungs.len()) " rungs does" }
+                    dl.rungs {
+                        @for (name, ours, about) in &rungs {
+                            div.ours[*ours] { dt.name { (name) } dd { (about) } }
+                        }
+                    }
+                }
+            }
+            @for other in others { (block(other, sources)) }
+        }
     }
-    if !table.notes.is_empty() {
-        let notes = table.notes.iter().map(|note| {
-            let class = if note.wrong { "wrong" } else { "faint" };
-            format!("<li class=\"{class}\">{}</li>\n", escaped(&note.text))
-        });
-        text += &format!("<ul>\n{}</ul>\n", notes.collect::<String>());
-    }
-    text
 }
 
-fn row(line: &Line) -> String {
-    let cells: String = line.cells.iter().map(|text| cell("td", text)).collect();
-    let bar = line.share.map_or_else(String::new, |share| {
-        let percent = share.clamp(0.0, 1.0) * 100.0;
-        format!("<td class=\"bar\"><span style=\"width:{percent:.2}%\"></span></td>")
+/// Those of a section's rungs that its tables have, each with what it does and where it is from.
+fn rungs(section: &Section<'_>) -> Vec<(&'static str, bool, String)> {
+    let charts = section.blocks.iter().filter_map(|block| match block {
+        Block::Table(table) => Some(&table.charts),
+        _ => None,
     });
-    let class = if line.ours { " class=\"ours\"" } else { "" };
-    format!("<tr{class}>{cells}{bar}</tr>\n")
+    let mut groups = charts.flatten().flat_map(|chart| &chart.groups);
+    let shown: Vec<&str> = groups
+        .by_ref()
+        .flat_map(|group| {
+            let lanes = group.lanes.iter().map(|lane| lane.name.as_str());
+            lanes.chain([group.heading.as_str()])
+        })
+        .map(base_name)
+        .collect();
+    let rungs = section.experiment.rungs.iter();
+    rungs
+        .filter(|rung| shown.contains(&rung.name))
+        .map(|rung| {
+            let origin = match rung.origin {
+                Origin::Published(Some(seconds)) => format!(" (published, {seconds} s)"),
+                Origin::Published(None) => " (published)".to_owned(),
+                Origin::Outpace | Origin::Added => String::new(),
+            };
+            let about = format!("{}{origin}", rung.about);
+            (rung.name, rung.origin == Origin::Outpace, about)
+        })
+        .collect()
 }
 
-fn cell(tag: &str, text: &str) -> String {
-    format!("<{tag}>{}</{tag}>", escaped(text))
+fn publication(source: &Publication) -> Markup {
+    html! {
+        (source.author) ", "
+        @match source.link {
+            Some(link) => a href=(link) { (source.title) },
+            None => (source.title),
+        }
+        @if let Some(year) = source.year { " (" (year) ")" }
+    }
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+fn block(block: &Block, sources: &[Publication]) -> Markup {
+    match block {
+        Block::Origin(text) => html! { p.faint { (text) } },
+        Block::Heading(_) | Block::Summary(_) => html! {},
+        Block::Table(one) => table(one, sources),
+        Block::Warning(text) => html! { p.warning { "Warning: " (text) } },
+        Block::Verdict(text) | Block::Conclusion(text) if text.is_empty() => html! {},
+        Block::Verdict(text) | Block::Conclusion(text) => html! { p.verdict { (text) } },
+    }
+}
+
+/// The charts, and behind them the figures they were drawn from.
+fn table(table: &Table, sources: &[Publication]) -> Markup {
+    let headings: Vec<&str> = table.headings.iter().map(|one| one.text.as_str()).collect();
+    html! {
+        @for one in &table.charts { (chart(one, sources)) }
+        @if !table.lines.is_empty() {
+            details.figures open[table.charts.is_empty()] {
+                summary { "All figures: " (table.title) }
+                table role="table" {
+                    caption { (table.title) }
+                    thead role="rowgroup" {
+                        tr role="row" {
+                            @for heading in &headings { th scope="col" role="columnheader" { (heading) } }
+                        }
+                    }
+                    tbody role="rowgroup" {
+                        @for line in &table.lines { (row(line, &headings)) }
+                    }
+                }
+            }
+        }
+        @if !table.notes.is_empty() {
+            ul.notes {
+                @for note in &table.notes {
+                    li class=(if note.wrong { "wrong" } else { "faint" }) { (note.text) }
+                }
+            }
+        }
+    }
+}
+
+fn row(line: &Line, headings: &[&str]) -> Markup {
+    html! {
+        tr.ours[line.ours] role="row" {
+            @for (index, (cell, heading)) in line.cells.iter().zip(headings).enumerate() {
+                @if index == 0 {
+                    th.name scope="row" role="rowheader" { (cell) }
+                } @else {
+                    td role="cell" data-of=(heading) { (cell) }
+                }
+            }
+        }
+    }
+}
+
+fn chart(chart: &Chart, sources: &[Publication]) -> Markup {
+    let mut lanes = chart.groups.iter().flat_map(|group| &group.lanes);
+    let has_published =
+        lanes.any(|lane| lane.marks.iter().any(|mark| mark.tone == Tone::Published));
+    html! {
+        figure.chart {
+            figcaption {
+                b { (chart.title) }
+                span.faint {
+                    (chart.reading)
+                    @if has_published && !sources.is_empty() {
+                        " Published by "
+                        @for (index, source) in sources.iter().enumerate() {
+                            @if index > 0 { "; " }
+                            (publication(source))
+                        }
+                        "."
+                    }
+                }
+            }
+            table role="table" {
+                thead role="rowgroup" {
+                    tr role="row" {
+                        th.of scope="col" role="columnheader" { "rung" }
+                        th scope="col" role="columnheader" { (chart.unit) (PreEscaped(drawing::axis(&chart.axis))) }
+                    }
+                }
+                @for group in &chart.groups {
+                    tbody role="rowgroup" {
+                        @if !group.heading.is_empty() {
+                            tr role="row" {
+                                th.group.name colspan="2" scope="rowgroup" role="rowheader" { (group.heading) }
+                            }
+                        }
+                        @for one in &group.lanes { (lane(one, chart)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn lane(lane: &Lane, chart: &Chart) -> Markup {
+    html! {
+        tr.ours[lane.ours] role="row" {
+            th.name scope="row" role="rowheader" { (lane.name) }
+            td role="cell" { (PreEscaped(drawing::lane(lane, &chart.axis))) }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::view::columns::lines_table;
+    use crate::bench::catalogue::{ALL, find};
+    use crate::bench::results::figures::rows_of;
+    use crate::bench::results::rows::{
+        Arrival, ArrivalFigures, FrameFigures, Kind, Latency, ProfilerSamples, Published,
+        ServerFigures, TimedFigures,
+    };
+    use crate::bench::results::stats::Spread;
+    use crate::bench::view::columns::table;
+
+    /// Elements that are not closed.
+    const VOID: [&str; 1] = ["meta"];
+
+    /// Reads a page as strictly as XML is read, and gives its elements: every one that is opened is closed in its turn,
+    /// and no text has a character that begins one.
+    fn elements(page: &str) -> Vec<String> {
+        let mut open: Vec<&str> = Vec::new();
+        let mut all = Vec::new();
+        let mut rest = page.strip_prefix("<!DOCTYPE html>").expect("it is HTML");
+        while let Some(at) = rest.find('<') {
+            assert!(!rest[..at].contains('>'), "{}", &rest[..at]);
+            let end = at + rest[at..].find('>').expect("it ends");
+            let tag = &rest[at + 1..end];
+            rest = &rest[end + 1..];
+            if let Some(name) = tag.strip_prefix('/') {
+                assert_eq!(open.pop(), Some(name), "in {open:?}");
+                continue;
+            }
+            assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+            let name = tag.split([' ', '/']).next().unwrap_or_default();
+            all.push(tag.to_owned());
+            if name == "style" {
+                rest = &rest[rest.find("</style>").expect("it ends")..];
+            }
+            if !tag.ends_with('/') && !VOID.contains(&name) {
+                open.push(name);
+            }
+        }
+        assert!(open.is_empty(), "{open:?}");
+        all
+    }
+
+    fn page_of(blocks: &[Block], rows: &[Row]) -> String {
+        document("a report", &cards(ALL, rows), blocks)
+    }
+
+    fn section_of(name: &str, to: &str, rows: &[Row]) -> Vec<Block> {
+        let experiment = find(name).unwrap();
+        vec![
+            Block::Heading(experiment),
+            Block::Table(table(experiment, to, rows)),
+            Block::Verdict("done".to_owned()),
+        ]
+    }
+
+    const LATENCY: Latency = Latency {
+        median: 30,
+        p99: 400,
+        max: 1_000_000,
+        max_less_delay: None,
+        machine_max: None,
+    };
+
+    /// A row of each kind of measurement, with its destination and what its chart must have.
+    fn kinds() -> Vec<(&'static str, Vec<Row>, &'static [&'static str])> {
+        let one = |experiment, rung, kind| {
+            let mut rows = rows_of(experiment, &[(rung, "pty", 400)]);
+            rows[0].kind = kind;
+            (experiment, rows)
+        };
+        let frames = FrameFigures {
+            fps: Some(70.0),
+            draw_call_ns: Some(LATENCY),
+            ..FrameFigures::default()
+        };
+        let server = ServerFigures {
+            requests_per_second: Spread::of([20_000]),
+            log_call_ns: Some(LATENCY),
+            ..ServerFigures::of(8)
+        };
+        let timed = TimedFigures {
+            write_ns: Spread::of([7]).unwrap(),
+            profiler_samples: ProfilerSamples {
+                measured: 4_000,
+                published: Some(708),
+            },
+        };
+        let late = Arrival {
+            text: "half a line".to_owned(),
+            written_at: "half a line".to_owned(),
+            arrived_at: "the flush".to_owned(),
+            after_ns: 100,
+            spread_ns: None,
+        };
+        let arrivals = ArrivalFigures {
+            arrivals: vec![late],
+        };
+        let with = |(experiment, rows), needs: &'static [&'static str]| (experiment, rows, needs);
+        let mut lines = rows_of("lines", &[("println", "pty", 417), ("outpace", "pty", 15)]);
+        lines[0].published = Some(Published {
+            seconds: 0.5,
+            messages: 1_000_000,
+        });
+        let far = rows_of("lines", &[("println", "pty", 4_000), ("outpace", "pty", 4)]);
+        let languages = rows_of("languages", &[("go", "pty", 900), ("go-fixed", "pty", 300)]);
+        vec![
+            with(
+                ("lines", lines),
+                &["<rect ", "class=\"published\"", "class=\"whisker\""],
+            ),
+            with(("lines", far), &["<circle ", "Logarithmic scale."]),
+            with(
+                one("fps", "outpace", Kind::Frames(frames)),
+                &["frames/s", "class=\"range\""],
+            ),
+            with(
+                one("server", "println", Kind::Server(server)),
+                &["requests/s", "class=\"range\""],
+            ),
+            with(
+                one("calls", "stdout", Kind::Timed(timed)),
+                &["samples in 5 s", "published 708"],
+            ),
+            with(
+                one("when", "bufwriter", Kind::Arrivals(arrivals)),
+                &["class=\"late\"", "held back"],
+            ),
+            with(("languages", languages), &["fixed", "as it is"]),
+        ]
+    }
 
     #[test]
-    fn the_page_has_a_row_and_a_bar_for_every_rung_and_every_tag_is_closed() {
-        let table = lines_table(&[("println", "pipe", 417), ("outpace", "pipe", 15)]);
-        let page = document(&[
-            Block::Origin("a machine <&>".to_owned()),
-            Block::Table(table),
-            Block::Verdict("done".to_owned()),
-        ]);
-        assert!(page.contains("a machine &lt;&amp;&gt;"));
-        assert_eq!(page.matches("<td class=\"bar\">").count(), 2);
+    fn every_kind_of_experiment_has_a_chart_in_a_page_that_is_well_formed_and_loads_nothing() {
+        for (name, rows, needs) in kinds() {
+            let page = page_of(&section_of(name, "pty", &rows), &rows);
+            let elements = elements(&page);
+            let has = |start: &str| elements.iter().any(|tag| tag.starts_with(start));
+            for start in [
+                "main",
+                "figure",
+                "figcaption",
+                "svg",
+                "caption",
+                "th scope=\"col\"",
+                "section id=",
+            ] {
+                assert!(has(start), "{name}: no {start} in\n{page}");
+            }
+            for need in needs {
+                assert!(page.contains(need), "{name}: no {need} in\n{page}");
+            }
+            for loads in ["script", "link", "img", "iframe", "object", "base", "form"] {
+                assert!(
+                    !elements
+                        .iter()
+                        .any(|tag| tag.split([' ', '/']).next() == Some(loads)),
+                    "{loads}"
+                );
+            }
+            for tag in &elements {
+                assert!(
+                    !tag.contains(" src=") && !tag.contains(" on") && !tag.contains("url("),
+                    "{tag}"
+                );
+                // Leads somewhere only if it is clicked, or within the page.
+                assert!(
+                    !tag.contains(" href=") || tag.starts_with("a href="),
+                    "{tag}"
+                );
+            }
+            assert!(!STYLE.contains("url(") && !STYLE.contains("@import"));
+        }
+    }
+
+    #[test]
+    fn names_that_would_be_elements_are_text() {
+        let hostile = "</table><script>alert(1)</script>\" onload=\"x";
+        let mut rows = rows_of("lines", &[(hostile, "pty", 417), ("outpace", "pty", 15)]);
+        rows.extend(rows_of("lines", &[(hostile, "pty", 0)]));
+        rows[2].failed = Some(hostile.to_owned());
+        let mut blocks = section_of("lines", "pty", &rows);
+        blocks.insert(0, Block::Origin(hostile.to_owned()));
+        blocks.push(Block::Warning(hostile.to_owned()));
+        let page = page_of(&blocks, &rows);
+        let elements = elements(&page);
         assert!(
-            page.contains("<tr class=\"ours\"><td>outpace</td>"),
+            !elements.iter().any(|tag| tag.starts_with("script")),
             "{page}"
         );
-        for tag in ["table", "tr", "td", "th", "p", "h3", "div", "span"] {
-            let opened = page.matches(&format!("<{tag}>")).count()
-                + page.matches(&format!("<{tag} ")).count();
-            assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
+        assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
+        assert!(
+            !elements.iter().any(|tag| tag.contains(" onload=")),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn contents_and_cards_lead_to_the_sections() {
+        let mut rows = rows_of(
+            "lines",
+            &[("println", "pipe", 417), ("outpace", "pipe", 15)],
+        );
+        rows.extend(rows_of("ladder", &[("fast", "pipe", 20)]));
+        let mut blocks = section_of("lines", "pipe", &rows);
+        blocks.extend(section_of("ladder", "pipe", &rows));
+        let page = page_of(&blocks, &rows);
+        for name in ["lines", "ladder"] {
+            assert!(page.contains(&format!("<section id=\"{name}\"")), "{page}");
+            assert_eq!(
+                page.matches(&format!("href=\"#{name}\"")).count(),
+                2,
+                "a card and an entry"
+            );
         }
+        assert!(page.contains("<nav aria-label=\"Contents\">"), "{page}");
+        assert!(
+            page.contains("<a href=\"https://blog.orhun.dev/stdout-vs-stderr/\">"),
+            "{page}"
+        );
     }
 }

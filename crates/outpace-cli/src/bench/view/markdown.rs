@@ -12,11 +12,7 @@ pub(crate) fn document(blocks: &[Block]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Origin(text) => format!("{}\n\n", escaped(text)),
-        Block::Heading {
-            title,
-            published,
-            sources,
-        } => {
+        Block::Heading(experiment) => {
             let source = |source: &Publication| {
                 let mut title = escaped(source.title);
                 if let Some(link) = source.link {
@@ -27,16 +23,21 @@ fn block(block: &Block) -> String {
                     .map_or_else(String::new, |year| format!(" ({year})"));
                 format!("- {}, {title}{year}\n", escaped(source.author))
             };
-            let list = match sources.iter().map(source).collect::<String>() {
+            let list = match experiment.sources.iter().map(source).collect::<String>() {
                 none if none.is_empty() => none,
                 items => items + "\n",
             };
-            format!("## {}\n\n{}\n\n{list}", escaped(title), escaped(published))
+            format!(
+                "## {}: {}\n\n{}\n\n{list}",
+                experiment.name,
+                escaped(experiment.question),
+                escaped(experiment.published)
+            )
         }
         Block::Table(of) => table(of),
         Block::Warning(text) => format!("> warning: {}\n\n", escaped(text)),
-        Block::Verdict(text) if text.is_empty() => String::new(),
-        Block::Verdict(text) => format!("{}\n\n", escaped(text)),
+        Block::Verdict(text) | Block::Conclusion(text) if text.is_empty() => String::new(),
+        Block::Verdict(text) | Block::Conclusion(text) => format!("{}\n\n", escaped(text)),
         Block::Summary(lines) => {
             let item = |line: &String| format!("- {}\n", escaped(line));
             format!(
@@ -77,6 +78,7 @@ fn table(table: &Table) -> String {
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('|', "\\|")
+        .replace('[', "\\[")
         .replace('*', "\\*")
         .replace('<', "&lt;")
 }

@@ -1,5 +1,7 @@
 //! The last lines of a quick bench: what was best in each experiment, a line each, ten at most.
 
+use std::fmt;
+
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures, base_name, leaders};
 use crate::bench::results::rows::Row;
@@ -12,19 +14,53 @@ const LESS: [&str; 8] = [
     "raw", "mapped", "contest", "chunks", "calls", "startup", "threads", "endl",
 ];
 
+/// What was best in an experiment.
+pub(crate) struct Headline {
+    pub(crate) experiment: &'static Experiment,
+    pub(crate) to: String,
+    /// The rung that was best, or what the answer is about.
+    pub(crate) best: String,
+    /// Its figure with the unit, such as `20.0 ns a line`; empty where the answer has none.
+    pub(crate) figure: String,
+    /// Against the others.
+    pub(crate) against: Vec<String>,
+}
+
+impl fmt::Display for Headline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}: {}", self.experiment.name, self.to, self.best)?;
+        if !self.figure.is_empty() {
+            write!(f, " {}", self.figure)?;
+        }
+        self.against
+            .iter()
+            .try_for_each(|text| write!(f, ", {text}"))
+    }
+}
+
+/// A headline for each experiment that has figures.
+pub(crate) fn headlines(experiments: &[&'static Experiment], rows: &[Row]) -> Vec<Headline> {
+    let headlines = experiments.iter();
+    headlines
+        .filter_map(|experiment| headline(experiment, rows))
+        .collect()
+}
+
 /// A line for each experiment that has figures, none longer than so many columns.
-pub(crate) fn summary(experiments: &[&Experiment], rows: &[Row], columns: usize) -> Vec<String> {
-    let mut lines: Vec<(&str, String)> = experiments
-        .iter()
-        .filter_map(|experiment| Some((experiment.name, line(experiment, rows)?)))
-        .collect();
+pub(crate) fn summary(
+    experiments: &[&'static Experiment],
+    rows: &[Row],
+    columns: usize,
+) -> Vec<String> {
+    let mut lines = headlines(experiments, rows);
     for name in LESS {
         if lines.len() > MOST {
-            lines.retain(|(other, _)| *other != name);
+            lines.retain(|line| line.experiment.name != name);
         }
     }
     lines.truncate(MOST);
-    let fitting = |(_, line): (&str, String)| {
+    let fitting = |line: Headline| {
+        let line = line.to_string();
         if line.chars().count() <= columns {
             return line;
         }
@@ -37,13 +73,20 @@ pub(crate) fn summary(experiments: &[&Experiment], rows: &[Row], columns: usize)
 }
 
 /// Of the destination that says most: one that reads, and a terminal before a file.
-fn line(experiment: &Experiment, rows: &[Row]) -> Option<String> {
+fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
     let figures = Figures::new(experiment.name, rows);
     let destinations = figures.destinations();
     let to = ["pipe", "pty"]
         .into_iter()
         .find(|to| destinations.contains(to))
         .or(destinations.first().copied())?;
+    let headline = |best: String, figure: String, against: Vec<String>| Headline {
+        experiment,
+        to: to.to_owned(),
+        best,
+        figure,
+        against,
+    };
     if let Method::Arrival(texts) = experiment.method {
         let at_once = |row: &&Row| {
             let arrivals = row.arrivals();
@@ -52,25 +95,17 @@ fn line(experiment: &Experiment, rows: &[Row]) -> Option<String> {
         };
         let rows: Vec<&Row> = figures.rows().filter(|row| row.to == to).collect();
         let names: Vec<&str> = rows.iter().copied().filter(at_once).map(name).collect();
-        return (!rows.is_empty()).then(|| match &names[..] {
-            [] => format!(
-                "{} to {to}: none shows each text by itself",
-                experiment.name
-            ),
-            names => format!(
-                "{} to {to}: each text by itself with {}",
-                experiment.name,
-                names.join(", ")
-            ),
-        });
+        let best = match &names[..] {
+            [] => "none shows each text by itself".to_owned(),
+            names => format!("each text by itself with {}", names.join(", ")),
+        };
+        return (!rows.is_empty()).then(|| headline(best, String::new(), Vec::new()));
     }
     if let Method::Terminal = experiment.method {
         let rates = figures.row(experiment.baseline, to)?.terminal_figures()?;
         let rate = significant(rates.consumed_per_second? / 1e6);
-        return Some(format!(
-            "{} to {to}: {rate} MB/s of {}",
-            experiment.name, experiment.baseline
-        ));
+        let best = experiment.baseline.to_owned();
+        return Some(headline(best, format!("{rate} MB/s"), Vec::new()));
     }
     // Rungs that draw beside others, or that other rungs than the experiment's are the measure of, are questions of
     // their own.
@@ -86,20 +121,26 @@ fn line(experiment: &Experiment, rows: &[Row]) -> Option<String> {
         (_, Some(_)) => format!("{} requests/s", significant(1e9 / time)),
         _ => format!("{} a {}", duration(time), experiment.unit),
     };
-    let mut line = format!("{} to {to}: {} {what}", experiment.name, name(best));
+    let mut against = Vec::new();
     let leaders = leaders(&ranked);
     if leaders.len() > 1 {
-        line += &format!(", {} more within the noise", leaders.len() - 1);
+        against.push(format!("{} more within the noise", leaders.len() - 1));
     }
     let baseline = best.baseline.as_deref();
     let baseline = baseline.filter(|baseline| !leaders.contains(baseline));
-    let against = ranked
+    let other = ranked
         .iter()
         .find(|(_, row)| Some(row.rung.as_str()) == baseline);
-    if let Some(ratio) = against.and_then(|(_, row)| Compared::of(best, row).factor()) {
-        line += &format!(", {} of {}", times(ratio), baseline.unwrap_or_default());
+    if let Some((_, other)) = other
+        && let Compared::Less(factor) = Compared::of(best, other)
+    {
+        against.push(format!(
+            "{} faster than {}",
+            times(1.0 / factor),
+            other.rung
+        ));
     }
-    Some(line)
+    Some(headline(name(best).to_owned(), what, against))
 }
 
 fn name(row: &Row) -> &str {
@@ -148,7 +189,7 @@ mod tests {
         rows[1].baseline = Some("bufwriter".to_owned());
         assert_eq!(
             summary(&[lines], &rows, 80),
-            ["lines to pipe: outpace 20.0 ns a line, 0.50x of bufwriter"]
+            ["lines to pipe: outpace 20.0 ns a line, 2.00x faster than bufwriter"]
         );
         rows[1].samples = vec![5_000, 90_000, 20_000, 70_000, 20_000, 60_000];
         let said = summary(&[lines], &rows, 100).join("");

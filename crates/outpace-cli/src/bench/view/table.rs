@@ -1,6 +1,7 @@
 //! A table before it is decided how it is shown, and how it is shown on a terminal: with bars, and without the
 //! columns that do not fit.
 
+use super::chart::Chart;
 use crate::user::screen::Screen;
 
 /// A table before it is decided how it is shown.
@@ -10,6 +11,8 @@ pub(crate) struct Table {
     pub(crate) lines: Vec<Line>,
     /// What could not be put into the table: rungs that were skipped, failed or broke as published.
     pub(crate) notes: Vec<Note>,
+    /// The same as pictures, for where there is room for them.
+    pub(crate) charts: Vec<Chart>,
 }
 
 /// A column's heading.

@@ -1,0 +1,558 @@
+//! The charts of an experiment's rows at one destination: of each kind of measurement what answers the question.
+
+use super::chart::{Axis, Chart, Group, Lane, Mark, Shape, Tone, count, time};
+use crate::bench::experiment::{Experiment, Method, Origin, Text};
+use crate::bench::results::figures::base_name;
+use crate::bench::results::rows::{Latency, Row};
+use crate::bench::results::stats::Interval;
+use crate::user::quantity::{duration, grouped, significant};
+
+const LESS: &str = "Less is better.";
+const LOGARITHMIC: &str = "Logarithmic scale.";
+
+/// A figure that is ranked among others.
+struct Amount {
+    name: String,
+    ours: bool,
+    value: f64,
+    interval: Option<Interval>,
+    published: Option<f64>,
+}
+
+/// What the amounts of a chart are.
+struct Kind {
+    /// What is counted, such as "time a line".
+    unit: String,
+    /// `None`: neither more nor less is.
+    more_is_better: Option<bool>,
+    /// On the axis.
+    tick: fn(f64) -> String,
+    /// Beside the mark.
+    label: fn(f64) -> String,
+}
+
+impl Kind {
+    fn time(unit: impl Into<String>) -> Self {
+        Self {
+            unit: unit.into(),
+            more_is_better: Some(false),
+            tick: time,
+            label: duration,
+        }
+    }
+
+    fn count(unit: impl Into<String>, more_is_better: Option<bool>) -> Self {
+        Self {
+            unit: unit.into(),
+            more_is_better,
+            tick: count,
+            label: |value| {
+                if value < 1_000.0 {
+                    significant(value)
+                } else {
+                    grouped(value.round() as u64)
+                }
+            },
+        }
+    }
+}
+
+/// The charts of the rows of one destination.
+pub(super) fn charts(
+    experiment: &Experiment,
+    method: Method,
+    to: &str,
+    rows: &[&Row],
+) -> Vec<Chart> {
+    let ran: Vec<&Row> = rows
+        .iter()
+        .copied()
+        .filter(|row| row.runs > 0 && row.failed.is_none() && row.skipped.is_none())
+        .collect();
+    let mut charts = Vec::new();
+    match method {
+        Method::Arrival(texts) => charts.extend(passages(texts, to, &ran)),
+        Method::Programs => charts.extend(programs(to, &ran)),
+        _ => {
+            let groups = alike(experiment, &ran);
+            let several = groups.len() > 1;
+            for (name, rows) in groups {
+                let title = if several {
+                    format!("{} to {to}, {name}", experiment.name)
+                } else {
+                    format!("{} to {to}", experiment.name)
+                };
+                charts.extend(of_group(experiment, method, &title, &rows));
+            }
+        }
+    }
+    charts
+}
+
+/// Rows that do the same work, in the order of the experiment, with what the work is called: those that are compared
+/// with the same rung, and servers under the same load.
+fn alike<'a>(experiment: &Experiment, rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        let name = match row.server().map(|server| server.connections) {
+            Some(1) => "1 connection".to_owned(),
+            Some(connections) => format!("{connections} connections"),
+            None => {
+                let own = experiment.rung(base_name(&row.rung));
+                let baseline = own.map_or(experiment.baseline, |rung| experiment.baseline_of(rung));
+                format!("compared with {baseline}")
+            }
+        };
+        match groups.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((name, vec![row])),
+        }
+    }
+    groups
+}
+
+fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row]) -> Vec<Chart> {
+    let unit = experiment.unit;
+    let amounts = |what: &str, kind: Kind, figure: &dyn Fn(&Row) -> Option<Amount>| {
+        let amounts: Vec<Amount> = rows.iter().filter_map(|row| figure(row)).collect();
+        ranked(format!("{title}: {what}"), &kind, amounts)
+    };
+    let of = |row: &Row, value: f64, interval, published| Amount {
+        name: row.rung.clone(),
+        ours: is_ours(experiment, &row.rung),
+        value,
+        interval,
+        published,
+    };
+    let charts = match method {
+        Method::Requests(_) => vec![
+            amounts(
+                "requests a second",
+                Kind::count("requests/s", Some(true)),
+                &|row| {
+                    let rate = row.server()?.requests_per_second?.median as f64;
+                    let published = row.published;
+                    let published =
+                        published.map(|published| published.messages as f64 / published.seconds);
+                    Some(of(row, rate, row.interval().map(per_second), published))
+                },
+            ),
+            latencies(
+                experiment,
+                format!("{title}: how long a log call holds the server up"),
+                rows,
+                |row| row.server()?.log_call_ns,
+            ),
+            latencies(
+                experiment,
+                format!("{title}: how long an answer takes"),
+                rows,
+                |row| row.server()?.answer_ns,
+            ),
+        ],
+        Method::Frames => vec![
+            amounts(
+                "frames a second",
+                Kind::count("frames/s", Some(true)),
+                &|row| Some(of(row, row.fps()?, row.interval().map(per_second), None)),
+            ),
+            amounts(
+                "bytes a frame",
+                Kind::count("bytes a frame", Some(false)),
+                &|row| {
+                    let bytes = row.frames()?.bytes_per_frame;
+                    (bytes > 0.0).then(|| of(row, bytes, None, None))
+                },
+            )
+            .filter(|chart| !all_alike(chart)),
+            latencies(
+                experiment,
+                format!("{title}: how long drawing a frame holds its caller up"),
+                rows,
+                |row| row.frames()?.draw_call_ns,
+            ),
+        ],
+        Method::Terminal => vec![
+            amounts("how fast it is worked through", megabytes(), &|row| {
+                let rate = row.terminal_figures()?.consumed_per_second? / 1e6;
+                let interval = row.interval().map(|time| times(per_second(time), 1e-6));
+                Some(of(row, rate, interval, None))
+            }),
+            latencies(
+                experiment,
+                format!("{title}: how long an answer takes"),
+                rows,
+                |row| row.terminal_figures()?.report_ns,
+            ),
+        ],
+        Method::Timed(_) => vec![
+            amounts(
+                "samples of a profiler in 5 s",
+                Kind::count("samples in 5 s", None),
+                &|row| {
+                    let samples = row.timed()?.profiler_samples;
+                    let published = samples.published.map(|published| published as f64);
+                    Some(of(row, samples.measured as f64, None, published))
+                },
+            ),
+            amounts(
+                &format!("time in write calls a {unit}"),
+                Kind::time(format!("in write calls a {unit}")),
+                &|row| {
+                    let time = row.per_message(Some(row.timed()?.write_ns))?;
+                    Some(of(row, time, None, None))
+                },
+            ),
+        ],
+        Method::Work | Method::Process | Method::Programs | Method::Arrival(_) => {
+            vec![amounts(
+                &format!("time a {unit}"),
+                Kind::time(format!("time a {unit}")),
+                &|row| {
+                    let published = row.published;
+                    let published =
+                        published.map(|it| it.seconds * 1e9 / it.messages.max(1) as f64);
+                    Some(of(row, row.wall_per_message()?, row.interval(), published))
+                },
+            )]
+        }
+    };
+    charts.into_iter().flatten().collect()
+}
+
+/// The terminals beside each other, by how fast they work through the baseline's text.
+pub(super) fn terminals(experiment: &Experiment, rows: &[Row]) -> Option<Chart> {
+    let ran = rows.iter().filter(|row| {
+        row.experiment == experiment.name
+            && base_name(&row.rung) == experiment.baseline
+            && row.failed.is_none()
+    });
+    let amounts = ran.filter_map(|row| {
+        Some(Amount {
+            name: row.to.clone(),
+            ours: false,
+            value: row.terminal_figures()?.consumed_per_second? / 1e6,
+            interval: row.interval().map(|time| times(per_second(time), 1e-6)),
+            published: None,
+        })
+    });
+    let title = format!(
+        "{}: how fast each works through {}",
+        experiment.name, experiment.baseline
+    );
+    ranked(title, &megabytes(), amounts.collect())
+}
+
+fn megabytes() -> Kind {
+    Kind::count("MB/s", Some(true))
+}
+
+fn times(interval: Interval, factor: f64) -> Interval {
+    Interval {
+        low: interval.low * factor,
+        middle: interval.middle * factor,
+        high: interval.high * factor,
+    }
+}
+
+/// Of times those of rates.
+fn per_second(time: Interval) -> Interval {
+    Interval {
+        low: 1e9 / time.high.max(f64::MIN_POSITIVE),
+        middle: 1e9 / time.middle.max(f64::MIN_POSITIVE),
+        high: 1e9 / time.low.max(1e-3),
+    }
+}
+
+fn is_ours(experiment: &Experiment, rung: &str) -> bool {
+    experiment
+        .rung(base_name(rung))
+        .is_some_and(|rung| matches!(rung.origin, Origin::Outpace))
+}
+
+/// Whether it would show as many equal bars.
+fn all_alike(chart: &Chart) -> bool {
+    let lanes = chart.groups.iter().flat_map(|group| &group.lanes);
+    let values: Vec<f64> = lanes
+        .flat_map(|lane| &lane.marks)
+        .filter_map(|mark| match mark.shape {
+            Shape::Amount { value, .. } => Some(value),
+            _ => None,
+        })
+        .collect();
+    let most = values.iter().copied().fold(0.0, f64::max);
+    values.iter().all(|value| *value > most * 0.95)
+}
+
+/// A lane each, the best first.
+fn ranked(title: String, kind: &Kind, mut amounts: Vec<Amount>) -> Option<Chart> {
+    if amounts.is_empty() {
+        return None;
+    }
+    amounts.sort_by(|one, other| {
+        if kind.more_is_better == Some(true) {
+            other.value.total_cmp(&one.value)
+        } else {
+            one.value.total_cmp(&other.value)
+        }
+    });
+    let values: Vec<f64> = amounts
+        .iter()
+        .flat_map(|amount| {
+            let high = amount.interval.map(|interval| interval.high);
+            // One restless rung does not make all others short.
+            let high = high.filter(|high| *high < amount.value * 1.5);
+            [Some(amount.value), amount.published, high]
+        })
+        .flatten()
+        .collect();
+    let axis = Axis::of(&values, kind.tick);
+    let published = amounts.iter().any(|amount| amount.published.is_some());
+    let sentences = [
+        kind.more_is_better
+            .map(|more| if more { "More is better." } else { LESS }),
+        (!axis.has_zero()).then_some(LOGARITHMIC),
+        published.then_some("Outlined: as published, on another machine."),
+    ];
+    let reading = sentences
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let label = kind.label;
+    let lanes = amounts.into_iter().map(|amount| {
+        let mut marks = vec![Mark {
+            shape: Shape::Amount {
+                value: amount.value,
+                interval: amount.interval.map(|it| (it.low.max(0.0), it.high)),
+            },
+            tone: if amount.ours { Tone::Ours } else { Tone::Plain },
+            label: with_noise(label(amount.value), amount.interval),
+        }];
+        marks.extend(amount.published.map(|value| Mark {
+            shape: Shape::Amount {
+                value,
+                interval: None,
+            },
+            tone: Tone::Published,
+            label: format!("published {}", label(value)),
+        }));
+        Lane {
+            name: amount.name,
+            ours: amount.ours,
+            marks,
+        }
+    });
+    Some(Chart {
+        title,
+        reading,
+        unit: kind.unit.clone(),
+        groups: vec![Group {
+            heading: String::new(),
+            lanes: lanes.collect(),
+        }],
+        axis,
+    })
+}
+
+/// A figure with its noise, where several runs tell it.
+pub(super) fn with_noise(figure: String, interval: Option<Interval>) -> String {
+    match interval {
+        None => figure,
+        Some(interval) => format!("{figure} {}", percent(interval)),
+    }
+}
+
+/// Half the width of an interval as a share of its middle.
+pub(super) fn percent(interval: Interval) -> String {
+    match interval.noise() * 100.0 {
+        percent if percent < 0.95 => format!("±{percent:.1} %"),
+        percent => format!("±{percent:.0} %"),
+    }
+}
+
+fn latencies(
+    experiment: &Experiment,
+    title: String,
+    rows: &[&Row],
+    figure: fn(&Row) -> Option<Latency>,
+) -> Option<Chart> {
+    let mut found: Vec<(&Row, Latency)> = rows
+        .iter()
+        .filter_map(|row| Some((*row, figure(row)?)))
+        .collect();
+    found.sort_by_key(|(_, latency)| (latency.max, latency.p99, latency.median));
+    let least = found
+        .iter()
+        .map(|(_, latency)| latency.median.max(1))
+        .min()?;
+    let most = found.iter().map(|(_, latency)| latency.max).max()?;
+    let lanes = found.into_iter().map(|(row, latency)| {
+        let Latency {
+            median, p99, max, ..
+        } = latency;
+        let ours = is_ours(experiment, &row.rung);
+        let said = |ns: u64| duration(ns as f64);
+        let label = format!(
+            "median {}, p99 {}, max {}",
+            said(median),
+            said(p99),
+            said(max)
+        );
+        Lane {
+            name: row.rung.clone(),
+            ours,
+            marks: vec![Mark {
+                shape: Shape::Latency {
+                    median: median as f64,
+                    p99: p99 as f64,
+                    max: max as f64,
+                },
+                tone: if ours { Tone::Ours } else { Tone::Plain },
+                label,
+            }],
+        }
+    });
+    Some(Chart {
+        title,
+        reading: format!(
+            "{LESS} Dot: the median of all calls; tick: one in a hundred takes longer; end: the longest. {LOGARITHMIC}"
+        ),
+        unit: "time a call".to_owned(),
+        axis: Axis::logarithmic(least as f64, most.max(1) as f64, time),
+        groups: vec![Group {
+            heading: String::new(),
+            lanes: lanes.collect(),
+        }],
+    })
+}
+
+/// A group a rung, a lane a text: from the step that wrote it to the step at which it arrived.
+fn passages(texts: &[Text], to: &str, rows: &[&Row]) -> Option<Chart> {
+    let mut steps: Vec<String> = Vec::new();
+    for text in texts {
+        if !steps.iter().any(|step| step == text.written_at) {
+            steps.push(text.written_at.to_owned());
+        }
+    }
+    // A step that writes no text, such as a flush, follows the last of those whose text it shows.
+    for text in texts.iter().rev() {
+        let arrivals = rows.iter().flat_map(|row| row.arrivals());
+        for arrival in arrivals.filter(|arrival| arrival.text == text.name) {
+            if !steps.contains(&arrival.arrived_at) {
+                let written = steps.iter().position(|step| step == text.written_at);
+                let place = written.map_or(steps.len(), |written| written + 1);
+                steps.insert(place, arrival.arrived_at.clone());
+            }
+        }
+    }
+    let at = |step: &str| {
+        steps
+            .iter()
+            .position(|known| known == step)
+            .map(|at| at as f64)
+    };
+    let groups: Vec<Group> = rows
+        .iter()
+        .filter(|row| !row.arrivals().is_empty())
+        .map(|row| Group {
+            heading: row.rung.clone(),
+            lanes: row
+                .arrivals()
+                .iter()
+                .filter_map(|arrival| {
+                    let (from, to) = (at(&arrival.written_at)?, at(&arrival.arrived_at)?);
+                    let (tone, label) = if to > from {
+                        (Tone::Late, "held back".to_owned())
+                    } else {
+                        (
+                            Tone::Ours,
+                            format!("after {}", duration(arrival.after_ns as f64)),
+                        )
+                    };
+                    Some(Lane {
+                        name: arrival.text.clone(),
+                        ours: false,
+                        marks: vec![Mark {
+                            shape: Shape::Passage { from, to },
+                            tone,
+                            label,
+                        }],
+                    })
+                })
+                .collect(),
+        })
+        .collect();
+    (!groups.is_empty()).then(|| Chart {
+        title: format!("when, to {to}: from the step that writes a text to the step at which it appears"),
+        reading: "Time goes to the right, step by step. A dot alone: the text appears at once. A line: it is held \
+                  back, until the dot."
+            .to_owned(),
+        unit: "steps of the program".to_owned(),
+        axis: Axis::Steps(steps),
+        groups,
+    })
+}
+
+/// A lane a language and way to print, with up to three marks: as it is, by the shortest fix, under `outpace run`.
+fn programs(to: &str, rows: &[&Row]) -> Option<Chart> {
+    const OTHERS: [&str; 3] = ["-fixed", "-run", "-stderr"];
+    let find = |name: &str| rows.iter().copied().find(|row| row.rung == name);
+    let ways = rows
+        .iter()
+        .filter(|row| !OTHERS.iter().any(|ending| row.rung.ends_with(ending)));
+    let mut values = Vec::new();
+    let mut lanes: Vec<(f64, Lane)> = Vec::new();
+    for row in ways {
+        let Some(plain) = row.wall_per_message() else {
+            continue;
+        };
+        let marks = [
+            ("", "as it is", Tone::Plain),
+            ("-fixed", "fixed", Tone::Second),
+            ("-run", "outpace run", Tone::Ours),
+        ];
+        let marks = marks.into_iter().filter_map(|(ending, what, tone)| {
+            let row = find(&format!("{}{ending}", row.rung))?;
+            let value = row.wall_per_message()?;
+            values.push(value);
+            let figure = with_noise(duration(value), row.interval());
+            Some(Mark {
+                shape: Shape::Amount {
+                    value,
+                    interval: row.interval().map(|it| (it.low.max(0.0), it.high)),
+                },
+                tone,
+                label: format!("{figure}, {what}"),
+            })
+        });
+        let marks = marks.collect();
+        let name = row.rung.clone();
+        lanes.push((
+            plain,
+            Lane {
+                name,
+                ours: false,
+                marks,
+            },
+        ));
+    }
+    lanes.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    if lanes.is_empty() {
+        return None;
+    }
+    let axis = Axis::of(&values, time);
+    let scale = if axis.has_zero() { "" } else { LOGARITHMIC };
+    Some(Chart {
+        title: format!(
+            "languages to {to}: time a line, as it is, by the shortest fix and under outpace run"
+        ),
+        reading: format!("{LESS} {scale}"),
+        unit: "time a line".to_owned(),
+        axis,
+        groups: vec![Group {
+            heading: String::new(),
+            lanes: lanes.into_iter().map(|(_, lane)| lane).collect(),
+        }],
+    })
+}
