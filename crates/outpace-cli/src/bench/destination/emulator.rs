@@ -193,7 +193,7 @@ impl FromStr for Emulator {
         let terminal = TERMINALS
             .iter()
             .find(|terminal| terminal.name == name)
-            .ok_or_else(|| format!("unknown destination {text:?}"))?;
+            .ok_or_else(|| "no such destination".to_owned())?;
         let inside = match inside {
             None => None,
             Some("tmux") => Some(Multiplexer::Tmux),

@@ -37,6 +37,23 @@ pub(crate) enum Destination {
     Emulator(Emulator),
 }
 
+/// What the user may name, with an example of each form.
+pub(crate) fn examples() -> impl Iterator<Item = &'static str> {
+    let own = [
+        "null",
+        "pipe",
+        "pipe:512KiB",
+        "file",
+        "tmpfs",
+        "pty",
+        "pty:1MB/s",
+        "pty:stalled",
+        "tty",
+    ];
+    let inside = ["xterm/tmux", "xterm/screen"];
+    own.into_iter().chain(emulator::names()).chain(inside)
+}
+
 /// How fast a reader reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
@@ -116,12 +133,9 @@ impl FromStr for Destination {
             },
             _ => Emulator::from_str(text)
                 .map(Self::Emulator)
-                .map_err(|unknown| {
-                    let names = ["null", "pipe", "file", "tmpfs", "tty", "pty", "pty:stalled"];
-                    match closest(name, names.into_iter().chain(emulator::names())) {
-                        Some(near) => format!("{unknown}; did you mean {near}?"),
-                        None => unknown,
-                    }
+                .map_err(|unknown| match closest(name, examples()) {
+                    Some(near) => format!("{unknown}; did you mean {near}?"),
+                    None => unknown,
                 }),
         }
     }
@@ -155,6 +169,13 @@ mod tests {
             Destination::from_str("pty:1MB"),
             Ok(Destination::Pty(Pace::PerSecond(1_000_000)))
         );
+    }
+
+    #[test]
+    fn every_example_is_a_destination() {
+        for example in examples() {
+            assert_eq!(Destination::from_str(example).unwrap().to_string(), example);
+        }
     }
 
     #[test]
