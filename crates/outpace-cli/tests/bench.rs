@@ -224,7 +224,7 @@ fn a_bench_verifies_measures_and_exports() {
     assert!(
         fs::read_to_string(&page)
             .unwrap()
-            .contains("<td>outpace-guard</td>")
+            .contains(">outpace-guard</th>")
     );
     assert!(
         text(&again.stdout).contains("lines to pipe, 1,000 lines"),
@@ -563,7 +563,9 @@ fn a_quick_bench_ends_with_a_line_for_each_experiment() {
 #[test]
 fn the_list_the_tables_and_the_page_name_the_sources() {
     let source = "Bart Massey and others, IO Buffering performance in Rust (fasthello) (2019), https://github.com/BartMassey/fasthello";
-    assert!(text(&run(&["bench", "ladder", "--list"]).stdout).contains(&format!("from: {source}")));
+    assert!(
+        text(&run(&["bench", "ladder", "--list"]).stdout).contains(&format!("from:  {source}"))
+    );
     let scratch = Scratch::new("sources");
     let (page, markdown) = (scratch.path("a.html"), scratch.path("a.md"));
     let output = outpace(&[

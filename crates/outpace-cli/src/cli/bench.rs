@@ -15,7 +15,7 @@ use crate::bench::destination::{self, Destination};
 use crate::bench::experiment::{Experiment, Method, Origin, Rung};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::machine::{Machine, disturbance};
-use crate::bench::results::rows::Results;
+use crate::bench::results::rows::{Results, Row};
 use crate::bench::runner::contestant::Contestant;
 use crate::bench::runner::pace::Pace;
 use crate::bench::runner::{self, Plan};
@@ -96,7 +96,7 @@ impl Action for Bench {
     fn run(self) -> Outcome {
         let chosen = self.chosen()?;
         if self.list {
-            print(&list(&chosen))?;
+            print(&list(&chosen, Screen::of_stdout_or_endless()))?;
             return Ok(ExitCode::SUCCESS);
         }
         if self.hyperfine {
@@ -206,9 +206,12 @@ impl Bench {
             | Method::Programs => 0,
             Method::Work | Method::Process | Method::Terminal => usize::from(!self.quick),
         };
-        let (columns, rows) = match method {
-            Method::Frames if !self.quick => (200, 60),
-            _ => (80, 24),
+        let size = match method {
+            Method::Frames if !self.quick => Size {
+                columns: 200,
+                rows: 60,
+            },
+            _ => Size::USUAL,
         };
         Plan {
             runs: self.runs.map_or(default_runs, usize::from),
@@ -221,8 +224,9 @@ impl Bench {
                 Method::Timed(timed) if !self.quick => timed.time,
                 _ => Duration::from_millis(400),
             },
-            size: self.size.unwrap_or(Size { columns, rows }),
+            size: self.size.unwrap_or(size),
             brief: self.quick,
+            until: None,
         }
     }
 
@@ -325,8 +329,9 @@ impl Session<'_> {
             self.say(Block::Warning(warning))?;
         }
         let progress = Progress::new();
+        let nowhere = self.try_destinations(chosen, &progress);
         let mut pace = self.bench.pace(chosen);
-        for choice in chosen {
+        for choice in chosen.iter().filter(|_| !nowhere) {
             self.experiment(choice, &mut pace, &progress)?;
             if interrupts::came() {
                 break;
@@ -334,7 +339,7 @@ impl Session<'_> {
         }
         progress.erase();
         if self.bench.quick {
-            let experiments: Vec<&Experiment> =
+            let experiments: Vec<&'static Experiment> =
                 chosen.iter().map(|choice| choice.experiment).collect();
             let lines = summary(
                 &experiments,
@@ -345,8 +350,13 @@ impl Session<'_> {
         }
         self.save()?;
         if interrupts::came() {
-            let text = "outpace: interrupted: these are the figures of what had been run\n";
-            let _ = std::io::stderr().write_all(text.as_bytes());
+            let has_figures = self.results.rows.iter().any(|row| row.runs > 0);
+            let text = if has_figures {
+                "these are the figures of what had been run"
+            } else {
+                "before there was a figure"
+            };
+            let _ = writeln!(std::io::stderr(), "outpace: interrupted: {text}");
             return Ok(ExitCode::from(130));
         }
         let failed = self
@@ -365,6 +375,56 @@ impl Session<'_> {
         })
     }
 
+    /// Opens what the user asked for before anything is compiled for it. Returns whether none of it can be had, in
+    /// which case there is nothing to measure.
+    fn try_destinations(&mut self, chosen: &[Choice], progress: &Progress) -> bool {
+        let mut closed = Vec::new();
+        for to in &self.bench.to {
+            // To open it more than that would turn its page.
+            if *to == Destination::Tty && std::fs::File::open("/dev/tty").is_ok() {
+                continue;
+            }
+            // A real terminal takes a moment to open.
+            progress.show(&format!("opening {to}"), 0.0);
+            let size = self.bench.size.unwrap_or(Size::USUAL);
+            let tried = scratch()
+                .map_err(|error| error.to_string())
+                .and_then(|scratch| Venue::open(to, size, &scratch).map(drop));
+            match tried {
+                Ok(()) => {}
+                Err(reason) => {
+                    self.lacks(to, &reason);
+                    closed.push((to, reason));
+                }
+            }
+        }
+        progress.erase();
+        let nowhere = closed.len() == self.bench.to.len() && !closed.is_empty();
+        // Rows say so, too.
+        let choices = chosen.iter().filter(|_| nowhere);
+        for (choice, (to, reason)) in
+            choices.flat_map(|choice| closed.iter().map(move |it| (choice, it)))
+        {
+            let rows = choice.rungs().map(|rung| Row {
+                experiment: choice.experiment.name.to_owned(),
+                rung: rung.name.to_owned(),
+                to: to.to_string(),
+                skipped: Some(reason.clone()),
+                ..Row::default()
+            });
+            self.results.rows.extend(rows);
+        }
+        nowhere
+    }
+
+    /// Notes that a destination cannot be had here which the user asked for by name.
+    fn lacks(&mut self, to: &Destination, reason: &str) {
+        let missing = Failure::failed(format!("--to {to}"), reason).remedy(remedy(to));
+        if !self.missing.contains(&missing) {
+            self.missing.push(missing);
+        }
+    }
+
     fn experiment(
         &mut self,
         choice: &Choice,
@@ -381,7 +441,7 @@ impl Session<'_> {
             .into_iter()
             .partition(|contestant| contestant.rung.draws.is_some());
         progress.erase();
-        self.say(Block::heading(experiment))?;
+        self.say(Block::Heading(experiment))?;
         let first = self.results.rows.len();
         for contestant in pictures.iter().chain(&others) {
             if let Some(reason) = contestant.obstacle()
@@ -442,10 +502,8 @@ impl Session<'_> {
         if let Some(reason) = &outcome.unavailable
             && self.bench.to.contains(to)
         {
-            let missing = Failure::failed(format!("--to {to}"), reason).remedy(remedy(to));
-            if !self.missing.contains(&missing) {
-                self.missing.push(missing);
-            }
+            let reason = reason.clone();
+            self.lacks(to, &reason);
         }
         if outcome.rows.is_empty() {
             return Ok(());
@@ -508,7 +566,8 @@ impl Session<'_> {
             write(path, &markdown::document(&self.blocks))?;
         }
         if let Some(path) = &self.bench.export_html {
-            write(path, &html::document(&self.blocks))?;
+            let cards = html::cards(ALL, &self.results.rows);
+            write(path, &html::document("outpace bench", &cards, &self.blocks))?;
         }
         Ok(())
     }
@@ -547,13 +606,19 @@ fn writable(path: &Path) -> Result<(), Failure> {
         })
 }
 
-fn list(chosen: &[Choice]) -> String {
+/// Each experiment with where it is from and with its rungs: for a terminal broken at its width, else a line each.
+fn list(chosen: &[Choice], screen: Screen) -> String {
     let mut text = String::new();
     for choice in chosen {
         let experiment = choice.experiment;
-        text += &format!("{}  {}\n", experiment.name, experiment.question);
+        text += &screen.item(
+            experiment.name,
+            experiment.name.len(),
+            experiment.question,
+            0,
+        );
         for source in experiment.sources {
-            text += &format!("  from: {source}\n");
+            text += &screen.item("from:", 5, &source.to_string(), 2);
         }
         let names = choice.rungs().map(|rung| rung.name.len());
         let width = names.max().unwrap_or(0) + experiment.name.len() + 1;
@@ -565,7 +630,7 @@ fn list(chosen: &[Choice]) -> String {
                 Origin::Added => "for comparison".to_owned(),
             };
             let name = format!("{}/{}", experiment.name, rung.name);
-            text += &format!("  {name:width$}  {} ({origin})\n", rung.about);
+            text += &screen.item(&name, width, &format!("{} ({origin})", rung.about), 2);
         }
     }
     text

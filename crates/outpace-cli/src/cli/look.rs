@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bench::catalogue;
 use crate::bench::destination::venue::Size;
@@ -17,7 +17,7 @@ use crate::user::failure::{Outcome, require_proc};
 use crate::user::output::print;
 use crate::user::progress::Progress;
 use crate::user::quantity::{duration, times};
-use crate::user::screen::Screen;
+use crate::user::screen::{Screen, obeys};
 
 const EXPERIMENT: &str = "lines";
 
@@ -33,22 +33,22 @@ const PLACES: [(Destination, &str, Duration); 4] = [
     (
         Destination::Null,
         "the null device",
-        Duration::from_millis(1_000),
+        Duration::from_millis(600),
     ),
     (
         Destination::Pipe { capacity: None },
         "a pipe",
-        Duration::from_millis(2_000),
+        Duration::from_millis(1_200),
     ),
     (
         Destination::Pty(Pace::AtOnce),
         "a terminal that reads at once",
-        Duration::from_millis(3_000),
+        Duration::from_millis(1_800),
     ),
     (
         Destination::Tty,
         "this terminal",
-        Duration::from_millis(3_000),
+        Duration::from_millis(1_800),
     ),
 ];
 
@@ -67,9 +67,13 @@ const NEXT: [(&str, &str); 3] = [
 const LABEL: usize = 31;
 const CELL: usize = 12;
 
+/// Nobody waits longer for a first look, whatever the terminal.
+const LIMIT: Duration = Duration::from_secs(9);
+
 /// Measures and prints, a line as soon as it is known.
 pub(crate) fn look() -> Outcome {
     require_proc()?;
+    let until = Instant::now() + LIMIT;
     interrupts::watch();
     let experiment = catalogue::find(EXPERIMENT)?;
     let contestants = Contestant::all(experiment, |rung| {
@@ -79,20 +83,31 @@ pub(crate) fn look() -> Outcome {
     let machine = screen.paragraph(&Machine::at_a_glance().summary(), 0);
     let title = screen.strong("What a line of output costs the program that writes it");
     let names = COLUMNS.map(|(_, name)| format!("{name:>CELL$}")).concat();
+    let shown = std::io::stdout().is_terminal();
+    let announced = screen.paragraph(
+        if shown && obeys() {
+            "Prints lines for up to 10 s, on this terminal to another page of it."
+        } else {
+            "Prints lines for up to 10 s."
+        },
+        0,
+    );
     print(&format!(
-        "{title}\n{}\n{:LABEL$}{names}\n",
+        "{title}\n{}{}\n{:LABEL$}{names}\n",
         screen.faint(&machine),
+        screen.faint(&announced),
         ""
     ))?;
 
     let mut rows: Vec<Row> = Vec::new();
     let progress = Progress::new();
     for (to, label, budget) in &PLACES {
-        if *to == Destination::Tty && !std::io::stdout().is_terminal() {
+        if *to == Destination::Tty && !shown {
             continue;
         }
         let plan = Plan {
             budget: *budget,
+            until: Some(until),
             ..plan()
         };
         let outcome = runner::run(experiment, &contestants, to, &plan, &mut |text, done| {
@@ -126,11 +141,9 @@ fn plan() -> Plan {
         connections: Vec::new(),
         pause: Duration::ZERO,
         time: Duration::ZERO,
-        size: Size {
-            columns: 80,
-            rows: 24,
-        },
+        size: Size::USUAL,
         brief: true,
+        until: None,
     }
 }
 
@@ -174,13 +187,13 @@ fn ending(rows: &[Row], screen: Screen) -> String {
 /// Whether output costs this machine's programs anything worth saving.
 fn verdict(rows: &[Row]) -> String {
     let figures = Figures::new(EXPERIMENT, rows);
-    let terminal = if figures.row("println", "tty").is_some() {
-        "tty"
+    let (terminal, called) = if figures.wall("println", "tty").is_some() {
+        ("tty", "to this terminal")
     } else {
-        "pty"
+        ("pty", "to a terminal")
     };
     let mut sentences = Vec::new();
-    for (to, called) in [("pipe", "into a pipe"), (terminal, "to a terminal")] {
+    for (to, called) in [("pipe", "into a pipe"), (terminal, called)] {
         let Some(println) = figures.wall("println", to) else {
             continue;
         };
@@ -194,7 +207,7 @@ fn verdict(rows: &[Row]) -> String {
         let slowest = figures.compare("println", rung, to);
         sentences.push(
             if let Some(unsettled) =
-                slowest.and_then(|slowest| slowest.unsettled("println!", name, to))
+                slowest.and_then(|slowest| slowest.unsettled("println!", name, place(to)))
             {
                 unsettled
             } else if println > best * 1.25 {
@@ -221,10 +234,19 @@ fn verdict(rows: &[Row]) -> String {
                 "outpace takes {} of a BufWriter there, which shows nothing before it is full.",
                 times(ratio)
             )),
-            Compared::Open(_) => compared.unsettled("outpace", "a BufWriter", terminal),
+            Compared::Open(_) => compared.unsettled("outpace", "a BufWriter", place(terminal)),
         });
     }
     sentences.join(" ")
+}
+
+/// A destination in a sentence.
+fn place(to: &str) -> &'static str {
+    match to {
+        "pipe" => "a pipe",
+        "tty" => "this terminal",
+        _ => "a terminal",
+    }
 }
 
 fn capitalised(text: &str) -> String {

@@ -96,12 +96,7 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             Err(error) => not_printed(error),
         };
     }
-    let text = |kind| match error.get(kind)? {
-        ContextValue::String(text) if !text.is_empty() => Some(text.clone()),
-        ContextValue::Strings(texts) if !texts.is_empty() => Some(texts.join(", ")),
-        ContextValue::StyledStrs(texts) if !texts.is_empty() => Some(texts[0].to_string()),
-        _ => None,
-    };
+    let text = |kind| text(&error, kind);
     // `--runs <N>` and the value are told apart: the object is what the user typed.
     let argument = text(ContextKind::InvalidArg).or_else(|| text(ContextKind::InvalidSubcommand));
     let value = text(ContextKind::InvalidValue);
@@ -126,12 +121,9 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             let cause = first_line
                 .split_once(&format!("'{argument}'"))
                 .map_or("", |(_, rest)| rest);
-            (
-                object,
-                cause
-                    .strip_prefix(": ")
-                    .unwrap_or("not one of the possible values"),
-            )
+            let cause = cause.strip_prefix(": ");
+            let cause = cause.unwrap_or("not one of the possible values");
+            return Failure::usage(object, plainly(cause)).remedy(remedy(&error, subcommand));
         }
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument), None) => {
             let option = argument.split(" <").next().unwrap_or(&argument);
@@ -155,22 +147,54 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             format!("to run it: outpace run {object}; to look at it: outpace trace {object}");
         return Failure::usage(object, "a program, not a command of outpace").remedy(remedy);
     }
+    Failure::usage(object, cause).remedy(remedy(&error, subcommand))
+}
+
+/// What is wrong with a number, in words: Rust's and clap's are about types.
+fn plainly(cause: &str) -> String {
+    let range = cause
+        .split_once(" is not in ")
+        .and_then(|(_, range)| range.split_once(".."));
+    match (range, cause) {
+        (Some((least, most)), _) => {
+            let most = most.trim_start_matches('=');
+            format!("not a whole number from {least} to {most}")
+        }
+        (None, "invalid digit found in string" | "cannot parse integer from empty string") => {
+            "not a whole number".to_owned()
+        }
+        (None, "number too large to fit in target type") => "a number too large".to_owned(),
+        (None, cause) => cause.to_owned(),
+    }
+}
+
+/// A near match, the values there are, or where to read more.
+fn remedy(error: &clap::Error, subcommand: &str) -> String {
     let near = [
         ContextKind::SuggestedArg,
         ContextKind::SuggestedSubcommand,
         ContextKind::SuggestedValue,
     ];
-    let remedy = match (
-        near.into_iter().find_map(text),
-        text(ContextKind::ValidValue),
+    match (
+        near.into_iter().find_map(|kind| text(error, kind)),
+        text(error, ContextKind::ValidValue),
     ) {
         (Some(near), Some(values)) => format!("did you mean {near}? one of: {values}"),
         (Some(near), None) => format!("did you mean {near}?"),
         (None, Some(values)) => format!("one of: {values}"),
         (None, None) if subcommand.is_empty() => "see: outpace --help".to_owned(),
         (None, None) => format!("see: outpace {subcommand} --help"),
-    };
-    Failure::usage(object, cause).remedy(remedy)
+    }
+}
+
+/// What clap knows of an error.
+fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) if !text.is_empty() => Some(text.clone()),
+        ContextValue::Strings(texts) if !texts.is_empty() => Some(texts.join(", ")),
+        ContextValue::StyledStrs(texts) if !texts.is_empty() => Some(texts[0].to_string()),
+        _ => None,
+    }
 }
 
 /// What a subcommand needs that was called without it, and how it is called.
@@ -226,6 +250,14 @@ mod tests {
             said(&["outpace", "bench", "--size", "80"]),
             "outpace: --size 80: a size is columns and rows, such as 80x24\n  \
              see: outpace bench --help"
+        );
+        assert_eq!(
+            said(&["outpace", "bench", "--runs", "0"]),
+            "outpace: --runs 0: not a whole number from 1 to 65535\n  see: outpace bench --help"
+        );
+        assert_eq!(
+            said(&["outpace", "bench", "--messages", "1e6"]),
+            "outpace: --messages 1e6: not a whole number\n  see: outpace bench --help"
         );
         assert_eq!(
             said(&["outpace", "report"]),

@@ -10,6 +10,7 @@ use crate::platform::ending::Ending;
 use crate::platform::signals::Signals;
 use crate::user::failure::Outcome;
 use crate::user::quantity::{self, grouped};
+use crate::user::screen;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -183,7 +184,7 @@ pub(super) fn finish(
         Arc::new(event().map_err(|error| crate::user::failure::Failure::failed("relay", error))?);
     // Progress on the terminal that is being flooded would be part of the flood.
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
-    let shows_progress = io::stderr().is_terminal() && !are_same(stdout, stderr);
+    let shows_progress = io::stderr().is_terminal() && screen::obeys() && !are_same(stdout, stderr);
     let mut all_is_read = Some(all_is_read);
     let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, 0, false);
     let (mut skipped, mut began) = (None, Instant::now());

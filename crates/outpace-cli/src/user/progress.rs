@@ -7,6 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::screen::obeys;
+
 /// Shows what is being done; erased when it is dropped.
 pub(crate) struct Progress {
     shared: Arc<Shared>,
@@ -41,8 +43,7 @@ impl Progress {
         });
         let theirs = Arc::clone(&shared);
         // Without a thread to show it there is no progress to be seen.
-        let shower = io::stderr()
-            .is_terminal()
+        let shower = (io::stderr().is_terminal() && obeys())
             .then(|| std::thread::Builder::new().spawn(move || theirs.run()))
             .and_then(Result::ok);
         Self { shared, shower }

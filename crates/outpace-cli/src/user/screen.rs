@@ -20,6 +20,14 @@ impl Screen {
         })
     }
 
+    /// The same, but what is not shown on a terminal has lines of any length: another program reads them.
+    pub(crate) fn of_stdout_or_endless() -> Self {
+        Self::of(&io::stdout()).unwrap_or(Self {
+            columns: usize::MAX,
+            colour: false,
+        })
+    }
+
     /// The screen that a stream writes to, if it is a terminal.
     pub(crate) fn of(stream: &(impl AsFd + IsTerminal)) -> Option<Self> {
         if !stream.is_terminal() {
@@ -27,14 +35,13 @@ impl Screen {
         }
         let columns = rustix::termios::tcgetwinsize(stream).map_or(0, |size| size.ws_col);
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
         Some(Self {
             columns: if columns == 0 {
                 80
             } else {
                 usize::from(columns)
             },
-            colour: !set("NO_COLOR") && !dumb,
+            colour: !set("NO_COLOR") && obeys(),
         })
     }
 
@@ -67,6 +74,21 @@ impl Screen {
         }
     }
 
+    /// A name in a column of a width, and what it is about beside it, or below it where the screen is narrow.
+    pub(crate) fn item(self, name: &str, width: usize, about: &str, indent: usize) -> String {
+        const LEAST: usize = 30;
+        let margin = " ".repeat(indent);
+        let hanging = indent + width + 2;
+        if self.columns == usize::MAX {
+            return format!("{margin}{name:width$}  {about}\n");
+        }
+        if self.columns.min(100) < hanging + LEAST {
+            return self.paragraph(name, indent) + &self.paragraph(about, indent + 4);
+        }
+        let text = self.paragraph(about, hanging);
+        format!("{margin}{name:width$}  {}", text.trim_start_matches(' '))
+    }
+
     /// A paragraph broken at spaces to the width of the screen, each line indented.
     pub(crate) fn paragraph(self, text: &str, indent: usize) -> String {
         let margin = " ".repeat(indent);
@@ -74,6 +96,11 @@ impl Screen {
             .map(|line| format!("{margin}{line}\n"))
             .collect()
     }
+}
+
+/// Whether the terminal that the environment tells of obeys escape sequences.
+pub(crate) fn obeys() -> bool {
+    env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
 /// Text in lines of at most so many characters, broken at spaces, or within a word that is longer.

@@ -84,7 +84,11 @@ pub(crate) fn find_rung(name: &str) -> Result<(&'static Experiment, &'static Run
     let (experiment, rung) = name.split_once('/').ok_or_else(|| {
         Failure::usage(name, "not of the form EXPERIMENT/RUNG").remedy("see: outpace bench --list")
     })?;
-    let experiment = find(experiment)?;
+    let experiment = match experiment {
+        "" => Err(Failure::usage(name, "not of the form EXPERIMENT/RUNG")
+            .remedy("see: outpace bench --list")),
+        named => find(named),
+    }?;
     let found = experiment.rung(base_name(rung)).ok_or_else(|| {
         let near = closest(
             base_name(rung),

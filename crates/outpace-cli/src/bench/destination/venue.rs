@@ -23,12 +23,21 @@ use super::{Destination, Pace};
 use crate::bench::results::rows::Terminal;
 use crate::platform::clock::now_ns;
 use crate::platform::pty;
+use crate::user::screen::obeys;
 
 /// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) columns: u16,
     pub(crate) rows: u16,
+}
+
+impl Size {
+    /// Of a terminal that nobody resized.
+    pub(crate) const USUAL: Self = Self {
+        columns: 80,
+        rows: 24,
+    };
 }
 
 impl std::str::FromStr for Size {
@@ -131,6 +140,11 @@ impl Venue {
             let said = device.asked(&abilities::questions()).unwrap_or_default();
             terminal.supports = abilities::of(&said);
         }
+    }
+
+    /// Whether the end of a run tells how long the destination took to read it.
+    pub(crate) fn is_heard(&self) -> bool {
+        !matches!(&self.place, Place::Device(device) if !device.answers)
     }
 
     /// A sink for one run.
@@ -320,6 +334,11 @@ const MAIN_SCREEN: &str = "\x1b[?1049l";
 impl Device {
     /// The terminal this program runs in, on its alternate screen.
     fn this_terminal() -> io::Result<Self> {
+        if !obeys() {
+            return Err(io::Error::other(
+                "by TERM it takes no escape sequence, so it cannot be asked when it has read everything",
+            ));
+        }
         let device = Self::at(PathBuf::from("/dev/tty"), None)?;
         io::Write::write_all(&mut &device.file, ALTERNATE_SCREEN.as_bytes())?;
         Ok(device)

@@ -17,7 +17,7 @@ pub(crate) use child::ignore_wishes;
 pub(crate) use serving::{CONNECTIONS, runs_within};
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -49,6 +49,16 @@ pub(crate) struct Plan {
     pub(crate) size: Size,
     /// As short as makes sense.
     pub(crate) brief: bool,
+    /// When the user is not to wait any longer, however slow the destination is.
+    pub(crate) until: Option<Instant>,
+}
+
+impl Plan {
+    /// Whether the user is not to wait for so much longer.
+    fn is_over_in(&self, time: Duration) -> bool {
+        self.until
+            .is_some_and(|until| Instant::now() + time > until)
+    }
 }
 
 /// What a series gave.
@@ -275,9 +285,9 @@ pub(crate) fn run(
         }
     };
     let terminal = stage.venue.terminal.clone();
-    let (warmup, runs) = (stage.plan.warmup, stage.plan.runs);
+    let plan = stage.plan.clone();
     let mut measurement = stage.measurement(method);
-    measure(&mut *measurement, &mut entries, warmup, runs, progress);
+    measure(&mut *measurement, &mut entries, &plan, progress);
     // An interruption may have come before anything was known of a contestant.
     let known = entries
         .iter()
@@ -299,11 +309,10 @@ pub(crate) fn run(
 fn measure(
     measurement: &mut dyn Measurement,
     entries: &mut [Entry<'_>],
-    warmup: usize,
-    runs: usize,
+    plan: &Plan,
     progress: &mut dyn FnMut(&str, f64),
 ) {
-    let rounds = warmup + runs;
+    let (warmup, rounds) = (plan.warmup, plan.warmup + plan.runs);
     let steps = (entries.len() * (rounds + 2)).max(1) as f64;
     let mut step = 0.0;
     let mut begin = |entry: &Entry<'_>, what: &str| {
@@ -323,6 +332,9 @@ fn measure(
     }
     measurement.begin(entries);
     for round in 0..rounds {
+        if plan.is_over_in(Duration::ZERO) {
+            break;
+        }
         for index in order(entries.len(), round, warmup) {
             let what = format!("round {} of {rounds},", round + 1);
             if begin(&entries[index], &what) {

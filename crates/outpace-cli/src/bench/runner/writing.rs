@@ -16,6 +16,7 @@ use crate::bench::results::rows::{
 };
 use crate::bench::results::stats::{self, Spread};
 use crate::platform::interrupts;
+use crate::user::quantity::duration;
 
 pub(super) struct Writing<'a> {
     stage: Stage<'a>,
@@ -79,6 +80,14 @@ impl<'a> Writing<'a> {
     /// every contestant, found by a few short runs of increasing length.
     fn suitable_messages(&self, entries: &mut [Entry<'_>]) -> u64 {
         let plan = &self.stage.plan;
+        if plan.until.is_some() && !self.stage.venue.is_heard() {
+            // It could take what is written to it, and read it for minutes.
+            let reason = "it does not say when it has read what it is given";
+            for entry in entries {
+                entry.skipped.get_or_insert_with(|| reason.to_owned());
+            }
+            return 1;
+        }
         let published = self.stage.experiment.messages;
         let most = match (self.method, self.stage.to) {
             (Method::Arrival(_), _) => return 1,
@@ -101,9 +110,13 @@ impl<'a> Writing<'a> {
             return rounded(round / overhead.max(1e-6)).clamp(1, most);
         }
         let round = (round - overhead).max(round / 4.0);
-        let mut messages = most.min(1_000);
+        let first = if plan.until.is_some() { 200 } else { 1_000 };
+        let mut messages = most.min(first);
         loop {
             let took = (self.short_round(entries, messages) - overhead).max(1e-6);
+            if self.is_too_slow(entries, took / messages as f64) {
+                return 1;
+            }
             if took >= round * 0.1 || messages == most || interrupts::came() {
                 let least = least_messages(self.stage.to).min(most);
                 return rounded(messages as f64 * round / took).clamp(least, most);
@@ -111,6 +124,27 @@ impl<'a> Writing<'a> {
             let factor = (round * 0.2 / took).clamp(2.0, 16.0);
             messages = ((messages as f64 * factor) as u64).min(most);
         }
+    }
+
+    /// Leaves all out if two rounds of as many messages as tell something would not end in time.
+    fn is_too_slow(&self, entries: &mut [Entry<'_>], seconds_a_message: f64) -> bool {
+        const ROUNDS: f64 = 2.0;
+        let least = least_messages(self.stage.to) as f64;
+        let needed = Duration::from_secs_f64(seconds_a_message * least * ROUNDS);
+        // Elsewhere the time is that of starting processes.
+        if *self.stage.to != Destination::Tty || !self.stage.plan.is_over_in(needed) {
+            return false;
+        }
+        let each = seconds_a_message * 1e9 / entries.len().max(1) as f64;
+        let reason = format!(
+            "it reads a {} in {}, whatever prints it: too slow to compare anything in this time",
+            self.stage.experiment.unit,
+            duration(each)
+        );
+        for entry in entries {
+            entry.skipped.get_or_insert_with(|| reason.clone());
+        }
+        true
     }
 
     /// The seconds that one run of every contestant takes.

@@ -1,0 +1,160 @@
+//! What a newcomer meets first: bare `outpace` on terminals of all kinds, lists at their width, and completions in real
+//! shells.
+
+mod scripted;
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use scripted::{installed, open_terminal, scratch, text};
+
+/// What a terminal of that many columns is given by `outpace` with these arguments, and the exit status. The terminal
+/// reads so many bytes a second, if it is slow, and answers where its cursor is.
+fn on_a_terminal(
+    arguments: &[&str],
+    term: &str,
+    columns: u16,
+    bytes_a_second: Option<u32>,
+) -> (String, Option<i32>) {
+    let (ours, theirs) = open_terminal(columns, 24);
+    let side = || Stdio::from(theirs.try_clone().unwrap());
+    let mut command = Command::new("setsid");
+    command
+        .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_outpace")])
+        .args(arguments)
+        .env("TERM", term)
+        .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
+        .stdin(side())
+        .stdout(side())
+        .stderr(side());
+    let mut child = command.spawn().unwrap();
+    drop((command, theirs));
+    let mut terminal = File::from(ours);
+    let mut shown = Vec::new();
+    let mut buffer = vec![0; bytes_a_second.map_or(64 << 10, |rate| rate as usize / 20)];
+    // It fails when the last program that has the other side has ended.
+    while let Ok(length @ 1..) = terminal.read(&mut buffer) {
+        if let Some(rate) = bytes_a_second {
+            std::thread::sleep(Duration::from_secs(1) * length as u32 / rate);
+        }
+        shown.extend_from_slice(&buffer[..length]);
+        for _ in 0..text(&buffer[..length]).matches("\x1b[6n").count() {
+            terminal.write_all(b"\x1b[1;1R").unwrap();
+        }
+    }
+    (text(&shown), child.wait().unwrap().code())
+}
+
+#[test]
+fn a_slow_terminal_is_told_of_and_not_waited_for() {
+    const RATE: u32 = 20_000;
+    let (shown, status) = on_a_terminal(&[], "xterm", 80, Some(RATE));
+    assert_eq!(status, Some(0), "{shown}");
+    assert!(shown.contains("Prints lines for up to 10 s"), "{shown}");
+    assert!(shown.contains("this terminal  "), "{shown}");
+    assert!(shown.contains("too slow to compare"), "{shown}");
+    // What it reads in ten seconds.
+    assert!(shown.len() < 10 * RATE as usize, "{} bytes", shown.len());
+}
+
+#[test]
+fn a_terminal_that_takes_no_escape_sequence_gets_none() {
+    for arguments in [
+        &[][..],
+        &["--help"],
+        &["bench", "raw", "--to", "pipe,tty", "--runs", "1"],
+        &["bench", "frob"],
+        &["completions", "tcsh"],
+    ] {
+        let (shown, _) = on_a_terminal(arguments, "dumb", 80, None);
+        assert!(!shown.is_empty(), "{arguments:?}");
+        assert!(!shown.contains('\x1b'), "{arguments:?}: {shown:?}");
+    }
+}
+
+#[test]
+fn no_line_is_longer_than_the_terminal_is_wide() {
+    let commands = [
+        "",
+        "bench",
+        "report",
+        "rung",
+        "fps",
+        "run",
+        "trace",
+        "contest",
+        "completions",
+        "man",
+    ];
+    let helps = commands.map(|command| (80, vec![command, "--help"]));
+    let lists = [40, 80].map(|columns| (columns, vec!["bench", "--list"]));
+    for (columns, arguments) in helps.into_iter().chain(lists) {
+        let words = arguments.into_iter().filter(|word| !word.is_empty());
+        let arguments: Vec<&str> = words.collect();
+        let (shown, status) = on_a_terminal(&arguments, "dumb", columns, None);
+        assert_eq!(status, Some(0), "{arguments:?}");
+        for line in shown.lines() {
+            let length = line.trim_end().chars().count();
+            assert!(length <= usize::from(columns), "{arguments:?}: {line:?}");
+        }
+    }
+}
+
+/// The completion script of a shell, in a file.
+fn script(shell: &str) -> String {
+    let path = scratch(&format!("completions-{shell}"));
+    let output = scripted::outpace("completions")
+        .arg(shell)
+        .output()
+        .unwrap();
+    fs::write(&path, output.stdout).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// What a shell's words give, a line each.
+fn said_by(shell: &str, words: &str) -> Vec<String> {
+    let output = Command::new(shell).args(["-c", words]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    text(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_know_experiments_rungs_destinations_and_policies() {
+    let cases = [
+        (["bench", "ladd"], "ladder"),
+        (["bench", "lines/outpace-b"], "lines/outpace-background"),
+        (["rung", "endl/newl"], "endl/newline"),
+        (["--to", "alac"], "alacritty"),
+        (["--overflow", "sp"], "spill"),
+    ];
+    for shell in ["bash", "fish"] {
+        if !installed(shell) {
+            continue;
+        }
+        let script = script(shell);
+        for ([before, typed], wanted) in cases {
+            let command = match before {
+                "--to" => "bench --to",
+                "--overflow" => "run --overflow",
+                other => other,
+            };
+            let words = if shell == "bash" {
+                format!(
+                    "source '{script}'; COMP_WORDS=(outpace {command} {typed}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+                     _outpace outpace '{typed}' '{before}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+                )
+            } else {
+                format!("source '{script}'; complete -C 'outpace {command} {typed}'")
+            };
+            let said = said_by(shell, &words);
+            let found = said
+                .iter()
+                .any(|line| line.split('\t').next() == Some(wanted));
+            assert!(found, "{shell}: {command} {typed}: {said:?}");
+            assert!(said.len() < 30, "{shell}: {command} {typed}: {said:?}");
+        }
+    }
+}
