@@ -49,7 +49,7 @@ use tee::Tee;
 /// In a container: ENTRYPOINT ["outpace", "run", "--overflow", "drop", "server"]. As process 1 it reaps orphans.
 ///
 /// On a terminal every line costs the program a microsecond or more, whoever reads it: the kernel passes
-/// it on. Programs of glibc on x86-64 are spared that (--shim). A pipe costs a
+/// it on. Programs of glibc or musl on x86-64 are spared that (--shim). A pipe costs a
 /// fraction of it, too: --pipe, for programs that need no terminal, a server's log, say.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
@@ -125,7 +125,7 @@ enum Policy {
 /// `--shim`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// Where it can be: programs of glibc on x86-64, until they start another process
+    /// Where it can be: programs of glibc or musl on x86-64, until they start another process
     Auto,
     /// Also in those processes; where it cannot be, the program is not started, and the reason is said
     Always,
@@ -222,6 +222,9 @@ impl Run {
     fn shim(&self, terminal: &OwnedFd) -> Result<Result<Arc<Shim>, String>, Failure> {
         let shim = match self.shim {
             When::Never => Err("--shim never".to_owned()),
+            When::Auto if cfg!(target_arch = "aarch64") => {
+                Err("on aarch64 it was tried in an emulator only (--shim always)".to_owned())
+            }
             when => {
                 let is_handed_on = when == When::Always;
                 Shim::prepare(&self.command[0], terminal, is_handed_on).map(Arc::new)
