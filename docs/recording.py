@@ -20,6 +20,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "trace.svg"
 COLUMNS = 92
+# What is shown of the folder, whose name says nothing.
+SHOWN = "/home/you/slow"
 PROGRAM = 'fn main() {\n    for i in 0..3_000_000 {\n        println!("line {i}");\n    }\n}\n'
 MANIFEST = f"""[package]
 name = "slow"
@@ -59,7 +61,7 @@ def run(command, folder):
     _, status = os.waitpid(child, 0)
     if status != 0:
         sys.exit(f"{command}: {printed.decode()}")
-    return printed.decode()
+    return printed.decode().replace(os.path.realpath(folder), SHOWN)
 
 
 def lines_of(printed):

@@ -16,8 +16,12 @@ pub(crate) fn now_ns() -> u64 {
 /// How long a thread, or the first one of a process, has been ready to run without a processor, from the second
 /// field of `/proc/…/schedstat` (proc(5)). `None` where the kernel does not keep it.
 pub(crate) fn delay_ns(thread: impl Display) -> Option<u64> {
+    schedule(thread).map(|(_, delay_ns)| delay_ns)
+}
+
+fn schedule(thread: impl Display) -> Option<(u64, u64)> {
     let stat = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
-    delay_in(&stat)
+    schedule_in(&stat)
 }
 
 /// The same, of a `schedstat` that has been read.
@@ -31,33 +35,38 @@ pub(crate) fn schedule_in(stat: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.ok()?, fields.next()?.ok()?))
 }
 
-/// What the [delay](delay_ns) of a thread has grown by since this was made.
+/// What the [delay](delay_ns) of a thread and its time on a processor have grown by since this was made.
 pub(crate) struct Delay<T> {
     thread: T,
-    before_ns: u64,
-    last_ns: u64,
+    before: (u64, u64),
+    last: (u64, u64),
 }
 
 impl<T: Display> Delay<T> {
     pub(crate) fn of(thread: T) -> Self {
-        let before_ns = delay_ns(&thread).unwrap_or(0);
+        let before = schedule(&thread).unwrap_or_default();
         Self {
             thread,
-            before_ns,
-            last_ns: before_ns,
+            before,
+            last: before,
         }
     }
 
-    /// Looks at it again, if it is still there. Returns what it has grown by up to the last look.
+    /// Looks at both again, if the thread is still there. Returns what the delay has grown by up to the last look.
     pub(crate) fn look(&mut self) -> u64 {
-        self.last_ns = delay_ns(&self.thread).unwrap_or(self.last_ns);
+        self.last = schedule(&self.thread).unwrap_or(self.last);
         self.ns()
     }
 
-    /// What it had grown by at the last look. Nothing, if another thread has become the process since (exec(2)) and
+    /// What the delay had grown by at the last look. Nothing, if another thread has become the process since (exec(2)) and
     /// has waited for less.
     pub(crate) fn ns(&self) -> u64 {
-        self.last_ns.saturating_sub(self.before_ns)
+        self.last.1.saturating_sub(self.before.1)
+    }
+
+    /// The time up to the last look in which the thread was not asleep.
+    pub(crate) fn awake_ns(&self) -> u64 {
+        self.last.0.saturating_sub(self.before.0) + self.ns()
     }
 }
 

@@ -180,7 +180,7 @@ fn observe(subject: Subject, command: Vec<String>, options: Options) -> io::Resu
     let (run, seen) = collect::record(subject, options)?;
     let (streams, elsewhere) = match seen {
         Seen::Processes(processes) => (streams::sampled(&processes), Elsewhere::default()),
-        Seen::Calls(entries) => streams::exact(entries, run.mode, run.user_ns),
+        Seen::Calls(entries) => streams::exact(entries, &run),
     };
     Ok(Findings {
         command,

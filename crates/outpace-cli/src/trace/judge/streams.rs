@@ -5,7 +5,7 @@ use crate::trace::collect::exact::Entry;
 use crate::trace::collect::exact::tracepoints::CALL_NS;
 use crate::trace::collect::watch::Watched;
 use crate::trace::kernel::procfs::IoCounters;
-use crate::trace::model::findings::{Descriptors, Elsewhere, Mode, Stream};
+use crate::trace::model::findings::{Descriptors, Elsewhere, Mode, Recording, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
@@ -225,8 +225,8 @@ const INSIDE: (f64, f64) = (0.2, 1.2);
 /// The part of a measured time that is the call's own, at least.
 const LEAST_OWN: f64 = 0.4;
 
-/// The streams of the exact modes, and what went elsewhere. `user_ns` is the own time of all that was traced.
-pub(crate) fn exact(entries: Vec<Entry>, mode: Mode, user_ns: u64) -> (Vec<Stream>, Elsewhere) {
+/// The streams of the exact modes, and what went elsewhere.
+pub(crate) fn exact(entries: Vec<Entry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let mut elsewhere = Elsewhere::default();
     let outputs: Vec<(u64, u64)> = entries
@@ -243,7 +243,8 @@ pub(crate) fn exact(entries: Vec<Entry>, mode: Mode, user_ns: u64) -> (Vec<Strea
             elsewhere.writing_ns += entry.tally.durations_ns.sum();
             continue;
         }
-        let waiting_ns = waiting_ns(&entry, mode);
+        let waiting_ns = waiting_ns(&entry, run);
+        let in_kernel_ns = in_kernel_ns(&entry, run.mode);
         let one = Descriptors::One(entry.descriptor);
         streams.push(Stream {
             buffering: in_language(entry.tally.buffering(), entry.language),
@@ -251,8 +252,8 @@ pub(crate) fn exact(entries: Vec<Entry>, mode: Mode, user_ns: u64) -> (Vec<Strea
             processes: entry.processes.len(),
             calls: entry.tally.calls,
             bytes: entry.tally.bytes,
-            own_ns: Interval::between(0.0, user_ns as f64),
-            in_kernel_ns: in_kernel_ns(&entry, mode, waiting_ns),
+            own_ns: Interval::between(0.0, run.user_ns as f64),
+            in_kernel_ns,
             waiting_ns,
             tally: entry.tally,
             ..stream(&entry.program, entry.language, one, (*entry.target).clone())
@@ -261,23 +262,33 @@ pub(crate) fn exact(entries: Vec<Entry>, mode: Mode, user_ns: u64) -> (Vec<Strea
     (streams, elsewhere)
 }
 
-fn waiting_ns(entry: &Entry, mode: Mode) -> u64 {
+/// Time in calls that took longer than a call does that has not slept, beyond that.
+fn long_ns(entry: &Entry, mode: Mode) -> u64 {
     let shortest_ns = if mode == Mode::Ptrace {
         STOPPED_WAIT_NS
     } else {
         WAIT_NS
     };
-    match entry.target.kind {
+    entry.tally.durations_ns.excess(shortest_ns)
+}
+
+fn waiting_ns(entry: &Entry, run: &Recording) -> u64 {
+    if entry.target.kind == Kind::Null {
         // There is no reader to wait for.
-        Kind::Null => 0,
-        _ => entry.tally.durations_ns.excess(shortest_ns),
+        return 0;
+    }
+    let long_ns = long_ns(entry, run.mode);
+    // A long call may have lost its processor to another program instead: a thread waits no longer than it sleeps.
+    match run.asleep_ns {
+        Some(asleep_ns) if entry.threads.iter().eq([&run.root]) => long_ns.min(asleep_ns),
+        _ => long_ns,
     }
 }
 
-fn in_kernel_ns(entry: &Entry, mode: Mode, waiting_ns: u64) -> Interval {
+fn in_kernel_ns(entry: &Entry, mode: Mode) -> Interval {
     let (calls, bytes) = (entry.tally.calls, entry.tally.bytes);
     let (least_ns, most_ns) = Cost::of(entry.target.kind).bounds(calls, bytes);
-    let measured_ns = (entry.tally.durations_ns.sum() - waiting_ns) as f64;
+    let measured_ns = (entry.tally.durations_ns.sum() - long_ns(entry, mode)) as f64;
     if mode == Mode::Ptrace {
         // Stopping a thread takes longer than most writes.
         return Interval::between(least_ns, least_ns.max(measured_ns.min(most_ns)));
@@ -297,7 +308,9 @@ fn in_kernel_ns(entry: &Entry, mode: Mode, waiting_ns: u64) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::collect::exact::Ledger;
     use crate::trace::collect::watch::Seen;
+    use crate::trace::kernel::calls::{Call, WriteCall};
 
     fn target(inode: u64) -> Target {
         Target {
@@ -379,6 +392,37 @@ mod tests {
         assert_eq!(streams[0].waiting_ns, 0);
         assert_eq!(streams[1].descriptors, Descriptors::One(2));
         assert_eq!((streams[1].calls, streams[1].waiting_ns), (0, 5_000_000));
+    }
+
+    #[test]
+    fn a_thread_that_was_not_asleep_waited_for_no_reader() {
+        const ROOT: i32 = i32::MAX;
+        let waited = |asleep_ns| {
+            let mut ledger = Ledger::default();
+            for i in 0..1000 {
+                ledger.add(&Call {
+                    process: ROOT,
+                    thread: ROOT,
+                    began_ns: i * 2_000_000,
+                    // Every tenth lost its processor for a millisecond.
+                    took_ns: if i % 10 == 0 { 1_000_000 } else { 500 },
+                    kind: WriteCall::with_number(libc::SYS_write).unwrap(),
+                    descriptor: 1,
+                    asked: Some(6),
+                    result: 6,
+                    ends_line: None,
+                });
+            }
+            let run = Recording {
+                asleep_ns,
+                ..Recording::of(ROOT, Mode::Tracepoints { lost: 0 })
+            };
+            let (streams, _) = exact(ledger.into_entries().0, &run);
+            assert!(streams[0].in_kernel_ns.high < 2_000_000.0);
+            streams[0].waiting_ns
+        };
+        assert!(waited(None) > 90_000_000);
+        assert_eq!(waited(Some(7)), 7);
     }
 
     #[test]

@@ -217,19 +217,20 @@ impl Verdict {
         } else {
             "the problem"
         };
+        let awaited = worst.target.kind.awaited();
         // What is shown is to add up.
         let whole = |part: f64| (100.0 * part).round() as u64;
         let waiting = whole((worst.waiting_ns as f64 / self.now_ns as f64).min(of_worst));
         let parts = match (whole(of_worst) - waiting, waiting) {
             (_, 0) => String::new(),
             (kernel, waiting) => {
-                format!(" ({kernel} % in the kernel, {waiting} % waiting for the reader)")
+                format!(" ({kernel} % in the kernel, {waiting} % waiting for the {awaited})")
             }
         };
         self.sentences
             .push(format!("Output is {part}: {took}{parts}."));
         let reader = match &worst.readers[..] {
-            [] => "the reader".to_owned(),
+            [] => format!("the {awaited}"),
             [(process, name)] => format!("the reader, {name} (process {process})"),
             [(process, name), others @ ..] => {
                 format!(
@@ -240,7 +241,9 @@ impl Verdict {
         };
         self.sentences.push(match self.limit {
             Limit::Reader => {
-                format!("The limit is {reader}: it reads more slowly than the program writes.")
+                format!(
+                    "The limit is {reader}: it takes output more slowly than the program writes."
+                )
             }
             _ => format!(
                 "The limit is the number of system calls: {} writes of {} bytes on average.",
@@ -295,7 +298,8 @@ impl Verdict {
             };
             (
                 format!(
-                    "A reader that never makes it wait would save {}.",
+                    "A {} that never makes it wait would save {}.",
+                    worst.target.kind.awaited(),
                     range(self.fast_reader_saves_ns)
                 ),
                 remedy.to_owned(),

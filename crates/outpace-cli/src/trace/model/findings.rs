@@ -126,6 +126,8 @@ pub(crate) struct Recording {
     pub(crate) overhead_ns: u64,
     /// The part of it that the program was ready to run without a processor, which is no writing.
     pub(crate) delayed_ns: u64,
+    /// The part of it that the program's first thread was asleep, where that is known.
+    pub(crate) asleep_ns: Option<u64>,
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
     /// Of the whole tree, by the kernel's accounting; covers processes too short-lived to be seen.
@@ -146,6 +148,7 @@ impl Recording {
             wall_ns: 0,
             overhead_ns: 0,
             delayed_ns: 0,
+            asleep_ns: None,
             user_ns: 0,
             system_ns: 0,
             tree: None,

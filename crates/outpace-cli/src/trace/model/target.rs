@@ -19,6 +19,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// What a write to it may wait for.
+    pub(crate) fn awaited(self) -> &'static str {
+        match self {
+            Self::File | Self::Null | Self::Device => "device",
+            _ => "reader",
+        }
+    }
+
     /// The word for it in reports and in JSON.
     pub(crate) fn word(self) -> &'static str {
         match self {

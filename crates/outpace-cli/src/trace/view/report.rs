@@ -269,8 +269,9 @@ fn stream_figures(text: &mut Page, stream: &Stream, findings: &Findings) {
     text.faint(
         2,
         &format!(
-            "{} in write calls, {waiting} of it waiting for the reader",
-            time(stream.writing_ns())
+            "{} in write calls, {waiting} of it waiting for the {}",
+            time(stream.writing_ns()),
+            stream.target.kind.awaited()
         ),
     );
     if !matches!(findings.run.mode, Mode::Sampled { .. }) {

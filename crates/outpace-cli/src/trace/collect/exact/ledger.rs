@@ -35,6 +35,7 @@ pub(crate) struct Entry {
     pub(crate) descriptor: i32,
     pub(crate) target: Rc<Target>,
     pub(crate) processes: BTreeSet<i32>,
+    pub(crate) threads: BTreeSet<i32>,
     /// The processes with the descriptors that they used for it.
     used: BTreeSet<(i32, i32)>,
     pub(crate) tally: CallTally,
@@ -178,10 +179,12 @@ impl Ledger {
             descriptor,
             target,
             processes: BTreeSet::new(),
+            threads: BTreeSet::new(),
             used: BTreeSet::new(),
             tally: CallTally::default(),
         });
         entry.processes.insert(call.process);
+        entry.threads.insert(call.thread);
         entry.used.insert((call.process, call.descriptor));
         entry.tally.add(call);
         self.timeline.call(call, descriptor, &entry.program);

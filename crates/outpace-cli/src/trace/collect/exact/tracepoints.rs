@@ -534,10 +534,12 @@ pub(crate) fn run(
                 interrupts::pass_on(signal, root);
             }
         }
+        let wall_ns = clock::now_ns() - began_ns;
         let run = Recording {
             ending,
-            wall_ns: clock::now_ns() - began_ns,
+            wall_ns,
             delayed_ns: delay.ns(),
+            asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns())),
             ..Recording::of(root, Mode::Tracepoints { lost: 0 })
         };
         Ok(reader.finish(rings, ledger, run))
@@ -564,9 +566,11 @@ pub(crate) fn attach(points: Points, root: i32, ledger: &mut Ledger) -> io::Resu
         delay.look();
         reader.drain(&rings, ledger, false);
     }
+    let wall_ns = clock::now_ns() - began_ns;
     let run = Recording {
-        wall_ns: clock::now_ns() - began_ns,
+        wall_ns,
         delayed_ns: delay.ns(),
+        asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns())),
         ..Recording::of(root, Mode::Tracepoints { lost: 0 })
     };
     Ok(reader.finish(rings, ledger, run))
