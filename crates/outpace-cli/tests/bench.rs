@@ -512,6 +512,76 @@ fn without_a_terminal_of_its_own_a_bench_of_it_ends_with_status_1() {
 }
 
 #[test]
+fn nothing_is_compiled_for_a_destination_that_is_not_there() {
+    let scratch = Scratch::new("nowhere");
+    let used = scratch.path("used");
+    let compiler = format!(
+        "case $1 in --version) echo 'gcc 99'; exit;; esac\necho \"$@\" >>'{}'",
+        used.display()
+    );
+    let json = scratch.path("a.json");
+    let output = outpace(&["bench", "languages", "--to", "wezterm", "--export-json"])
+        .arg(&json)
+        .env("PATH", programs(&scratch, &[("gcc", compiler.as_str())]))
+        .env("XDG_CACHE_HOME", scratch.path("cache"))
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("--to wezterm: wezterm is not installed"),
+        "{said}"
+    );
+    assert!(!used.exists(), "{}", fs::read_to_string(&used).unwrap());
+    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let rows = results["rows"].as_array().unwrap();
+    assert!(
+        !rows.is_empty() && rows.iter().all(|row| row["skipped"].is_string()),
+        "{results}"
+    );
+}
+
+#[test]
+fn what_is_read_from_a_file_is_shown_and_never_obeyed() {
+    let scratch = Scratch::new("hostile");
+    let json = scratch.path("a\x1b[2J<b>.json");
+    let output = outpace(&["bench", "raw/mutex", "--to", "pipe", "--runs", "1"])
+        .args(["--messages", "10"])
+        .args([Path::new("--export-json"), &json])
+        .output()
+        .unwrap();
+    assert!(json.exists(), "{output:?}");
+    let hostile = r"\u001b]0;x\u0007</table><script>alert(1)</script>\u202e";
+    let recorded = fs::read_to_string(&json).unwrap();
+    let names = recorded.matches("\"rung\": \"").count();
+    let changed = recorded.replace("\"rung\": \"", &format!("\"rung\": \"{hostile}"));
+    assert!(names > 0);
+    fs::write(&json, changed).unwrap();
+    for again in [&[&json][..], &[&json, &json]] {
+        let page = scratch.path("a.html");
+        let command = outpace(&["report"])
+            .args(again)
+            .arg("--export-html")
+            .arg(&page)
+            .output()
+            .unwrap();
+        let said = text(&command.stdout);
+        assert!(
+            command.status.success() && said.contains("alert"),
+            "{command:?}"
+        );
+        let page = fs::read_to_string(page).unwrap();
+        for shown in [&said, &page] {
+            assert!(!shown.contains(['\x1b', '\x07', '\u{202e}']), "{shown}");
+        }
+        assert!(
+            !page.contains("<script") && page.contains("&lt;script&gt;"),
+            "{page}"
+        );
+    }
+}
+
+#[test]
 fn a_cache_that_cannot_be_written_gives_way_to_a_private_one() {
     let scratch = Scratch::new("cache");
     let json = scratch.path("a.json");
