@@ -261,10 +261,7 @@ impl Io {
 			let mut bits = others(&self.bytes[at..at + 64]);
 			let len = self.ends.len() + bits.count_ones() as usize;
 			while self.ends.len() < len {
-				for _ in 0..8 {
-					self.ends.push(at + bits.trailing_zeros() as usize);
-					bits &= bits.wrapping_sub(1);
-				}
+				self.ends.extend((0..8).map(|_| (at + bits.trailing_zeros() as usize, bits &= bits.wrapping_sub(1)).0))
 			}
 			self.ends.truncate(len);
 			at += 64;
