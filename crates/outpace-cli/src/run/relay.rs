@@ -101,6 +101,18 @@ const CHUNK: usize = 256 << 10;
 /// How long a terminal that reads takes to accept a little.
 const AT_ONCE: Duration = Duration::from_micros(100);
 
+/// Where a pseudo-terminal has the cursor by its own count, on which tabs and carriage returns depend in some modes. It
+/// counts what it processes, and the end of a line brings it to the first column in modes that make CR LF of LF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    /// What is shown is at the end of a line, or was when this was found.
+    First,
+    /// Half a line was there, which another mode may have ended.
+    Unknown,
+    /// The end of a line was sent through in such a mode.
+    Sent,
+}
+
 /// What is known of a stream between two pieces of it.
 struct State {
     buffer: Vec<u8>,
@@ -114,6 +126,7 @@ struct State {
     queued: u64,
     /// What came last from a pseudo-terminal is not the end of a line.
     is_mid_line: bool,
+    column: Column,
     /// What goes around the pseudo-terminal, as that would have made it.
     processed: Vec<u8>,
     /// The destination has taken no more of it, which is for the relay's own thread to say.
@@ -131,6 +144,7 @@ impl State {
             keys: 0,
             queued: 0,
             is_mid_line: false,
+            column: Column::First,
             processed: Vec::new(),
             refused: None,
         }
@@ -233,6 +247,9 @@ impl Relay {
     fn pass_read(&self, state: &mut State, read: usize) -> io::Result<bool> {
         let buffer = std::mem::take(&mut state.buffer);
         state.is_mid_line = buffer[..read].last() != Some(&b'\n');
+        if state.is_mid_line && state.column == Column::First {
+            state.column = Column::Unknown;
+        }
         let passed = self.pass(state, &buffer[..read]);
         state.buffer = buffer;
         passed
@@ -284,7 +301,7 @@ impl Relay {
 
     /// Passes on what a program has written for the pseudo-terminal, and what that would have done is done here, if that
     /// can be: of whole lines, while the pseudo-terminal takes output and makes nothing of it but CR LF. What was written to
-    /// it before comes first. Where the cursor is, it knows by what goes through it: the ends of lines do.
+    /// it before comes first. Where the cursor is, it knows by what goes through it: the ends of half lines do.
     pub(super) fn go_around(&self, terminal: &OwnedFd, bytes: &[u8], is_burst: bool) -> Part {
         let state = &mut *self.state();
         match self.try_to_go_around(state, terminal, bytes, is_burst) {
@@ -311,9 +328,22 @@ impl Relay {
                 _ => return Ok(Part::Through(bytes.len())),
             }
         }
-        if state.is_mid_line {
-            let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
-            return Ok(Part::Through(line));
+        let Some(adds_returns) = super::terminal::only_adds_returns(terminal) else {
+            state.column = Column::Unknown;
+            return Ok(Part::Through(bytes.len()));
+        };
+        if state.column == Column::Sent {
+            state.column = match state.is_mid_line {
+                true => Column::Unknown,
+                false => Column::First,
+            };
+        }
+        if state.is_mid_line || adds_returns && state.column != Column::First {
+            let end = memchr::memchr(b'\n', bytes);
+            if end.is_some() && adds_returns {
+                state.column = Column::Sent;
+            }
+            return Ok(Part::Through(end.map_or(bytes.len(), |end| end + 1)));
         }
         let Some(length) = memchr::memrchr(b'\n', bytes).map(|end| end + 1) else {
             return Ok(Part::Through(bytes.len()));
@@ -322,11 +352,9 @@ impl Relay {
         let mut ready = [PollFd::new(terminal, PollFlags::OUT)];
         let takes = poll(&mut ready, Some(&Timespec::default())).is_ok()
             && ready[0].revents() == PollFlags::OUT;
-        let returns = super::terminal::only_adds_returns(terminal);
-        let (Some(adds_returns), true) = (returns, takes && self.outlet.has_room(2 * length))
-        else {
+        if !takes || !self.outlet.has_room(2 * length) {
             return Ok(Part::Through(bytes.len()));
-        };
+        }
         let bytes = &bytes[..length];
         let is_answer = if adds_returns {
             let mut processed = std::mem::take(&mut state.processed);
