@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use scripted::{Terminal, installed, outpace, scratch, text, wait_until};
 use std::fs;
 use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -59,6 +60,25 @@ fn a_program_where_a_command_is_expected_brings_both_commands_to_mind() {
         let remedy =
             format!("to run it: outpace run {program}; to look at it: outpace trace {program}");
         assert!(message.contains(&remedy), "{message}");
+    }
+}
+
+#[test]
+fn verbose_has_the_last_word_however_the_program_ends() {
+    for (end, signal) in [("exit 7", None), ("kill -ABRT $$", Some(Signal::ABORT))] {
+        let script = format!("echo shown; {end}");
+        let words = ["-v", "--shim", "never", "--", "sh", "-c", &script];
+        let mut terminal = Terminal::run(&words);
+        let status = terminal.wait();
+        let shown = text(&terminal.whole());
+        let (output, said) = shown.split_once("shown\r\n").unwrap();
+        assert!(
+            output.is_empty() && said.contains("outpace: sh: no shim: --shim never"),
+            "{shown:?}"
+        );
+        let signal = signal.map(Signal::as_raw);
+        assert_eq!(status.signal(), signal, "{status}");
+        assert_eq!(status.code(), signal.is_none().then_some(7));
     }
 }
 

@@ -8,7 +8,7 @@ use super::tee::Tee;
 use super::terminal::{self, Terminal};
 use crate::platform::ending::Ending;
 use crate::platform::signals::Signals;
-use crate::user::failure::Outcome;
+use crate::user::failure::Failure;
 use crate::user::quantity::{self, grouped};
 use crate::user::screen;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -169,7 +169,7 @@ const INTERVAL: Timespec = Timespec {
 /// Nobody waits for progress within this many intervals.
 const PATIENCE: u32 = 10;
 
-/// Reads what there still is and shows what is queued, then ends as the program ended. Ctrl-C skips to the end.
+/// Reads what there still is and shows what is queued. Ctrl-C skips to the end.
 /// `all_is_read` lets go of where it was read from; until then `pty` is told of keys that stop output and let it go on.
 pub(super) fn finish(
     mut relays: Relays,
@@ -179,9 +179,8 @@ pub(super) fn finish(
     tee: Option<&Tee>,
     mut pty: Option<OwnedFd>,
     all_is_read: impl FnOnce(),
-) -> Outcome {
-    let flushed =
-        Arc::new(event().map_err(|error| crate::user::failure::Failure::failed("relay", error))?);
+) -> Result<Finished, Failure> {
+    let flushed = Arc::new(event().map_err(|error| Failure::failed("relay", error))?);
     // Progress on the terminal that is being flooded would be part of the flood.
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let shows_progress = io::stderr().is_terminal() && screen::obeys() && !are_same(stdout, stderr);
@@ -272,12 +271,42 @@ pub(super) fn finish(
         all_is_read();
     }
     relays.watched.store(Counts::of(&relays.outlets));
-    let status = ending_status(ending, skipped, tee);
+    // Who interrupts what the program has left running is told nothing, as without us.
+    if let Some(bytes) = skipped.filter(|bytes| *bytes > 0) {
+        let whole = tee.map_or_else(String::new, |tee| {
+            format!("; all of it is in {}", tee.path().display())
+        });
+        let _ = writeln!(
+            io::stderr(),
+            "\noutpace: skipped {} bytes of output{whole}",
+            grouped(bytes)
+        );
+    }
     // Nothing may wait for the streams any more, not even their end.
     for outlet in relays.outlets {
         std::mem::forget(outlet);
     }
-    Ok(status)
+    Ok(Finished {
+        ending,
+        is_skipped: skipped.is_some(),
+    })
+}
+
+/// Everything is shown, or skipped: what is left is to end as the program ended.
+#[must_use]
+pub(super) struct Finished {
+    ending: Ending,
+    is_skipped: bool,
+}
+
+impl Finished {
+    /// Ends as the program ended: by its signal at once, so what there is to say is said before.
+    pub(super) fn repeat(self) -> ExitCode {
+        if self.is_skipped {
+            self.ending.leave();
+        }
+        self.ending.repeat()
+    }
 }
 
 /// How much is still to be shown, how fast, and for how long.
@@ -300,24 +329,6 @@ fn left_over(passed_on: u64, pending: u64, elapsed: Duration) -> String {
 
 /// The key, on a raw terminal.
 const CTRL_C: u8 = 3;
-
-fn ending_status(ending: Ending, skipped: Option<u64>, tee: Option<&Tee>) -> ExitCode {
-    let Some(bytes) = skipped else {
-        return ending.repeat();
-    };
-    // Who interrupts what the program has left running is told nothing, as without us.
-    if bytes > 0 {
-        let whole = tee.map_or_else(String::new, |tee| {
-            format!("; all of it is in {}", tee.path().display())
-        });
-        let _ = writeln!(
-            io::stderr(),
-            "\noutpace: skipped {} bytes of output{whole}",
-            grouped(bytes)
-        );
-    }
-    ending.leave();
-}
 
 #[cfg(test)]
 mod tests {

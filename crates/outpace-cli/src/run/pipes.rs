@@ -77,7 +77,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         .id() as i32;
     relays.start().map_err(failed)?;
     let ending = supervise(program, &signals, &mut relays).map_err(failed)?;
-    finish::finish(relays, ending, None, &signals, tee.as_deref(), None, || ())
+    let finished = finish::finish(relays, ending, None, &signals, tee.as_deref(), None, || ())?;
+    Ok(finished.repeat())
 }
 
 /// Passes signals on until the program has ended. A process it leaves behind may go on writing for longer: the

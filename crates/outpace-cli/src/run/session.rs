@@ -122,7 +122,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         drop(pty);
     };
     let terminal = terminal.as_mut();
-    let outcome = finish::finish(
+    let finished = finish::finish(
         relays,
         ending,
         terminal,
@@ -139,7 +139,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         Ok(shim) => shim.describe().iter().for_each(|what| run.say(what)),
         Err(reason) => run.say(format_args!("no shim: {reason}")),
     }
-    outcome
+    Ok(finished?.repeat())
 }
 
 /// What the program's descriptors lead to: the pseudoterminal for what is our terminal, a pipe for
