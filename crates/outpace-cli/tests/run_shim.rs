@@ -248,11 +248,14 @@ fn what_the_user_has_loaded_before_each_program_stays_and_children_see_just_that
 
 /// What `-v` says went through memory, of all processes, and everything that was shown before it.
 fn verbose(words: &[&str]) -> (u64, String) {
-    let whole = Terminal::run(&[&["-v", "--shim", "always", "--"], words].concat()).whole();
-    let whole = text(&whole);
+    let mut terminal = Terminal::run(&[&["-v", "--shim", "always", "--"], words].concat());
+    let status = terminal.wait();
+    let whole = text(&terminal.whole());
     let end = || &whole[whole.len().saturating_sub(500)..];
-    let said = whole.split_once("outpace: ");
-    let (shown, said) = said.unwrap_or_else(|| panic!("nothing is said at the end of {:?}", end()));
+    let (shown, said) = whole
+        .split_once("outpace: ")
+        .unwrap_or_else(|| panic!("{status}, and nothing is said at the end of {:?}", end()));
+    assert!(status.success(), "{status} after {:?}", end());
     let (_, said) = said.split_once("shim: ").unwrap();
     let bytes = said.split_once(" bytes through memory").unwrap().0;
     (bytes.parse().unwrap(), shown.to_owned())
@@ -510,6 +513,28 @@ fn a_thread_is_no_other_process_however_the_c_library_makes_it() {
         said.contains(&format!("shim: {bytes} bytes through memory")),
         "{bytes} written: {said}"
     );
+}
+
+/// What a signal has cut of a write, the program writes again.
+#[test]
+fn writes_that_signals_cut_short_are_whole_in_the_end() {
+    let Some((writer, _)) = writers() else { return };
+    for shim in ["always", "never"] {
+        let counter = scratch("interrupted");
+        let full = scratch("interrupted.full");
+        let options = ["--overflow", "block", "--memory", "64KiB", "--"];
+        let words = [writer, "interrupted", counter.to_str().unwrap()];
+        let arguments = [&["run", "--shim", shim], &options[..], &words].concat();
+        let mut terminal = Terminal::start(OUTPACE, &arguments, true);
+        wait_until("a write that waits for room, or the end", || {
+            full.exists() || counter.exists() && process_of(&words).is_none()
+        });
+        terminal.unstall();
+        let status = terminal.wait();
+        let shown = text(&terminal.whole());
+        assert!(status.success(), "{shim}: {status}");
+        assert_in_order(&shown, 20_000);
+    }
 }
 
 #[test]

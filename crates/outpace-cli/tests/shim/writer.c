@@ -26,8 +26,14 @@ extern char **environ;
 static void line(int fd, const char *text, int n) {
     char buffer[128];
     int length = snprintf(buffer, sizeof buffer, "%s %d\n", text, n);
-    if (write(fd, buffer, length) != length) {
-        abort();
+    /* A terminal's write that a signal finds waiting for room is short: also by one that does nothing, if the thread that
+       the kernel would have told had it blocked, as posix_spawn(3) does. */
+    for (int at = 0; at < length;) {
+        ssize_t written = write(fd, buffer + at, length - at);
+        if (written <= 0) {
+            abort();
+        }
+        at += written;
     }
 }
 
@@ -227,6 +233,43 @@ static void threads(void) {
     for (int i = 0; i < 4; i++) {
         pthread_join(all[i], NULL);
     }
+}
+
+static volatile int is_over;
+
+static void *writer_of_many(void *counter) {
+    for (int i = 0; i < 20000; i++) {
+        line(1, "n", i);
+        *(volatile long *)counter = i + 1;
+    }
+    is_over = 1;
+    return NULL;
+}
+
+static volatile long *shared(const char *path);
+/* A thread whose writes are cut short by signals that do nothing. When it has come to a halt, or an end, a file is made. */
+static void interrupted(const char *path) {
+    char full[256];
+    snprintf(full, sizeof full, "%s.full", path);
+    volatile long *count = shared(path), before = -1;
+    pthread_t thread;
+    pthread_create(&thread, NULL, writer_of_many, (void *)count);
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &child, NULL);
+    while (!is_over) {
+        for (int i = 0; i < 20 && !is_over; i++) {
+            kill(getpid(), SIGCHLD);
+            usleep(1000);
+        }
+        if (*count > 0 && *count == before) {
+            close(open(full, O_CREAT | O_WRONLY, 0600));
+        }
+        before = *count;
+    }
+    pthread_join(thread, NULL);
+    close(open(full, O_CREAT | O_WRONLY, 0600));
 }
 
 static volatile sig_atomic_t ticks;
@@ -527,6 +570,21 @@ static void settings(void) {
             write(1, "\tf\n\n", 4);
         }
     }
+    /* The columns that it counts, where half a line has ended in a mode without counting. */
+    static const tcflag_t last[] = {OPOST | ONLCR | XTABS, OPOST | ONLCR | ONOCR};
+    static const struct { tcflag_t mode; const char *text; } steps[] = {
+        {OPOST | ONLCR, "abc"}, {0, "\nd\n"}, {OPOST | ONLCR, "e\nf\n"}, {OPOST, "ghi\n"}, {OPOST | ONLCR, "j\n"}};
+    for (int i = 0; i < 4; i++) {
+        for (int step = i < 2 ? 0 : 3; step < (i < 2 ? 3 : 5); step++) {
+            raw.c_oflag = steps[step].mode;
+            tcsetattr(1, TCSANOW, &raw);
+            write(1, steps[step].text, strlen(steps[step].text));
+        }
+        raw.c_oflag = last[i % 2];
+        tcsetattr(1, TCSANOW, &raw);
+        write(1, "\tk\n", 3);
+        write(1, "\rl\n", 3);
+    }
     tcsetattr(1, TCSANOW, &cooked);
     raw = cooked;
     raw.c_lflag |= TOSTOP;
@@ -627,6 +685,7 @@ int main(int count, char **words) {
     else if (!strcmp(what, "files")) files(more);
     else if (!strcmp(what, "faults")) faults();
     else if (!strcmp(what, "threads")) threads();
+    else if (!strcmp(what, "interrupted")) interrupted(more);
     else if (!strcmp(what, "signals")) signals();
     else if (!strcmp(what, "leaps")) { leaps = 1; signals(); }
     else if (!strcmp(what, "counted")) counted(more);
