@@ -7,6 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use scripted::{Terminal, installed, outpace, process_of, scratch, text, wait_until};
 use std::collections::HashMap;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -748,8 +749,32 @@ fn is_stopped(process: i32) -> bool {
 
 #[test]
 fn what_lies_in_memory_when_outpace_is_killed_is_shown() {
+    what_lies_in_memory_is_shown(false);
+}
+
+/// A process that is killed closes what it has open one after the other, on a busy machine with pauses in between.
+#[test]
+fn what_is_written_while_outpace_goes_is_shown() {
+    what_lies_in_memory_is_shown(true);
+}
+
+/// Its side of the program's terminal, from a process.
+fn share_of_terminal(process: i32) -> OwnedFd {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+    let pidfd = pidfd_open(Pid::from_raw(process).unwrap(), PidfdFlags::empty()).unwrap();
+    let descriptors = fs::read_dir(format!("/proc/{process}/fd"))
+        .unwrap()
+        .flatten();
+    let mut ours = descriptors
+        .filter(|entry| fs::read_link(entry.path()).is_ok_and(|path| path.ends_with("ptmx")));
+    let number = ours.next().unwrap().file_name();
+    let number = number.to_str().unwrap().parse().unwrap();
+    pidfd_getfd(&pidfd, number, PidfdGetfdFlags::empty()).unwrap()
+}
+
+fn what_lies_in_memory_is_shown(stays_open: bool) {
     let Some((writer, _)) = writers() else { return };
-    let counter = scratch("counter-outer");
+    let counter = scratch(&format!("counter-outer-{stays_open}"));
     let words = [writer, "counted", counter.to_str().unwrap()];
     let outer = [&[OUTPACE, "run", "--shim", "always", "--"], &words[..]].concat();
     let terminal = Terminal::run(&outer[2..]);
@@ -766,7 +791,17 @@ fn what_lies_in_memory_when_outpace_is_killed_is_shown() {
     // What is written from now on lies in memory.
     let before = count();
     wait_until("more lines", || count() > before + 1000);
+    let stays = stays_open.then(|| share_of_terminal(process));
     kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
+    if stays_open {
+        let stat = format!("/proc/{process}/stat");
+        wait_until("its end", || {
+            fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
+        });
+        // Thousands of lines.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    drop(stays);
     let shown = text(&terminal.whole());
     let after = count();
     let lines: Vec<u64> = shown

@@ -16,7 +16,7 @@ use super::shim::Shim;
 use super::terminal::{self, Settings};
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -202,6 +202,8 @@ fn lead(start: Start<'_>, terminal: OwnedFd, mut telling: UnixStream, keys: Opti
             let end = signals.map(|signals| watch(program, &signals, &mut telling, &mut orders));
             let is_killed = matches!(end, Ok(Relieved::Killed));
             if let (true, Some(shim)) = (is_killed, &shim) {
+                // Until then the pseudo-terminal takes what nobody reads, and the memory keeps it.
+                wait_for_hangup(&terminal);
                 shim.is_dead();
             }
             let mut output = output;
@@ -220,6 +222,19 @@ fn lead(start: Start<'_>, terminal: OwnedFd, mut telling: UnixStream, keys: Opti
     }
     // SAFETY: nothing of this process is used any more; `outpace`'s own exit work is not the leader's.
     unsafe { libc::_exit(0) }
+}
+
+/// The longest that a killed process takes to close what it had open, which it does one after the other.
+const LAST_CLOSE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
+
+/// Waits until nobody has the other side of the pseudo-terminal.
+fn wait_for_hangup(terminal: &OwnedFd) {
+    // That is told unasked.
+    let mut hangup = [PollFd::new(terminal, PollFlags::empty())];
+    let _ = poll(&mut hangup, Some(&LAST_CLOSE));
 }
 
 /// Why the leader's work is over.
