@@ -88,6 +88,26 @@ fn a_job_in_the_background_writes_lines_as_without_us() {
 }
 
 #[test]
+fn a_job_that_comes_to_the_foreground_gets_what_is_typed() {
+    if !installed("bash") {
+        return;
+    }
+    let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
+    terminal.wait_for("$ ");
+    let script = "echo rea\"\"dy; read x; echo \"got <$x>\"";
+    terminal.type_keys(&format!("{OUTPACE} run -- sh -c '{script}' &\r"));
+    terminal.wait_for("ready");
+    // It runs all the time, so that no signal tells it.
+    terminal.type_keys("fg\r");
+    terminal.wait_for("run -- sh");
+    terminal.type_keys("abc\r");
+    terminal.wait_for("got <abc>");
+    terminal.wait_for("$ ");
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
+#[test]
 fn a_caller_that_ignores_sigpipe_has_a_program_that_does() {
     let script = |subcommand: &str| {
         format!("trap '' PIPE; {OUTPACE} {subcommand} -- grep SigIgn /proc/self/status")

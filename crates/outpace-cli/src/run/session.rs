@@ -11,7 +11,7 @@ use super::{Run, are_same, has_reader};
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
 use crate::user::failure::{Failure, Outcome};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{DupFlags, Errno};
 use rustix::termios::{self, LocalModes, OptionalActions, OutputModes, Winsize};
 use std::fs::File;
@@ -203,6 +203,12 @@ fn copy_size(ours: &OwnedFd) {
 /// Where the shim passes on what the program writes: its terminal, and the relay of what comes from there.
 type Ways = (OwnedFd, Weak<Relay>);
 
+/// How often a job in the background looks whether it has come to the foreground.
+const LOOK_AT_TERMINAL: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 200_000_000,
+};
+
 struct Session<'a> {
     run: &'a Run,
     signals: &'a Signals,
@@ -240,6 +246,7 @@ impl Session<'_> {
                 return Ok(ending);
             }
             self.signals()?;
+            self.come_to_foreground();
             self.keys();
         }
     }
@@ -335,9 +342,29 @@ impl Session<'_> {
             // That it has gone is told unasked, also where no signal tells it: without a controlling terminal.
             waiting.push(PollFd::from_borrowed_fd(output, PollFlags::empty()));
         }
-        match poll(&mut waiting, None) {
+        let look_again = self.is_in_background().then_some(&LOOK_AT_TERMINAL);
+        match poll(&mut waiting, look_again) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether there is a terminal whose keys are for others.
+    fn is_in_background(&self) -> bool {
+        let is_others = |terminal: &&mut Terminal| !terminal.is_raw();
+        self.program.is_some() && !self.hung_up && self.terminal.as_ref().is_some_and(is_others)
+    }
+
+    /// Takes the terminal if a shell has made it ours: of a job that runs, no signal tells that.
+    fn come_to_foreground(&mut self) {
+        if self.is_in_background()
+            && self
+                .terminal
+                .as_ref()
+                .is_some_and(|terminal| terminal.is_ours())
+        {
+            self.take_terminal();
+            copy_size(&self.pty);
         }
     }
 
