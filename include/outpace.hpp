@@ -246,7 +246,11 @@ inline void tie() { std::cin.tie(&standard_output()); }
 class redirect {
 public:
     redirect() : buffer_(outpace_stdout()), before_((std::cout.flush(), std::cout.rdbuf(&buffer_))) {}
-    ~redirect() { std::cout.rdbuf(before_); }
+    ~redirect() {
+        std::cout.rdbuf(before_);
+        // What std::cout prints from here on comes behind it. An error stays with the stream.
+        (void)outpace_flush(outpace_stdout());
+    }
     redirect(const redirect &) = delete;
     redirect &operator=(const redirect &) = delete;
 

@@ -72,11 +72,16 @@ int main(int argc, char **argv) {
     std::string mode = argc > 1 ? argv[1] : "";
     if (mode == "reference") {
         everything(std::cout);
+        std::cout << "behind it" << std::endl;
     } else if (mode == "outpace") {
         everything(outpace::cout);
+        outpace::cout << "behind it" << std::endl;
     } else if (mode == "redirect") {
-        outpace::redirect redirect;
-        everything(std::cout);
+        {
+            outpace::redirect redirect;
+            everything(std::cout);
+        }
+        std::cout << "behind it" << std::endl;
     } else if (mode == "mixed") {
         // Order, as the header says how.
         for (int i = 0; i < 100; i++) {

@@ -581,8 +581,9 @@ impl<S: Source> Input<S> {
             let window = self.source.window();
             let end = find_space(window, looked);
             looked = window.len();
-            if end.unwrap_or(looked) - from > self.limit {
-                let error = self.error_at(from, looked, ErrorKind::TooLong, expected);
+            let to = end.unwrap_or(looked);
+            if to - from > self.limit {
+                let error = self.error_at(from, to, ErrorKind::TooLong, expected);
                 self.skip_token(end)?;
                 return Err(error);
             }
@@ -667,8 +668,9 @@ impl<S: Source> Input<S> {
             let window = self.source.window();
             let newline = find_newline(window, looked);
             looked = window.len();
-            if newline.unwrap_or(looked) - from > self.limit {
-                let error = self.error_at(from, looked, ErrorKind::TooLong, "a line");
+            let to = newline.unwrap_or(looked);
+            if to - from > self.limit {
+                let error = self.error_at(from, to, ErrorKind::TooLong, "a line");
                 self.skip_line()?;
                 return Err(error);
             }

@@ -383,6 +383,12 @@ fn a_token_or_line_over_the_limit_is_refused_as_a_whole() {
     let mut input = Input::new(text.as_bytes());
     input.set_limit(10);
     assert_eq!(input.rest().unwrap_err().kind(), ErrorKind::TooLong);
+    // What is behind it is no part of it.
+    let mut input = Input::of_bytes(b"12345 67\nabcdef\ng");
+    input.set_limit(3);
+    assert_eq!(input.read::<u64>().unwrap_err().found(), b"12345");
+    assert_eq!(input.read::<u64>().unwrap(), 67);
+    assert_eq!(input.line().unwrap_err().found(), b"abcdef");
 }
 
 /// `cargo test -p outpace --test input -- --ignored`: a minute, and 4 GiB of memory.
