@@ -168,8 +168,8 @@ static inline outpace_out outpace_lock(const outpace_stream *stream, outpace_gua
     return out;
 }
 
-/* Ends the message: what was appended since the last one is part of the stream from now on, all at once. Errors are
- * returned by the next outpace_flush. */
+/* Ends the message: what was appended since the last one is part of the stream from now on, all at once. A message
+ * that exit(3) finds begun and not ended is lost. Errors are returned by the next outpace_flush. */
 static inline void outpace_end(outpace_out *out) {
     outpace_flow_ *flow = out->guard->flow;
     if (out->at == out->start) return;

@@ -12,7 +12,8 @@
 // in any case within 4 ms).
 //
 // Everything that an std::ostream can do, it does; integers, text and characters without flags or width take a way of
-// their own. Several threads may use it as they may use std::cout: what one << writes is not torn. C++11 or later.
+// their own. Several threads may use it as they may use std::cout: text and a number are not torn; a << that writes several
+// times (std::put_time, an operator<< of yours) may be. C++11 or later.
 #ifndef OUTPACE_HPP
 #define OUTPACE_HPP
 
