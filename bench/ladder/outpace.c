@@ -3,6 +3,11 @@
 
 #include "outpace.h"
 
+/* What is printed in place of i. */
+#ifndef NUMBER
+#define NUMBER(i) (i)
+#endif
+
 int main(int argc, char **argv) {
     unsigned long long messages = rung_messages(argc, argv);
     outpace_guard guard;
@@ -11,7 +16,7 @@ int main(int argc, char **argv) {
     outpace_out out = outpace_lock(outpace_stdout(), &guard);
     for (unsigned long long i = 0; i < messages; i++) {
         outpace_str(&out, "Hello, ");
-        outpace_uint(&out, i);
+        outpace_uint(&out, NUMBER(i));
         outpace_char(&out, '\t');
         outpace_end(&out);
     }

@@ -1,23 +1,5 @@
-/* ladder/random-outpace-h: inline appends of include/outpace.h on one guard. */
-#include "rung.h"
-
-#include "outpace.h"
+/* ladder/random-outpace-h: the same as ladder/outpace-h, of numbers of random length. */
 #include "random.h"
 
-int main(int argc, char **argv) {
-    unsigned long long messages = rung_messages(argc, argv);
-    outpace_guard guard;
-
-    rung_begin();
-    outpace_out out = outpace_lock(outpace_stdout(), &guard);
-    for (unsigned long long i = 0; i < messages; i++) {
-        outpace_str(&out, "Hello, ");
-        outpace_uint(&out, random_number(i));
-        outpace_char(&out, '\t');
-        outpace_end(&out);
-    }
-    outpace_unlock(&out);
-    rung_called();
-    if (outpace_flush(outpace_stdout())) return 1;
-    return rung_end();
-}
+#define NUMBER random_number
+#include "outpace.c"

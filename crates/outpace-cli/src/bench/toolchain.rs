@@ -40,6 +40,7 @@ const OTHER_FILES: &[(&str, &str)] = &[
     ("outpace.h", include_str!("../../include/outpace.h")),
     ("outpace.hpp", include_str!("../../include/outpace.hpp")),
     ("reader.cpp", include_str!("../../bench/input/reader.cpp")),
+    ("outpace.c", include_str!("../../bench/ladder/outpace.c")),
     ("random.h", include_str!("../../bench/ladder/random.h")),
 ];
 

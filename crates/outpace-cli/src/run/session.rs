@@ -246,7 +246,10 @@ impl Session<'_> {
                 return Ok(ending);
             }
             self.signals()?;
-            self.come_to_foreground();
+            if self.is_in_background() {
+                // A shell may have made it ours: of a job that runs, no signal tells that.
+                self.take_terminal();
+            }
             self.keys();
         }
     }
@@ -351,21 +354,10 @@ impl Session<'_> {
 
     /// Whether there is a terminal whose keys are for others.
     fn is_in_background(&self) -> bool {
-        let is_others = |terminal: &&mut Terminal| !terminal.is_raw();
-        self.program.is_some() && !self.hung_up && self.terminal.as_ref().is_some_and(is_others)
-    }
-
-    /// Takes the terminal if a shell has made it ours: of a job that runs, no signal tells that.
-    fn come_to_foreground(&mut self) {
-        if self.is_in_background()
-            && self
-                .terminal
-                .as_ref()
-                .is_some_and(|terminal| terminal.is_ours())
-        {
-            self.take_terminal();
-            copy_size(&self.pty);
-        }
+        let terminal = self.terminal.as_deref();
+        self.program.is_some()
+            && !self.hung_up
+            && terminal.is_some_and(|terminal| !terminal.is_raw())
     }
 
     fn signals(&mut self) -> Result<(), Failure> {
@@ -446,11 +438,13 @@ impl Session<'_> {
         }
     }
 
+    /// Takes the terminal if it is ours, and its size, which may have changed while it was not.
     fn take_terminal(&mut self) {
         if let Some(terminal) = &mut self.terminal {
             if terminal.is_ours() && !terminal.is_raw() {
                 // What is on its way is for one that is not raw.
                 self.relays.settle(LAST_OUTPUT);
+                copy_size(&self.pty);
             }
             // A terminal that refuses shows keys twice, which is no reason to stop.
             let _ = terminal.make_raw(|before| self.monitor.terminal_is_raw(before));

@@ -159,20 +159,19 @@ fn dot(place: f64, middle: f64, radius: f64, kind: &str) -> Circle {
 }
 
 fn upright(place: f64, top: f64, bottom: f64, kind: &str) -> Line {
-    Line::new()
-        .set("x1", percent(place))
-        .set("x2", percent(place))
-        .set("y1", top)
-        .set("y2", bottom)
-        .set("class", kind)
+    line((place, top), (place, bottom), kind)
 }
 
 fn level(from: f64, to: f64, middle: f64, kind: &str) -> Line {
+    line((from, middle), (to, middle), kind)
+}
+
+fn line(from: (f64, f64), to: (f64, f64), kind: &str) -> Line {
     Line::new()
-        .set("x1", percent(from))
-        .set("x2", percent(to))
-        .set("y1", middle)
-        .set("y2", middle)
+        .set("x1", percent(from.0))
+        .set("x2", percent(to.0))
+        .set("y1", from.1)
+        .set("y2", to.1)
         .set("class", kind)
 }
 
