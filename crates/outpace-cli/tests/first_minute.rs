@@ -25,6 +25,8 @@ fn on_a_terminal(
         .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_outpace")])
         .args(arguments)
         .env("TERM", term)
+        // Programs take it for a sign that colours are shown.
+        .env("CI", "true")
         .env_remove("NO_COLOR")
         .env_remove("COLUMNS")
         .stdin(side())

@@ -14,11 +14,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, ColorChoice, Command};
 
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::output::not_printed;
+use crate::user::screen::Screen;
 
 /// Every subcommand, in the order `--help` shows them.
 const ALL: &[Subcommand] = &[
@@ -57,7 +58,14 @@ pub(crate) fn command_line() -> Command {
     let subcommands = ALL
         .iter()
         .map(|subcommand| (subcommand.define)(Command::new(subcommand.name)));
+    // Left to itself clap colours a terminal that takes no escape sequence, where the variable `CI` is set.
+    let colour = if Screen::of_stdout().colour {
+        ColorChoice::Always
+    } else {
+        ColorChoice::Never
+    };
     Command::new("outpace")
+        .color(colour)
         .version(env!("CARGO_PKG_VERSION"))
         .about(env!("CARGO_PKG_DESCRIPTION"))
         .max_term_width(100)
