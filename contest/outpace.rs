@@ -8,13 +8,13 @@
 //   writeln!(io, "{a:>5} {b:?}"); io.join(&v, ", "); io.yes(a < b); io.flush(); io.exit(0);
 //
 // Output is written by 256 KiB, before waiting for input, when `io` is dropped, by io.exit and (Linux, Windows)
-// process::exit. Bad input: a message, status 1. With --cfg local, stderr shows what is read.
+// process::exit, but not if another thread calls that. Bad input: a message, status 1. --cfg local shows what is read.
 
 /// A space for each comma, a newline for each semicolon and at the end.
 #[allow(unused_macros)]
 macro_rules! out {
 	($io:expr $(,)?) => { $io.byte(b'\n') };
-	($io:expr, $($x:expr $(, $y:expr)*);+ $(;)?) => {{
+	($io:expr, $($x:expr $(, $y:expr)* $(,)?);+ $(;)?) => {{
 		$($io.put(&$x); $($io.byte(b' '); $io.put(&$y);)* $io.byte(b'\n');)+
 	}};
 }
@@ -23,8 +23,8 @@ use self::outpace::*;
 #[allow(dead_code, unexpected_cfgs, clippy::all)]
 mod outpace {
 use digits::*;
-use std::io::{stdin, stdout, ErrorKind::Interrupted, Read, Write};
-use std::{any::type_name, cell::Cell, fmt, mem::take, process::exit, str::{from_utf8, FromStr}};
+use std::io::{stdin, stdout, Read, Write};
+use std::{cell::Cell, fmt, mem::take, process::{abort, exit}, str::from_utf8};
 
 pub type Checked<T> = Result<T, String>;
 const OUT: usize = 1 << 18;
@@ -35,17 +35,20 @@ struct Out {
 	to: Box<dyn Write>,
 }
 impl Out {
-	fn drain(&mut self) -> std::io::Result<()> {
-		let len = take(&mut self.len);
-		self.to.write_all(&self.bytes[..len])?;
-		self.to.flush()
+	fn drain(&mut self, end: fn() -> !) {
+		let bytes = &self.bytes[..take(&mut self.len)];
+		if let Err(e) = self.to.write_all(bytes).and_then(|()| self.to.flush()) {
+			eprintln!("output: {e}");
+			end()
+		}
 	}
 }
 struct AtExit(*mut Out);
 impl Drop for AtExit {
 	fn drop(&mut self) {
 		// SAFETY: leaked; at the end of the thread no function uses it.
-		let _ = unsafe { &mut *self.0 }.drain();
+		let out = unsafe { &mut *self.0 };
+		if out.len > 0 { out.drain(abort) } // no exit within exit
 	}
 }
 thread_local!(static AT_EXIT: Cell<Option<AtExit>> = Cell::new(None));
@@ -55,7 +58,7 @@ pub struct Io {
 	bytes: Vec<u8>,
 	at: usize,
 	end: usize,
-	ended: bool,
+	eof: bool,
 	cr: usize, // behind a token's CR
 	place: (usize, usize), // line and column of bytes[0]
 	ends: Vec<usize>, // where no digits are
@@ -73,8 +76,8 @@ fn is_space(b: &u8) -> bool { matches!(b, b' ' | 9..=13) }
 impl Io {
 	pub fn over(from: impl Read + 'static, to: impl Write + 'static) -> Io {
 		let out = Box::leak(Box::new(Out { bytes: vec![0; OUT + 64], len: 0, to: Box::new(to) }));
-		let (from, bytes) = (Box::new(from), vec![0; OUT / 2]);
-		Io { from, bytes, at: 0, end: 0, ended: false, cr: !0, place: (1, 1), ends: vec![], next: 0, out }
+		let bytes = vec![0; OUT / 2];
+		Io { from: Box::new(from), bytes, at: 0, end: 0, eof: false, cr: !0, place: (1, 1), ends: vec![], next: 0, out }
 	}
 
 	fn out(&mut self) -> &mut Out {
@@ -83,16 +86,16 @@ impl Io {
 	}
 
 	fn place(&self, at: usize) -> (usize, usize) {
-		let ((line, column), seen) = (self.place, &self.bytes[..at]);
+		let ((l, c), seen) = (self.place, &self.bytes[..at]);
 		let count = |part: &[u8]| part.iter().fold(0, |n, b| n + (*b == b'\n') as u8) as usize;
 		let start = seen.iter().rposition(|&b| b == b'\n');
-		start.map_or((line, column + at), |i| (line + seen.chunks(224).map(count).sum::<usize>(), at - i))
+		start.map_or((l, c + at), |i| (l + seen.chunks(224).map(count).sum::<usize>(), at - i))
 	}
 
 	/// Moves `at` to 0, reads more; whether there was any.
 	#[cold]
 	fn more(&mut self) -> Checked<bool> {
-		if self.ended { return Ok(false) }
+		if self.eof { return Ok(false) }
 		self.flush();
 		self.place = self.place(self.at);
 		self.ends.clear();
@@ -102,14 +105,14 @@ impl Io {
 		if self.end == self.bytes.len() { self.bytes.resize(2 * self.end, 0) }
 		loop {
 			match self.from.read(&mut self.bytes[self.end..]) {
-				Err(e) if e.kind() == Interrupted => {}
+				Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
 				Err(e) => return Err(self.error(0, format!("cannot read: {e}"))),
-				Ok(read) => { self.end += read; self.ended = read == 0; return Ok(read > 0) }
+				Ok(read) => { self.end += read; self.eof = read == 0; return Ok(read > 0) }
 			}
 		}
 	}
 
-	fn skip_spaces(&mut self) -> Checked<bool> {
+	fn skip(&mut self) -> Checked<bool> {
 		while self.at < self.end || self.more()? {
 			if !is_space(&self.bytes[self.at]) { return Ok(true) }
 			self.at += 1;
@@ -134,7 +137,7 @@ impl Io {
 	}
 
 	fn next(&mut self, name: &str) -> Checked<(usize, usize)> {
-		if !self.skip_spaces()? { return Err(self.wrong(false, self.at, self.at, name)) }
+		if !self.skip()? { return Err(self.wrong(false, self.at, self.at, name)) }
 		let (from, to, more) = self.pass(is_space)?;
 		if more && self.bytes[to] == b'\r' { self.cr = self.at }
 		if cfg!(local) { eprintln!("read {}", self.bytes[from..to].escape_ascii()) }
@@ -142,8 +145,8 @@ impl Io {
 	}
 
 	fn error(&self, at: usize, what: String) -> String {
-		let (line, column) = self.place(at);
-		format!("line {line}, column {column}: {what}")
+		let (l, c) = self.place(at);
+		format!("line {l}, column {c}: {what}")
 	}
 
 	fn wrong(&self, range: bool, from: usize, to: usize, name: &str) -> String {
@@ -155,7 +158,7 @@ impl Io {
 	}
 
 	fn or_exit<T>(&mut self, result: Checked<T>) -> T {
-		result.unwrap_or_else(|message| { self.flush(); eprintln!("input: {message}"); exit(1) })
+		result.unwrap_or_else(|e| { self.flush(); eprintln!("input: {e}"); exit(1) })
 	}
 
 	pub fn read<T: FromInput>(&mut self) -> T {
@@ -163,7 +166,7 @@ impl Io {
 		self.or_exit(value)
 	}
 	pub fn try_read<T: FromInput>(&mut self) -> Option<T> {
-		let more = self.skip_spaces();
+		let more = self.skip();
 		self.or_exit(more).then(|| self.read())
 	}
 	pub fn vec<T: FromInput>(&mut self, n: usize) -> Vec<T> { (0..n).map(|_| self.read()).collect() }
@@ -198,7 +201,7 @@ impl Io {
 
 	#[cold]
 	pub fn flush(&mut self) {
-		if let Err(e) = self.out().drain() { eprintln!("output: {e}"); exit(1) }
+		self.out().drain(|| exit(1))
 	}
 	pub fn exit(&mut self, status: i32) -> ! { self.flush(); exit(status) }
 	#[inline]
@@ -304,7 +307,7 @@ impl Io {
 	}
 }
 impl fmt::Write for Io {
-	fn write_str(&mut self, s: &str) -> fmt::Result { Ok(self.bytes(s.as_bytes())) }
+	fn write_str(&mut self, s: &str) -> fmt::Result { Ok(s.put(self)) }
 }
 
 const E16: u64 = 1e16 as u64;
@@ -343,7 +346,7 @@ pub fn value(bytes: &[u8], end: usize, digits: usize) -> u64 {
 }
 #[cfg(not(target_arch = "x86_64"))]
 mod digits {
-pub fn others(bytes: &[u8]) -> u64 { (0..64).fold(0, |bits, i| bits | (!bytes[i].is_ascii_digit() as u64) << i) }
+pub fn others(bytes: &[u8]) -> u64 { (0..64).fold(0, |all, i| all | (!bytes[i].is_ascii_digit() as u64) << i) }
 pub fn value(bytes: &[u8], end: usize, digits: usize) -> u64 {
 	bytes[end - digits..end].iter().fold(0, |n, b| n * 10 + (b & 15) as u64)
 }
@@ -384,7 +387,7 @@ impl<T: Put> Put for [T] {
 
 /// A token, by std.
 #[cold]
-fn parse<T: FromStr>(io: &mut Io, name: &str) -> Checked<T> {
+fn parse<T: std::str::FromStr>(io: &mut Io, name: &str) -> Checked<T> {
 	let (from, to) = io.next(name)?;
 	let token = from_utf8(&io.bytes[from..to]).unwrap_or("");
 	token.parse().map_err(|_| {
@@ -403,7 +406,7 @@ from_input! {
 		match io.fast(Self::MIN != 0, false, 0, if Self::BITS > 64 { !1 } else { Self::MAX as u64 }) {
 			Some((n, true, _)) => Ok((0 as Self).wrapping_sub(n as Self)),
 			Some((n, ..)) => Ok(n as Self),
-			None => parse(io, type_name::<Self>()),
+			None => parse(io, std::any::type_name::<Self>()),
 		}
 	};
 	OneBased: |io| match io.fast(false, false, 1, usize::MAX as u64) {
@@ -419,7 +422,7 @@ from_input! {
 	String: |io| { let (from, to) = io.next("a word")?; io.text(from, to).map(String::from) };
 	Vec<u8>: |io| io.next("a token").map(|(from, to)| io.bytes[from..to].to_vec());
 	char: |io| {
-		if !io.skip_spaces()? { return Err(io.wrong(false, io.at, io.at, "char")) }
+		if !io.skip()? { return Err(io.wrong(false, io.at, io.at, "char")) }
 		let len = match io.bytes[io.at] { 0xc2..=0xdf => 2, 0xe0..=0xef => 3, 0xf0..=0xf4 => 4, _ => 1 };
 		while io.end - io.at < len && io.more()? {}
 		let from = io.at;

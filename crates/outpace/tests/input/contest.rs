@@ -21,7 +21,7 @@ mod edition {
     pub(super) fn lines(io: &mut Io, a: i32, b: &str, v: &[u64]) {
         out!(io, a, b; v; Fixed(a as f64 / 8.0, 3));
         out!(io);
-        out!(io, 'x', true, v.to_vec(), [1_u8, 2]);
+        out!(io, 'x', true, v.to_vec(), [1_u8, 2],);
         writeln!(io, "{a:>5} {b:?}");
         io.yes(a > 0);
         io.join(v, ", ");

@@ -11,15 +11,26 @@ list! {
         a_closed_input_and_a_directory_are_told_of,
         a_second_io_is_refused,
     ],
-    native: [output_that_cannot_be_written_is_told_of],
-    programs: [returns, panics, exits, exits_by_io, exits_within_a_call, asks, adds_up, reads_words, twice],
+    native: [
+        output_that_cannot_be_written_is_told_of,
+        output_that_exit_cannot_write_is_told_of,
+        exit_in_another_thread_writes_what_was_flushed,
+    ],
+    programs: [
+        returns, panics, exits, exits_with_a_little, exits_elsewhere, exits_by_io, exits_within_a_call, asks, adds_up,
+        reads_words, twice,
+    ],
 }
 
 #[rustfmt::skip]
 #[allow(unreachable_pub, unsafe_code, unused)]
 mod edition {
     include!("../../../../contest/outpace.rs");
-    pub(super) use self::outpace::io;
+    pub(super) use self::outpace::{Io, io};
+
+    pub(super) fn answer(io: &mut Io) {
+        out!(io, "answer", 42,);
+    }
 
     pub(super) fn print(io: &mut Io) {
         for i in 0..20_000 {
@@ -49,7 +60,7 @@ mod edition {
     }
 }
 
-use edition::io;
+use edition::{Io, io};
 
 fn returns() {
     edition::print(&mut io());
@@ -65,6 +76,21 @@ fn exits() {
     let io = &mut io();
     edition::print(io);
     std::process::exit(3);
+}
+
+fn exits_with_a_little() {
+    edition::add_up(&mut Io::over(&b"2 40 2"[..], std::io::sink()));
+    let io = &mut io();
+    edition::answer(io);
+    std::process::exit(0);
+}
+
+fn exits_elsewhere() {
+    let io = &mut io();
+    edition::answer(io);
+    io.flush();
+    edition::answer(io);
+    std::thread::spawn(|| std::process::exit(6)).join().unwrap();
 }
 
 fn exits_by_io() {
@@ -220,6 +246,29 @@ fn output_that_cannot_be_written_is_told_of() {
         );
         assert_eq!(finished.code(), 1);
     }
+}
+
+fn output_that_exit_cannot_write_is_told_of() {
+    // What is buffered until the end is drained by the end of the thread, which cannot choose the status.
+    for program in [Program::new(exits_with_a_little), Program::new(exits)] {
+        let program = program.under(&["sh", "-c", "(\"$@\") >/dev/full; exit $?", "sh"]);
+        let finished = program.run(To::Pipe);
+        let message = "output: No space left on device";
+        assert_eq!(
+            finished.stderr.matches(message).count(),
+            1,
+            "{}",
+            finished.stderr
+        );
+        assert_eq!(finished.code(), 134);
+    }
+}
+
+/// Documented: std runs nothing of another thread's then.
+fn exit_in_another_thread_writes_what_was_flushed() {
+    let finished = Program::new(exits_elsewhere).run(To::Pipe);
+    assert_eq!(finished.code(), 6);
+    assert_eq!(finished.stdout, b"answer 42\n");
 }
 
 fn a_second_io_is_refused() {
