@@ -70,6 +70,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// Standard input, with a buffer of its own: make one, and pass it on. What it has read ahead, another one, or
 /// [`std::io::stdin`], does not see.
@@ -99,29 +100,50 @@ pub struct Input<S> {
     limit: usize,
 }
 
-/// What is needed to tell where something is, kept up only when the window moves.
+/// What is needed to tell where something is, kept up only when the window moves or a place is asked for.
 struct Position {
     /// What was before the window's first byte; wraps around for a source that does not start at 0.
     offset: u64,
-    /// Newlines in front of this place in the window have been counted.
-    counted: usize,
-    newlines: u64,
-    /// Where the line of the last newline counted begins, as an offset.
-    line_start: u64,
+    /// A place in the window before which nothing is asked for any more.
+    first: Lines,
+    /// The last place that was asked for: the next one is most often behind it. Locked, for [`Input::position`] takes
+    /// `&self`.
+    last: Mutex<Lines>,
     /// A CR ended a token here, as an offset; an LF at this place belongs to it.
     after_cr: u64,
 }
 
+/// The lines in front of a place in the window.
+#[derive(Clone, Copy)]
+struct Lines {
+    at: usize,
+    newlines: u64,
+    /// Where the line of the last newline begins, as an offset.
+    start: u64,
+}
+
 impl Position {
-    /// As if the window's bytes in front of `at` were now counted: newlines, and the line's start.
-    fn count(&self, window: &[u8], at: usize) -> (u64, u64) {
-        let new = window.get(self.counted..at).unwrap_or_default();
-        let newlines = self.newlines + count_newlines(new);
-        let start = match new.iter().rposition(|&byte| byte == b'\n') {
-            Some(last) => self.offset.wrapping_add((self.counted + last + 1) as u64),
-            None => self.line_start,
+    /// The lines in front of `at`.
+    fn lines(&self, window: &[u8], at: usize) -> Lines {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = if last.at <= at { *last } else { self.first };
+        let new = window.get(from.at..at).unwrap_or_default();
+        *last = Lines {
+            at,
+            newlines: from.newlines + count_newlines(new),
+            start: match new.iter().rposition(|&byte| byte == b'\n') {
+                Some(newline) => self.offset.wrapping_add((from.at + newline + 1) as u64),
+                None => from.start,
+            },
         };
-        (newlines, start)
+        *last
+    }
+
+    /// The window has moved along by so many bytes, and begins with these lines in front of it.
+    fn moved_to(&mut self, first: Lines, moved: usize) {
+        self.first = first;
+        self.last = Mutex::new(first);
+        self.offset = self.offset.wrapping_add(moved as u64);
     }
 }
 
@@ -232,15 +254,19 @@ where
 impl<S: Source> Input<S> {
     fn from_source(source: S) -> Self {
         let start = S::START;
+        let first = Lines {
+            at: start,
+            newlines: 0,
+            start: 0,
+        };
         Input {
             source,
             at: start,
             ahead: Ahead::NOTHING,
             position: Position {
                 offset: 0_u64.wrapping_sub(start as u64),
-                counted: start,
-                newlines: 0,
-                line_start: 0,
+                first,
+                last: Mutex::new(first),
                 after_cr: u64::MAX,
             },
             ended: false,
@@ -499,9 +525,9 @@ impl<S: Source> Input<S> {
     }
 
     fn position_of(&self, at: usize) -> (u64, u64) {
-        let (newlines, start) = self.position.count(self.source.window(), at);
+        let lines = self.position.lines(self.source.window(), at);
         let offset = self.position.offset.wrapping_add(at as u64);
-        (newlines + 1, offset.wrapping_sub(start) + 1)
+        (lines.newlines + 1, offset.wrapping_sub(lines.start) + 1)
     }
 
     /// What is wrong with the bytes from `from` to `to`.
@@ -521,13 +547,11 @@ impl<S: Source> Input<S> {
         let keep = needed
             .iter()
             .fold(self.at, |first, place| first.min(**place));
-        let counted = self.position.count(self.source.window(), keep);
+        let lines = self.position.lines(self.source.window(), keep);
         let new = self.source.forget(keep);
         self.ahead.forget();
         let moved = keep - new;
-        (self.position.newlines, self.position.line_start) = counted;
-        self.position.counted = new;
-        self.position.offset = self.position.offset.wrapping_add(moved as u64);
+        self.position.moved_to(Lines { at: new, ..lines }, moved);
         self.at -= moved;
         for place in needed {
             **place -= moved;

@@ -391,6 +391,25 @@ fn a_token_or_line_over_the_limit_is_refused_as_a_whole() {
     assert_eq!(input.line().unwrap_err().found(), b"abcdef");
 }
 
+/// Counted from the beginning each time, the lines in front of them would keep this busy for an hour.
+#[test]
+fn many_refused_tokens_behind_many_lines_are_told_of() {
+    const LINES: u64 = 32 << 20;
+    const COUNT: u64 = 20_000;
+    let text = "\n".repeat(LINES as usize) + &"a\nb c\n".repeat(COUNT as usize / 2);
+    let mut input = Input::of_bytes(text.as_bytes());
+    assert!(!input.is_at_end().unwrap());
+    for i in 0..COUNT / 2 {
+        let line = LINES + 2 * i + 1;
+        for place in [(line, 1), (line + 1, 1), (line + 1, 3)] {
+            assert_eq!(input.position(), place);
+            let error = input.read::<i32>().unwrap_err();
+            assert_eq!((error.line(), error.column()), place);
+        }
+    }
+    assert_eq!(input.position(), (LINES + COUNT + 1, 1));
+}
+
 /// `cargo test -p outpace --test input -- --ignored`: a minute, and 4 GiB of memory.
 #[test]
 #[ignore = "takes 4 GiB of memory"]
