@@ -18,7 +18,9 @@
  * return from main. What C's stdio prints does not wait for it, nor it for stdio: outpace_flush before printf, and
  * fflush before outpace, where both write to one descriptor.
  *
- * Functions that return int return 0, or an error number of errno.h. SIGPIPE, as for write(2), is the program's to ignore.
+ * Functions that return int return 0, or an error number of errno.h (EINVAL for NULL, which no other function takes). A
+ * standard stream that was closed when the program began is an error (EBADF), but after outpace_init, where it is the null
+ * device. SIGPIPE, as for write(2), is the program's to ignore.
  * Any thread may use any stream; a guard belongs to the thread that locked it. OUTPACE_STDOUT and OUTPACE_STDERR in the
  * environment choose a buffering, too.
  */
@@ -90,7 +92,8 @@ const outpace_stream *outpace_stderr(void);
  * main, if at all. */
 void outpace_init(void);
 
-/* Any descriptor as a stream. It belongs to the stream from then on, unless there is an error. EBADF, EINVAL. */
+/* Any descriptor as a stream. It belongs to the stream from then on, unless there is an error. `buffering` may be NULL:
+ * as standard output would have it there. EBADF, EINVAL. */
 int outpace_open(int fd, const outpace_buffering *buffering, const outpace_stream **stream);
 
 /* Drains a stream and closes its descriptor. A standard stream is only flushed. */
@@ -101,6 +104,12 @@ int outpace_flush(const outpace_stream *stream);
 
 /* The same, but ETIMEDOUT after so long, with what is left still queued. */
 int outpace_flush_within(const outpace_stream *stream, uint64_t milliseconds);
+
+/* The same, if a read of `fd` would have to wait: for before scanf, so that the question is seen whatever the buffering. */
+int outpace_flush_before_read(const outpace_stream *stream, int fd);
+
+/* The number of a stream's descriptor. */
+int outpace_fd(const outpace_stream *stream);
 
 /* One message. */
 int outpace_write(const outpace_stream *stream, const void *bytes, size_t length);

@@ -8,32 +8,37 @@
 // and std::flush need not wait for the kernel, and do not: outpace::cout.drain() does, before something else writes to the
 // same place: std::cout, printf, a child process. An object outpace::redirect makes std::cout itself write this way.
 //
-// std::cin is tied to outpace::cout by outpace::tie(), so that a question is seen before its answer is waited for (it is
-// in any case within 4 ms).
+// outpace::tie() ties std::cin to outpace::cout: a question is seen before the program waits for its answer, whatever the
+// buffering. Without it a question is seen within 4 ms under OUTPACE_PROMPT, and at the next drain under any other.
 //
-// Everything that an std::ostream can do, it does; integers, text and characters without flags or width take a way of
-// their own. Several threads may use it as they may use std::cout: text and a number are not torn; a << that writes several
-// times (std::put_time, an operator<< of yours) may be. C++11 or later.
+// Everything that an std::ostream can do, it does, and an operator<< is chosen as for an std::ostream. Integers, text and
+// characters without flags or width take a way of their own; what comes behind a value with an operator<< of yours, in the
+// same statement, does not. Several threads may use it as they may use std::cout: text and a number are not torn; a <<
+// that writes several times (std::put_time, std::error_code, an operator<< of yours) may be, as with std::cout: make an
+// std::string of it, or std::osyncstream(outpace::cout) << ... . C++11 or later.
 #ifndef OUTPACE_HPP
 #define OUTPACE_HPP
 
 #include "outpace.h"
 
+#include <cstddef>
 #include <cstring>
+#include <iomanip>
 #include <iostream>
 #include <locale>
 #include <ostream>
 #include <streambuf>
 #include <string>
 #include <type_traits>
-#include <utility>
+#include <unistd.h>
 #if __cplusplus >= 201703L
 #include <string_view>
 #endif
 
 namespace outpace {
 
-/// A stream that is locked, until the end of its scope: for messages of several parts, and for speed.
+/// A stream that is locked, until the end of its scope: for messages of several parts, and for speed. A message ends with
+/// outpace_end or with the scope; std::exit in its middle loses it.
 class guard {
 public:
     explicit guard(const outpace_stream *stream = outpace_stdout()) : out_(outpace_lock(stream, &guard_)) {}
@@ -56,9 +61,6 @@ public:
 
     const outpace_stream *stream() const { return stream_; }
 
-    /// Whether numbers look as in C.
-    bool is_plain() const { return plain_; }
-
 protected:
     std::streamsize xsputn(const char *bytes, std::streamsize count) override {
         if (count <= 0) return 0;
@@ -71,14 +73,24 @@ protected:
         return outpace_write(stream_, &byte, 1) ? traits_type::eof() : c;
     }
 
-    /// Nothing is held back here, and the stream's buffering says when it is written.
-    int sync() override { return 0; }
+    /// Nothing is held back here, and the stream's buffering says when it is written. But std::cin calls this before it
+    /// reads, if it is tied to what writes here.
+    int sync() override {
+        if (!std::cin.tie() || std::cin.tie()->rdbuf() != this || std::cin.rdbuf()->in_avail() > 0) return 0;
+        return outpace_flush_before_read(stream_, STDIN_FILENO) ? -1 : 0;
+    }
 
-    void imbue(const std::locale &locale) override { plain_ = locale == std::locale::classic(); }
+    /// Where a descriptor has a place (a file), all is drained, and the place asked for or changed.
+    pos_type seekoff(off_type offset, std::ios_base::seekdir from, std::ios_base::openmode) override {
+        const int fd = outpace_fd(stream_);
+        if (::lseek(fd, 0, SEEK_CUR) < 0 || outpace_flush(stream_)) return pos_type(off_type(-1));
+        return pos_type(::lseek(fd, offset, from == std::ios_base::beg ? SEEK_SET : from == std::ios_base::cur ? SEEK_CUR : SEEK_END));
+    }
+
+    pos_type seekpos(pos_type place, std::ios_base::openmode mode) override { return seekoff(place, std::ios_base::beg, mode); }
 
 private:
     const outpace_stream *stream_;
-    bool plain_ = std::locale() == std::locale::classic();
 };
 
 namespace detail {
@@ -90,45 +102,10 @@ struct holder {
 } // namespace detail
 
 /// An std::ostream on a stream.
+///
+/// It has no member operator<< of its own, and those below take no type but the ones that they name, unconverted: for
+/// anything else the compiler chooses as if it were an std::ostream.
 class ostream : private detail::holder, public std::ostream {
-    struct other {};
-    struct one_character {};
-    struct integer_signed {};
-    struct integer_unsigned {};
-    struct text {};
-
-    template <typename T> struct kind_of {
-        using plain = typename std::decay<T>::type;
-        static constexpr bool is_character =
-            std::is_same<plain, char>::value || std::is_same<plain, signed char>::value || std::is_same<plain, unsigned char>::value;
-        static constexpr bool is_integer =
-            std::is_same<plain, short>::value || std::is_same<plain, int>::value || std::is_same<plain, long>::value ||
-            std::is_same<plain, long long>::value || std::is_same<plain, unsigned short>::value ||
-            std::is_same<plain, unsigned>::value || std::is_same<plain, unsigned long>::value ||
-            std::is_same<plain, unsigned long long>::value;
-        static constexpr bool is_text = std::is_same<plain, const char *>::value || std::is_same<plain, char *>::value ||
-#if __cplusplus >= 201703L
-                                        std::is_same<plain, std::string_view>::value ||
-#endif
-                                        std::is_same<plain, std::string>::value;
-        static constexpr bool is_ours = is_character || is_integer || is_text;
-        using type = typename std::conditional<
-            is_character, one_character,
-            typename std::conditional<
-                is_integer,
-                typename std::conditional<std::is_signed<plain>::value, integer_signed, integer_unsigned>::type,
-                typename std::conditional<is_text, text, other>::type>::type>::type;
-    };
-    template <typename T> using kind = typename kind_of<T>::type;
-
-    /// Whether an std::ostream prints it, by the operators that are seen here.
-    template <typename T> struct is_printable {
-        template <typename U>
-        static auto test(int) -> decltype(std::declval<std::ostream &>() << std::declval<const U &>(), std::true_type());
-        template <typename U> static std::false_type test(...);
-        static constexpr bool value = decltype(test<T>(0))::value;
-    };
-
 public:
     explicit ostream(const outpace_stream *stream) : detail::holder(stream), std::ostream(&buffer_) {}
 
@@ -140,91 +117,140 @@ public:
         return *this;
     }
 
-    /// What can be printed from here; an operator<< that is only seen where it is used, such as one in the global namespace
-    /// for a type of std's, is called there, and returns an std::ostream.
-    template <typename T, typename std::enable_if<kind_of<T>::is_ours || is_printable<T>::value, int>::type = 0>
-    ostream &operator<<(const T &value) {
-        write(value, kind<T>());
+    /// Does not wait for the kernel: drain() does.
+    ostream &flush() {
+        if (!is_own()) std::ostream::flush();
         return *this;
     }
 
-    /// std::endl and std::flush, std::hex and the like.
-    ostream &operator<<(std::ostream &(*manipulator)(std::ostream &)) {
-        using function = std::ostream &(*)(std::ostream &);
-        if (is_own() && good() && !tie() && manipulator == static_cast<function>(std::endl))
-            character('\n');
-        else
-            manipulator(*this);
+    /// No flag, width or locale changes how a value looks, and nothing has failed: it may go to write_plain.
+    bool is_plain() {
+        return flags() == (std::ios_base::skipws | std::ios_base::dec) && width() == 0 && is_own() && good() && !tie() &&
+               has_plain_locale();
+    }
+
+    /// Writes to the stream, past the buffer and its flags.
+    ostream &write_plain(const char *bytes, std::size_t length) {
+        if (outpace_write(stream(), bytes, length)) setstate(std::ios_base::badbit);
         return *this;
     }
-    ostream &operator<<(std::ios_base &(*manipulator)(std::ios_base &)) {
-        manipulator(*this);
-        return *this;
-    }
-    ostream &operator<<(std::ios &(*manipulator)(std::ios &)) {
-        manipulator(*this);
+
+    /// As std::endl, without waiting for the kernel.
+    ostream &end_line() {
+        if (is_own() && good() && !tie() && has_plain_locale()) return write_plain("\n", 1);
+        std::endl(static_cast<std::ostream &>(*this));
         return *this;
     }
 
 private:
-    /// It writes to its stream (a program may give it another rdbuf), and numbers look as in C.
-    bool is_own() const { return rdbuf() == &buffer_ && buffer_.is_plain(); }
+    /// It writes to its stream (a program may give it another rdbuf).
+    bool is_own() const { return rdbuf() == &buffer_; }
 
-    /// No flag, width or locale changes how a value looks, and nothing has failed.
-    bool is_simple() const {
-        return flags() == (std::ios_base::skipws | std::ios_base::dec) && width() == 0 && is_own() && good() && !tie();
-    }
+    enum { UNKNOWN, PLAIN, OTHER };
 
-    void message(const char *bytes, std::size_t length) {
-        if (outpace_write(stream(), bytes, length)) setstate(std::ios_base::badbit);
-    }
-
-    void character(char c) { message(&c, 1); }
-
-    template <typename T> void write(const T &value, other) { static_cast<std::ostream &>(*this) << value; }
-
-    template <typename T> void write(const T &value, one_character) {
-        if (is_simple())
-            character(static_cast<char>(value));
-        else
-            static_cast<std::ostream &>(*this) << value;
-    }
-
-    template <typename T> void write(const T &value, integer_signed) {
-        if (!is_simple()) {
-            static_cast<std::ostream &>(*this) << value;
-            return;
+    /// Whether numbers look as in C. What is known of the locale is kept beside it, so copyfmt takes both or neither.
+    bool has_plain_locale() {
+        long &known = iword(locale_word_);
+        if (known == UNKNOWN) {
+            note_locale(std::ios_base::imbue_event, *this, locale_word_);
+            register_callback(note_locale, locale_word_);
         }
-        char digits[32];
-        message(digits, static_cast<std::size_t>(outpace_put_int_(digits, value) - digits));
+        return known == PLAIN;
     }
 
-    template <typename T> void write(const T &value, integer_unsigned) {
-        if (!is_simple()) {
-            static_cast<std::ostream &>(*this) << value;
-            return;
-        }
-        char digits[32];
-        message(digits, static_cast<std::size_t>(outpace_put_uint_(digits, value) - digits));
+    static void note_locale(std::ios_base::event event, std::ios_base &base, int word) {
+        if (event == std::ios_base::imbue_event) base.iword(word) = base.getloc() == std::locale::classic() ? PLAIN : OTHER;
     }
 
-    static std::size_t length(const std::string &text) { return text.size(); }
-    static const char *bytes(const std::string &text) { return text.data(); }
-#if __cplusplus >= 201703L
-    static std::size_t length(std::string_view text) { return text.size(); }
-    static const char *bytes(std::string_view text) { return text.data(); }
-#endif
-    static std::size_t length(const char *text) { return std::strlen(text); }
-    static const char *bytes(const char *text) { return text; }
-
-    template <typename T> void write(const T &value, text) {
-        if (!is_simple() || !bytes(value)) {
-            static_cast<std::ostream &>(*this) << value;
-            return;
-        }
-        message(bytes(value), length(value));
+    static int locale_word() {
+        static const int word = std::ios_base::xalloc();
+        return word;
     }
+
+    const int locale_word_ = locale_word();
 };
+
+namespace detail {
+template <typename T, typename... Types> struct is_one_of : std::false_type {};
+template <typename T, typename First, typename... Rest>
+struct is_one_of<T, First, Rest...> : std::conditional<std::is_same<T, First>::value, std::true_type, is_one_of<T, Rest...>>::type {};
+
+template <typename T> using is_character = is_one_of<T, char, signed char, unsigned char>;
+template <typename T>
+using is_integer =
+    is_one_of<T, short, int, long, long long, unsigned short, unsigned, unsigned long, unsigned long long>;
+template <typename T> using is_pointer_to_text = is_one_of<T, const char *, char *>;
+/// What std::ostream prints: the statement then goes on with an outpace::ostream.
+template <typename T>
+using is_passed_on =
+    is_one_of<T, bool, float, double, long double, decltype(std::setw(0)), decltype(std::setprecision(0)), decltype(std::setfill(' ')),
+              decltype(std::setbase(0)), decltype(std::setiosflags(std::ios_base::fmtflags())), decltype(std::resetiosflags(std::ios_base::fmtflags()))
+#if __cplusplus >= 201703L
+              ,
+              std::nullptr_t
+#endif
+              >;
+template <typename T>
+using is_text = is_one_of<T, std::string
+#if __cplusplus >= 201703L
+                          ,
+                          std::string_view
+#endif
+                          >;
+template <bool condition> using output_if = typename std::enable_if<condition, ostream &>::type;
+
+inline char *put_integer(char *to, long long n) { return outpace_put_int_(to, n); }
+inline char *put_integer(char *to, unsigned long long n) { return outpace_put_uint_(to, n); }
+} // namespace detail
+
+// By value, as std::ostream's: for bit fields, packed fields and static const members.
+template <typename T> detail::output_if<detail::is_character<T>::value> operator<<(ostream &out, T c) {
+    const char byte = static_cast<char>(c);
+    if (out.is_plain()) return out.write_plain(&byte, 1);
+    static_cast<std::ostream &>(out) << c;
+    return out;
+}
+template <typename T> detail::output_if<detail::is_integer<T>::value> operator<<(ostream &out, T n) {
+    if (out.is_plain()) {
+        using widest = typename std::conditional<std::is_signed<T>::value, long long, unsigned long long>::type;
+        char digits[32];
+        return out.write_plain(digits, static_cast<std::size_t>(detail::put_integer(digits, static_cast<widest>(n)) - digits));
+    }
+    static_cast<std::ostream &>(out) << n;
+    return out;
+}
+template <typename T> detail::output_if<detail::is_pointer_to_text<T>::value> operator<<(ostream &out, T text) {
+    if (text && out.is_plain()) return out.write_plain(text, std::strlen(text));
+    static_cast<std::ostream &>(out) << text;
+    return out;
+}
+template <typename T> detail::output_if<detail::is_text<T>::value> operator<<(ostream &out, const T &text) {
+    if (out.is_plain()) return out.write_plain(text.data(), text.size());
+    static_cast<std::ostream &>(out) << text;
+    return out;
+}
+template <typename T> detail::output_if<detail::is_passed_on<T>::value> operator<<(ostream &out, T value) {
+    static_cast<std::ostream &>(out) << value;
+    return out;
+}
+
+/// std::endl and std::flush.
+inline ostream &operator<<(ostream &out, std::ostream &(*manipulator)(std::ostream &)) {
+    using function = std::ostream &(*)(std::ostream &);
+    if (manipulator == static_cast<function>(std::endl)) return out.end_line();
+    if (manipulator == static_cast<function>(std::flush)) return out.flush();
+    manipulator(out);
+    return out;
+}
+/// std::hex and the like.
+inline ostream &operator<<(ostream &out, std::ios_base &(*manipulator)(std::ios_base &)) {
+    manipulator(out);
+    return out;
+}
+inline ostream &operator<<(ostream &out, std::ios &(*manipulator)(std::ios &)) {
+    manipulator(out);
+    return out;
+}
 
 /// Standard output and standard error. Never destroyed, so that other objects' destructors may still print.
 inline ostream &standard_output() {
@@ -240,14 +266,18 @@ ostream &cout = standard_output();
 ostream &cerr = standard_error();
 } // namespace
 
-/// Makes reading from std::cin show what was printed before.
+/// Makes std::cin show what was printed to outpace::cout, before it waits for input.
 inline void tie() { std::cin.tie(&standard_output()); }
 
 /// Makes std::cout write this way until the end of the object's scope, without a change to what prints.
 class redirect {
 public:
-    redirect() : buffer_(outpace_stdout()), before_((std::cout.flush(), std::cout.rdbuf(&buffer_))) {}
+    redirect() : buffer_(outpace_stdout()), before_((std::cout.flush(), std::cout.rdbuf(&buffer_))) {
+        // It would ask before each std::endl of std::cout whether std::cin has to wait.
+        if (std::cin.tie() == &std::cout) tie();
+    }
     ~redirect() {
+        if (std::cin.tie() == &standard_output()) std::cin.tie(tied_);
         std::cout.rdbuf(before_);
         // What std::cout prints from here on comes behind it. An error stays with the stream.
         (void)outpace_flush(outpace_stdout());
@@ -258,6 +288,7 @@ public:
 private:
     streambuf buffer_;
     std::streambuf *before_;
+    std::ostream *tied_ = std::cin.tie();
 };
 
 } // namespace outpace

@@ -37,6 +37,19 @@ run_c() {
     [[ $lines == 100000 && $status == 3 ]] || { echo "lost at exit: $1: $lines lines, status $status"; exit 1; }
 }
 
+# Answers each question once it is seen.
+answers() {
+    local i question pid out in
+    coproc asking { "$@"; }
+    pid=$asking_PID out=${asking[0]} in=${asking[1]}
+    for i in 0 1 2; do
+        IFS= read -r -t 20 -d '?' question <&"$out" && [[ ${question##*$'\n'} == *"question $i" ]] || { kill "$pid"; return 1; }
+        echo "$i" >&"$in"
+    done
+    exec {in}>&-
+    wait "$pid"
+}
+
 run_cpp() {
     "$work/cpp" reference >"$work/expected"
     for mode in outpace redirect; do
@@ -44,7 +57,14 @@ run_cpp() {
     done
     [[ $("$work/cpp" mixed | md5sum) == $(for i in {0..99}; do printf '%d outpace\n%d std::cout\n%d printf\n' "$i" "$i" "$i"; done | md5sum) ]]
     [[ $("$work/cpp" threads | sort | uniq -c | tr -s ' ') == ' 40000 a whole message' ]]
-    [[ $(printf '5 6 7' | "$work/cpp" ask) == $'question 0? 5\nquestion 1? 6\nquestion 2? 7' ]]
+    for buffering in line block prompt:600s background; do
+        for mode in ask ask-by-redirect; do
+            OUTPACE_STDOUT=$buffering answers "$work/cpp" $mode || { echo "no question: $mode, $buffering: $1"; exit 1; }
+        done
+    done
+    for mode in tell-reference tell; do "$work/cpp" $mode >"$work/$mode"; done
+    cmp "$work/tell-reference" "$work/tell" || { echo "other places: $1"; exit 1; }
+    "$work/cpp" closed >&- || { echo "no error of a closed descriptor: $1"; exit 1; }
     [[ ! -e /dev/full ]] || "$work/cpp" failed >/dev/full
 }
 

@@ -13,7 +13,7 @@ use outpace::{Buffering, Overflow, Stream};
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 use std::{ptr, slice};
@@ -68,7 +68,7 @@ const DROP_NEWEST: c_int = 1;
 const DROP_OLDEST: c_int = 2;
 const SPILL: c_int = 3;
 
-/// Runs the same on whichever stream it is.
+/// Runs the same on whichever stream it is. `NULL` is none: `EINVAL` where an error can be returned.
 macro_rules! on {
     ($stream:expr, $handle:ident => $do:expr) => {
         // SAFETY: the caller passes a stream that it has got from here, and that is not closed.
@@ -95,6 +95,21 @@ fn number(error: &io::Error) -> c_int {
 
 fn answer(result: io::Result<()>) -> c_int {
     result.map_or_else(|error| number(&error), |()| 0)
+}
+
+/// What standard output would have there.
+fn default_for(fd: c_int) -> Buffering {
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `status` is valid for writes, and is read only where the system has filled it.
+    let is_file = unsafe {
+        libc::fstat(fd, status.as_mut_ptr()) == 0
+            && status.assume_init().st_mode & libc::S_IFMT == libc::S_IFREG
+    };
+    if is_file {
+        Buffering::block()
+    } else {
+        Buffering::prompt()
+    }
 }
 
 /// More than this the library refuses with a panic.
@@ -178,13 +193,31 @@ impl outpace_buffering {
 /// Standard output.
 #[unsafe(no_mangle)]
 pub extern "C" fn outpace_stdout() -> *const outpace_stream {
+    ffi::report_closed_descriptors();
     &raw const STDOUT
 }
 
 /// Standard error.
 #[unsafe(no_mangle)]
 pub extern "C" fn outpace_stderr() -> *const outpace_stream {
+    ffi::report_closed_descriptors();
     &raw const STDERR
+}
+
+/// The number of a stream's descriptor; -1 for `NULL`.
+///
+/// # Safety
+///
+/// A stream that is not closed, or `NULL`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn outpace_fd(stream: *const outpace_stream) -> c_int {
+    // SAFETY: the caller's promise.
+    match unsafe { stream.as_ref() } {
+        None => -1,
+        Some(outpace_stream::Stdout) => libc::STDOUT_FILENO,
+        Some(outpace_stream::Stderr) => libc::STDERR_FILENO,
+        Some(outpace_stream::Other(stream)) => stream.get_ref().as_raw_fd(),
+    }
 }
 
 /// What a program may opt into: see `outpace::init`.
@@ -197,7 +230,7 @@ pub extern "C" fn outpace_init() {
 ///
 /// # Safety
 ///
-/// `buffering` and `stream` are valid; `fd` is the caller's to give away.
+/// `buffering` is valid or `NULL`, `stream` as well; `fd` is the caller's to give away.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_open(
     fd: c_int,
@@ -209,7 +242,11 @@ pub unsafe extern "C" fn outpace_open(
         return libc::EBADF;
     }
     // SAFETY: the caller's promise.
-    let Some(buffering) = unsafe { &*buffering }.read() else {
+    let chosen = match unsafe { buffering.as_ref() } {
+        Some(buffering) => buffering.read(),
+        None => Some(default_for(fd)),
+    };
+    let Some(buffering) = chosen.filter(|_| !stream.is_null()) else {
         return libc::EINVAL;
     };
     // SAFETY: open, as just asked, and the caller's to give away.
@@ -229,9 +266,12 @@ pub unsafe extern "C" fn outpace_open(
 ///
 /// # Safety
 ///
-/// The stream is not locked, and not used any more, unless it is a standard one.
+/// The stream is not locked, and not used any more, unless it is a standard one or `NULL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_close(stream: *const outpace_stream) -> c_int {
+    if stream.is_null() {
+        return libc::EINVAL;
+    }
     if ptr::eq(stream, &raw const STDOUT) || ptr::eq(stream, &raw const STDERR) {
         // SAFETY: a stream.
         return unsafe { outpace_flush(stream) };
@@ -245,20 +285,48 @@ pub unsafe extern "C" fn outpace_close(stream: *const outpace_stream) -> c_int {
 
 /// # Safety
 ///
-/// A stream that is not closed.
+/// A stream that is not closed, or `NULL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_flush(stream: *const outpace_stream) -> c_int {
+    if stream.is_null() {
+        return libc::EINVAL;
+    }
     answer(on!(stream, handle => handle.flush()))
 }
 
 /// # Safety
 ///
-/// A stream that is not closed.
+/// A stream that is not closed, or `NULL`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn outpace_flush_before_read(
+    stream: *const outpace_stream,
+    fd: c_int,
+) -> c_int {
+    let mut poll = libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // A descriptor that is closed answers at once, too: reading it does not wait.
+    // SAFETY: `poll` is one valid entry.
+    if fd >= 0 && unsafe { libc::poll(&mut poll, 1, 0) } > 0 {
+        return 0;
+    }
+    // SAFETY: the same is demanded.
+    unsafe { outpace_flush(stream) }
+}
+
+/// # Safety
+///
+/// A stream that is not closed, or `NULL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_flush_within(
     stream: *const outpace_stream,
     milliseconds: u64,
 ) -> c_int {
+    if stream.is_null() {
+        return libc::EINVAL;
+    }
     let Some(deadline) = Instant::now().checked_add(Duration::from_millis(milliseconds)) else {
         // SAFETY: the same is demanded.
         return unsafe { outpace_flush(stream) };
@@ -268,13 +336,16 @@ pub unsafe extern "C" fn outpace_flush_within(
 
 /// # Safety
 ///
-/// A stream that is not closed; `bytes` is readable for `length` bytes.
+/// A stream that is not closed, or `NULL`; `bytes` is readable for `length` bytes, or `NULL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_write(
     stream: *const outpace_stream,
     bytes: *const u8,
     length: usize,
 ) -> c_int {
+    if stream.is_null() || (bytes.is_null() && length > 0) {
+        return libc::EINVAL;
+    }
     let bytes = match length {
         0 => &[][..],
         // SAFETY: the caller's promise.
@@ -290,12 +361,15 @@ pub unsafe extern "C" fn outpace_write(
 
 /// # Safety
 ///
-/// A stream that is not closed; `buffering` is valid.
+/// A stream that is not closed; `buffering` is valid. Or either is `NULL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_set_buffering(
     stream: *const outpace_stream,
     buffering: *const outpace_buffering,
 ) -> c_int {
+    if stream.is_null() || buffering.is_null() {
+        return libc::EINVAL;
+    }
     // SAFETY: the caller's promise.
     match unsafe { &*buffering }.read() {
         Some(buffering) => on!(stream, handle => handle.set_buffering(buffering)),
@@ -306,12 +380,15 @@ pub unsafe extern "C" fn outpace_set_buffering(
 
 /// # Safety
 ///
-/// `text` ends in NUL; `buffering` is valid for writes.
+/// `text` ends in NUL; `buffering` is valid for writes. Or either is `NULL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_buffering_from(
     text: *const c_char,
     buffering: *mut outpace_buffering,
 ) -> c_int {
+    if text.is_null() || buffering.is_null() {
+        return libc::EINVAL;
+    }
     // SAFETY: the caller's promise.
     let text = unsafe { CStr::from_ptr(text) }.to_str().unwrap_or("");
     match text.parse().ok().as_ref().and_then(outpace_buffering::of) {

@@ -207,6 +207,42 @@ static void errors_are_returned(void) {
     }
 }
 
+/* NULL is the default where one is asked for, and else an error, if one can be returned. */
+static void null_is_no_crash(void) {
+    int fd = file();
+    outpace_buffering buffering = {0, 0, 0, 0, NULL, 0};
+    const outpace_stream *stream = NULL;
+    assert(outpace_open(dup(fd), NULL, &stream) == 0 && stream);
+    outpace_puts(stream, "a line");
+    assert(outpace_fd(stream) > 2 && outpace_fd(outpace_stderr()) == 2 && outpace_fd(NULL) == -1);
+    assert(outpace_close(stream) == 0);
+    expect(fd, "a line\n", 7);
+    close(fd);
+    assert(outpace_open(1, NULL, NULL) == EINVAL);
+    assert(outpace_close(NULL) == EINVAL && outpace_flush(NULL) == EINVAL && outpace_flush_within(NULL, 1) == EINVAL);
+    assert(outpace_write(NULL, "x", 1) == EINVAL && outpace_write(outpace_stdout(), NULL, 1) == EINVAL);
+    assert(outpace_write(outpace_stdout(), NULL, 0) == 0);
+    assert(outpace_set_buffering(NULL, &buffering) == EINVAL && outpace_set_buffering(outpace_stdout(), NULL) == EINVAL);
+    assert(outpace_buffering_from(NULL, &buffering) == EINVAL && outpace_buffering_from("line", NULL) == EINVAL);
+}
+
+/* Only if the program would have to wait. */
+static void a_question_is_drained_before_a_read_that_waits(void) {
+    int fd = file(), ends[2];
+    const outpace_stream *stream = open_copy(fd, OUTPACE_BLOCK, 0);
+    outpace_stats stats;
+    assert(pipe(ends) == 0 && write(ends[1], "x", 1) == 1);
+    assert(outpace_printf(stream, "question?") == 0);
+    assert(outpace_flush_before_read(stream, ends[0]) == 0);
+    outpace_get_stats(stream, &stats);
+    assert(stats.bytes_written == 0 && stats.bytes_queued == 9);
+    assert(read(ends[0], &stats, 1) == 1);
+    assert(outpace_flush_before_read(stream, ends[0]) == 0);
+    expect(fd, "question?", 9);
+    assert(outpace_close(stream) == 0);
+    close(ends[0]), close(ends[1]), close(fd);
+}
+
 static void a_full_pipe_does_not_keep_a_background(void) {
     int ends[2], i;
     char byte;
@@ -259,6 +295,8 @@ int main(int argc, char **argv) {
     what_does_not_fit_takes_the_long_way();
     messages_of_threads_are_whole();
     errors_are_returned();
+    null_is_no_crash();
+    a_question_is_drained_before_a_read_that_waits();
     a_full_pipe_does_not_keep_a_background();
     outpace_puts(outpace_stderr(), "interface.c: all is well");
     return 0;

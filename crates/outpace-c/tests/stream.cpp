@@ -3,7 +3,9 @@
 
 #include <cstdio>
 #include <iomanip>
+#include <ctime>
 #include <sstream>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -21,6 +23,57 @@ std::ostream &operator<<(std::ostream &out, const std::vector<int> &numbers) {
 }
 
 enum unscoped { one = 1 };
+
+/// Two operators: the one for what is not const is chosen for what is not const.
+struct counter {
+    int shown;
+};
+std::ostream &operator<<(std::ostream &out, counter &c) { return out << "shown " << ++c.shown << " times "; }
+std::ostream &operator<<(std::ostream &out, const counter &c) { return out << "const " << c.shown << ' '; }
+
+/// An operator for any stream.
+struct any_stream {
+    int n;
+};
+template <typename Out> Out &operator<<(Out &out, const any_stream &a) {
+    out << "any " << a.n << ' ';
+    return out;
+}
+
+/// Types that are something printable, too, but have their own operator.
+enum colour { red };
+std::ostream &operator<<(std::ostream &out, colour) { return out << "red "; }
+struct derived : std::string {
+    derived() : std::string("not this") {}
+};
+std::ostream &operator<<(std::ostream &out, const derived &) { return out << "derived "; }
+struct converts {
+    operator bool() const { return true; }
+    operator double() const { return 1.5; }
+    operator const char *() const { return "not this"; }
+    operator std::string() const { return "nor this"; }
+};
+std::ostream &operator<<(std::ostream &out, const converts &) { return out << "converts "; }
+
+/// Types that are printed as what they convert to.
+struct as_integer {
+    operator int() const { return 42; }
+};
+struct as_text {
+    operator const char *() const { return "as text "; }
+};
+
+/// A reference to its members would have to link, or to be aligned.
+struct members {
+    static const int constant = 5;
+    static const char letter = 'l';
+    unsigned bits : 3;
+    int negative : 5;
+};
+struct __attribute__((packed)) packed {
+    char c;
+    int n;
+};
 
 struct grouped : std::numpunct<char> {
     char do_thousands_sep() const override { return '.'; }
@@ -62,6 +115,41 @@ template <typename Out> void everything(Out &out) {
     out << 1 << 'c' << "caught" << std::endl;
     out.rdbuf(own);
     out << '[' << caught.str() << ']' << std::endl;
+    counter c = {0};
+    const counter fixed = {7};
+    out << c << c << fixed << counter{8} << any_stream{9} << red << derived() << converts() << as_integer() << as_text() << '\n';
+    members m = {5, -3};
+    packed p = {'p', 7};
+    out << members::constant << members::letter << m.bits << m.negative << p.c << p.n << std::vector<bool>{true}[0] << std::endl;
+    out.operator<<('a') << '\n';
+    std::tm day = {};
+    day.tm_year = 126;
+    day.tm_mday = 1;
+    out << std::put_time(&day, "%Y-%m-%d ") << std::make_error_code(std::errc::invalid_argument) << ' ' << 5 << std::endl;
+    std::istringstream from("from a buffer");
+    out << from.rdbuf() << std::endl;
+    // The locale that numbers have is the stream's, whichever way it comes there, and whatever buffer it has then.
+    const std::locale dots(std::locale::classic(), new grouped);
+    std::ios format(nullptr), usual(nullptr);
+    usual.copyfmt(out);
+    format.imbue(dots);
+    out.copyfmt(format);
+    out << 1234567 << ' ' << std::showpos << 1234567 << std::noshowpos << std::endl;
+    out.copyfmt(usual);
+    out << 1234567 << ' ';
+    own = out.rdbuf(caught.rdbuf());
+    out.imbue(dots);
+    out.rdbuf(own);
+    out << 1234567 << ' ';
+    usual.copyfmt(out);
+    out.imbue(std::locale::classic());
+    out << 1234567 << ' ';
+    usual.imbue(std::locale::classic());
+    out.copyfmt(usual);
+    out << 1234567 << ' ';
+    out.imbue(dots);
+    out << 1234567 << ' ' << -1234567ll << std::endl;
+    out.copyfmt(usual);
     std::ostream &plain = out;
     plain << "as an std::ostream " << 1 << std::endl;
 }
@@ -98,6 +186,26 @@ int main(int argc, char **argv) {
                 for (int i = 0; i < 10000; i++) outpace::cout << "a whole message\n";
             });
         for (auto &thread : threads) thread.join();
+    } else if (mode == "tell" || mode == "tell-reference") {
+        std::ostream &out = mode == "tell" ? outpace::cout : std::cout;
+        out << "12345" << out.tellp() << ' ';
+        out << out.tellp() << std::endl;
+        out.seekp(-3, std::ios_base::end);
+        out << "back";
+        out.seekp(1);
+        out << out.tellp() << out.good() << std::flush;
+    } else if (mode == "ask-by-redirect") {
+        outpace::redirect redirect;
+        int answer;
+        for (int i = 0; i < 3; i++) {
+            std::cout << "question " << i << "? ";
+            std::cin >> answer;
+            std::cout << answer << std::endl;
+        }
+    } else if (mode == "closed") {
+        // As std::cout: what is written to a descriptor that is closed has failed.
+        outpace::cout << "nobody takes it" << std::endl;
+        return outpace::cout.drain().bad() ? 0 : 1;
     } else if (mode == "ask") {
         outpace::tie();
         int answer;

@@ -59,6 +59,12 @@ const _: () = {
 /// The least that a message of its own has room for.
 const OWN: usize = 1 << 10;
 
+/// From now on an error is what a standard stream makes of a closed descriptor, as in C's stdio. In a Rust program it
+/// counts as written, as in std.
+pub fn report_closed_descriptors() {
+    Engine::report_closed_descriptors();
+}
+
 impl Appender {
     /// # Safety
     ///

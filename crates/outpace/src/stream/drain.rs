@@ -5,7 +5,7 @@
 //! | fewer bytes than offered, `EINTR` | goes on from there |
 //! | `EAGAIN` (a descriptor made non-blocking) | polls, and goes on from there |
 //! | `EPIPE` | as the stream's [`BrokenPipe`] says |
-//! | `EBADF` on a standard stream | as if written: there is no such stream |
+//! | `EBADF` on a standard stream | as if written: there is no such stream; in C programs an error |
 //! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
 #![allow(unsafe_code)]
 
@@ -17,7 +17,11 @@ use super::state_guard::StateGuard;
 use crate::sync::thread::{thread_id, work};
 use crate::sys::{self, Destination};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// Whether a standard stream whose descriptor is closed fails: see `ffi::report_closed_descriptors`.
+static REPORTS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// What a drain does next.
 enum Next<'b> {
@@ -531,12 +535,21 @@ impl Engine {
         }
     }
 
+    pub(crate) fn report_closed_descriptors() {
+        // Threads that ask again and again do not write to what others read.
+        if !REPORTS_CLOSED.load(Ordering::Relaxed) {
+            REPORTS_CLOSED.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Whether bytes that cannot be written count as written.
     fn swallows(&self, error: sys::Error) -> bool {
         if error.is_broken_pipe() {
             return self.lock_state().on_broken_pipe == BrokenPipe::Ignore;
         }
-        self.role != Role::Other && error.is_closed_descriptor()
+        self.role != Role::Other
+            && error.is_closed_descriptor()
+            && !REPORTS_CLOSED.load(Ordering::Relaxed)
     }
 
     /// Stops writing after an error, and gives up what is pending.
