@@ -39,10 +39,10 @@ const MOST_MESSAGES: u64 = 1_000_000_000_000;
 /// Measure what output costs, by published experiments and outpace's own
 #[derive(Args)]
 pub(crate) struct Bench {
-    /// Which experiments, or which of their rungs [default: all]; --list shows them
+    /// Experiments, or some of their rungs [default: all]; --list shows them
     #[arg(value_name = "EXPERIMENT[/RUNG]")]
     experiments: Vec<String>,
-    /// Where to write, comma-separated [default: the experiment's own]: null, pipe, pipe:512KiB,
+    /// Destinations, comma-separated [default: the experiment's own]: null, pipe, pipe:512KiB,
     /// file, tmpfs, pty (reads at once), pty:1MB/s, pty:stalled (reads nothing for a second),
     /// tty (this terminal), xterm, alacritty, kitty, foot, wezterm, konsole, urxvt, st,
     /// xterm/tmux, xterm/screen, tmux, xterm.js (VS Code's engine)
@@ -54,7 +54,7 @@ pub(crate) struct Bench {
     /// How many runs before those that count
     #[arg(long, value_name = "N")]
     warmup: Option<u16>,
-    /// How many messages a run [default: what fits the time]
+    /// Messages in each run [default: as many as fit the time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_MESSAGES))]
     messages: Option<u64>,
     /// How many connections a server is under load from, a row each [default: 8,1; --quick: 8]
@@ -79,7 +79,7 @@ pub(crate) struct Bench {
     /// directory: stdout.json and stderr.json
     #[arg(long, value_name = "DIR")]
     profile: Option<PathBuf>,
-    /// Write the figures to a file, each row as soon as it is there
+    /// Write the rows to a file as JSON, each as soon as it is measured
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
     /// Write the tables and verdicts to a file

@@ -14,7 +14,7 @@ use crate::user::output::print;
 /// Print a manual page, such as: outpace man | man -l -
 #[derive(Args)]
 pub(crate) struct Man {
-    /// Of one command only, as a page of its own
+    /// The page of this command alone
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }

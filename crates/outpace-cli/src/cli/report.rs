@@ -17,7 +17,7 @@ use crate::user::failure::Outcome;
 use crate::user::output::{print, write};
 use crate::user::screen::Screen;
 
-/// Show the results of a bench again, or compare those of several
+/// Show the rows of a bench again, or compare those of several
 #[derive(Args)]
 pub(crate) struct Report {
     /// Files that `outpace bench --export-json` wrote; the others are compared with the first

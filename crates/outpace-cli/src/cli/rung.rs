@@ -19,7 +19,7 @@ use crate::user::failure::{Failure, Outcome};
 /// Write one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
 #[derive(Args)]
 pub(crate) struct Rung {
-    /// Which, such as ladder/turbo-c, or ladder/turbo-c.clang for one compiler's
+    /// Experiment and rung, such as ladder/turbo-c, or ladder/turbo-c.clang for one compiler's
     #[arg(value_name = "EXPERIMENT/RUNG")]
     rung: String,
     /// How many messages [default: the experiment's published number]

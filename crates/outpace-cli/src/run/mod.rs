@@ -43,7 +43,7 @@ use tee::Tee;
 /// Ctrl-C and Ctrl-Z work as without. It ends with the program's exit status, or by its signal, when
 /// all of its output has been passed on; once the program has ended, Ctrl-C skips what is left.
 ///
-/// Regular files and the null device are given to the program directly: nobody waits for those.
+/// Regular files and the null device are given to the program directly: writing there waits for no reader.
 /// When stdout is not a terminal, a stderr that is one is given directly, too.
 ///
 /// In a container: ENTRYPOINT ["outpace", "run", "--overflow", "drop", "server"]. As process 1 it reaps orphans.
@@ -53,7 +53,7 @@ use tee::Tee;
 /// fraction of it, too: --pipe, for programs that need no terminal, a server's log, say.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
-    /// What becomes of output that finds the memory full
+    /// What happens to output while the memory is full
     #[arg(long, value_name = "POLICY", default_value = "spill")]
     overflow: Policy,
 
@@ -61,11 +61,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size)]
     memory: u64,
 
-    /// Where the file for what does not fit into memory is made; it has no name and vanishes by itself
+    /// The directory of the spill file, which has no name and vanishes by itself
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
 
-    /// Keep at most this much unread output in that file; beyond it the program waits
+    /// Keep at most this much unread output in the spill file; beyond it the program waits
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = quantity::parse_bytes)]
     spill_limit: u64,
 
@@ -98,11 +98,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
 
-    /// Begin each line with the time at which it began to come
+    /// Begin each line with the time at which its first byte came
     #[arg(long)]
     timestamps: bool,
 
-    /// Show what is written a second, and what waits, as the title of the terminal
+    /// Show bytes written a second and bytes queued as the terminal's title
     #[arg(long)]
     rate: bool,
 
