@@ -55,14 +55,14 @@ extern "C" {
 typedef struct outpace_stream outpace_stream;
 
 enum {
-    OUTPACE_UNBUFFERED, /* a system call a message, by its caller */
+    OUTPACE_UNBUFFERED, /* the caller drains each message */
     OUTPACE_LINE,       /* the caller drains at the last newline of a message */
     OUTPACE_BLOCK,      /* the caller drains when the buffer is full */
     OUTPACE_PROMPT,     /* a helper thread drains max_delay_ns after the oldest byte */
     OUTPACE_BACKGROUND  /* a helper thread does all the writing */
 };
 
-/* What a full OUTPACE_BACKGROUND does with a message. */
+/* What happens to a message while the queue of an OUTPACE_BACKGROUND is full. */
 enum { OUTPACE_WAIT, OUTPACE_DROP_NEWEST, OUTPACE_DROP_OLDEST, OUTPACE_SPILL };
 
 /* When bytes go to the kernel. What is 0 is the default: struct outpace_buffering b = {OUTPACE_PROMPT}; */
@@ -88,8 +88,8 @@ typedef struct outpace_stats {
 const outpace_stream *outpace_stdout(void);
 const outpace_stream *outpace_stderr(void);
 
-/* Lets what was printed survive SIGINT, SIGTERM, SIGHUP and SIGQUIT, and keeps descriptors 0 to 2 taken. Call it first in
- * main, if at all. */
+/* Has output survive SIGINT, SIGTERM, SIGHUP and SIGQUIT, and keeps descriptors 0 to 2 taken. Call it first in main, if
+ * at all. */
 void outpace_init(void);
 
 /* Any descriptor as a stream. It belongs to the stream from then on, unless there is an error. `buffering` may be NULL:
@@ -125,27 +125,27 @@ void outpace_get_stats(const outpace_stream *stream, outpace_stats *stats);
 /* Forgets the error that made the stream fail. */
 void outpace_clear_error(const outpace_stream *stream);
 
-/* Asks again what the descriptor is connected to: for after a dup2 onto it. */
+/* Asks again where the descriptor leads. Call it after a dup2 onto it. */
 void outpace_redetect(const outpace_stream *stream);
 
-/* The rest of this file is what makes appending fast. What is in these structures is not for programs. */
+/* The rest of this file makes appending fast. The members of these structures are not for programs. */
 
-typedef struct outpace_flow_ {
+typedef struct outpace_cursor_ {
     char *published, *limit;
     uint64_t messages;
-} outpace_flow_;
+} outpace_cursor_;
 
-/* Where a lock is kept. It stays where it is: not to be copied. */
+/* A lock. It must not be copied or moved. */
 typedef struct outpace_guard {
     char *at, *end, *start;
-    outpace_flow_ *flow;
-    outpace_flow_ idle;
+    outpace_cursor_ *cursor;
+    outpace_cursor_ idle;
     char *own;
     size_t own_room;
     uint64_t guard[8];
 } outpace_guard;
 
-/* What appends to a locked stream: a variable of its own, so that compilers keep it in registers. */
+/* Appends to a locked stream. A variable of its own, so that compilers keep it in registers. */
 typedef struct outpace_out {
     char *at, *end, *start;
     outpace_guard *guard;
@@ -180,17 +180,17 @@ static inline outpace_out outpace_lock(const outpace_stream *stream, outpace_gua
 /* Ends the message: what was appended since the last one is part of the stream from now on, all at once. A message
  * that exit(3) finds begun and not ended is lost. Errors are returned by the next outpace_flush. */
 static inline void outpace_end(outpace_out *out) {
-    outpace_flow_ *flow = out->guard->flow;
+    outpace_cursor_ *cursor = out->guard->cursor;
     if (out->at == out->start) return;
-    __atomic_store_n(&flow->messages, flow->messages + 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&flow->published, out->at, __ATOMIC_RELEASE);
+    __atomic_store_n(&cursor->messages, cursor->messages + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&cursor->published, out->at, __ATOMIC_RELEASE);
 #ifdef __linux__
     /* The other side fences for both (membarrier(2)). */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
-    if (OUTPACE_LIKELY(__atomic_load_n(&flow->limit, __ATOMIC_RELAXED) != NULL)) {
+    if (OUTPACE_LIKELY(__atomic_load_n(&cursor->limit, __ATOMIC_RELAXED) != NULL)) {
         out->start = out->at;
         return;
     }

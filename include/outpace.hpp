@@ -54,7 +54,7 @@ private:
     outpace_out out_;
 };
 
-/// What an std::ostream writes to. It has no buffer of its own: the stream has one.
+/// The std::streambuf of a stream. It has no buffer of its own: the stream has one.
 class streambuf : public std::streambuf {
 public:
     explicit streambuf(const outpace_stream *stream) : stream_(stream) {}
@@ -94,7 +94,7 @@ private:
 };
 
 namespace detail {
-/// What is made before the std::ostream that uses it.
+/// Constructed before the std::ostream that uses it.
 struct holder {
     explicit holder(const outpace_stream *stream) : buffer_(stream) {}
     streambuf buffer_;
@@ -107,7 +107,10 @@ struct holder {
 /// anything else the compiler chooses as if it were an std::ostream.
 class ostream : private detail::holder, public std::ostream {
 public:
-    explicit ostream(const outpace_stream *stream) : detail::holder(stream), std::ostream(&buffer_) {}
+    explicit ostream(const outpace_stream *stream) : detail::holder(stream), std::ostream(&buffer_) {
+        register_callback(note_locale, locale_word_);
+        note_locale(imbue_event, *this, locale_word_);
+    }
 
     const outpace_stream *stream() const { return buffer_.stream(); }
 
@@ -148,14 +151,11 @@ private:
 
     enum { UNKNOWN, PLAIN, OTHER };
 
-    /// Whether numbers look as in C. What is known of the locale is kept beside it, so copyfmt takes both or neither.
+    /// Whether numbers look as in C. What is known of the locale is kept beside it, so copyfmt takes both or neither, and
+    /// inserting changes nothing, for threads may do that at the same time.
     bool has_plain_locale() {
-        long &known = iword(locale_word_);
-        if (known == UNKNOWN) {
-            note_locale(std::ios_base::imbue_event, *this, locale_word_);
-            register_callback(note_locale, locale_word_);
-        }
-        return known == PLAIN;
+        const long known = iword(locale_word_);
+        return known == UNKNOWN ? getloc() == std::locale::classic() : known == PLAIN;
     }
 
     static void note_locale(std::ios_base::event event, std::ios_base &base, int word) {
@@ -180,7 +180,7 @@ template <typename T>
 using is_integer =
     is_one_of<T, short, int, long, long long, unsigned short, unsigned, unsigned long, unsigned long long>;
 template <typename T> using is_pointer_to_text = is_one_of<T, const char *, char *>;
-/// What std::ostream prints: the statement then goes on with an outpace::ostream.
+/// Printed by std::ostream, after which the statement goes on with an outpace::ostream.
 template <typename T>
 using is_passed_on =
     is_one_of<T, bool, float, double, long double, decltype(std::setw(0)), decltype(std::setprecision(0)), decltype(std::setfill(' ')),

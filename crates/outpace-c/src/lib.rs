@@ -1,7 +1,7 @@
 //! The functions behind `include/outpace.h`, which documents them.
 //!
-//! Errors are returned, as numbers of `errno.h`; nothing unwinds into C: what is called here does not panic for what a C
-//! program can pass, and if it did, the process would abort (`extern "C"`).
+//! Errors are returned, as numbers of `errno.h`. No function panics for arguments that the header allows; if one did, the
+//! process would abort (`extern "C"`), not unwind into C.
 #![cfg(unix)]
 #![allow(unsafe_code, non_camel_case_types)]
 
@@ -68,7 +68,7 @@ const DROP_NEWEST: c_int = 1;
 const DROP_OLDEST: c_int = 2;
 const SPILL: c_int = 3;
 
-/// Runs the same on whichever stream it is. `NULL` is none: `EINVAL` where an error can be returned.
+/// Calls the same method on any kind of stream, which is not `NULL`.
 macro_rules! on {
     ($stream:expr, $handle:ident => $do:expr) => {
         // SAFETY: the caller passes a stream that it has got from here, and that is not closed.
@@ -86,18 +86,18 @@ macro_rules! on {
     };
 }
 
-fn number(error: &io::Error) -> c_int {
+fn errno(error: &io::Error) -> c_int {
     match error.kind() {
         io::ErrorKind::TimedOut => libc::ETIMEDOUT,
         _ => error.raw_os_error().unwrap_or(libc::EIO),
     }
 }
 
-fn answer(result: io::Result<()>) -> c_int {
-    result.map_or_else(|error| number(&error), |()| 0)
+fn status(result: io::Result<()>) -> c_int {
+    result.map_or_else(|error| errno(&error), |()| 0)
 }
 
-/// What standard output would have there.
+/// The buffering that standard output would have there.
 fn default_for(fd: c_int) -> Buffering {
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: `status` is valid for writes, and is read only where the system has filled it.
@@ -112,11 +112,11 @@ fn default_for(fd: c_int) -> Buffering {
     }
 }
 
-/// More than this the library refuses with a panic.
+/// The library panics above this.
 const MAX_CAPACITY: usize = 1 << 30;
 
 impl outpace_buffering {
-    /// Nothing for what the library would refuse.
+    /// `None` if the library would refuse it.
     fn read(&self) -> Option<Buffering> {
         let capacity = Some(self.capacity).filter(|&capacity| capacity <= MAX_CAPACITY)?;
         Some(match self.kind {
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn outpace_fd(stream: *const outpace_stream) -> c_int {
     }
 }
 
-/// What a program may opt into: see `outpace::init`.
+/// See `outpace::init`.
 #[unsafe(no_mangle)]
 pub extern "C" fn outpace_init() {
     outpace::init();
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn outpace_open(
             unsafe { stream.write(opened) };
             0
         }
-        Err(error) => number(&error),
+        Err(error) => errno(&error),
     }
 }
 
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn outpace_close(stream: *const outpace_stream) -> c_int {
     }
     // SAFETY: made by `outpace_open`, and given back here.
     match *unsafe { Box::from_raw(stream.cast_mut()) } {
-        outpace_stream::Other(stream) => answer(stream.close().map(drop)),
+        outpace_stream::Other(stream) => status(stream.close().map(drop)),
         _ => 0,
     }
 }
@@ -291,7 +291,7 @@ pub unsafe extern "C" fn outpace_flush(stream: *const outpace_stream) -> c_int {
     if stream.is_null() {
         return libc::EINVAL;
     }
-    answer(on!(stream, handle => handle.flush()))
+    status(on!(stream, handle => handle.flush()))
 }
 
 /// # Safety
@@ -331,7 +331,7 @@ pub unsafe extern "C" fn outpace_flush_within(
         // SAFETY: the same is demanded.
         return unsafe { outpace_flush(stream) };
     };
-    answer(on!(stream, handle => handle.flush_until(deadline)))
+    status(on!(stream, handle => handle.flush_until(deadline)))
 }
 
 /// # Safety
@@ -352,7 +352,7 @@ pub unsafe extern "C" fn outpace_write(
         _ => unsafe { slice::from_raw_parts(bytes, length) },
     };
     // SAFETY: the caller's promise.
-    answer(match unsafe { &*stream } {
+    status(match unsafe { &*stream } {
         outpace_stream::Stdout => outpace::stdout().write_all(bytes),
         outpace_stream::Stderr => outpace::stderr().write_all(bytes),
         outpace_stream::Other(stream) => (&*stream).write_all(bytes),

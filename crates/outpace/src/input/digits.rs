@@ -1,4 +1,4 @@
-//! Sixteen bytes of text at a time: which of them are digits, spaces or newlines, and what the digits come to.
+//! Sixteen bytes of text at a time: finds digits, spaces and newlines, and computes the value of digits.
 //!
 //! On x86-64 by SSE2, which each of these processors has; elsewhere (and on the portable path) by words of eight bytes. Both are compared
 //! with the naive twins in this file's tests.
@@ -8,10 +8,10 @@ pub(super) type Chunk = [u8; CHUNK];
 
 pub(super) const CHUNK: usize = 16;
 
-/// What [`view`] shows of the bytes around a place: a chunk before it and two from it on.
+/// The bytes around a place: a chunk before it and two from it on.
 pub(super) type View = [u8; 3 * CHUNK];
 
-/// The bytes around `at`, if there are as many before and after it.
+/// The bytes around `at`; `None` near either end of the window.
 #[inline(always)]
 pub(super) fn view(window: &[u8], at: usize) -> Option<&View> {
     window.get(at.wrapping_sub(CHUNK)..)?.first_chunk()
@@ -41,7 +41,7 @@ pub(super) const fn is_space(byte: u8) -> bool {
     byte == b' ' || byte.wrapping_sub(b'\t') < 5
 }
 
-/// Where, from `from` on, the first byte is of which `mask` sets the bit, or `is` says yes.
+/// The first byte from `from` on that matches: by `mask` in whole chunks, by `is` in the rest.
 #[inline(always)]
 fn find(
     window: &[u8],
@@ -73,9 +73,9 @@ pub(super) fn find_newline(window: &[u8], from: usize) -> Option<usize> {
     find(window, from, arch::newlines, |byte| byte == b'\n')
 }
 
-/// How many newlines there are.
+/// The number of newlines.
 pub(super) fn count_newlines(bytes: &[u8]) -> u64 {
-    // Sums of bytes, which the compiler makes vectors of: at most 255 of them fit, and 224 are whole vectors.
+    // Sums of bytes, which the compiler vectorizes: at most 255 fit a byte, and 224 bytes are whole vectors.
     let sum = |bytes: &[u8]| -> u8 { bytes.iter().map(|&byte| u8::from(byte == b'\n')).sum() };
     bytes.chunks(224).map(|part| u64::from(sum(part))).sum()
 }
@@ -86,11 +86,11 @@ pub(super) fn non_digits(chunk: &Chunk) -> u32 {
     arch::non_digits(chunk)
 }
 
-/// What the last `digits` bytes come to, all of them digits, at most 16.
+/// The value of the last `digits` bytes, all of them digits, at most 16.
 #[inline(always)]
 pub(super) fn value(chunk: &Chunk, digits: usize) -> u64 {
     debug_assert!(digits <= CHUNK && chunk[CHUNK - digits..].iter().all(u8::is_ascii_digit));
-    /// From `digits` on: so many ones at the end.
+    /// From `digits` on: a mask of so many bytes at the end.
     static MASKS: [u8; 2 * CHUNK] = {
         let mut masks = [0; 2 * CHUNK];
         let mut at = CHUNK;

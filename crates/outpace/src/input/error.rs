@@ -1,9 +1,9 @@
-//! What can be wrong with an input, and where.
+//! Errors: kind, line, column, what was expected and what was found.
 
 use std::fmt;
 use std::io;
 
-/// What is wrong with the input, where it is, and what was expected there.
+/// An error of the input: what is wrong, where, and what was expected there.
 ///
 /// ```
 /// use outpace::input::{ErrorKind, Input};
@@ -26,15 +26,15 @@ struct Inner {
     cause: Option<io::Error>,
 }
 
-/// What kind of thing is wrong with an input.
+/// The kinds of errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The input has ended.
     End,
-    /// The token is not of the expected form.
+    /// The token does not have the expected syntax.
     Invalid,
-    /// The token is a number, but not one that the expected type can hold.
+    /// The token is a number that the expected type cannot hold.
     OutOfRange,
     /// The bytes are not UTF-8.
     NotUtf8,
@@ -44,7 +44,7 @@ pub enum ErrorKind {
     Io,
 }
 
-/// How many bytes of what was found an error shows.
+/// An error shows so many bytes of what was found, at most.
 const SHOWN: usize = 40;
 
 impl Error {
@@ -70,7 +70,7 @@ impl Error {
         error
     }
 
-    /// What kind of thing is wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -80,26 +80,26 @@ impl Error {
         self.0.line
     }
 
-    /// The place of the token in its line, in bytes, from 1.
+    /// The column of the token, in bytes, from 1.
     pub fn column(&self) -> u64 {
         self.0.column
     }
 
-    /// What was expected there: the name of a type, mostly.
+    /// What was expected there, most often the name of a type.
     pub fn expected(&self) -> &str {
         self.0.expected
     }
 
-    /// What the token begins with, at most 41 bytes; empty at the end of the input.
+    /// The first bytes of the token, at most 41; empty at the end of the input.
     pub fn found(&self) -> &[u8] {
         &self.0.found
     }
 }
 
-/// Bytes in quotes, so that none of them is lost, and cut short.
-struct Quoted<'a>(&'a [u8]);
+/// The first bytes of what was found, escaped and in quotes.
+struct Snippet<'a>(&'a [u8]);
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for Snippet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.0.get(..SHOWN).unwrap_or(self.0);
         write!(f, "\"{}", shown.escape_ascii())?;
@@ -122,7 +122,7 @@ impl fmt::Display for Error {
             cause,
         } = &*self.0;
         write!(f, "line {line}, column {column}: ")?;
-        let found = Quoted(found);
+        let found = Snippet(found);
         match kind {
             ErrorKind::End => write!(f, "expected {expected}, found the end of the input"),
             ErrorKind::Invalid => write!(f, "expected {expected}, found {found}"),
@@ -145,7 +145,7 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// As for people: what `main` returns is shown by this.
+    /// As `Display`, because an error that `main` returns is shown by `Debug`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

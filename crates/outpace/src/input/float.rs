@@ -1,8 +1,8 @@
 //! Floating-point numbers, exactly rounded.
 //!
-//! Where the digits without their point are an integer that the type holds exactly, and the power of ten by which
-//! they are to be divided too, the one division is rounded exactly (W. D. Clinger, "How to read floating point
-//! numbers accurately", 1990). All else is fast-float2's, which finds the nearest by Eisel and Lemire's algorithm.
+//! If the type holds exactly both the digits without their point and the power of ten that divides them, one division
+//! is exactly rounded (W. D. Clinger, "How to read floating point numbers accurately", 1990). Other numbers go to
+//! fast-float2, which finds the nearest by Eisel and Lemire's algorithm.
 
 use super::digits::{CHUNK, chunk, non_digits, value, view};
 use super::integer::behind;
@@ -11,7 +11,7 @@ use super::{Error, ErrorKind, FromInput, Input, Source};
 trait Float: fast_float2::FastFloat {
     const NAME: &'static str;
 
-    /// `digits` divided by ten to the power `places`, if that is exact but for one rounding.
+    /// `digits` divided by ten to the power `places`; `None` unless one division is exactly rounded.
     fn exact(digits: u64, places: usize) -> Option<Self>;
     fn negative(self, negative: bool) -> Self;
 }
@@ -25,7 +25,7 @@ fn plain<T: Float>(window: &[u8], at: usize) -> Option<(T, usize)> {
     let others = others & !u32::from(negative);
     let whole_end = others.trailing_zeros() as usize;
     let point = view.get(CHUNK + whole_end) == Some(&b'.');
-    // Without the bit of the point, the next one ends the number.
+    // With the bit of the point cleared, the next one ends the number.
     let others = if point { others & (others - 1) } else { others };
     let end = others.trailing_zeros() as usize;
     let whole = whole_end - usize::from(negative);

@@ -1,32 +1,32 @@
 //! Integers.
 //!
-//! Up to 19 digits (16 for types that hold fewer) the way is without a branch that depends on the number, but one for
-//! those of more than 16: the bytes are compared with digits, the first that is none ends the number, the sixteen bytes
-//! in front of that are read once more, and what is not of the number is masked. So numbers of mixed lengths and signs
-//! cost few mispredictions. Where the next number begins is known only when this one's end is; so the ends of some
-//! fifty numbers are found at once ([`Ahead`]), and the processor works on several of them at a time. Whatever else there may be
-//! takes the token as a whole, digit by digit, with overflow found exactly.
+//! The fast path reads up to 19 digits (16 for types of less than 64 bits), with one branch that depends on the number:
+//! whether it has more than 16. It compares the bytes with digits, takes the first non-digit for the number's end, loads
+//! the sixteen bytes in front of that, and masks bytes before the number. So numbers of mixed lengths and signs cost few
+//! mispredictions. A number's start depends on the end of the one before; to break that chain, [`Lookahead`] finds the ends
+//! of about fifty numbers at once, and the processor works on several numbers at a time. The slow path parses a token digit
+//! by digit, and finds overflow exactly.
 
 use super::digits::{BLOCK, CHUNK, View, chunk, non_digits, non_digits_in, value, view};
 use super::{Error, ErrorKind, FromInput, Input, OneBased, Source};
 
-/// What is read as an integer.
+/// A type that is read as an integer.
 pub(super) trait Integer: Sized {
-    /// What an error says was expected.
+    /// What an error names as expected.
     const NAME: &'static str;
     const SIGNED: bool;
 
-    /// From the absolute value and the sign, if it can be held.
+    /// From the absolute value and the sign; `None` if out of range.
     fn narrow(magnitude: u64, negative: bool) -> Option<Self>;
 
-    /// The same, from any number.
+    /// The same, from 128 bits.
     fn wide(magnitude: u128, negative: bool) -> Option<Self>;
 }
 
-/// An integer that was read: its absolute value, its sign, and where what is next begins.
-type Found = (u64, bool, usize);
+/// An integer: its absolute value, its sign, and the place behind it and its space.
+type Parsed = (u64, bool, usize);
 
-/// The place behind the space at `end`, if it is one of the usual ones.
+/// The place behind the space at `end`; `None` unless that is a space, a newline or a CRLF.
 #[inline(always)]
 pub(super) fn behind(window: &[u8], end: usize) -> Option<usize> {
     match window.get(end)? {
@@ -38,11 +38,11 @@ pub(super) fn behind(window: &[u8], end: usize) -> Option<usize> {
 
 /// A number of at most 16 characters that begins at `at`.
 #[inline(always)]
-fn short(window: &[u8], at: usize, signed: bool) -> Option<Found> {
+fn short(window: &[u8], at: usize, signed: bool) -> Option<Parsed> {
     let view = view(window, at)?;
     let negative = signed && view[CHUNK] == b'-';
     let others = non_digits(chunk(view, CHUNK)) & !u32::from(negative);
-    // A bit behind the chunk, so that there is one.
+    // A sentinel bit behind the chunk.
     let end = (others | 1 << CHUNK).trailing_zeros() as usize;
     let digits = end - usize::from(negative);
     if digits == 0 {
@@ -54,7 +54,7 @@ fn short(window: &[u8], at: usize, signed: bool) -> Option<Found> {
 
 /// A number of at most 19 digits that begins at `at`: less than 2^64.
 #[inline(always)]
-fn long(window: &[u8], at: usize, signed: bool) -> Option<Found> {
+fn long(window: &[u8], at: usize, signed: bool) -> Option<Parsed> {
     let view = view(window, at)?;
     let negative = signed && view[CHUNK] == b'-';
     let others = non_digits(chunk(view, CHUNK)) | non_digits(chunk(view, 2 * CHUNK)) << CHUNK;
@@ -65,13 +65,13 @@ fn long(window: &[u8], at: usize, signed: bool) -> Option<Found> {
     }
     let next = behind(&view[CHUNK..], end)?;
     let low = value(chunk(view, end), digits.min(CHUNK));
-    let high = upto3(view, end.max(CHUNK), digits.saturating_sub(CHUNK));
+    let high = value_of_3(view, end.max(CHUNK), digits.saturating_sub(CHUNK));
     Some((high * 10_u64.pow(16) + low, negative, at + next))
 }
 
-/// What the last `digits` bytes in front of `end` come to, at most 3.
+/// The value of the last `digits` bytes in front of `end`, at most 3.
 #[inline(always)]
-fn upto3(view: &View, end: usize, digits: usize) -> u64 {
+fn value_of_3(view: &View, end: usize, digits: usize) -> u64 {
     let word = view[end - 4..].first_chunk().expect("a view is longer");
     let mask = !(u64::from(u32::MAX) >> (8 * digits)) as u32;
     let masked = u32::from_le_bytes(*word) & mask;
@@ -79,43 +79,42 @@ fn upto3(view: &View, end: usize, digits: usize) -> u64 {
     u64::from(digit(1) * 100 + digit(2) * 10 + digit(3))
 }
 
-/// So many bytes are looked through at a time for what is not a digit.
+/// So many bytes are searched for non-digits at a time.
 const SPAN: usize = 8 * BLOCK;
 
-/// Where the bytes are, from some place in the window on, that are not digits.
-pub(super) struct Ahead {
-    /// Their places, counted from `base`; then [`ENDS`](Self::ENDS).
-    places: [u16; SPAN + BLOCK + Self::ENDS.len()],
+/// The places of the next non-digits in the window.
+pub(super) struct Lookahead {
+    /// Their places, counted from `base`, then [`SENTINELS`](Self::SENTINELS).
+    places: [u16; SPAN + BLOCK + Self::SENTINELS.len()],
     base: usize,
-    /// The first of them that has not been passed: all before it are before the input's next byte.
+    /// The index of the first place not yet consumed.
     next: usize,
 }
 
-impl Ahead {
-    /// Behind the last place: as many as one number passes. They are no number's end, which is behind `base`.
-    const ENDS: [u16; 3] = [0; 3];
+impl Lookahead {
+    /// As many as one number consumes. 0 is no number's end: ends are behind `base`.
+    const SENTINELS: [u16; 3] = [0; 3];
 
-    pub(super) const NOTHING: Self = Ahead {
-        places: [0; SPAN + BLOCK + Self::ENDS.len()],
+    pub(super) const EMPTY: Self = Lookahead {
+        places: [0; SPAN + BLOCK + Self::SENTINELS.len()],
         base: 0,
         next: 0,
     };
 
-    /// To be called when the window has moved.
-    pub(super) fn forget(&mut self) {
-        self.end_with(0);
+    /// Forgets all places: the window has moved.
+    pub(super) fn clear(&mut self) {
+        self.terminate(0);
         (self.base, self.next) = (0, 0);
     }
 
-    /// So many places there are.
-    fn end_with(&mut self, count: usize) {
-        self.places[count..][..Self::ENDS.len()].copy_from_slice(&Self::ENDS);
+    /// Puts the sentinels behind so many places.
+    fn terminate(&mut self, count: usize) {
+        self.places[count..][..Self::SENTINELS.len()].copy_from_slice(&Self::SENTINELS);
     }
 
-    /// Finds places from `at` on, where a number begins; returns whether there are any: near the window's end there
-    /// are none.
-    fn look(&mut self, window: &[u8], at: usize) -> bool {
-        // What was found before is still true.
+    /// Finds places from `at` on, where a number begins; returns false near the window's end, where it finds none.
+    fn scan(&mut self, window: &[u8], at: usize) -> bool {
+        // Places found before still hold.
         while let Some(&place) = self.places.get(self.next)
             && place > 0
         {
@@ -132,20 +131,20 @@ impl Ahead {
             else {
                 break;
             };
-            count += places_of(non_digits_in(block), start, places);
+            count += store_places(non_digits_in(block), start, places);
         }
-        self.end_with(count);
+        self.terminate(count);
         (self.base, self.next) = (at, 0);
         count > 0
     }
 
-    /// A number that begins at `at`, if its end has been found.
+    /// The number that begins at `at`, if its end has been found.
     #[inline(always)]
     fn read<T: Integer>(&mut self, window: &[u8], at: usize) -> Option<(T, usize)> {
         let negative = T::SIGNED && window.get(at) == Some(&b'-');
         let place = self.next + usize::from(negative);
         let end = self.base + usize::from(*self.places.get(place)?);
-        // Too many where the end is not known, for then it is not behind `at`.
+        // A sentinel is not behind `at`: too many digits.
         let digits = end.wrapping_sub(at + usize::from(negative));
         let most = if size_of::<T>() < 8 {
             CHUNK
@@ -156,7 +155,7 @@ impl Ahead {
             return None;
         }
         debug_assert!(window[end - digits..end].iter().all(u8::is_ascii_digit));
-        // A chunk, and two bytes that may be a space.
+        // A chunk, and two bytes for the space.
         let view: &[u8; CHUNK + 2] = window.get(end.wrapping_sub(CHUNK)..)?.first_chunk()?;
         let spaces = behind(view, CHUNK)? - CHUNK;
         let magnitude = if digits <= CHUNK {
@@ -172,10 +171,10 @@ impl Ahead {
     }
 }
 
-/// The places of a block's set bits, of which each counts from `start`; returns how many there are. What is behind them
-/// in `places` is written, too.
+/// Stores the places of a block's set bits, counted from `start`; returns how many there are. Entries behind them are
+/// overwritten, too.
 #[inline(always)]
-fn places_of(mut bits: u64, start: u16, places: &mut [u16; BLOCK]) -> usize {
+fn store_places(mut bits: u64, start: u16, places: &mut [u16; BLOCK]) -> usize {
     let count = bits.count_ones() as usize;
     let mut store = |from: usize, to: usize| {
         for place in &mut places[from..to] {
@@ -183,7 +182,7 @@ fn places_of(mut bits: u64, start: u16, places: &mut [u16; BLOCK]) -> usize {
             bits &= bits.wrapping_sub(1);
         }
     };
-    // By eight, without a look at how many there are: about as many as numbers of mixed lengths are in a block.
+    // Eight unconditionally: a block has about so many numbers of mixed lengths.
     store(0, 8);
     if count > 8 {
         store(8, 16);
@@ -194,10 +193,10 @@ fn places_of(mut bits: u64, start: u16, places: &mut [u16; BLOCK]) -> usize {
     count
 }
 
-/// As many as fit 64 bits, whatever they are.
+/// Any so many digits fit 64 bits.
 const MOST_DIGITS: usize = 19;
 
-/// Without the token as a whole.
+/// The fast path, near the window's end.
 #[inline(always)]
 fn fast<T: Integer>(window: &[u8], at: usize) -> Option<(T, usize)> {
     let (magnitude, negative, next) = if size_of::<T>() < 8 {
@@ -208,7 +207,7 @@ fn fast<T: Integer>(window: &[u8], at: usize) -> Option<(T, usize)> {
     Some((T::narrow(magnitude, negative)?, next))
 }
 
-/// A token, digit by digit.
+/// Parses a token digit by digit.
 fn parse<T: Integer>(token: &[u8]) -> Result<T, ErrorKind> {
     let (negative, digits) = match token {
         [b'-', digits @ ..] => (true, digits),
@@ -233,7 +232,7 @@ fn parse<T: Integer>(token: &[u8]) -> Result<T, ErrorKind> {
 
 #[inline(always)]
 fn read<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
-    if let Some((number, next)) = input.ahead.read(input.source.window(), input.at) {
+    if let Some((number, next)) = input.lookahead.read(input.source.window(), input.at) {
         input.at = next;
         return Ok(number);
     }
@@ -244,8 +243,8 @@ fn read<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
 fn read_cold<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
     input.skip_spaces()?;
     let (window, at) = (input.source.window(), input.at);
-    if input.ahead.look(window, at)
-        && let Some((number, next)) = input.ahead.read(window, at)
+    if input.lookahead.scan(window, at)
+        && let Some((number, next)) = input.lookahead.read(window, at)
     {
         input.at = next;
         return Ok(number);
@@ -274,7 +273,7 @@ macro_rules! integers {
                     return None;
                 }
                 let number = magnitude as $type;
-                // The least one is its own negative.
+                // `MIN` is its own negative.
                 Some(if negative { (0 as $type).wrapping_sub(number) } else { number })
             }
 
@@ -333,14 +332,14 @@ mod tests {
     fn places_are_those_of_the_bits() {
         for bits in [0, 1, 1 << 63, 0x8421_8421, 0xaaaa_aaaa_aaaa_aaaa, u64::MAX] {
             let mut places = [0; BLOCK];
-            let count = places_of(bits, 128, &mut places);
+            let count = store_places(bits, 128, &mut places);
             let naive = (0..64).filter(|bit| bits >> bit & 1 == 1);
             let naive: Vec<u16> = naive.map(|bit| 128 + bit).collect();
             assert_eq!(places[..count], naive[..], "{bits:x}");
         }
     }
 
-    /// Numbers of each length, sign and space, so that each of these falls on the border of a block and of a span.
+    /// Numbers of each length, sign and space, each across the border of a block and of a span.
     #[test]
     fn numbers_are_read_wherever_a_block_ends() {
         let number = |index: u64| {

@@ -16,39 +16,35 @@
 //! # Ok::<(), outpace::input::Error>(())
 //! ```
 //!
-//! [`stdin`] is for standard input: when the program has to wait for more of it, what it has printed is drained
-//! first, so a question can be read before it is answered. [`Input::new`] takes any reader, [`Input::open`] a file,
-//! [`Input::of_bytes`] what is in memory, and [`Input::map`] maps a file (unsafe, because another process may shorten
-//! it).
+//! [`stdin`] reads standard input. Before the program waits for more of it, standard output is drained, so a question
+//! appears before its answer is awaited. [`Input::new`] takes any reader, [`Input::open`] a file, [`Input::of_bytes`]
+//! bytes in memory. [`Input::map`] maps a file; it is unsafe, because another process may shorten the file.
 //!
 //! # Tokens
 //!
-//! A *token* is what stands between spaces: space, tab, newline, vertical tab, form feed, carriage return.
+//! A *token* is a run of bytes between spaces: space, tab, newline, vertical tab, form feed, carriage return.
 //! [`read`](Input::read) reads one as a value: all integer types, `f32` and `f64`, `char`, `String`, `Vec<u8>`, tuples
 //! and arrays of them, [`OneBased`] indices, and types of your own by [`FromInput`]. [`token`](Input::token) and
-//! [`word`](Input::word) are views of one, without a copy. No token is allocated for, but those that you ask
-//! for as `String` or `Vec<u8>`.
+//! [`word`](Input::word) are views of one, without a copy. Only `String` and `Vec<u8>` allocate.
 //!
-//! A token takes the space behind it along (a CRLF counts as one), and so what follows the last token of a line
-//! is the next line. Spaces at a line's end, before its newline, are still of the line: [`skip_line`](Input::skip_line)
-//! passes over them. Reading the character that [`read`](Input::read) takes as a `char` leaves what is behind
-//! it.
+//! Reading a token also consumes one space behind it (a CRLF counts as one), so the next line follows the last token
+//! of a line. Further spaces before the newline still belong to the line: [`skip_line`](Input::skip_line)
+//! skips them. Reading a `char` consumes that character only.
 //!
-//! Numbers have the form that std's [`parse`](str::parse) takes, and the same value: floats are exactly
-//! rounded.
+//! Numbers have the syntax and the value of std's [`parse`](str::parse): floats are exactly rounded.
 //!
 //! # What can be wrong
 //!
-//! An [`Error`] tells the line, the column and what was expected there. A token that was refused has been
-//! passed over, so a program that asks again reads what comes next. A number out of range, one
-//! with a letter or a NUL in it, the end of the input in the middle of a value, a directory or a closed descriptor:
-//! each is an error, never a wrong number. The end of the input is remembered: at a terminal Ctrl-D counts once.
+//! An [`Error`] tells the line, the column and what was expected there. It also consumes the refused token, so the next
+//! call reads the next token. A number out of range, a letter or a NUL in a number, the end of the input in the middle
+//! of a value, a directory, a closed descriptor: each is an error, never a wrong number. The end of the input is
+//! remembered: at a terminal one Ctrl-D is enough.
 //!
 //! # Cost
 //!
-//! Reading is by 128 KiB at a time, into one buffer, which grows only for a token or line that does not fit it.
-//! Sixteen bytes are looked at a time, for digits, spaces and newlines. Lines are counted in passing, at a few
-//! hundredths of a cycle a byte.
+//! Input is read 128 KiB at a time into one buffer, which grows only for a token or line that does not fit.
+//! Digits, spaces and newlines are found sixteen bytes at a time. Counting lines costs a few hundredths of a cycle a
+//! byte.
 
 mod digits;
 mod error;
@@ -58,13 +54,13 @@ mod source;
 mod value;
 
 pub use error::{Error, ErrorKind};
-pub use source::{Buffered, Bytes, Mapped, OpenFile, Source, Stdin, Waiting};
+pub use source::{Buffered, Bytes, Mapped, OpenFile, Source, Stdin, Tied};
 pub use value::{FromInput, OneBased};
 
 use crate::api::raw;
 use crate::sys;
 use digits::{count_newlines, find_newline, find_space, is_space};
-use integer::Ahead;
+use integer::Lookahead;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -72,10 +68,10 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Standard input, with a buffer of its own: make one, and pass it on. What it has read ahead, another one, or
-/// [`std::io::stdin`], does not see.
+/// Standard input, with a buffer of its own. Make one and pass it on: bytes that it has buffered are not seen by another
+/// one, nor by [`std::io::stdin`].
 ///
-/// When the program has to wait for input, standard output is drained first: see [`Waiting`].
+/// Before the program waits for input, standard output is drained: see [`Tied`].
 ///
 /// ```no_run
 /// let mut input = outpace::input::stdin();
@@ -84,7 +80,7 @@ use std::sync::{Mutex, PoisonError};
 /// # Ok::<(), outpace::input::Error>(())
 /// ```
 pub fn stdin() -> Input<Stdin> {
-    Input::from_source(Buffered::new(Waiting::new(raw::stdin())))
+    Input::from_source(Buffered::new(Tied::new(raw::stdin())))
 }
 
 /// An input, read token by token or line by line: see the [module](self).
@@ -92,24 +88,23 @@ pub struct Input<S> {
     source: S,
     /// Where the next byte is in the window.
     at: usize,
-    ahead: Ahead,
+    lookahead: Lookahead,
     position: Position,
-    /// The source has said that there is no more.
+    /// The source has reported its end.
     ended: bool,
-    /// A token may be so long.
+    /// The longest token or line, in bytes.
     limit: usize,
 }
 
-/// What is needed to tell where something is, kept up only when the window moves or a place is asked for.
+/// Turns places in the window into lines and columns. Updated only when the window moves or a place is asked for.
 struct Position {
-    /// What was before the window's first byte; wraps around for a source that does not start at 0.
+    /// The offset of the window's first byte in the input; wraps around for a source that does not start at 0.
     offset: u64,
-    /// A place in the window before which nothing is asked for any more.
+    /// The earliest place that can still be asked for.
     first: Lines,
-    /// The last place that was asked for: the next one is most often behind it. Locked, for [`Input::position`] takes
-    /// `&self`.
+    /// The place asked for last: counting goes on from there. A mutex, because [`Input::position`] takes `&self`.
     last: Mutex<Lines>,
-    /// A CR ended a token here, as an offset; an LF at this place belongs to it.
+    /// The offset behind a CR that ended a token: an LF there belongs to it.
     after_cr: u64,
 }
 
@@ -148,7 +143,7 @@ impl Position {
 }
 
 impl Input<Bytes<'static>> {
-    /// An input of bytes that are in memory, which are not copied.
+    /// Reads bytes in memory, without copying them.
     ///
     /// ```
     /// use outpace::input::Input;
@@ -163,19 +158,18 @@ impl Input<Bytes<'static>> {
 }
 
 impl Input<Mapped> {
-    /// A file, mapped into the process's memory: nothing is copied. Where the system has no such thing, it is read
-    /// whole.
+    /// Maps a file into the process's memory, without copying it. Systems without mappings read it whole.
     ///
     /// [`open`](Input::open) is as fast for most files, and safe.
     ///
     /// # Safety
     ///
-    /// For as long as the input lives, no process writes to the file or shortens it. Nobody can promise that for
-    /// files of others; the process would be ended by SIGBUS, or see bytes change that do not change in Rust.
+    /// For as long as the input lives, no process writes to the file or shortens it. A program cannot promise that for
+    /// files of others. If it happens, SIGBUS ends the process, or bytes change behind a shared reference.
     ///
     /// # Errors
     ///
-    /// What the system says of the mapping; [`InvalidInput`](io::ErrorKind::InvalidInput) for what is not a file with a
+    /// The system's error of the mapping; [`InvalidInput`](io::ErrorKind::InvalidInput) for anything but a file with a
     /// length.
     ///
     /// ```
@@ -199,18 +193,19 @@ impl Input<Mapped> {
 }
 
 impl Input<OpenFile> {
-    /// A file by its path: of any kind, for waiting is as for [`stdin`].
+    /// Opens a file of any kind. Before the program waits for it, standard output is drained, as with [`stdin`].
     ///
     /// # Errors
     ///
-    /// What the system says of opening it.
+    /// The system's error of opening it.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Input::of_descriptor(File::open(path)?))
     }
 }
 
 impl<R: Read> Input<Buffered<R>> {
-    /// Any reader. Nothing is drained before it waits: see [`of_descriptor`](Input::of_descriptor).
+    /// Reads from any reader. Standard output is not drained before it waits: for that see
+    /// [`of_descriptor`](Input::of_descriptor).
     ///
     /// ```
     /// use outpace::input::Input;
@@ -224,18 +219,17 @@ impl<R: Read> Input<Buffered<R>> {
         Input::from_source(Buffered::new(reader))
     }
 
-    /// The reader. What is read from it elsewhere is missing here.
+    /// The reader. Bytes that are read from it directly are missing here.
     pub fn get_ref(&self) -> &R {
         self.source.reader()
     }
 }
 
-impl<R> Input<Buffered<Waiting<R>>>
+impl<R> Input<Buffered<Tied<R>>>
 where
-    Waiting<R>: Read,
+    Tied<R>: Read,
 {
-    /// A descriptor (a file, a socket, a pipe) for which the program may have to wait: standard output is drained before
-    /// it does.
+    /// Reads from a descriptor (a file, a socket, a pipe). Before the program waits for it, standard output is drained.
     ///
     /// ```
     /// use outpace::input::Input;
@@ -247,7 +241,7 @@ where
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn of_descriptor(reader: R) -> Self {
-        Input::from_source(Buffered::new(Waiting::new(reader)))
+        Input::from_source(Buffered::new(Tied::new(reader)))
     }
 }
 
@@ -262,7 +256,7 @@ impl<S: Source> Input<S> {
         Input {
             source,
             at: start,
-            ahead: Ahead::NOTHING,
+            lookahead: Lookahead::EMPTY,
             position: Position {
                 offset: 0_u64.wrapping_sub(start as u64),
                 first,
@@ -278,8 +272,8 @@ impl<S: Source> Input<S> {
     pub const DEFAULT_LIMIT: usize = 1 << 30;
 
     /// Chooses how long a token or line may be, in bytes. A longer one is an error
-    /// ([`TooLong`](ErrorKind::TooLong)), after which what comes behind it is read. So much memory, twice at most,
-    /// an input can take that is not the program's own.
+    /// ([`TooLong`](ErrorKind::TooLong)), which consumes it whole. The buffer takes at most twice as much memory, whatever
+    /// the input.
     pub fn set_limit(&mut self, bytes: usize) {
         self.limit = bytes;
     }
@@ -299,7 +293,7 @@ impl<S: Source> Input<S> {
     ///
     /// # Errors
     ///
-    /// [`End`](ErrorKind::End) where there is no token, and what else can be [wrong](self#what-can-be-wrong).
+    /// [`End`](ErrorKind::End) where there is no token, and whatever else can be [wrong](self#what-can-be-wrong).
     #[inline]
     pub fn read<T: FromInput>(&mut self) -> Result<T, Error> {
         T::from_input(self)
@@ -319,7 +313,7 @@ impl<S: Source> Input<S> {
     ///
     /// # Errors
     ///
-    /// As `read`, also for a value of which there is only the beginning.
+    /// As `read`. A value that only begins before the end of the input is an error, too.
     #[inline]
     pub fn try_read<T: FromInput>(&mut self) -> Result<Option<T>, Error> {
         if self.is_at_end()? {
@@ -328,8 +322,8 @@ impl<S: Source> Input<S> {
         self.read().map(Some)
     }
 
-    /// Reads until the end of the input, or the first error: a loop over the values ends also where the input cannot be
-    /// read at all. What is behind a token that was refused can be read by another call.
+    /// Reads values up to the end of the input or the first error, so a loop over an input that cannot be read ends.
+    /// After an error, another call goes on behind the refused token.
     ///
     /// ```
     /// use outpace::input::Input;
@@ -352,7 +346,7 @@ impl<S: Source> Input<S> {
     ///
     /// As [`read`](Self::read).
     pub fn vec<T: FromInput>(&mut self, count: usize) -> Result<Vec<T>, Error> {
-        // A count that the input only claims takes no memory before there are values.
+        // The count often comes from the input: reserve 1 MiB at most before there are values.
         let mut values = Vec::with_capacity(count.min((1 << 20) / size_of::<T>().max(1)));
         for _ in 0..count {
             values.push(self.read()?);
@@ -377,7 +371,7 @@ impl<S: Source> Input<S> {
         self.vec(rows)
     }
 
-    /// Reads an index that counts from 1; returns it as it counts from 0.
+    /// Reads an index that counts from 1; returns it counted from 0.
     ///
     /// # Errors
     ///
@@ -434,7 +428,7 @@ impl<S: Source> Input<S> {
         Ok(line.map(|(from, to)| &self.source.window()[from..to]))
     }
 
-    /// Passes over the rest of the line, however long it is; returns whether there was any, if only its end.
+    /// Skips the rest of the line, however long it is. Returns false only at the end of the input.
     ///
     /// # Errors
     ///
@@ -472,8 +466,7 @@ impl<S: Source> Input<S> {
         Ok(Some(byte))
     }
 
-    /// Reads a character, spaces too; `None` at the end of the input. As a value, by [`read`](Self::read), a `char` is
-    /// the next one that is not a space.
+    /// Reads a character, spaces too; `None` at the end of the input. [`read::<char>`](Self::read) skips spaces first.
     ///
     /// # Errors
     ///
@@ -506,7 +499,7 @@ impl<S: Source> Input<S> {
         Ok(&self.source.window()[from..])
     }
 
-    /// Passes over spaces; returns whether there is nothing behind them.
+    /// Skips spaces; returns whether the input ends there.
     ///
     /// # Errors
     ///
@@ -519,7 +512,7 @@ impl<S: Source> Input<S> {
         }
     }
 
-    /// The line and column of what is read next, from 1; a column is a byte.
+    /// The line and column of the next byte, from 1. Columns count bytes.
     pub fn position(&self) -> (u64, u64) {
         self.position_of(self.at)
     }
@@ -530,15 +523,15 @@ impl<S: Source> Input<S> {
         (lines.newlines + 1, offset.wrapping_sub(lines.start) + 1)
     }
 
-    /// What is wrong with the bytes from `from` to `to`.
+    /// An error about the bytes from `from` to `to`.
     #[cold]
     fn error_at(&self, from: usize, to: usize, kind: ErrorKind, expected: &'static str) -> Error {
         let found = self.source.window().get(from..to).unwrap_or_default();
         Error::new(kind, self.position_of(from), expected, found)
     }
 
-    /// Adds to the window; returns whether there was more. What is before the next byte may go: the places in the
-    /// window that are still needed, all of them not before the first, are brought up to date.
+    /// Adds bytes to the window; returns false at the end of the input. Bytes before the next one and before all of
+    /// `needed` are discarded; `needed` are adjusted to where they are now.
     #[cold]
     fn more(&mut self, needed: &mut [&mut usize]) -> Result<bool, Error> {
         if self.ended {
@@ -548,21 +541,21 @@ impl<S: Source> Input<S> {
             .iter()
             .fold(self.at, |first, place| first.min(**place));
         let lines = self.position.lines(self.source.window(), keep);
-        let new = self.source.forget(keep);
-        self.ahead.forget();
+        let new = self.source.discard_before(keep);
+        self.lookahead.clear();
         let moved = keep - new;
         self.position.moved_to(Lines { at: new, ..lines }, moved);
         self.at -= moved;
         for place in needed {
             **place -= moved;
         }
-        let read = self.source.extend();
+        let read = self.source.fill();
         let read = read.map_err(|cause| Error::io(cause, self.position()))?;
         self.ended = read == 0;
         Ok(read > 0)
     }
 
-    /// Passes over spaces; returns whether there is anything behind them.
+    /// Skips spaces; returns whether the input goes on behind them.
     fn skip_spaces(&mut self) -> Result<bool, Error> {
         loop {
             let window = self.source.window();
@@ -578,7 +571,7 @@ impl<S: Source> Input<S> {
         }
     }
 
-    /// Where the next token begins and ends; it has been passed over.
+    /// Consumes the next token; returns where it begins and ends.
     #[inline]
     fn next_token(&mut self, expected: &'static str) -> Result<(usize, usize), Error> {
         let window = self.source.window();
@@ -588,7 +581,7 @@ impl<S: Source> Input<S> {
             && end - self.at <= self.limit
         {
             let from = self.at;
-            self.pass(end);
+            self.skip_past(end);
             return Ok((from, end));
         }
         self.next_token_cold(expected)
@@ -612,7 +605,7 @@ impl<S: Source> Input<S> {
                 return Err(error);
             }
             if let Some(end) = end {
-                self.pass(end);
+                self.skip_past(end);
                 return Ok((from, end));
             }
             if !self.more(&mut [&mut from, &mut looked])? {
@@ -623,12 +616,12 @@ impl<S: Source> Input<S> {
         }
     }
 
-    /// Passes over what is left of a token that is too long.
+    /// Skips the rest of a token that is too long.
     fn skip_token(&mut self, mut end: Option<usize>) -> Result<(), Error> {
         loop {
             let window = self.source.window();
             if let Some(end) = end {
-                self.pass(end);
+                self.skip_past(end);
                 return Ok(());
             }
             self.at = window.len();
@@ -639,22 +632,22 @@ impl<S: Source> Input<S> {
         }
     }
 
-    /// Passes over a token and the space at `end` behind it.
+    /// Consumes a token and the space at `end` behind it.
     #[inline]
-    fn pass(&mut self, end: usize) {
+    fn skip_past(&mut self, end: usize) {
         let window = self.source.window();
         self.at = end + 1;
         if window[end] == b'\r' {
             match window.get(end + 1) {
                 Some(b'\n') => self.at = end + 2,
                 Some(_) => {}
-                // Not waited for.
+                // Reading on for an LF might wait: it is looked for by the next call.
                 None => self.position.after_cr = self.position.offset.wrapping_add(self.at as u64),
             }
         }
     }
 
-    /// Passes over the LF of a CRLF of which a token has taken the CR.
+    /// Skips the LF of a CRLF whose CR a token has consumed.
     #[inline]
     fn finish_crlf(&mut self) -> Result<(), Error> {
         if self.position.after_cr == self.position.offset.wrapping_add(self.at as u64) {
@@ -669,7 +662,7 @@ impl<S: Source> Input<S> {
         Ok(())
     }
 
-    /// Where the rest of the line begins and ends; it has been passed over.
+    /// Consumes the rest of the line; returns where it begins and ends.
     #[inline]
     fn next_line(&mut self) -> Result<Option<(usize, usize)>, Error> {
         self.finish_crlf()?;
@@ -710,7 +703,7 @@ impl<S: Source> Input<S> {
         }
     }
 
-    /// The bytes from `from` to `to`, which have been passed over, as text.
+    /// The bytes from `from` to `to`, already consumed, as text.
     #[inline]
     fn text(&self, from: usize, to: usize) -> Result<&str, Error> {
         let bytes = &self.source.window()[from..to];
@@ -721,7 +714,7 @@ impl<S: Source> Input<S> {
         })
     }
 
-    /// Reads the character that begins with the next byte, which is there.
+    /// Reads the character that begins with the next byte, which is in the window.
     fn next_char(&mut self) -> Result<char, Error> {
         let first = self.source.window()[self.at];
         let length = match first {
@@ -730,7 +723,7 @@ impl<S: Source> Input<S> {
             0xe0..0xf0 => 3,
             0xf0.. => 4,
         };
-        // Not waited for where the first byte says already that it is no character.
+        // A first byte that begins no character must not wait for more.
         let length = if (0xc2..0xf5).contains(&first) {
             length
         } else {
@@ -747,7 +740,7 @@ impl<S: Source> Input<S> {
                 Ok(c)
             }
             error => {
-                // What is no character is passed over as far as it was the beginning of one.
+                // Consumes the longest part that could begin a character.
                 let wrong = error.err().and_then(|error| error.error_len());
                 let to = from + wrong.unwrap_or(bytes.len()).max(1);
                 let error = self.error_at(from, to, ErrorKind::NotUtf8, "UTF-8");
@@ -765,7 +758,7 @@ fn without_cr(window: &[u8], from: usize, newline: usize) -> usize {
     newline - usize::from(cr)
 }
 
-/// What [`Input::values`] returns: the values up to the end of the input, or up to the first error, which is the last item.
+/// An iterator over values, from [`Input::values`]. An error is the last item.
 pub struct Values<'a, S, T> {
     input: &'a mut Input<S>,
     ended: bool,

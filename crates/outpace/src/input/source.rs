@@ -1,4 +1,4 @@
-//! Where an input's bytes come from, and where they are while they are looked at.
+//! Sources of bytes, and the window through which an input reads them.
 
 use super::digits::CHUNK;
 use crate::api::raw;
@@ -10,8 +10,8 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Where an [`Input`](super::Input)'s bytes come from: a reader with a buffer, a slice of bytes, or a file that is
-/// mapped. Sealed: `Input`'s constructors make them.
+/// A source of bytes for an [`Input`](super::Input): a buffered reader, bytes in memory, or a mapped file. Sealed:
+/// `Input`'s constructors make them.
 pub trait Source: sealed::Sealed {}
 
 impl<S: sealed::Sealed> Source for S {}
@@ -21,29 +21,29 @@ pub(super) mod sealed {
 
     /// A window of bytes that moves along the input.
     pub trait Sealed {
-        /// Where the window begins to have bytes of the input.
+        /// Where the input begins in the window.
         const START: usize;
 
-        /// The bytes that can be looked at.
+        /// The bytes that are present.
         fn window(&self) -> &[u8];
 
-        /// Forgets what is far before `keep`; returns what the place `keep` is then.
-        fn forget(&mut self, keep: usize) -> usize;
+        /// Discards bytes far before `keep`; returns where the byte at `keep` is now.
+        fn discard_before(&mut self, keep: usize) -> usize;
 
-        /// Adds bytes to the window's end, at least one but at the end of the input; returns how many.
-        fn extend(&mut self) -> io::Result<usize>;
+        /// Adds bytes to the window's end; returns how many, 0 at the end of the input.
+        fn fill(&mut self) -> io::Result<usize>;
     }
 }
 
 /// A reader and its buffer.
 pub struct Buffered<R> {
     reader: R,
-    /// What has been read is in front of `end`.
+    /// Filled up to `end`.
     bytes: Vec<u8>,
     end: usize,
 }
 
-/// What is read at a time, at most: twice what a pipe holds, and a small part of a second-level cache.
+/// The most that is read at a time: twice a pipe's usual capacity, and a small part of a second-level cache.
 const CAPACITY: usize = 128 << 10;
 
 impl<R> Buffered<R> {
@@ -61,16 +61,16 @@ impl<R> Buffered<R> {
 }
 
 impl<R: Read> sealed::Sealed for Buffered<R> {
-    /// So that there is a chunk before each place.
+    /// A chunk can be read before every place.
     const START: usize = CHUNK;
 
     #[inline(always)]
     fn window(&self) -> &[u8] {
-        // Never out of range; said so that no panic need be kept for it.
+        // Never out of range; written so that the compiler needs no panic.
         self.bytes.get(..self.end).unwrap_or_default()
     }
 
-    fn forget(&mut self, keep: usize) -> usize {
+    fn discard_before(&mut self, keep: usize) -> usize {
         if keep <= CHUNK {
             return keep;
         }
@@ -79,14 +79,14 @@ impl<R: Read> sealed::Sealed for Buffered<R> {
         CHUNK
     }
 
-    fn extend(&mut self) -> io::Result<usize> {
+    fn fill(&mut self) -> io::Result<usize> {
         if self.end == self.bytes.len() {
             self.bytes.resize(2 * self.bytes.len(), 0);
         }
         loop {
             match self.reader.read(&mut self.bytes[self.end..]) {
                 Ok(read) => {
-                    // A reader of somebody else's may say anything.
+                    // A reader outside this crate may return any number.
                     self.end = self.bytes.len().min(self.end + read);
                     return Ok(read);
                 }
@@ -97,7 +97,7 @@ impl<R: Read> sealed::Sealed for Buffered<R> {
     }
 }
 
-/// Bytes that are all there.
+/// Bytes in memory.
 pub struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl sealed::Sealed for Bytes<'_> {
@@ -108,16 +108,16 @@ impl sealed::Sealed for Bytes<'_> {
         self.0
     }
 
-    fn forget(&mut self, keep: usize) -> usize {
+    fn discard_before(&mut self, keep: usize) -> usize {
         keep
     }
 
-    fn extend(&mut self) -> io::Result<usize> {
+    fn fill(&mut self) -> io::Result<usize> {
         Ok(0)
     }
 }
 
-/// A file in the process's memory: see [`Input::map`](super::Input::map).
+/// A mapped file: see [`Input::map`](super::Input::map).
 pub struct Mapped(pub(super) sys::Mapping);
 
 impl sealed::Sealed for Mapped {
@@ -128,42 +128,41 @@ impl sealed::Sealed for Mapped {
         self.0.bytes()
     }
 
-    fn forget(&mut self, keep: usize) -> usize {
+    fn discard_before(&mut self, keep: usize) -> usize {
         keep
     }
 
-    fn extend(&mut self) -> io::Result<usize> {
+    fn fill(&mut self) -> io::Result<usize> {
         Ok(0)
     }
 }
 
-/// A reader for whose bytes the program may have to wait: before it does, standard output is drained, so that
-/// what the program asks for, or answers, can be seen.
+/// A reader that is tied to standard output, as C++ ties `cin` to `cout`: before the program waits for input, standard
+/// output is drained, so that questions and answers are seen.
 ///
-/// On Unix that is asked of the system (`poll(2)`), so that a file, or a pipe that is full, costs no drain; a
-/// descriptor that somebody made non-blocking is waited for. Elsewhere standard output is drained before each read.
-/// Under [`Buffering::Background`] the drain is on its way anyway, and is not waited
-/// for.
-pub struct Waiting<R> {
+/// On Unix `poll(2)` tells whether a read would wait: reading a file or a full pipe costs no drain. A non-blocking
+/// descriptor is waited for. Elsewhere standard output is drained before each read.
+/// Under [`Buffering::Background`] the helper drains anyway, and the reader does not wait for it.
+pub struct Tied<R> {
     reader: R,
 }
 
-impl<R> Waiting<R> {
+impl<R> Tied<R> {
     pub(super) fn new(reader: R) -> Self {
-        Waiting { reader }
+        Tied { reader }
     }
 }
 
-/// Shows what the program has printed, before it waits.
+/// Drains standard output, before the program waits.
 fn drain_stdout() {
     if !matches!(STDOUT.buffering(), Buffering::Background { .. }) {
-        // An error is told by the next call on the stream, or at exit.
+        // The next call on the stream returns the error, or exit reports it.
         STDOUT.drain_all(Patience::Forever);
     }
 }
 
 #[cfg(all(unix, not(outpace_portable)))]
-impl<R: Read + std::os::fd::AsFd> Read for Waiting<R> {
+impl<R: Read + std::os::fd::AsFd> Read for Tied<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if !sys::is_readable(self.reader.as_fd()) {
@@ -180,7 +179,7 @@ impl<R: Read + std::os::fd::AsFd> Read for Waiting<R> {
 }
 
 #[cfg(not(all(unix, not(outpace_portable))))]
-impl<R: Read> Read for Waiting<R> {
+impl<R: Read> Read for Tied<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         drain_stdout();
         self.reader.read(buffer)
@@ -188,10 +187,10 @@ impl<R: Read> Read for Waiting<R> {
 }
 
 /// What [`stdin`](super::stdin) reads.
-pub type Stdin = Buffered<Waiting<raw::Stdin>>;
+pub type Stdin = Buffered<Tied<raw::Stdin>>;
 
 /// What [`Input::open`](super::Input::open) reads.
-pub type OpenFile = Buffered<Waiting<File>>;
+pub type OpenFile = Buffered<Tied<File>>;
 
 impl<R> fmt::Debug for Buffered<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -211,8 +210,8 @@ impl fmt::Debug for Mapped {
     }
 }
 
-impl<R> fmt::Debug for Waiting<R> {
+impl<R> fmt::Debug for Tied<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Waiting")
+        f.write_str("Tied")
     }
 }

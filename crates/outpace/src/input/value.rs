@@ -1,8 +1,8 @@
-//! What can be read as a value.
+//! Types that can be read as values.
 
 use super::{Error, ErrorKind, Input, Source};
 
-/// What [`Input::read`] can read: for types of your own, in terms of what they consist of.
+/// Types that [`Input::read`] can read. Implement it for a type of your own by reading its fields.
 ///
 /// ```
 /// use outpace::input::{Error, FromInput, Input, Source};
@@ -25,11 +25,11 @@ use super::{Error, ErrorKind, Input, Source};
 /// # Ok::<(), Error>(())
 /// ```
 pub trait FromInput: Sized {
-    /// Reads one.
+    /// Reads one value.
     ///
     /// # Errors
     ///
-    /// Whatever [`Input::read`] has for errors.
+    /// As [`Input::read`].
     fn from_input<S: Source>(input: &mut Input<S>) -> Result<Self, Error>;
 }
 
@@ -75,7 +75,7 @@ impl<T: FromInput, const N: usize> FromInput for [T; N] {
     #[inline]
     fn from_input<S: Source>(input: &mut Input<S>) -> Result<Self, Error> {
         let mut error = None;
-        // After an error nothing more is read.
+        // Stop at the first error.
         let values: [Option<T>; N] = std::array::from_fn(|_| {
             if error.is_some() {
                 return None;
