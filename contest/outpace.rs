@@ -76,8 +76,8 @@ fn is_space(b: &u8) -> bool { matches!(b, b' ' | 9..=13) }
 impl Io {
 	pub fn over(from: impl Read + 'static, to: impl Write + 'static) -> Io {
 		let out = Box::leak(Box::new(Out { bytes: vec![0; OUT + 64], len: 0, to: Box::new(to) }));
-		let bytes = vec![0; OUT / 2];
-		Io { from: Box::new(from), bytes, at: 0, end: 0, eof: false, cr: !0, place: (1, 1), ends: vec![], next: 0, out }
+		let from = Box::new(from);
+		Io { from, bytes: vec![0; OUT / 2], at: 0, end: 0, eof: false, cr: !0, place: (1, 1), ends: vec![], next: 0, out }
 	}
 
 	fn out(&mut self) -> &mut Out {
@@ -87,7 +87,7 @@ impl Io {
 
 	fn place(&self, at: usize) -> (usize, usize) {
 		let ((l, c), seen) = (self.place, &self.bytes[..at]);
-		let count = |part: &[u8]| part.iter().fold(0, |n, b| n + (*b == b'\n') as u8) as usize;
+		let count = |p: &[u8]| p.iter().fold(0, |n, b| n + (*b == b'\n') as u8) as usize;
 		let start = seen.iter().rposition(|&b| b == b'\n');
 		start.map_or((l, c + at), |i| (l + seen.chunks(224).map(count).sum::<usize>(), at - i))
 	}
@@ -157,29 +157,29 @@ impl Io {
 		self.error(from, format!("expected {name}, found {found}"))
 	}
 
-	fn or_exit<T>(&mut self, result: Checked<T>) -> T {
+	fn must<T>(&mut self, result: Checked<T>) -> T {
 		result.unwrap_or_else(|e| { self.flush(); eprintln!("input: {e}"); exit(1) })
 	}
 
 	pub fn read<T: FromInput>(&mut self) -> T {
-		let value = T::from_input(self);
-		self.or_exit(value)
+		let x = T::from_input(self);
+		self.must(x)
 	}
 	pub fn try_read<T: FromInput>(&mut self) -> Option<T> {
 		let more = self.skip();
-		self.or_exit(more).then(|| self.read())
+		self.must(more).then(|| self.read())
 	}
 	pub fn vec<T: FromInput>(&mut self, n: usize) -> Vec<T> { (0..n).map(|_| self.read()).collect() }
 	pub fn grid(&mut self, rows: usize) -> Vec<Vec<u8>> { self.vec(rows) }
 	pub fn index(&mut self) -> usize { self.read::<OneBased>().0 }
 	pub fn token(&mut self) -> &[u8] {
-		let token = self.next("a token");
-		let (from, to) = self.or_exit(token);
+		let t = self.next("a token");
+		let (from, to) = self.must(t);
 		&self.bytes[from..to]
 	}
 	pub fn line(&mut self) -> Option<String> {
-		let line = self.checked_line();
-		self.or_exit(line)
+		let l = self.checked_line();
+		self.must(l)
 	}
 	pub fn checked_line(&mut self) -> Checked<Option<String>> {
 		if self.cr == self.at && (self.at < self.end || self.more()?) && self.bytes[self.at] == b'\n' { self.at += 1 }
@@ -217,7 +217,7 @@ impl Io {
 			out.len += part.len();
 		}
 	}
-	pub fn write_fmt(&mut self, text: fmt::Arguments) { let _ = fmt::Write::write_fmt(self, text); }
+	pub fn write_fmt(&mut self, x: fmt::Arguments) { let _ = fmt::Write::write_fmt(self, x); }
 	pub fn put<T: Put + ?Sized>(&mut self, x: &T) { x.put(self) }
 	pub fn join<T: Put>(&mut self, values: impl IntoIterator<Item = T>, between: &str) {
 		for (i, x) in values.into_iter().enumerate() {
@@ -228,17 +228,13 @@ impl Io {
 	}
 	pub fn yes(&mut self, yes: bool) { out!(self, if yes { "Yes" } else { "No" }) }
 
-	/// Eight digits a word, the first lowest: leading zeros are shifted out.
+	/// Digits, the first lowest: leading zeros are shifted out.
 	#[inline(always)]
 	fn sixteen(&mut self, n: u64, zeros: bool) {
-		let word = |n: u64| {
-			let x = (n << 32) - n / 10_000 * ((10_000 << 32) - 1);
-			let x = (x << 16) - (x * 10_486 >> 20 & 0x7f_0000_007f) * ((100 << 16) - 1);
-			((x << 8) - (x * 103 >> 10 & 0xf_000f_000f_000f) * ((10 << 8) - 1)) as u128
-		};
+		let word = |n: u64| (FOURS[n as usize / E4] as u64 | (FOURS[n as usize % E4] as u64) << 32) as u128;
 		let digits = word(n / 100_000_000) | word(n % 100_000_000) << 64;
 		let skip = if zeros { 0 } else { (digits | 1 << 120).trailing_zeros() & !7 };
-		let out = self.room();
+		let out = self.out();
 		out.bytes[out.len..][..16].copy_from_slice(&(digits >> skip | u128::MAX / 255 * 48).to_le_bytes());
 		out.len += 16 - skip as usize / 8;
 	}
@@ -255,7 +251,7 @@ impl Io {
 	/// Finds many `ends` at once, before they are needed.
 	#[cold]
 	fn scan(&mut self) {
-		self.next = self.ends.partition_point(|&end| end < self.at);
+		self.next = self.ends.partition_point(|&e| e < self.at);
 		if self.next < self.ends.len() { return }
 		self.next = 0;
 		self.ends.clear();
@@ -310,6 +306,13 @@ impl fmt::Write for Io {
 	fn write_str(&mut self, s: &str) -> fmt::Result { Ok(s.put(self)) }
 }
 
+/// The digits of each number.
+static FOURS: [u32; E4] = {
+	let (mut t, mut i) = ([0; E4], 0);
+	while i < E4 { t[i] = (i / 1000 | i / 100 % 10 << 8 | i / 10 % 10 << 16 | i % 10 << 24) as u32; i += 1 }
+	t
+};
+const E4: usize = 10000;
 const E16: u64 = 1e16 as u64;
 const TENS: [f64; 17] = { let (mut t, mut i) = ([1.; 17], 1); while i < 17 { t[i] = t[i - 1] * 10.; i += 1 } t };
 
@@ -433,8 +436,8 @@ from_input! {
 
 impl<T: FromInput, const N: usize> FromInput for [T; N] {
 	fn from_input(io: &mut Io) -> Checked<Self> {
-		let values = (0..N).map(|_| T::from_input(io)).collect::<Checked<Vec<T>>>()?;
-		Ok(values.try_into().ok().unwrap())
+		let v: Checked<Vec<T>> = (0..N).map(|_| T::from_input(io)).collect();
+		Ok(v?.try_into().ok().unwrap())
 	}
 }
 macro_rules! tuples {
