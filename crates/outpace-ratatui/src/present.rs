@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::model::{Screen, Stats};
-use crate::render::Renderer;
+use crate::render::{Renderer, overflow};
 use crate::sys;
 pub(crate) use damage::Damage;
 pub(crate) use feed::{Feed, fit};
@@ -37,9 +37,32 @@ pub(crate) enum Motion {
 impl Motion {
     /// The bytes that draw the screen and then scroll it, which is done to `screen`, too.
     fn apply<'a>(self, renderer: &'a mut Renderer, screen: &mut Screen) -> &'a [u8] {
+        self.draw_and_scroll(renderer, screen, None)
+    }
+
+    /// The same, but only those rows are drawn that go into the scrollback: the others can be drawn later.
+    fn apply_hastily<'a>(self, renderer: &'a mut Renderer, screen: &mut Screen) -> &'a [u8] {
+        let leaving = match self {
+            Self::AppendLines(lines) => overflow(screen, lines),
+            Self::Scroll { top: 0, by, .. } => by.clamp(0, screen.height().into()) as u16,
+            Self::Scroll { .. } => 0,
+        };
+        let mut drawn = screen.clone();
+        drawn.leave_alone(leaving);
+        self.draw_and_scroll(renderer, screen, Some(&drawn))
+    }
+
+    fn draw_and_scroll<'a>(
+        self,
+        renderer: &'a mut Renderer,
+        screen: &mut Screen,
+        drawn: Option<&Screen>,
+    ) -> &'a [u8] {
         match self {
-            Self::AppendLines(lines) => renderer.append_lines(screen, lines),
-            Self::Scroll { top, bottom, by } => renderer.scroll_region(screen, top, bottom, by),
+            Self::AppendLines(lines) => renderer.append_lines(screen, drawn, lines),
+            Self::Scroll { top, bottom, by } => {
+                renderer.scroll_region(screen, drawn, top, bottom, by)
+            }
         }
     }
 }

@@ -20,6 +20,7 @@ use colour_order::ColourOrder;
 use encode::Encoder;
 use plan::Planner;
 pub use transcript::Reflow;
+pub(crate) use motion::overflow;
 pub(crate) use transcript::{Addition, Glyph, TranscriptRenderer};
 
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";

@@ -401,6 +401,9 @@ fn lines_inserted_before_an_inline_viewport_wait_for_no_terminal_and_are_all_the
         }
     });
     assert!(terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap());
+    // Not the picture of 5,000 bytes for each line: after a while the application would wait, or the memory be full.
+    let bytes = terminal.backend().stats().bytes;
+    assert!(bytes < 200_000, "{bytes} bytes");
     let deadline = Instant::now() + LONG;
     loop {
         let mut lines: Vec<String> = Vec::new();

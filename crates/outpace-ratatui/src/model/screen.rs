@@ -362,6 +362,12 @@ impl Screen {
         }
     }
 
+    /// Leaves the terminal as it is from a row on.
+    pub(crate) fn leave_alone(&mut self, from: u16) {
+        let start = self.index(0, from.min(self.height));
+        self.cells[start..].fill(Cell::UNKNOWN);
+    }
+
     /// Where a wide symbol begins that goes on at this column, or the column if none does.
     fn head_of(&self, x: u16, y: u16) -> u16 {
         let tail = |&x: &u16| x < self.width && self.cells[self.index(x, y)].is_continuation();

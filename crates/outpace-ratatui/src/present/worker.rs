@@ -279,17 +279,29 @@ impl Worker {
         motion: Motion,
     ) -> io::Result<()> {
         let (mut renderer, mut slot) = self.lock_to_add()?;
-        if let Some(mut frame) = slot.frame.take() {
+        let mut frame = slot.frame.take();
+        if let Some(frame) = &mut frame {
             // `screen` is newer than the frame and shows all of it.
             frame.damage.absorb(damage);
             std::mem::swap(damage, &mut frame.damage);
-            slot.stats.frames_presented += 1;
-            slot.spare = Some(frame);
         }
         renderer.adopt_size(screen);
         damage.apply(&mut renderer);
-        slot.bytes
-            .extend_from_slice(motion.apply(&mut renderer, screen));
+        match frame {
+            // Drawing all of it each time would fill the memory, and in the end the application would wait.
+            Some(mut frame) if slot.bytes.len() >= STALLED => {
+                slot.bytes
+                    .extend_from_slice(motion.apply_hastily(&mut renderer, screen));
+                frame.screen.copy_from(screen);
+                slot.frame = Some(frame);
+            }
+            frame => {
+                slot.stats.frames_presented += u64::from(frame.is_some());
+                slot.spare = frame.or(slot.spare.take());
+                slot.bytes
+                    .extend_from_slice(motion.apply(&mut renderer, screen));
+            }
+        }
         self.wake(slot);
         Ok(())
     }

@@ -9,6 +9,13 @@ use crate::model::{Cell, Color, Screen};
 /// Scrolls a frame, at most.
 const MAX_SCROLLS: usize = 8;
 
+/// How many rows go into the scrollback if so many lines are fed from the cursor on.
+pub(crate) fn overflow(screen: &Screen, lines: u16) -> u16 {
+    let last = screen.height().saturating_sub(1);
+    let down = screen.cursor.y.saturating_add(lines);
+    down.saturating_sub(last).min(screen.height())
+}
+
 impl Renderer {
     /// Leaves the planner knowing which rows still differ.
     pub(super) fn scroll_rows(&mut self, wanted: &Screen) {
@@ -55,15 +62,16 @@ impl Renderer {
 
     /// Draws `screen`, then scrolls rows `top..bottom` of it and of the terminal, by line feeds at the
     /// bottom or reverse line feeds at the top, so that rows that leave at the top of the terminal reach
-    /// its scrollback.
+    /// its scrollback. `drawn` is drawn instead of `screen` if there is one.
     pub(crate) fn scroll_region(
         &mut self,
         screen: &mut Screen,
+        drawn: Option<&Screen>,
         top: u16,
         bottom: u16,
         by: i32,
     ) -> &[u8] {
-        let mut bytes = self.render(screen).to_vec();
+        let mut bytes = self.render(drawn.unwrap_or(screen)).to_vec();
         let height = screen.height();
         let bottom = bottom.min(height);
         if top >= bottom || by == 0 {
@@ -101,9 +109,14 @@ impl Renderer {
         &self.encoder.out
     }
 
-    /// Draws `screen`, then feeds lines from its cursor on: down, and at the bottom up with everything.
-    pub(crate) fn append_lines(&mut self, screen: &mut Screen, lines: u16) -> &[u8] {
-        let mut bytes = self.render(screen).to_vec();
+    /// Draws `screen`, or `drawn` if there is that, then feeds lines from the cursor on: down, and at the bottom up with everything.
+    pub(crate) fn append_lines(
+        &mut self,
+        screen: &mut Screen,
+        drawn: Option<&Screen>,
+        lines: u16,
+    ) -> &[u8] {
+        let mut bytes = self.render(drawn.unwrap_or(screen)).to_vec();
         self.encoder.out.clear();
         self.encoder.set_erasing_pen(Color::DEFAULT);
         let height = screen.height();
@@ -112,8 +125,7 @@ impl Renderer {
         (0..lines).for_each(|_| self.encoder.text("\n"));
         self.forget_pen();
         let down = u32::from(cursor.y) + u32::from(lines);
-        let overflow = down.saturating_sub(u32::from(height.saturating_sub(1)));
-        let overflow = overflow.min(u32::from(height)) as i32;
+        let overflow = i32::from(overflow(screen, lines));
         self.shown.scroll(0, height, overflow, Cell::BLANK);
         screen.scroll(0, height, overflow, Cell::BLANK);
         screen.cursor.y = down.min(u32::from(height.saturating_sub(1))) as u16;
@@ -185,7 +197,7 @@ mod tests {
                 let top = random.below(height.into()) as u16;
                 let bottom = top + random.below(u64::from(height - top) + 2) as u16;
                 let by = random.below(9) as i32 - 4;
-                emulator.process(renderer.scroll_region(&mut screen, top, bottom, by));
+                emulator.process(renderer.scroll_region(&mut screen, None, top, bottom, by));
                 emulator.process(renderer.render(&screen));
                 let rows = 0..height;
                 let wanted = rows.map(|y| (0..width).map(|x| screen.text(x, y)).collect());
