@@ -18,9 +18,9 @@ mod transcript;
 use crate::model::{Attributes, Capabilities, Cell, Color, Cursor, Screen, Stats, Style};
 use colour_order::ColourOrder;
 use encode::Encoder;
+pub(crate) use motion::overflow;
 use plan::Planner;
 pub use transcript::Reflow;
-pub(crate) use motion::overflow;
 pub(crate) use transcript::{Addition, Glyph, TranscriptRenderer};
 
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";
@@ -188,9 +188,9 @@ impl Renderer {
             self.encoder.text(HIDE_CURSOR);
         }
         let start = self.encoder.out.len();
-        self.planner.begin();
         self.colour_order.begin();
-        self.blank_unknown_rows(wanted);
+        let erased = self.blank_unknown_rows(wanted);
+        self.planner.begin(erased == wanted.height());
         self.scroll_rows(wanted);
         self.draw_rows(wanted);
         self.place_cursor(wanted, start);
@@ -268,11 +268,11 @@ impl Renderer {
         self.encoder.move_to(x, y);
     }
 
-    /// Erases the rows at the bottom of which nothing is known, so that only what is not blank is drawn.
-    fn blank_unknown_rows(&mut self, wanted: &Screen) {
+    /// Erases the rows at the bottom of which nothing is known, so that only what is not blank is drawn. Returns how many.
+    fn blank_unknown_rows(&mut self, wanted: &Screen) -> u16 {
         let (width, height) = (usize::from(wanted.width()), wanted.height());
         if width == 0 {
-            return;
+            return 0;
         }
         let unknown = |y: &u16| {
             // Without an early end, which takes longer for a screen of which nothing is known.
@@ -281,7 +281,7 @@ impl Renderer {
         };
         let rows = (0..height).rev().take_while(unknown).count() as u16;
         if rows == 0 {
-            return;
+            return 0;
         }
         let top = height - rows;
         self.destructive = true;
@@ -291,6 +291,7 @@ impl Renderer {
         let from = self.shown.index(0, top);
         self.shown.cells_mut()[from..].fill(Cell::BLANK);
         self.stats.cells_erased += u64::from(rows) * width as u64;
+        rows
     }
 
     /// The bytes that leave the terminal as a program should: the usual pen, the cursor to be seen.

@@ -41,6 +41,8 @@ pub(crate) struct Planner {
     grams: Grams,
     /// Rows in a row that had nothing to shift.
     fruitless: u32,
+    /// Nothing is shown that could have moved.
+    all_blank: bool,
 }
 
 /// A frame that costs less than this is not worth a search.
@@ -108,9 +110,10 @@ fn price_of_change(pen: Option<Style>, style: Style, is_blank: bool) -> u32 {
 }
 
 impl Planner {
-    /// Starts a frame.
-    pub(crate) fn begin(&mut self) {
+    /// Starts a frame. `all_blank` says that nothing is shown yet.
+    pub(crate) fn begin(&mut self, all_blank: bool) {
         self.fruitless = 0;
+        self.all_blank = all_blank;
     }
 
     /// Finds out which rows differ.
@@ -134,7 +137,7 @@ impl Planner {
         from_top: bool,
     ) -> Option<Scroll> {
         let height = wanted.height();
-        if height < 2 {
+        if height < 2 || self.all_blank {
             return None;
         }
         // The votes are counted first: they are cheap, and mostly there are none.
@@ -276,6 +279,9 @@ impl Planner {
         wanted: &[Cell],
         hint: i32,
     ) -> Option<Shift> {
+        if self.all_blank {
+            return None;
+        }
         let width = wanted.len();
         let first = (0..width).find(|&x| shown[x] != wanted[x])?;
         let last = (first..width).rev().find(|&x| shown[x] != wanted[x])?;

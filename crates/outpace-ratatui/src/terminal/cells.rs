@@ -12,6 +12,10 @@ use crate::model::{Attributes, Color, Style, trusted_width};
 pub(super) fn narrow(symbol: &str) -> Option<char> {
     match symbol.as_bytes() {
         [byte @ b' '..=b'~'] => Some(char::from(*byte)),
+        // Lines (U+2500 to U+257F) and Braille, of which borders and charts are made.
+        &[0xe2, second @ (0x94 | 0x95 | 0xa0..=0xa3), third] => {
+            char::from_u32(0x2000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f))
+        }
         _ => narrow_beyond_ascii(symbol),
     }
 }
@@ -111,5 +115,20 @@ const fn color_of(color: ratatui_core::style::Color) -> Color {
         Theirs::White => Color::indexed(15),
         Theirs::Indexed(index) => Color::indexed(index),
         Theirs::Rgb(red, green, blue) => Color::rgb(red, green, blue),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_symbol_is_found_the_short_way_and_the_long_way() {
+        for c in '\0'..=char::MAX {
+            let symbol = c.to_string();
+            assert_eq!(narrow(&symbol), narrow_beyond_ascii(&symbol), "{c:?}");
+        }
+        assert_eq!(narrow("─│"), None);
+        assert_eq!(narrow("─\u{301}"), None);
     }
 }
