@@ -9,7 +9,7 @@
 //! A resize overtakes frames that are on their way: the terminal may have another width than the frame was made for. So what
 //! cannot be repaired does not depend on the width. A finished line is printed from the anchor on, once all below is erased,
 //! and the terminal finds out how many rows that takes. What lies below the anchor, the *open* line that still grows and
-//! the live region, is drawn row by row without wrapping (`DECAWM` is off). The cursor goes down by line feeds, each of which leads a
+//! the live region, is drawn row by row without wrapping (`DECAWM` is off). The cursor goes down by vertical tabs, each of which leads a
 //! row down in every terminal, and returns by as many rows. Whatever a frame of another width does there goes with the next.
 //!
 //! tmux reflows a while before it tells the program of its new width ([`Reflow::Ahead`]), so there nothing at all may depend on the width,
@@ -81,7 +81,8 @@ const NO_WRAP: &str = "\x1b[?7l";
 /// that begins at the first column of the first row.
 const ERASE_BELOW: &str = "\r\x1b[K\x1b[C\x1b[J";
 
-/// Goes a row down, and keeps the column also where the terminal's driver adds a return to a line feed: the vertical tab.
+/// Goes a row down: the vertical tab. It keeps the column also where the terminal's driver adds a return to a line feed; and there
+/// Linux hands over what comes before a line feed by itself, so that the terminal may change its size in the middle of a frame.
 const DOWN: &str = "\x0b";
 const SAVE_CURSOR: &str = "\x1b7";
 const RESTORE_CURSOR: &str = "\x1b8";
@@ -228,6 +229,11 @@ impl TranscriptRenderer {
         self.end()
     }
 
+    /// Whether the live region is not to be drawn as often as possible.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.reflow == Reflow::Ahead
+    }
+
     /// Whether the last line is drawn, not printed.
     pub(crate) fn is_open(&self) -> bool {
         self.last.as_ref().is_some_and(Last::is_open)
@@ -358,7 +364,7 @@ impl TranscriptRenderer {
         if colored && (2..=self.rows).contains(&last.rows) {
             self.set_plain_pen();
             self.go_home();
-            (1..last.rows).for_each(|_| self.encoder.text("\n"));
+            (1..last.rows).for_each(|_| self.encoder.text(DOWN));
             self.encoder.csi(last.rows - 1, b'A');
         }
         self.go_home();
@@ -745,15 +751,16 @@ impl TranscriptRenderer {
             self.encoder.csi(rows, b'A');
         }
         self.encoder.text(SAVE_CURSOR);
-        self.encoder.text("\r\n");
+        self.encoder.text("\r");
+        self.encoder.text(DOWN);
     }
 
-    /// Goes to a row below the anchor. Where the terminal's driver adds a return to a line feed, it changes nothing.
+    /// Goes to a row below the anchor.
     fn go_down(&mut self, at: &mut u16, row: u16) {
         if row > *at {
             self.set_plain_pen();
         }
-        (*at..row).for_each(|_| self.encoder.text("\n"));
+        (*at..row).for_each(|_| self.encoder.text(DOWN));
         *at = row;
     }
 

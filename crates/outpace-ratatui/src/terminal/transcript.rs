@@ -64,6 +64,8 @@ use crate::sys;
 /// - Behind the end of such a long line, or of one that was finished before, text is printed at a column: a change of width that is
 ///   on its way just then misplaces it. In tmux, which tells of a new width a while later, a line that is being streamed is printed as it
 ///   grows, however wide the terminal is; there the prompt after `kill -9` comes at its end.
+/// - A change of width between two halves of a frame misplaces what the second half draws. Linux hands over up to 2 kB of a frame in one
+///   piece, so that this needs a longer frame, or a terminal that is more than 4 kB behind, which is what it reads at a time.
 /// - xterm does not reflow: when it becomes narrower, it cuts what is on its screen.
 /// - Symbols on whose width terminals disagree may be off by a row where they are wrapped. kitty up to 0.26 keeps the gap before a wide symbol that
 ///   it wrapped as a space.

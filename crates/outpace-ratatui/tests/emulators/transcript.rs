@@ -448,3 +448,36 @@ fn a_keystroke_below_a_long_transcript_takes_at_most_40_bytes_and_a_token_little
         assert!(bytes <= token.len() + 32, "{bytes} bytes for {token:?}");
     }
 }
+
+/// Behind each line feed Linux hands over what it has of a write, where its driver adds a return: a terminal may change its size there,
+/// while the cursor is somewhere in the live region.
+#[test]
+fn a_live_region_is_drawn_without_line_feeds() {
+    for reflow in [
+        Reflow::All,
+        Reflow::Ahead,
+        Reflow::AboveCursor,
+        Reflow::Never,
+    ] {
+        let wire = Wire::default();
+        let mut transcript = Transcript::writer(wire.clone(), Size::new(80, 24)).unwrap();
+        transcript.set_reflow(reflow);
+        transcript.append("above").unwrap();
+        transcript.flush_and_wait(None).unwrap();
+        wire.take();
+        for token in ["streamed", "text"] {
+            transcript.extend(token).unwrap();
+            transcript
+                .live(3, |live| {
+                    for y in 0..3 {
+                        live.buffer_mut().set_string(0, y, token, Style::new());
+                    }
+                })
+                .unwrap();
+            transcript.flush_and_wait(None).unwrap();
+            let bytes = String::from_utf8(wire.take()).unwrap();
+            assert!(bytes.contains(token), "{reflow:?}: {bytes:?}");
+            assert!(!bytes.contains('\n'), "{reflow:?}: {bytes:?}");
+        }
+    }
+}
