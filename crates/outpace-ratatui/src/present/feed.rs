@@ -11,12 +11,17 @@ use crate::sys::{self, Ending};
 
 /// When nothing has extended the last line for so long, it is printed: it may well be all of it.
 const PAUSE: Duration = Duration::from_millis(250);
+/// Where a change of size in the middle of a frame misplaces text ([`Reflow::Ahead`]), the live region is drawn no more often, so that
+/// the terminal is seldom a whole read behind, which is where it takes half a frame.
+const PACE: Duration = Duration::from_millis(16);
 
 #[derive(Default)]
 struct State {
     additions: Vec<Addition>,
     /// The live region to show; a newer one replaces it.
     live: Option<Screen>,
+    /// So many callers wait for everything to be written.
+    waiting: u32,
     /// Rows of the terminal.
     rows: u16,
     /// Take the live region away.
@@ -35,7 +40,13 @@ struct State {
 
 impl State {
     fn has_work(&self) -> bool {
-        !self.additions.is_empty() || self.live.is_some() || self.farewell || self.again
+        self.live.is_some() || self.has_urgent_work()
+    }
+
+    /// Whether there is more to do than to draw the live region, or a caller waits for that.
+    fn has_urgent_work(&self) -> bool {
+        let waited_for = self.live.is_some() && (self.waiting > 0 || self.stop);
+        waited_for || !self.additions.is_empty() || self.farewell || self.again
     }
 }
 
@@ -65,10 +76,16 @@ impl Shared {
     fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
         let end = limit.map(|limit| Instant::now() + limit);
         let mut state = self.state();
-        while (state.has_work() || state.busy) && !state.stopped {
+        state.waiting += 1;
+        self.changed.notify_all();
+        let mut in_time = true;
+        while in_time && (state.has_work() || state.busy) && !state.stopped {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             state = match left {
-                Some(Duration::ZERO) => return Ok(false),
+                Some(Duration::ZERO) => {
+                    in_time = false;
+                    state
+                }
                 Some(left) => {
                     self.changed
                         .wait_timeout(state, left)
@@ -81,28 +98,48 @@ impl Shared {
                     .unwrap_or_else(PoisonError::into_inner),
             };
         }
+        state.waiting -= 1;
         match &state.error {
-            Some(failure) => Err(failure.report()),
-            None => Ok(true),
+            Some(failure) if in_time => Err(failure.report()),
+            _ => Ok(in_time),
+        }
+    }
+
+    /// Waits until there is something to do: additions at once, the live region when it is `due`, an open line after a pause.
+    fn wait_for_work(&self, renderer: &TranscriptRenderer, due: Instant) -> MutexGuard<'_, State> {
+        let began = Instant::now();
+        let mut state = self.state();
+        loop {
+            let now = Instant::now();
+            let end = match state.live {
+                Some(_) => due,
+                None if renderer.is_open() => began + PAUSE,
+                None => now + PAUSE,
+            };
+            if state.stop || state.has_urgent_work() || now >= end {
+                return state;
+            }
+            let limited = state.live.is_some() || renderer.is_open();
+            state = match limited {
+                true => {
+                    self.changed
+                        .wait_timeout(state, end - now)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+                false => self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
         }
     }
 
     fn run(&self, mut renderer: TranscriptRenderer, mut output: Output) {
-        let mut live = Screen::new(0, 0);
+        let (mut live, mut rows) = (Screen::new(0, 0), 0);
+        let mut due = Instant::now();
         loop {
-            let idle = |state: &mut State| !state.has_work() && !state.stop;
-            let mut state = match renderer.is_open() {
-                false => self
-                    .changed
-                    .wait_while(self.state(), idle)
-                    .unwrap_or_else(PoisonError::into_inner),
-                true => {
-                    self.changed
-                        .wait_timeout_while(self.state(), PAUSE, idle)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
-                }
-            };
+            let mut state = self.wait_for_work(&renderer, due);
             let settle = !state.has_work() && !state.stop;
             if !state.has_work() && !settle {
                 state.stopped = true;
@@ -111,9 +148,14 @@ impl Shared {
                 return;
             }
             let additions = std::mem::take(&mut state.additions);
-            if let Some(newest) = state.live.take() {
+            let waited_for = state.waiting > 0 || state.stop || state.farewell;
+            let at_once = waited_for || state.rows != rows || Instant::now() >= due;
+            rows = state.rows;
+            let fits = |newest: &mut Screen| newest.width() == live.width();
+            if let Some(newest) = state.live.take_if(|newest| at_once || !fits(newest)) {
                 live = newest;
                 state.presented += 1;
+                due = Instant::now() + PACE * u32::from(renderer.is_paced());
             }
             let farewell = std::mem::take(&mut state.farewell);
             state.again = false;
@@ -122,16 +164,16 @@ impl Shared {
                 renderer.set_reflow(reflow);
             }
             let mut stats = state.stats;
-            let mut rows = state.rows;
             drop(state);
+            let mut rows_now = rows;
             if let Some(size) = output.size() {
                 // The newest, so that lines are wrapped as the terminal wraps them.
-                rows = size.1;
+                rows_now = size.1;
                 fit(&mut live, size);
             }
             let mut bytes = match settle {
-                true => renderer.settle(&live, rows),
-                false => renderer.render(&additions, &live, rows),
+                true => renderer.settle(&live, rows_now),
+                false => renderer.render(&additions, &live, rows_now),
             }
             .to_vec();
             if farewell {
