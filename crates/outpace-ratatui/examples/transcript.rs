@@ -1,8 +1,9 @@
 //! Streams Markdown into the terminal's scrollback at 1,000 tokens a second, with a live region below it that shows what is
-//! going on and what is typed. `q` ends it, and so does the end of the text; the transcript stays.
-//! `cargo run --example transcript`
+//! going on and what is typed. F2 opens `$EDITOR`. `q` ends it, and so does the end of the text; the transcript stays.
+//! `cargo run -p outpace-ratatui --example transcript`
 
 use std::io;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event, KeyCode};
@@ -109,10 +110,20 @@ fn talk() -> io::Result<()> {
         while event::poll(next.saturating_duration_since(Instant::now()))? {
             match event::read()? {
                 Event::Key(key) if key.code == KeyCode::Char('q') => return transcript.finish(),
+                Event::Key(key) if key.code == KeyCode::F(2) => edit(&mut transcript)?,
                 Event::Key(key) => typed.extend(key.code.as_char()),
                 _ => {}
             }
         }
     }
     transcript.finish()
+}
+
+/// Lets the editor have the terminal. What it leaves there belongs to the transcript.
+fn edit(transcript: &mut Transcript) -> io::Result<()> {
+    let editor = std::env::var("EDITOR").unwrap_or_else(|_| "vi".into());
+    crossterm::terminal::disable_raw_mode()?;
+    let status = transcript.suspend(|| Command::new(editor).status())?;
+    crossterm::terminal::enable_raw_mode()?;
+    status.map(|_| ())
 }
