@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// A language whose remedy is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Language {
     Rust,
     /// C that prints by the shared C library's stdio and leaves its buffers as they are.
@@ -40,6 +40,7 @@ pub(crate) enum Language {
     Tcl,
     Guile,
     /// None of these, or it could not be told.
+    #[default]
     Unrecognised,
 }
 
@@ -86,6 +87,7 @@ impl Language {
         let name = executable.file_name().and_then(|name| name.to_str());
         match Self::of_interpreter(name.unwrap_or_default()) {
             Some(Self::Python(_)) => Self::Python(PythonUnbuffered::of(process)),
+            Some(Self::Java) if runs_no_java(&procfs::arguments(process)) => Self::Unrecognised,
             Some(language) => language,
             None if name == Some("busybox") => Self::of_applet(&procfs::arguments(process)),
             None => match Self::of_binary(executable) {
@@ -262,106 +264,32 @@ impl Language {
     }
 
     /// What its author can do about a stream whose many small calls are what costs; `None` where nothing is known that
-    /// helps on this kind of destination. Each of these is tried on a program of the corpus.
+    /// helps on this kind of destination.
     pub(crate) fn remedy_for_calls(self, buffering: Buffering, kind: Kind) -> Option<String> {
-        let on_terminal = kind == Kind::Terminal;
-        let remedy = match self {
-            Self::Rust => {
-                "let mut out = std::io::BufWriter::new(std::io::stdout().lock()); \
-                 then `writeln!(out, …)?` instead of `println!(…)`, and `out.flush()?` at the end"
-            }
-            // Elsewhere than on a terminal it flushes by itself, which stdbuf cannot change.
-            Self::C if on_terminal && buffering != Buffering::Unbuffered => {
-                "static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);   /* first \
-                 thing in main, and no fflush a line */; unchanged, if it does not flush by itself: \
-                 `stdbuf -o64K CMD…`"
-            }
-            Self::C => {
-                "static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);   /* first \
-                 thing in main (without a buffer glibc ignores the size), and no fflush a line */"
-            }
-            Self::Cpp => {
-                "write '\\n' instead of std::endl, and `std::ios::sync_with_stdio(false); \
-                 std::cin.tie(nullptr);` first thing in main; on a terminal also \
-                 `static char buffer[1 << 16]; setvbuf(stdout, buffer, _IOFBF, sizeof buffer);`"
-            }
-            Self::Go => {
-                "out := bufio.NewWriterSize(os.Stdout, 1<<16); defer out.Flush()   \
-                 // then fmt.Fprintln(out, …) instead of fmt.Println(…)"
-            }
-            Self::Python(Some(PythonUnbuffered::Variable)) => {
-                "unset PYTHONUNBUFFERED: it is set in the environment, and makes every print a write; on a terminal also \
-                 sys.stdout = open(1, \"w\", buffering=1 << 16, closefd=False)"
-            }
-            Self::Python(Some(PythonUnbuffered::Option)) => {
-                "leave the option -u out: it makes every print a write; on a terminal also \
-                 sys.stdout = open(1, \"w\", buffering=1 << 16, closefd=False)"
-            }
-            Self::Python(None) => {
-                "sys.stdout = open(1, \"w\", buffering=1 << 16, closefd=False)   # and no flush=True"
-            }
-            Self::Node => {
-                "collect the lines and call process.stdout.write(lines.join(\"\\n\") + \"\\n\") \
-                 once for many, instead of console.log for each"
-            }
-            Self::Java => {
-                "System.setOut(new PrintStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16), \
-                 false));   // import java.io.*; first thing in main, and System.out.flush() at the end"
-            }
-            // Each flushes at every newline there, whatever is asked of it.
-            Self::Ruby if on_terminal => {
-                "out << \"…\\n\"; ($stdout.write(out); out.clear) if out.size > 65536; and $stdout.write(out) at the end, \
-                 of out = +\"\""
-            }
-            Self::Perl if on_terminal => {
-                r#"$out .= "…\n"; print($out), $out = "" if length $out > 65536; and `print $out` at the end"#
-            }
-            Self::Ruby => "$stdout.sync = false   # and no $stdout.flush a line",
-            Self::Perl => "$| = 0;   # and no autoflush on STDOUT",
-            // Its writes stay as many, but each costs a fraction.
-            Self::Shell if on_terminal => {
-                "let another process write: { …; } | cat; or build the text, and print it with one printf"
-            }
-            Self::Shell => "build the text, and print it with one printf",
-            Self::Zig => {
-                "var buffer: [1 << 16]u8 = undefined; var out: std.Io.File.Writer = .initStreaming(.stdout(), io, &buffer);   \
-                 // and try out.interface.flush() at the end"
-            }
-            Self::Php => "ob_start(null, 65536);   // first thing in the script",
-            Self::Lua => {
-                r#"io.stdout:setvbuf("full", 65536)   -- and io.write(…, "\n") instead of print(…), which flushes"#
-            }
-            Self::Awk if on_terminal => {
-                "awk … | cat   # and neither fflush() nor system(\"\") a line"
-            }
-            Self::Awk => "neither fflush() nor system(\"\") a line: without them it writes blocks",
-            Self::R => {
-                r#"collect the lines and call cat(paste0(lines, "\n", collapse = "")) once for many"#
-            }
-            Self::OCaml => {
-                "print_string (… ^ \"\\n\") instead of print_endline, and no %! or flush a line"
-            }
-            Self::Haskell => {
-                "hSetBuffering stdout (BlockBuffering (Just 65536))   -- import System.IO; first thing in main, and no hFlush"
-            }
-            Self::D => {
-                "stdout.setvbuf(65536);   // first thing in main, and no stdout.flush() a line"
-            }
-            // Its `echo` flushes; on a terminal stdio does so, too, after each line.
-            Self::Nim if on_terminal => {
-                "collect the lines in a string and call stdout.write(text) once for many, instead of echo for each"
-            }
-            Self::Nim => "stdout.writeLine(…) instead of echo",
-            Self::Tcl => "fconfigure stdout -buffering full -buffersize 65536",
-            Self::Guile => "(setvbuf (current-output-port) 'block 65536)",
-            Self::InstalledC if on_terminal && buffering != Buffering::Unbuffered => {
+        // Elsewhere than on a terminal C flushes by itself, which stdbuf cannot change.
+        let is_c = matches!(self, Self::C | Self::InstalledC);
+        let on_terminal = kind == Kind::Terminal && !(is_c && buffering == Buffering::Unbuffered);
+        let name = match self {
+            Self::InstalledC if on_terminal => {
                 return Some("`stdbuf -o64K CMD…`, if it does not flush by itself".to_owned());
             }
-            Self::InstalledC | Self::Unrecognised => return None,
+            Self::InstalledC => return None,
+            Self::Python(Some(PythonUnbuffered::Variable)) => "Python with PYTHONUNBUFFERED",
+            Self::Python(Some(PythonUnbuffered::Option)) => "Python with -u",
+            other => other.name(),
         };
+        let of = |name: &str| {
+            let mut lines = REMEDIES.lines();
+            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(" | "))
+        };
+        let there = on_terminal.then(|| of(&format!("{name} on a terminal")));
+        let remedy = there.flatten().or_else(|| of(name))?;
         Some(format!("{}: {remedy}", self.name()))
     }
 }
+
+/// By language, as its name is in reports.
+const REMEDIES: &str = include_str!("remedies.txt");
 
 impl PythonUnbuffered {
     fn of(process: i32) -> Option<Self> {
@@ -404,6 +332,13 @@ const SYSTEM: [&str; 6] = [
     "/bin",
     "/sbin",
 ];
+
+/// Whether the words of a Java virtual machine name another language that it runs.
+fn runs_no_java(arguments: &[String]) -> bool {
+    const OTHERS: [&str; 6] = ["clojure", "groovy", "jruby", "jython", "kotlin", "scala"];
+    let words = arguments.join(" ").to_ascii_lowercase();
+    OTHERS.iter().any(|other| words.contains(other))
+}
 
 /// Whether a program was given a script: then it may be the interpreter of a language that is not known here.
 fn runs_a_script(process: i32) -> bool {
@@ -459,6 +394,39 @@ mod tests {
         ] {
             assert_eq!(Language::of_interpreter(name), Some(language), "{name}");
         }
+    }
+
+    #[test]
+    fn a_virtual_machine_that_runs_another_language_does_not_run_java() {
+        let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
+        assert!(!runs_no_java(&words("java -cp out Println 200000")));
+        assert!(runs_no_java(&words(
+            "java -cp groovy-4.0.24.jar groovy.ui.GroovyMain x"
+        )));
+        assert!(runs_no_java(&words("java -cp scala-library.jar:. Main")));
+    }
+
+    #[test]
+    fn a_remedy_is_for_its_language_and_destination() {
+        let remedy = |language: Language, kind| {
+            let remedy = language.remedy_for_calls(Buffering::Line, kind);
+            remedy.unwrap_or_default()
+        };
+        for (language, on_terminal, elsewhere) in [
+            (Language::C, "C: static char", "C: static char"),
+            (Language::Perl, "Perl: $out .= ", "Perl: $| = 0;"),
+            (Language::Rust, "Rust: let mut out", "Rust: let mut out"),
+            (Language::InstalledC, "`stdbuf", ""),
+            (Language::Unrecognised, "", ""),
+        ] {
+            assert!(remedy(language, Kind::Terminal).starts_with(on_terminal));
+            assert!(remedy(language, Kind::Pipe).starts_with(elsewhere));
+        }
+        assert!(remedy(Language::C, Kind::Terminal).contains("stdbuf"));
+        assert!(!remedy(Language::C, Kind::Pipe).contains("stdbuf"));
+        assert_eq!(remedy(Language::Unrecognised, Kind::Pipe), "");
+        let by_option = Language::Python(Some(PythonUnbuffered::Option));
+        assert!(remedy(by_option, Kind::Pipe).starts_with("Python: leave the option -u out"));
     }
 
     #[test]
