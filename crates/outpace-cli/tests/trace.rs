@@ -372,6 +372,42 @@ fn no_write_to_a_terminal_is_cut_in_two() {
 }
 
 #[test]
+fn lines_and_fragments_on_a_terminal_are_told_apart_where_the_kernel_may_be_asked() {
+    if !installed("cc") {
+        return;
+    }
+    let (source, program) = (scratch("ends.c"), scratch("ends"));
+    // Without an argument a write for each line, with one two.
+    let ends = "#include <unistd.h>\n\
+        int main(int n, char **v) { for (int i = 0; i < 200000; i++) {\n\
+        if (n > 1) { if (write(1, \"some \", 5) != 5 || write(1, \"line\\n\", 5) != 5) return 7; }\n\
+        else if (write(1, \"some line\\n\", 10) != 10) return 7; } }\n";
+    std::fs::write(&source, ends).unwrap();
+    let built = Command::new("cc")
+        .arg("-o")
+        .args([&program, &source])
+        .status();
+    assert!(built.unwrap().success());
+    let report = scratch("ends.json");
+    let trace = |exact: &[&str], argument: &[&str]| {
+        let paths = [report.to_str().unwrap(), program.to_str().unwrap()];
+        let words = [&["trace", "--json", paths[0]], exact, &paths[1..], argument].concat();
+        let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &words, false);
+        assert_eq!(terminal.wait().code(), Some(0));
+        json(&report)
+    };
+    if trace(&["--exact"], &[])["mode"] != "tracepoints" {
+        println!("skipped: tracepoints are not available here");
+        return;
+    }
+    for (argument, expected) in [(&[][..], "line"), (&["fragments"][..], "unbuffered")] {
+        let found = trace(&[], argument);
+        let name = stream(&found, "stdout").map(named);
+        assert_eq!(name.as_deref(), Some(expected), "{found:#}");
+    }
+}
+
+#[test]
 fn a_shells_own_writes_are_not_its_short_commands() {
     // The commands end before they are looked at, and leave their counts to the shell that waits for them.
     for (shell, command) in [
@@ -394,6 +430,23 @@ fn a_shells_own_writes_are_not_its_short_commands() {
             }
         }
         assert_eq!(by_shell, 500, "{shell}, {command}: {found:#}");
+    }
+}
+
+#[test]
+fn what_a_grandchild_wrote_is_not_its_parents() {
+    if !installed("perl") || !installed("python3") {
+        return;
+    }
+    // Perl waits for the writer, and the shell for Perl, which leaves it the writer's counts.
+    let outer = r#"perl -e 'system("python3", "-uc", "for i in range(20000): print(i)")'; true"#;
+    for _ in 0..8 {
+        let found = findings(&["--", "sh", "-c", outer], "grandchild.json");
+        let streams = found["streams"].as_array().unwrap().iter();
+        let credited: u64 = streams
+            .map(|stream| stream["calls"].as_u64().unwrap())
+            .sum();
+        assert!(credited <= write_calls(&found), "{found:#}");
     }
 }
 
@@ -527,6 +580,16 @@ fn a_slow_reader_is_named_as_the_limit() {
     assert!(report.starts_with("Output is the problem: "), "{report}");
     assert!(report.contains("The limit is the reader"), "{report}");
     assert!(report.contains("outpace run -- "), "{report}");
+}
+
+#[test]
+fn a_pipe_between_two_that_are_traced_has_no_reader_that_is_the_limit() {
+    let pipeline = "seq 1 300000 | sed -u s/1/2/";
+    for exact in [&[][..], &["--exact"][..]] {
+        let words = [exact, &["--", "sh", "-c", pipeline]].concat();
+        let found = findings(&words, "pipeline.json");
+        assert_ne!(found["verdict"]["limit"], "reader", "{found:#}");
+    }
 }
 
 #[test]

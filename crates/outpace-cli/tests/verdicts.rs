@@ -7,7 +7,7 @@
 //!
 //! `OUTPACE_ROUNDS` says how often (3; 10 for the verdict from run to run), `OUTPACE_LINES` how much is printed
 //! (200,000), `OUTPACE_PROGRAM` is a part of the names of the programs that are wanted, `OUTPACE_AS` takes `root` or
-//! `user` alone, `OUTPACE_CORPUS` the directory of another corpus. What trace costs is `trace_in_the_default_mode_costs_next_to_nothing` of the test `targets`. Nothing
+//! `user` alone, `OUTPACE_TO` takes `terminal`, `pipe` or `file` alone, `OUTPACE_CORPUS` is the directory of another corpus. What trace costs is `trace_in_the_default_mode_costs_next_to_nothing` of the test `targets`. Nothing
 //! here fails by a figure: the times are for the reader to judge, on a machine that does nothing else.
 //!
 //! The truth of an estimate is what the time of the same program after the advice, traced on the same destination, is
@@ -239,9 +239,11 @@ fn how_right_trace_is_about_the_corpus() {
         setting("OUTPACE_ROUNDS", 3),
         setting("OUTPACE_LINES", 200_000),
     );
-    let (wanted, by) = (
-        setting("OUTPACE_PROGRAM", String::new()),
-        setting("OUTPACE_AS", String::new()),
+    let text = |name| setting(name, String::new());
+    let (wanted, by, only_to) = (
+        text("OUTPACE_PROGRAM"),
+        text("OUTPACE_AS"),
+        text("OUTPACE_TO"),
     );
     let programs = corpus::programs();
     for (who, mode) in [("root", Mode::Sampled), ("user", Mode::SampledAsUser)] {
@@ -255,6 +257,9 @@ fn how_right_trace_is_about_the_corpus() {
             .filter(|program| program.name.contains(&wanted) && program.is_ready())
         {
             for to in To::ALL {
+                if !format!("{to:?}").to_lowercase().contains(&only_to) {
+                    continue;
+                }
                 let remedy = remedy(program, to, &programs);
                 // In turn, so that what else the machine does is the same for both.
                 let (mut runs, mut remedied) = (Vec::new(), Vec::new());

@@ -38,8 +38,9 @@ use view::{json, profile, report};
 /// system calls is the limit, and what to do about it, in the program's language.
 ///
 /// The default mode needs no privileges and costs the program next to nothing: it reads the kernel's
-/// counters (/proc/PID/io), samples /proc/PID/task/*/syscall, and stops the program at some two dozen
-/// writes to see how they end. --exact sees every write call.
+/// counters (/proc/PID/io), samples /proc/PID/task/*/syscall, and looks at how some of the writes end:
+/// it stops the program at two dozen of them, or, where that could cut one in two (on terminals and
+/// sockets), asks the kernel for a moment (as root) or samples faster. --exact sees every write call.
 ///
 /// The report goes to stderr. The exit status is the command's.
 #[derive(Args, Debug)]

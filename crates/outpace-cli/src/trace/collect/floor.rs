@@ -103,6 +103,6 @@ mod tests {
             b"",
             "the file itself is left alone"
         );
-        assert_eq!(write_ns(&Target::unknown(), 12), None);
+        assert_eq!(write_ns(&Target::default(), 12), None);
     }
 }

@@ -4,6 +4,7 @@ pub(super) mod exact;
 pub(super) mod floor;
 mod peek;
 mod stacks;
+mod tails;
 pub(super) mod threads;
 pub(super) mod watch;
 

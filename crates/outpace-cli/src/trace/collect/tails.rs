@@ -1,16 +1,16 @@
-//! Whether writes end lines, for the tracepoint mechanism, which shows addresses but not the bytes: a
-//! small program in the kernel (`bpf(2)`; nothing else sees every write without stopping it) that runs at the same tracepoint, looks at the last byte of
-//! every `write` and `writev` and counts, for each process and descriptor, how many it saw and how many of them
-//! were newlines.
+//! Whether writes end lines, where nothing is stopped: a small program in the kernel (`bpf(2)`; nothing else sees every
+//! write without stopping it) that runs at the tracepoint of all system calls, looks at the last byte of every `write` and
+//! `writev` and counts, for each process and descriptor, how many it saw and how many of them were newlines.
 
+use crate::trace::collect::exact::tracepoints::Points;
 use crate::trace::kernel::sys;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The program and its counters.
+/// The counters, and the tracepoint at which the program runs until this is dropped.
 pub(super) struct Tails {
     counters: OwnedFd,
-    program: OwnedFd,
+    _event: OwnedFd,
 }
 
 /// Processes and descriptors counted at a time; the longest unused are forgotten first.
@@ -39,12 +39,14 @@ const STORE_64_NUMBER: u8 = 0x7a;
 const ATOMIC_ADD_64: u8 = 0xdb;
 const LOAD_MAP: u8 = 0x18;
 const PSEUDO_MAP: u8 = 1;
-const JUMP_IF_EQUAL: u8 = 0x15;
-const JUMP_IF_NOT_EQUAL: u8 = 0x55;
+const IF_EQUAL: u8 = 0x15;
+const IF_NOT_EQUAL: u8 = 0x55;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 const MAP_LOOKUP: i32 = 1;
 const MAP_UPDATE: i32 = 2;
+/// An update that leaves what is there already.
+const NO_EXIST: i32 = 1;
 const PID_TGID: i32 = 14;
 const READ_USER: i32 = 112;
 /// Where the fields of the `raw_syscalls:sys_enter` record are.
@@ -58,229 +60,151 @@ const KEY: i16 = -16;
 const VALUE: i16 = -32;
 const VECTOR: i16 = -48;
 
-const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> u64 {
-    code as u64
-        | (to as u64) << 8
-        | (from as u64) << 12
-        | (offset as u16 as u64) << 16
-        | (number as u32 as u64) << 32
-}
-
-/// Labels are resolved by [`assemble`]: a jump's offset is a label until then.
+/// An instruction, its offset a label until [`assemble`] knows where that is; or a label.
+#[derive(Clone, Copy)]
 enum Line {
     Step(u64),
-    Jump {
-        code: u8,
-        register: u8,
-        number: i32,
-        label: u8,
-    },
+    Jump(u64, u8),
     Label(u8),
 }
 
-fn assemble(lines: &[Line]) -> Vec<u64> {
-    let address_of = |wanted: u8| {
-        let mut address = 0_i16;
-        for line in lines {
-            match line {
-                Line::Label(label) if *label == wanted => return address,
-                Line::Label(_) => {}
-                Line::Step(_) | Line::Jump { .. } => address += 1,
-            }
-        }
-        unreachable!("every label is defined")
-    };
-    let mut program = Vec::new();
-    for line in lines {
-        match *line {
-            Line::Step(step) => program.push(step),
-            Line::Jump {
-                code,
-                register,
-                number,
-                label,
-            } => {
-                let offset = address_of(label) - program.len() as i16 - 1;
-                program.push(step(code, register, 0, offset, number));
-            }
-            Line::Label(_) => {}
-        }
+const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> Line {
+    Line::Step(
+        code as u64
+            | (to as u64) << 8
+            | (from as u64) << 12
+            | (offset as u16 as u64) << 16
+            | (number as u32 as u64) << 32,
+    )
+}
+
+/// Goes to a label where the register compares so with the number.
+const fn jump(code: u8, register: u8, number: i32, label: u8) -> Line {
+    match step(code, register, 0, 0, number) {
+        Line::Step(step) => Line::Jump(step, label),
+        other => other,
     }
-    program
+}
+
+fn assemble(lines: &[Line]) -> Vec<u64> {
+    let is_step = |line: &&Line| !matches!(line, Line::Label(_));
+    let address_of = |wanted: u8| {
+        let until = |line: &&Line| !matches!(line, Line::Label(label) if *label == wanted);
+        lines.iter().take_while(until).filter(is_step).count()
+    };
+    let steps = lines.iter().filter(is_step).enumerate();
+    let encoded = steps.map(|(at, line)| match *line {
+        Line::Step(step) => step,
+        Line::Jump(step, label) => step | ((address_of(label) - at - 1) << 16) as u64,
+        Line::Label(_) => unreachable!("labels are left out"),
+    });
+    encoded.collect()
 }
 
 fn program(map: i32) -> Vec<u64> {
-    use Line::{Jump, Label, Step};
+    use Line::{Label, Step};
     const DONE: u8 = 0;
-    const FOUND: u8 = 1;
-    const BUFFER: u8 = 2;
-    const ENTRY: u8 = 3;
-    let load_map = |register| [Step(step(LOAD_MAP, register, PSEUDO_MAP, 0, map)), Step(0)];
+    const BUFFER: u8 = 1;
+    const ENTRY: u8 = 2;
+    let load_map = [step(LOAD_MAP, R1, PSEUDO_MAP, 0, map), Step(0)];
     let at = |register, offset: i16| {
-        [
-            Step(step(MOVE, register, FRAME, 0, 0)),
-            Step(step(ADD_NUMBER, register, 0, 0, offset.into())),
-        ]
+        let add = step(ADD_NUMBER, register, 0, 0, offset.into());
+        [step(MOVE, register, FRAME, 0, 0), add]
     };
     // Reads memory of the program; it is over if that cannot be read.
-    let read_user = || {
-        [
-            Step(step(CALL, 0, 0, 0, READ_USER)),
-            Jump {
-                code: JUMP_IF_NOT_EQUAL,
-                register: R0,
-                number: 0,
-                label: DONE,
-            },
-        ]
-    };
-    // The entry of the vector at R8 that is `from_end` before its end (of R7 entries), into VECTOR;
-    // then its length into R3.
+    let read_user = [
+        step(CALL, 0, 0, 0, READ_USER),
+        jump(IF_NOT_EQUAL, R0, 0, DONE),
+    ];
+    // The entry of the vector at R8 that is `from_end` before its end (of R7 entries), into VECTOR; its length into R3.
     let entry = |from_end: i32| {
-        let mut lines = vec![
-            Step(step(MOVE, R3, R7, 0, 0)),
-            Step(step(ADD_NUMBER, R3, 0, 0, -from_end)),
-            Step(step(SHIFT_LEFT, R3, 0, 0, 4)),
-            Step(step(ADD, R3, R8, 0, 0)),
-            Step(step(MOVE_NUMBER, R2, 0, 0, 16)),
+        let address = [
+            step(MOVE, R3, R7, 0, 0),
+            step(ADD_NUMBER, R3, 0, 0, -from_end),
+            step(SHIFT_LEFT, R3, 0, 0, 4),
+            step(ADD, R3, R8, 0, 0),
+            step(MOVE_NUMBER, R2, 0, 0, 16),
         ];
-        lines.extend(at(R1, VECTOR));
-        lines.extend(read_user());
-        lines.push(Step(step(LOAD_64, R3, FRAME, VECTOR + 8, 0)));
-        lines
+        let length = [step(LOAD_64, R3, FRAME, VECTOR + 8, 0)];
+        [&address[..], &at(R1, VECTOR), &read_user, &length].concat()
     };
-    let mut lines = vec![
-        Step(step(MOVE, CONTEXT, R1, 0, 0)),
-        Step(step(STORE_64_NUMBER, FRAME, 0, BYTE, 0)),
-        Step(step(STORE_64_NUMBER, FRAME, 0, VECTOR, 0)),
-        Step(step(STORE_64_NUMBER, FRAME, 0, VECTOR + 8, 0)),
-        Step(step(LOAD_64, R8, CONTEXT, ADDRESS_AT, 0)),
-        Step(step(LOAD_64, R7, CONTEXT, LENGTH_AT, 0)),
-        Jump {
-            code: JUMP_IF_EQUAL,
-            register: R7,
-            number: 0,
-            label: DONE,
-        },
-        Step(step(LOAD_64, R1, CONTEXT, NUMBER_AT, 0)),
-        Jump {
-            code: JUMP_IF_EQUAL,
-            register: R1,
-            number: libc::SYS_write as i32,
-            label: BUFFER,
-        },
-        Jump {
-            code: JUMP_IF_NOT_EQUAL,
-            register: R1,
-            number: libc::SYS_writev as i32,
-            label: DONE,
-        },
+    let begin = [
+        step(MOVE, CONTEXT, R1, 0, 0),
+        step(STORE_64_NUMBER, FRAME, 0, BYTE, 0),
+        step(STORE_64_NUMBER, FRAME, 0, VALUE, 0),
+        step(STORE_64_NUMBER, FRAME, 0, VALUE + 8, 0),
+        step(STORE_64_NUMBER, FRAME, 0, VECTOR, 0),
+        step(STORE_64_NUMBER, FRAME, 0, VECTOR + 8, 0),
+        step(LOAD_64, R8, CONTEXT, ADDRESS_AT, 0),
+        step(LOAD_64, R7, CONTEXT, LENGTH_AT, 0),
+        jump(IF_EQUAL, R7, 0, DONE),
+        step(LOAD_64, R1, CONTEXT, NUMBER_AT, 0),
+        jump(IF_EQUAL, R1, libc::SYS_write as i32, BUFFER),
+        jump(IF_NOT_EQUAL, R1, libc::SYS_writev as i32, DONE),
     ];
     // The last entry of a vector may be empty; two empty ones are nobody's habit.
-    lines.extend(entry(1));
-    lines.extend([
-        Jump {
-            code: JUMP_IF_NOT_EQUAL,
-            register: R3,
-            number: 0,
-            label: ENTRY,
-        },
-        Jump {
-            code: JUMP_IF_EQUAL,
-            register: R7,
-            number: 1,
-            label: DONE,
-        },
-    ]);
-    lines.extend(entry(2));
-    lines.extend([
-        Jump {
-            code: JUMP_IF_EQUAL,
-            register: R3,
-            number: 0,
-            label: DONE,
-        },
+    let if_empty = [
+        jump(IF_NOT_EQUAL, R3, 0, ENTRY),
+        jump(IF_EQUAL, R7, 1, DONE),
+    ];
+    // byte = last of the buffer at R8, of length R7
+    let last = [
+        jump(IF_EQUAL, R3, 0, DONE),
         Label(ENTRY),
-        Step(step(MOVE, R7, R3, 0, 0)),
-        Step(step(LOAD_64, R8, FRAME, VECTOR, 0)),
+        step(MOVE, R7, R3, 0, 0),
+        step(LOAD_64, R8, FRAME, VECTOR, 0),
         Label(BUFFER),
-        // byte = last of the buffer at R8, of length R7
-        Step(step(MOVE, R3, R8, 0, 0)),
-        Step(step(ADD, R3, R7, 0, 0)),
-        Step(step(ADD_NUMBER, R3, 0, 0, -1)),
-        Step(step(MOVE_NUMBER, R2, 0, 0, 1)),
-    ]);
-    lines.extend(at(R1, BYTE));
-    lines.extend(read_user());
-    lines.extend([
-        Step(step(LOAD_8, R8, FRAME, BYTE, 0)),
-        // key = process, descriptor
-        Step(step(CALL, 0, 0, 0, PID_TGID)),
-        Step(step(SHIFT_RIGHT, R0, 0, 0, 32)),
-        Step(step(STORE_32, FRAME, R0, KEY, 0)),
-        Step(step(LOAD_64, R7, CONTEXT, DESCRIPTOR_AT, 0)),
-        Step(step(STORE_32, FRAME, R7, KEY + 4, 0)),
-    ]);
-    lines.extend(load_map(R1));
-    lines.extend(at(R2, KEY));
-    lines.extend([
-        Step(step(CALL, 0, 0, 0, MAP_LOOKUP)),
-        Jump {
-            code: JUMP_IF_NOT_EQUAL,
-            register: R0,
-            number: 0,
-            label: FOUND,
-        },
-        Step(step(STORE_64_NUMBER, FRAME, 0, VALUE, 0)),
-        Step(step(STORE_64_NUMBER, FRAME, 0, VALUE + 8, 0)),
-    ]);
-    lines.extend(load_map(R1));
-    lines.extend(at(R2, KEY));
-    lines.extend(at(R3, VALUE));
-    lines.extend([
-        Step(step(MOVE_NUMBER, R4, 0, 0, 0)),
-        Step(step(CALL, 0, 0, 0, MAP_UPDATE)),
-    ]);
-    lines.extend(load_map(R1));
-    lines.extend(at(R2, KEY));
-    lines.extend([
-        Step(step(CALL, 0, 0, 0, MAP_LOOKUP)),
-        Jump {
-            code: JUMP_IF_EQUAL,
-            register: R0,
-            number: 0,
-            label: DONE,
-        },
-        Label(FOUND),
-        // value[0] += 1; value[1] += byte is a newline
-        Step(step(MOVE_NUMBER, R1, 0, 0, 1)),
-        Step(step(ATOMIC_ADD_64, R0, R1, 0, 0)),
-        Jump {
-            code: JUMP_IF_NOT_EQUAL,
-            register: R8,
-            number: i32::from(b'\n'),
-            label: DONE,
-        },
-        Step(step(ATOMIC_ADD_64, R0, R1, 8, 0)),
+        step(MOVE, R3, R8, 0, 0),
+        step(ADD, R3, R7, 0, 0),
+        step(ADD_NUMBER, R3, 0, 0, -1),
+        step(MOVE_NUMBER, R2, 0, 0, 1),
+    ];
+    // key = process, descriptor
+    let key = [
+        step(LOAD_8, R8, FRAME, BYTE, 0),
+        step(CALL, 0, 0, 0, PID_TGID),
+        step(SHIFT_RIGHT, R0, 0, 0, 32),
+        step(STORE_32, FRAME, R0, KEY, 0),
+        step(LOAD_64, R7, CONTEXT, DESCRIPTOR_AT, 0),
+        step(STORE_32, FRAME, R7, KEY + 4, 0),
+    ];
+    let update = [
+        step(MOVE_NUMBER, R4, 0, 0, NO_EXIST),
+        step(CALL, 0, 0, 0, MAP_UPDATE),
+    ];
+    // value[0] += 1; value[1] += byte is a newline
+    let count = [
+        step(CALL, 0, 0, 0, MAP_LOOKUP),
+        jump(IF_EQUAL, R0, 0, DONE),
+        step(MOVE_NUMBER, R1, 0, 0, 1),
+        step(ATOMIC_ADD_64, R0, R1, 0, 0),
+        jump(IF_NOT_EQUAL, R8, i32::from(b'\n'), DONE),
+        step(ATOMIC_ADD_64, R0, R1, 8, 0),
         Label(DONE),
         // The record goes on to those who asked for it.
-        Step(step(MOVE_NUMBER, R0, 0, 0, 1)),
-        Step(step(EXIT, 0, 0, 0, 0)),
-    ]);
-    assemble(&lines)
+        step(MOVE_NUMBER, R0, 0, 0, 1),
+        step(EXIT, 0, 0, 0, 0),
+    ];
+    let vector = [&entry(1)[..], &if_empty, &entry(2)].concat();
+    let byte = [&last[..], &at(R1, BYTE), &read_user, &key].concat();
+    let there = [&load_map[..], &at(R2, KEY), &at(R3, VALUE), &update].concat();
+    let counted = [&load_map[..], &at(R2, KEY), &count].concat();
+    assemble(&[&begin[..], &vector, &byte, &there, &counted].concat())
 }
 
 impl Tails {
-    /// Loads the program, where this user may.
-    pub(super) fn load() -> io::Result<Self> {
+    /// Loads the program, where this user may, and has it run.
+    pub(super) fn begin(points: Points) -> io::Result<Self> {
         let counters = sys::bpf_map(8, 16, MOST_STREAMS)?;
         let program = sys::bpf_load(&program(counters.as_raw_fd()))?;
-        Ok(Self { counters, program })
-    }
-
-    /// Runs it at the tracepoint of this event, until the event is closed.
-    pub(super) fn attach(&self, event: &OwnedFd) -> io::Result<()> {
-        sys::bpf_attach(event, &self.program)
+        // On an event of its own: one that is inherited would take the program along when the
+        // first process that has inherited it ends.
+        let event = points.enter_alone()?;
+        sys::bpf_attach(&event, &program)?;
+        Ok(Self {
+            counters,
+            _event: event,
+        })
     }
 
     /// Writes seen and those that ended a line, of a descriptor of a process.
@@ -297,18 +221,31 @@ mod tests {
     #[test]
     fn jumps_lead_to_their_labels() {
         let lines = [
-            Line::Jump {
-                code: JUMP_IF_EQUAL,
-                register: R7,
-                number: 0,
-                label: 1,
-            },
-            Line::Step(step(MOVE_NUMBER, R0, 0, 0, 7)),
+            jump(IF_EQUAL, R7, 0, 1),
+            step(MOVE_NUMBER, R0, 0, 0, 7),
             Line::Label(1),
-            Line::Step(step(EXIT, 0, 0, 0, 0)),
+            step(EXIT, 0, 0, 0, 0),
         ];
         let program = assemble(&lines);
         assert_eq!(program.len(), 3);
         assert_eq!((program[0] >> 16) as u16, 1, "one instruction is skipped");
+    }
+
+    #[test]
+    fn lines_and_fragments_are_told_apart_where_the_kernel_may_be_asked() {
+        use std::io::Write;
+        let Ok(tails) = Points::find().and_then(Tails::begin) else {
+            eprintln!("skipped: tracepoints or bpf(2) are not permitted");
+            return;
+        };
+        let (_reader, mut writer) = io::pipe().unwrap();
+        for text in ["one\n", "two\n", "three"] {
+            writer.write_all(text.as_bytes()).unwrap();
+        }
+        let empty = io::IoSlice::new(b"");
+        let pieces = [io::IoSlice::new(b"four"), io::IoSlice::new(b"\n"), empty];
+        assert_eq!(writer.write_vectored(&pieces).unwrap(), 5);
+        let ours = std::process::id() as i32;
+        assert_eq!(tails.of(ours, writer.as_raw_fd()), Some((4, 3)));
     }
 }

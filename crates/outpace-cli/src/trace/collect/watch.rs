@@ -1,8 +1,11 @@
 //! The default mode: no privileges, no slowdown. The kernel's own counters say how many calls and
 //! bytes; looking at `/proc/PID/task/TID/syscall` now and then says which thread waits in which write; a short
-//! [exact look](peek) at a thread that writes much shows how it is buffered.
+//! [exact look](peek) at a thread that writes much shows how it is buffered. Where a stop could do harm, the kernel is asked
+//! for a moment [how its writes end](Tails), or many looks in a row find some of them.
 
+use super::exact::tracepoints::{Points, aside};
 use super::peek;
+use super::tails::Tails;
 use super::threads::{Processor, Threads};
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
@@ -12,7 +15,7 @@ use crate::trace::kernel::memory;
 use crate::trace::kernel::procfs::{self, Doing, IoCounters, Usage};
 use crate::trace::model::findings::{Mode, Recording};
 use crate::trace::model::language::Language;
-use crate::trace::model::tally::CallTally;
+use crate::trace::model::tally::{Buffering, CallTally};
 use crate::trace::model::target::Target;
 use crate::trace::model::timeline::{Span, Timeline};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -68,7 +71,16 @@ impl Rhythm {
 /// of them already.
 const PEEK_AGAIN: u64 = 50;
 const FEWEST_PEEKED: usize = 16;
-const ENOUGH_LOOKS: u64 = 40;
+const ENOUGH_LOOKS: u64 = 20;
+/// A process that is not to be stopped is listened to so often at most, for so long; of several, each as seldom as that they
+/// take 2 % of a processor together, but for the first so many times.
+const MOST_LISTENS: u64 = 24;
+const LISTEN: Duration = Duration::from_millis(2);
+const LISTEN_EVERY_NS: u64 = 100_000_000;
+/// Fewer large writes are not worth it.
+const FEWEST_LARGE: u64 = 64;
+/// Larger writes, on average, may be blocks, which their ends do not show.
+const LARGEST_MESSAGES: u64 = 512;
 
 /// A program that starts this many threads is sampled in part.
 const MOST_THREADS: usize = 256;
@@ -86,6 +98,14 @@ struct Thread {
     asleep: Option<Asleep>,
 }
 
+/// A write in which a thread was found asleep.
+struct Found {
+    call: &'static WriteCall,
+    descriptor: i32,
+    /// It was not found in this one before.
+    is_new: bool,
+}
+
 /// What was seen of one descriptor: writes in which a thread slept, and those of a short exact look.
 #[derive(Default)]
 pub(crate) struct Seen {
@@ -97,6 +117,7 @@ pub(crate) struct Seen {
 }
 
 /// One process, as far as it was seen.
+#[derive(Default)]
 pub(crate) struct Watched {
     pub(crate) process: i32,
     /// The name of its executable file, or else the one that the kernel keeps.
@@ -128,6 +149,7 @@ pub(crate) struct Watched {
     /// How often its writes were looked at exactly, and how many there were then.
     peeks: u32,
     peeked_at: u64,
+    listens: u64,
     /// Time that it took, without waiting for a processor, and processor time.
     peeking_ns: u64,
     stops_ns: u64,
@@ -143,36 +165,18 @@ pub(crate) struct Watched {
 impl Watched {
     fn new(process: i32, name: Rc<str>, executable: Option<PathBuf>, now_ns: u64) -> Self {
         let file = executable.as_deref().and_then(Path::file_name);
+        let language = executable.as_deref();
+        let language = language.map(|path| Language::of(process, path));
         Self {
             process,
             program: file.map_or_else(|| Rc::clone(&name), |file| file.to_string_lossy().into()),
             name,
-            language: executable
-                .as_deref()
-                .map_or(Language::Unrecognised, |path| Language::of(process, path)),
+            language: language.unwrap_or_default(),
             executable,
-            targets: BTreeMap::new(),
-            writes_elsewhere: false,
-            seen: BTreeMap::new(),
-            tasks: Threads::default(),
             first_ns: now_ns,
-            counters: File::open(format!("/proc/{process}/io")).ok(),
-            io: IoCounters::default(),
-            io_before: IoCounters::default(),
-            usage: Usage::default(),
-            usage_before: Usage::default(),
-            inherited: IoCounters::default(),
-            last_moments: IoCounters::default(),
-            reaped: None,
-            start: None,
-            peeks: 0,
-            peeked_at: 0,
-            peeking_ns: 0,
-            stops_ns: 0,
-            asleep: (0, 0),
             last_ns: now_ns,
-            searches: 0,
-            threads: HashMap::new(),
+            counters: File::open(format!("/proc/{process}/io")).ok(),
+            ..Self::default()
         }
     }
 
@@ -259,18 +263,92 @@ impl Watched {
         }
     }
 
-    /// The thread whose writes should be looked at exactly: it has made many small ones since the last time, and looks do
-    /// not show enough of them.
+    /// The thread whose writes should be looked at exactly: it has made many since the last time, and neither their sums nor
+    /// looks show how they are buffered.
     fn worth_a_peek(&self) -> Option<i32> {
         let own = self.own();
         let looks: u64 = self.seen.values().map(|seen| seen.looks).sum();
         let is_due = self.peeks < peek::MOST
             && own.write_calls >= peek::FROM.max(self.peeked_at * PEEK_AGAIN)
             && looks < ENOUGH_LOOKS
-            && own.bytes_written <= own.write_calls * peek::LARGEST;
+            && (self.mean_size() <= peek::LARGEST || own.write_calls >= FEWEST_LARGE)
+            && Buffering::of_sums(own.write_calls, own.bytes_written).is_none();
         is_due
             .then(|| self.tasks.busiest())?
             .map(|(thread, _)| thread)
+    }
+
+    /// Looks at a thread that was asleep in this, if that is a write. What it writes is sampled once.
+    fn find(&mut self, thread: &mut Thread, doing: Doing) -> Option<Found> {
+        let before = thread.asleep.take();
+        let Doing::InCall { number, arguments } = doing else {
+            return None;
+        };
+        let call = WriteCall::with_number(number)?;
+        let ends_line = memory::ends_line(self.process, call, &arguments);
+        let write_calls = self.read_counters().map_or(0, |io| io.write_calls);
+        thread.asleep = Some(Asleep {
+            arguments,
+            write_calls,
+        });
+        let (is_new, descriptor) = (
+            thread.asleep != before,
+            self.identify(call.target(&arguments)),
+        );
+        // What was read from its memory is what it writes only if it is still in that call.
+        if let (true, Some(size)) = (is_new, call.asked(&arguments))
+            && thread.doing() == doing
+        {
+            let seen = self.seen.entry(descriptor).or_default();
+            seen.tally.sample(size, ends_line);
+        }
+        Some(Found {
+            call,
+            descriptor,
+            is_new,
+        })
+    }
+
+    /// Looks at a thread as often as it can until then.
+    fn stalk(&mut self, thread: i32, until_ns: u64) {
+        let Some((thread, mut state)) = self.threads.remove_entry(&thread) else {
+            return;
+        };
+        while clock::now_ns() < until_ns {
+            let doing = state.doing();
+            if doing == Doing::Hidden {
+                break;
+            }
+            if let Some(found) = self.find(&mut state, doing) {
+                let seen = self.seen.entry(found.descriptor).or_default();
+                seen.looks += u64::from(found.is_new);
+            }
+        }
+        self.threads.insert(thread, state);
+    }
+
+    fn mean_size(&self) -> u64 {
+        let own = self.own();
+        own.bytes_written / own.write_calls.max(1)
+    }
+
+    /// Takes what the kernel has counted of its writes.
+    fn hear(&mut self, tails: &Tails) {
+        let mean = self.mean_size();
+        // Those of a process that has just ended are not shown any more.
+        let others = procfs::descriptors(self.process).into_iter();
+        for descriptor in (1..=2).chain(others.filter(|&other| other > 2)) {
+            if let Some((writes, line_ends)) = tails.of(self.process, descriptor) {
+                let descriptor = self.identify(descriptor);
+                let seen = self.seen.entry(descriptor).or_default();
+                seen.peeked += writes;
+                (0..writes).for_each(|n| seen.tally.sample(mean, Some(n < line_ends)));
+                if writes >= FEWEST_PEEKED as u64 {
+                    self.peeks += 1;
+                    self.peeked_at = self.own().write_calls;
+                }
+            }
+        }
     }
 
     fn read_counters(&self) -> Option<IoCounters> {
@@ -329,6 +407,10 @@ struct Watcher {
     last_look_ns: u64,
     /// What exact looks took.
     peeking_ns: u64,
+    /// How often threads were listened to.
+    listens: u64,
+    /// A child may have ended since the last look for that.
+    child_ended: bool,
     /// The root's, since the watching began.
     delay: Delay<i32>,
 }
@@ -376,6 +458,8 @@ impl Watcher {
             looks: 0,
             last_look_ns: began_ns,
             peeking_ns: 0,
+            listens: 0,
+            child_ended: true,
             delay: Delay::of(root),
         }
     }
@@ -383,7 +467,6 @@ impl Watcher {
     fn watch(mut self) -> io::Result<(Recording, Vec<Watched>)> {
         let began_ns = self.last_look_ns;
         let mut ending = None;
-        let mut child_ended = true;
         // New threads, children and programs are looked for; then what each thread is in.
         let mut searches = Rhythm::new(1_000_000, 20_000_000);
         let mut looks = Rhythm::new(1_000_000, 6_000_000);
@@ -395,8 +478,8 @@ impl Watcher {
                 self.search(now_ns);
                 let took_ns = clock::thread_ns() - before_ns;
                 searches.took(took_ns, now_ns - began_ns, now_ns);
-                spent_ns += took_ns;
-                self.peek();
+                self.peek(now_ns - began_ns);
+                spent_ns += clock::thread_ns() - before_ns;
             }
             if now_ns >= looks.due_ns {
                 self.look(now_ns);
@@ -404,7 +487,7 @@ impl Watcher {
                 let before_ns = std::mem::replace(&mut spent_ns, clock::thread_ns());
                 looks.took(spent_ns - before_ns, now_ns - began_ns, now_ns);
             }
-            if self.launched && child_ended {
+            if self.launched && std::mem::take(&mut self.child_ended) {
                 ending = self.reap()?;
             }
             let over = if self.launched {
@@ -424,7 +507,7 @@ impl Watcher {
             // Until the next is due, or a signal (a child's end among them) arrives.
             let due_ns = searches.due_ns.min(looks.due_ns);
             let pause_ns = due_ns.saturating_sub(clock::now_ns());
-            child_ended = interrupts::sleep(Duration::from_nanos(pause_ns));
+            self.child_ended |= interrupts::sleep(Duration::from_nanos(pause_ns));
         }
         let wall_ns = clock::now_ns() - began_ns;
         self.ended
@@ -456,7 +539,9 @@ impl Watcher {
     }
 
     /// Looks exactly at a thread that writes much, of each process of which the looks do not say how it is buffered.
-    fn peek(&mut self) {
+    fn peek(&mut self, since_ns: u64) {
+        let may_listen = self.listens < MOST_LISTENS + since_ns / LISTEN_EVERY_NS;
+        let mut not_to_stop = Vec::new();
         for watched in self.alive.values_mut() {
             let Some(thread) = watched.worth_a_peek() else {
                 continue;
@@ -464,13 +549,17 @@ impl Watcher {
             watched.peeked_at = watched.own().write_calls;
             let before = watched.tasks.schedule_ns(thread);
             let began_ns = clock::now_ns();
-            let peek = peek::at(watched.process, thread);
+            let peek = if watched.mean_size() <= peek::LARGEST {
+                peek::at(watched.process, thread)
+            } else {
+                Err(io::ErrorKind::Unsupported.into())
+            };
             let took_ns = clock::now_ns() - began_ns;
             let after = watched.tasks.schedule_ns(thread);
             let delay_ns = after.1.saturating_sub(before.1);
-            watched.stops_ns += after.0.saturating_sub(before.0);
             match peek {
                 Ok(writes) => {
+                    watched.stops_ns += after.0.saturating_sub(before.0);
                     watched.peeks += 1;
                     watched.peeking_ns += took_ns.saturating_sub(delay_ns);
                     self.peeking_ns += took_ns.saturating_sub(delay_ns);
@@ -486,9 +575,50 @@ impl Watcher {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => watched.peeked_at = 0,
-                // Not permitted, or it has just ended.
+                // It could do harm, or is not permitted.
+                Err(_) if watched.listens < MOST_LISTENS => {
+                    watched.peeked_at = 0;
+                    if !may_listen {
+                        continue;
+                    }
+                    watched.listens += 1;
+                    let in_messages = watched.mean_size() < LARGEST_MESSAGES;
+                    not_to_stop.push((watched.process, thread, in_messages));
+                }
                 Err(_) => watched.peeks = peek::MOST,
             }
+        }
+        if !not_to_stop.is_empty() {
+            self.listens += 1;
+            self.listen(&not_to_stop);
+        }
+    }
+
+    /// Listens to threads without stopping them: the kernel counts line ends for a moment, where it may be asked; else, and
+    /// where the ends of blocks say nothing, looks in a row find some of the writes.
+    fn listen(&mut self, threads: &[(i32, i32, bool)]) {
+        let tails = if threads.iter().any(|&(_, _, in_messages)| in_messages) {
+            Points::find().and_then(Tails::begin).ok()
+        } else {
+            None
+        };
+        let (heard, stalked): (Vec<_>, Vec<_>) = threads
+            .iter()
+            .partition(|(_, _, in_messages)| *in_messages && tails.is_some());
+        for (process, thread, _) in &stalked {
+            let until_ns = clock::now_ns() + (LISTEN / stalked.len() as u32).as_nanos() as u64;
+            if let Some(watched) = self.alive.get_mut(process) {
+                watched.stalk(*thread, until_ns);
+            }
+        }
+        if let Some(tails) = tails {
+            self.child_ended |= interrupts::sleep(LISTEN);
+            for (process, ..) in &heard {
+                if let Some(watched) = self.alive.get_mut(process) {
+                    watched.hear(&tails);
+                }
+            }
+            aside(tails);
         }
     }
 
@@ -535,6 +665,7 @@ impl Watcher {
     /// wrote, is all that has ended: another may have become another program at the last moment.
     fn settle(&mut self) {
         let first = self.ended.len() - std::mem::take(&mut self.ended_now);
+        let parents = self.parents();
         for parent in self.alive.values_mut() {
             let Some(own) = parent.tasks.io_of_only_thread() else {
                 continue;
@@ -547,14 +678,22 @@ impl Watcher {
             if let (Some(child), None) = (children.next(), children.next())
                 && child.searches > 1
                 && child.with_children().write_calls > 0
+                && !parents.contains(&child.process)
             {
                 child.last_moments = news.since(child.with_children());
             }
         }
     }
 
+    /// Those that have had children: what they left may be of these.
+    fn parents(&self) -> HashSet<i32> {
+        let all = self.ended.iter().chain(self.alive.values());
+        all.map(|watched| watched.usage.parent).collect()
+    }
+
     /// The same where a parent has had one child in all, as far as was seen.
     fn settle_only_children(&mut self) {
+        let with_children = self.parents();
         let parents = self.ended.iter().filter_map(|parent| {
             let inherited = parent
                 .with_children()
@@ -566,7 +705,9 @@ impl Watcher {
                 .ended
                 .iter_mut()
                 .filter(|child| child.usage.parent == parent);
-            if let (Some(child), None) = (children.next(), children.next()) {
+            if let (Some(child), None) = (children.next(), children.next())
+                && !with_children.contains(&child.process)
+            {
                 child.last_moments = inherited.since(child.with_children());
             }
         }
@@ -657,46 +798,26 @@ impl Watcher {
             let mut threads = std::mem::take(&mut watched.threads);
             for (&id, thread) in &mut threads {
                 let doing = thread.doing();
-                let written = match doing {
-                    Doing::InCall { number, .. } => WriteCall::with_number(number),
-                    _ => None,
-                };
-                let (Doing::InCall { number, arguments }, Some(call)) = (doing, written) else {
+                let Some(found) = watched.find(thread, doing) else {
                     let is_asleep = matches!(doing, Doing::InCall { .. } | Doing::Asleep);
                     watched.asleep.1 += u64::from(is_asleep);
-                    thread.asleep = None;
                     continue;
                 };
                 watched.asleep.0 += 1;
-                let descriptor = call.target(&arguments);
-                let ends_line = memory::ends_line(watched.process, call, &arguments);
-                let write_calls = watched.read_counters().map_or(0, |io| io.write_calls);
-                let asleep = Asleep {
-                    arguments,
-                    write_calls,
-                };
-                let same_call = thread.asleep == Some(asleep);
-                thread.asleep = Some(asleep);
-                let descriptor = watched.identify(descriptor);
-                let seen = watched.seen.entry(descriptor).or_default();
+                let seen = watched.seen.entry(found.descriptor).or_default();
                 seen.waiting_ns += since_ns;
                 seen.looks += 1;
-                // What was read from its memory is what it writes only if it is still in that call.
-                let unchanged = thread.doing() == Doing::InCall { number, arguments };
-                if let (false, true, Some(size)) = (same_call, unchanged, call.asked(&arguments)) {
-                    seen.tally.sample(size, ends_line);
-                }
                 let span = Span {
                     began_ns: from_ns,
                     ended_ns: now_ns,
                     in_calls_ns: since_ns,
-                    call: call.name,
+                    call: found.call.name,
                     bytes: None,
-                    calls: u64::from(!same_call),
+                    calls: u64::from(found.is_new),
                 };
-                let program = &watched.program;
+                let (process, program) = (watched.process, &watched.program);
                 self.timeline
-                    .add(watched.process, id, program, descriptor, span);
+                    .add(process, id, program, found.descriptor, span);
             }
             watched.threads = threads;
         }

@@ -208,7 +208,7 @@ mod tests {
             descriptors: Descriptors::One(1),
             target: Target {
                 kind: Kind::Pipe,
-                ..Target::unknown()
+                ..Target::default()
             },
             readers: Vec::new(),
             calls: CALLS as u64,

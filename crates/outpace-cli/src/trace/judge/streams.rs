@@ -28,6 +28,14 @@ pub(crate) fn sampled(processes: &[Watched]) -> Vec<Stream> {
     }
     for stream in &mut streams {
         stream.readers = stream.target.readers();
+        let reads_it = |process: &Watched| {
+            let input = process.targets.get(&0);
+            input.is_some_and(|input| input.identity == stream.target.identity)
+        };
+        if stream.target.kind == Kind::Pipe && processes.iter().any(reads_it) {
+            // Its reader is a part of what is traced: what that takes is no matter of output.
+            stream.waiting_ns = 0;
+        }
     }
     streams
 }
@@ -64,14 +72,7 @@ fn stream(
         processes: 1,
         descriptors,
         target,
-        readers: Vec::new(),
-        calls: 0,
-        bytes: 0,
-        tally: CallTally::default(),
-        buffering: Buffering::Unknown,
-        own_ns: Interval::default(),
-        in_kernel_ns: Interval::default(),
-        waiting_ns: 0,
+        ..Stream::default()
     }
 }
 
@@ -85,7 +86,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     let (descriptors, main) = attribute(process);
     let target = main
         .and_then(|descriptor| process.targets.get(&descriptor).cloned())
-        .unwrap_or_else(Target::unknown);
+        .unwrap_or_default();
     let tally = merged(process, main, descriptors);
     let times = estimate::times(process, &target);
     let mut streams = vec![Stream {
@@ -140,7 +141,7 @@ fn is_stream(descriptor: i32, target: &Target) -> bool {
 }
 
 /// Writes that have to be seen before they say which descriptor is written to, or how.
-const ENOUGH: u64 = 10;
+const ENOUGH: u64 = 8;
 
 /// Which descriptors the counted calls went to, and the one to judge them by: what an exact look shows, else what the
 /// threads were seen waiting for, else what the process has open.
@@ -273,8 +274,8 @@ fn long_ns(entry: &Entry, mode: Mode) -> u64 {
 }
 
 fn waiting_ns(entry: &Entry, run: &Recording) -> u64 {
-    if entry.target.kind == Kind::Null {
-        // There is no reader to wait for.
+    if entry.target.kind == Kind::Null || entry.is_read_within {
+        // There is no reader to wait for, or it is a part of what is traced.
         return 0;
     }
     let long_ns = long_ns(entry, run.mode);
@@ -316,7 +317,7 @@ mod tests {
         Target {
             kind: Kind::Pipe,
             identity: (1, inode),
-            ..Target::unknown()
+            ..Target::default()
         }
     }
 

@@ -373,7 +373,7 @@ mod tests {
             target: Target {
                 kind: Kind::Pipe,
                 path: "pipe:[1]".to_owned(),
-                ..Target::unknown()
+                ..Target::default()
             },
             readers: Vec::new(),
             calls,

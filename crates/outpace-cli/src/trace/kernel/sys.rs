@@ -418,20 +418,11 @@ pub(in crate::trace) fn bpf_map(key: u32, value: u32, entries: u32) -> io::Resul
 
 /// Loads a tracepoint program after the kernel has proved it harmless.
 pub(in crate::trace) fn bpf_load(program: &[u64]) -> io::Result<OwnedFd> {
-    #[repr(C)]
-    struct Load {
-        kind: u32,
-        steps: u32,
-        program: u64,
-        license: u64,
-    }
-    let load = Load {
-        kind: BPF_PROG_TYPE_TRACEPOINT,
-        steps: program.len() as u32,
-        program: program.as_ptr() as u64,
-        // The helper that reads a program's memory is for programs with a GPL-compatible licence.
-        license: c"Dual MIT/GPL".as_ptr() as u64,
-    };
+    // Two numbers of 32 bits, the first of them the type, in a word: every machine of ours is little-endian.
+    let kind_and_steps = u64::from(BPF_PROG_TYPE_TRACEPOINT) | (program.len() as u64) << 32;
+    // The helper that reads a program's memory is for programs with a GPL-compatible licence.
+    let license = c"Dual MIT/GPL".as_ptr() as u64;
+    let load = [kind_and_steps, program.as_ptr() as u64, license];
     let fd = bpf(BPF_PROG_LOAD, &load)?;
     // SAFETY: the kernel has just given us this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
@@ -444,22 +435,9 @@ pub(in crate::trace) fn bpf_attach(event: &OwnedFd, program: &OwnedFd) -> io::Re
 
 /// Looks a key up; the map's keys and values are of these types.
 pub(in crate::trace) fn bpf_lookup(map: &OwnedFd, key: [i32; 2]) -> Option<[u64; 2]> {
-    #[repr(C)]
-    struct Lookup {
-        map: u32,
-        padding: u32,
-        key: u64,
-        value: u64,
-        flags: u64,
-    }
     let mut value = [0; 2];
-    let lookup = Lookup {
-        map: map.as_raw_fd() as u32,
-        padding: 0,
-        key: key.as_ptr() as u64,
-        value: value.as_mut_ptr() as u64,
-        flags: 0,
-    };
+    let (key_at, value_at) = (key.as_ptr() as u64, value.as_mut_ptr() as u64);
+    let lookup = [map.as_raw_fd() as u64, key_at, value_at, 0];
     bpf(BPF_MAP_LOOKUP_ELEM, &lookup).ok().map(|_| value)
 }
 

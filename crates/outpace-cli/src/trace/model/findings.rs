@@ -32,7 +32,7 @@ impl Mode {
 }
 
 /// Which descriptors a stream stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Descriptors {
     One(i32),
     /// Both of 1 and 2, which are the same file.
@@ -40,6 +40,7 @@ pub(crate) enum Descriptors {
     /// 1 or 2: this mode cannot tell.
     Either,
     /// Any: the program has other files open for writing, and this mode cannot tell.
+    #[default]
     Any,
 }
 
@@ -58,7 +59,7 @@ impl Descriptors {
 }
 
 /// One stream of one program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     pub(crate) program: Rc<str>,
     pub(crate) language: Language,

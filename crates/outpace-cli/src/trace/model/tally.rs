@@ -199,7 +199,7 @@ fn customary(size: u64) -> u64 {
 }
 
 /// How a stream is buffered, as far as its system calls tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Buffering {
     /// A write for every message or fragment.
     Unbuffered,
@@ -216,6 +216,7 @@ pub(crate) enum Buffering {
     /// Nothing was written.
     Nothing,
     /// This mode cannot tell.
+    #[default]
     Unknown,
 }
 

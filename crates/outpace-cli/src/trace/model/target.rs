@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 /// The kinds of destination that behave differently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Terminal,
     Pipe,
@@ -15,6 +15,7 @@ pub(crate) enum Kind {
     Device,
     Other,
     /// It was gone before it could be looked at.
+    #[default]
     Unknown,
 }
 
@@ -42,8 +43,9 @@ impl Kind {
     }
 }
 
-/// What one descriptor is connected to.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// What one descriptor is connected to; the default stands for one that was closed, or whose process ended, before it could
+/// be looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Target {
     pub(crate) kind: Kind,
     /// As `readlink /proc/PID/fd/N` shows it.
@@ -57,17 +59,6 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Stands for a descriptor that was closed, or whose process ended, before anybody looked.
-    pub(crate) fn unknown() -> Self {
-        Self {
-            kind: Kind::Unknown,
-            path: String::new(),
-            device: None,
-            driver: None,
-            identity: (0, 0),
-        }
-    }
-
     /// Looks at a descriptor of another process.
     pub(crate) fn of(process: i32, descriptor: i32) -> Option<Self> {
         let link = format!("/proc/{process}/fd/{descriptor}");

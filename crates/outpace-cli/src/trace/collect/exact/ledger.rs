@@ -36,6 +36,8 @@ pub(crate) struct Entry {
     pub(crate) target: Rc<Target>,
     pub(crate) processes: BTreeSet<i32>,
     pub(crate) threads: BTreeSet<i32>,
+    /// A pipe that another process of those traced has as its input.
+    pub(crate) is_read_within: bool,
     /// The processes with the descriptors that they used for it.
     used: BTreeSet<(i32, i32)>,
     pub(crate) tally: CallTally,
@@ -140,7 +142,7 @@ impl Ledger {
         if let Some(target) = known.descriptors.get(&descriptor) {
             return Rc::clone(target);
         }
-        let target = Rc::new(Target::of(process, descriptor).unwrap_or_else(Target::unknown));
+        let target = Rc::new(Target::of(process, descriptor).unwrap_or_default());
         known.descriptors.insert(descriptor, Rc::clone(&target));
         target
     }
@@ -180,6 +182,7 @@ impl Ledger {
             target,
             processes: BTreeSet::new(),
             threads: BTreeSet::new(),
+            is_read_within: false,
             used: BTreeSet::new(),
             tally: CallTally::default(),
         });
@@ -214,7 +217,15 @@ impl Ledger {
     }
 
     /// The streams, by program and descriptor.
-    pub(crate) fn into_entries(self) -> (Vec<Entry>, Timeline) {
+    pub(crate) fn into_entries(mut self) -> (Vec<Entry>, Timeline) {
+        let inputs = self.processes.values();
+        let inputs: BTreeSet<_> = inputs
+            .filter_map(|process| Some(process.descriptors.get(&0)?.identity))
+            .collect();
+        for entry in self.entries.values_mut() {
+            entry.is_read_within =
+                entry.target.kind == Kind::Pipe && inputs.contains(&entry.target.identity);
+        }
         (self.entries.into_values().collect(), self.timeline)
     }
 }

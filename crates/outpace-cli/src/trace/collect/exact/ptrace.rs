@@ -29,6 +29,13 @@ struct Thread {
     entered: Option<Entered>,
 }
 
+impl Thread {
+    fn of(process: i32) -> Self {
+        let entered = None;
+        Self { process, entered }
+    }
+}
+
 /// Traces by `ptrace`; only the thread that made it may use it.
 struct Tracer<'a> {
     ledger: &'a mut Ledger,
@@ -107,13 +114,7 @@ pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
     for thread in procfs::threads(root) {
         sys::seize(thread, OPTIONS)?;
         sys::interrupt(thread)?;
-        tracer.threads.insert(
-            thread,
-            Thread {
-                process: root,
-                entered: None,
-            },
-        );
+        tracer.threads.insert(thread, Thread::of(root));
     }
     tracer.run()?;
     // The kernel detaches what this thread still traces when the thread ends.
@@ -122,13 +123,7 @@ pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
 
 impl<'a> Tracer<'a> {
     fn new(root: i32, ledger: &'a mut Ledger, filtered: bool) -> Self {
-        let threads = HashMap::from([(
-            root,
-            Thread {
-                process: root,
-                entered: None,
-            },
-        )]);
+        let threads = HashMap::from([(root, Thread::of(root))]);
         Self {
             ledger,
             threads,
@@ -212,13 +207,7 @@ impl<'a> Tracer<'a> {
                 self.started = true;
                 let name = procfs::name(thread).unwrap_or_default();
                 self.ledger.executed(thread, &name);
-                self.threads.insert(
-                    thread,
-                    Thread {
-                        process: thread,
-                        entered: None,
-                    },
-                );
+                self.threads.insert(thread, Thread::of(thread));
                 sys::resume(thread, self.onward(), 0)
             }
             (
@@ -274,13 +263,7 @@ impl<'a> Tracer<'a> {
         if let Some(parent) = parent.and_then(|parent| self.threads.get(&parent)) {
             self.ledger.forked(parent.process, process);
         }
-        self.threads.insert(
-            thread,
-            Thread {
-                process,
-                entered: None,
-            },
-        );
+        self.threads.insert(thread, Thread::of(process));
     }
 
     fn at_call(&mut self, thread: i32, now_ns: u64) -> io::Result<()> {

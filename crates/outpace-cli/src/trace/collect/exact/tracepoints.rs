@@ -3,10 +3,10 @@
 
 use super::Ledger;
 use super::gate::{self, Gate};
-use super::tails::Tails;
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
+use crate::trace::collect::tails::Tails;
 use crate::trace::kernel::calls::{Call, WRITE_FAMILY, WriteCall};
 use crate::trace::kernel::procfs;
 use crate::trace::kernel::sys;
@@ -87,12 +87,17 @@ impl Points {
                 Self::read(&format!("/proc/self/fd/{}", detached.as_raw_fd()))?
             }
         };
+        aside(points.enter_alone()?);
+        Ok(points)
+    }
+
+    /// Opens the one at the entry of a call for this thread alone, without records.
+    pub(in crate::trace::collect) fn enter_alone(&self) -> io::Result<OwnedFd> {
         let attributes = sys::Attributes {
             flags: sys::DISABLED,
-            ..attributes(points.enter, 0)
+            ..attributes(self.enter, 0)
         };
-        aside(sys::open_event(&attributes, 0, -1)?);
-        Ok(points)
+        sys::open_event(&attributes, 0, -1)
     }
 
     fn read(tracefs: &str) -> io::Result<Self> {
@@ -109,7 +114,7 @@ impl Points {
 
 /// Drops something on another thread: closing an event may take as long as thousands of calls, and
 /// nobody needs to wait for it.
-fn aside(value: impl Send + 'static) {
+pub(in crate::trace::collect) fn aside(value: impl Send + 'static) {
     std::thread::spawn(move || drop(value));
 }
 
@@ -181,18 +186,7 @@ impl Rings {
             all.into_iter().try_for_each(sys::enable)?;
         }
         // Without it everything else is still seen.
-        rings.tails = Tails::load().ok().and_then(|tails| {
-            // On an event of its own: one that is inherited would take the program along when the
-            // first process that has inherited it ends.
-            let alone = sys::Attributes {
-                flags: sys::DISABLED,
-                ..attributes(points.enter, 0)
-            };
-            let event = sys::open_event(&alone, 0, -1).ok()?;
-            tails.attach(&event).ok()?;
-            rings.others.push(event);
-            Some(tails)
-        });
+        rings.tails = Tails::begin(points).ok();
         Ok(rings)
     }
 
