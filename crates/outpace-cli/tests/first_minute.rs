@@ -78,6 +78,19 @@ fn a_terminal_that_takes_no_escape_sequence_gets_none() {
 }
 
 #[test]
+fn a_terminal_that_cannot_be_measured_is_refused_before_anything_is_compiled() {
+    // Each of its rungs is compiled.
+    let arguments = ["bench", "endl", "--to", "tty"];
+    let (shown, status) = on_a_terminal(&arguments, "dumb", 80, None);
+    assert_eq!(status, Some(1), "{shown}");
+    assert!(
+        shown.contains("--to tty: this terminal cannot be opened: by TERM"),
+        "{shown}"
+    );
+    assert!(!shown.contains("endl: What"), "{shown}");
+}
+
+#[test]
 fn no_line_is_longer_than_the_terminal_is_wide() {
     let commands = [
         "",

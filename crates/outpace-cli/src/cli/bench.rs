@@ -63,7 +63,8 @@ pub(crate) struct Bench {
     /// Columns and rows of the terminals that are opened [default: 80x24, for pictures 200x60]
     #[arg(long, value_name = "COLUMNSxROWS")]
     size: Option<Size>,
-    /// A minute for everything, less exact; ends with a summary of ten lines
+    /// A minute for everything (the first time also half a one for compiling), less exact; ends with a
+    /// summary of ten lines
     #[arg(long)]
     quick: bool,
     /// A second between the steps of `when`, for watching
@@ -184,6 +185,7 @@ impl Bench {
         };
         let servers = choice.rungs.len() * connections.len();
         let default_runs = match method {
+            Method::Programs if self.quick => 2,
             Method::Arrival(_) | Method::Programs => 3,
             Method::Requests(_) => runner::runs_within(budget, servers, self.quick),
             Method::Timed(_) if self.quick => 2,
@@ -263,7 +265,23 @@ impl Bench {
             to.kind() == "terminal"
                 || (matches!(experiment.method, Method::Frames) && *to == stalled)
         };
-        all.filter(|to| !self.quick || !slow(to)).collect()
+        let most = match experiment.method {
+            // Each run of a language starts it twice, which is most of its time.
+            Method::Programs if self.quick => 1,
+            _ => usize::MAX,
+        };
+        all.filter(|to| !self.quick || !slow(to))
+            .take(most)
+            .collect()
+    }
+
+    /// Whether a rung is left to the whole bench, unless it was asked for by name.
+    fn leaves_out(&self, experiment: &Experiment, rung: &Rung) -> bool {
+        self.quick
+            && matches!(
+                (experiment.method, rung.stream),
+                (Method::Programs, Stream::Stderr)
+            )
     }
 }
 
@@ -380,17 +398,11 @@ impl Session<'_> {
     fn try_destinations(&mut self, chosen: &[Choice], progress: &Progress) -> bool {
         let mut closed = Vec::new();
         for to in &self.bench.to {
-            // To open it more than that would turn its page.
-            if *to == Destination::Tty && std::fs::File::open("/dev/tty").is_ok() {
-                continue;
-            }
             // A real terminal takes a moment to open.
-            progress.show(&format!("opening {to}"), 0.0);
-            let size = self.bench.size.unwrap_or(Size::USUAL);
-            let tried = scratch()
-                .map_err(|error| error.to_string())
-                .and_then(|scratch| Venue::open(to, size, &scratch).map(drop));
-            match tried {
+            if *to != Destination::Tty {
+                progress.show(&format!("opening {to}"), 0.0);
+            }
+            match Venue::probe(to, self.bench.size.unwrap_or(Size::USUAL)) {
                 Ok(()) => {}
                 Err(reason) => {
                     self.lacks(to, &reason);
@@ -435,7 +447,9 @@ impl Session<'_> {
         progress.show(&format!("{}: compiling", experiment.name), 0.0);
         // What the others are compared with is always there.
         let contestants = Contestant::all(experiment, |rung| {
-            choice.rungs.contains(&rung.name) || choice.is_baseline(rung)
+            let asked = choice.named.contains(&rung.name);
+            let wanted = choice.rungs.contains(&rung.name) || choice.is_baseline(rung);
+            wanted && (asked || !self.bench.leaves_out(experiment, rung))
         });
         let (pictures, others): (Vec<_>, Vec<_>) = contestants
             .into_iter()

@@ -137,6 +137,16 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             let option = argument.split(" <").next().unwrap_or(&argument);
             (option.to_owned(), "needs a value")
         }
+        (ErrorKind::ArgumentConflict, Some(argument), _) => {
+            let option =
+                |argument: &str| argument.split(" <").next().unwrap_or_default().to_owned();
+            let other = match text(ContextKind::PriorArg) {
+                Some(other) if other.starts_with('-') => option(&other),
+                _ => "a command".to_owned(),
+            };
+            return Failure::usage(option(&argument), format!("cannot be used with {other}"))
+                .remedy("leave one of them out");
+        }
         // clap's sentences would say the object again.
         (ErrorKind::InvalidSubcommand, Some(argument), _) => (argument, "no such command"),
         (ErrorKind::UnknownArgument, Some(argument), _) if argument.starts_with('-') => {
@@ -145,6 +155,7 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
         (ErrorKind::UnknownArgument, Some(argument), _) => {
             (argument, "one argument more than are needed")
         }
+        (ErrorKind::InvalidSubcommand, None, _) => (String::new(), "no such command"),
         (_, argument, _) => {
             let object = argument.unwrap_or_else(|| "command line".to_owned());
             (object, first_line.trim_start_matches("error: "))
@@ -258,6 +269,27 @@ mod tests {
             said(&["outpace", "bench", "--size", "80"]),
             "outpace: --size 80: a size is columns and rows, such as 80x24\n  \
              see: outpace bench --help"
+        );
+        assert_eq!(
+            said(&["outpace", "run", "--pipe", "--terminal", "--", "true"]),
+            "outpace: --pipe: cannot be used with --terminal\n  leave one of them out"
+        );
+        assert_eq!(
+            said(&["outpace", "trace", "-p", "1", "--", "true"]),
+            "outpace: --pid: cannot be used with a command\n  leave one of them out"
+        );
+        assert_eq!(
+            said(&["outpace", ""]),
+            "outpace: '': no such command\n  see: outpace --help"
+        );
+        assert_eq!(
+            said(&["outpace", "fps", "--delay", "-1"]),
+            "outpace: --delay -1: not a number of milliseconds\n  see: outpace fps --help"
+        );
+        assert_eq!(
+            said(&["outpace", "fps", "--buffering", "blok"]),
+            "outpace: --buffering blok: not unbuffered, line, block[:SIZE], outpace or outpace:direct\n  \
+             see: outpace fps --help"
         );
         assert_eq!(
             said(&["outpace", "bench", "--runs", "0"]),

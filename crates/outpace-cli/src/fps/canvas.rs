@@ -94,7 +94,9 @@ impl FromStr for Drawing {
                     .map(Self::Block)
                     .map_err(|error| error.to_string()),
                 Some(Err(error)) => Err(error),
-                None => Err("unbuffered, line, block[:SIZE], outpace or outpace:direct".to_owned()),
+                None => {
+                    Err("not unbuffered, line, block[:SIZE], outpace or outpace:direct".to_owned())
+                }
             },
         }
     }

@@ -43,7 +43,7 @@ pub(crate) struct Fps {
     seconds: Option<Duration>,
 
     /// Sleep so long after every write call, to see a frame being drawn in pieces
-    #[arg(long, value_name = "MS", default_value = "0", value_parser = milliseconds)]
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = milliseconds, allow_negative_numbers = true)]
     delay: Duration,
 
     /// Colour the cells that were not sent, or those that were

@@ -141,8 +141,13 @@ impl Trace {
         let (subject, command) = match self.pid {
             Some(process) => {
                 IoCounters::of(&process.to_string()).map_err(|error| {
-                    Failure::failed(format!("process {process}"), error)
-                        .remedy("give the number of a running process of yours (or trace as root)")
+                    let object = format!("process {process}");
+                    if error.kind() == io::ErrorKind::NotFound {
+                        return Failure::failed(object, "there is none of that number")
+                            .remedy("give the number of a running process, as ps shows it");
+                    }
+                    Failure::failed(object, error)
+                        .remedy("give the number of a process of yours, or trace as root")
                 })?;
                 let name = procfs::name(process).unwrap_or_default();
                 (Subject::Process(process), vec![name])

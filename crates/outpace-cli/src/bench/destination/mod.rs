@@ -118,6 +118,9 @@ impl FromStr for Destination {
             "tty" => plain(Self::Tty),
             "pipe" => {
                 let capacity = detail.map(quantity::parse_bytes).transpose()?;
+                if capacity == Some(0) {
+                    return Err("a pipe holds at least a page, such as pipe:4096".to_owned());
+                }
                 Ok(Self::Pipe { capacity })
             }
             "pty" => match detail {
@@ -189,6 +192,7 @@ mod tests {
         assert!(error("alacrity").contains("did you mean alacritty?"));
         assert!(error("null:1").contains("takes nothing"));
         assert!(error("pty:0").contains("pty:stalled"));
+        assert!(error("pipe:0").contains("at least a page"));
         assert!(error("pty:fast").contains("fast"));
     }
 }

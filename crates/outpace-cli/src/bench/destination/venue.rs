@@ -22,7 +22,7 @@ use super::reader::{Received, Wanted, read_to_end};
 use super::{Destination, Pace};
 use crate::bench::results::rows::Terminal;
 use crate::platform::clock::now_ns;
-use crate::platform::pty;
+use crate::platform::{pty, scratch};
 use crate::user::screen::obeys;
 
 /// The size of a terminal.
@@ -87,8 +87,7 @@ impl Venue {
             }
             Destination::Pty(pace) => Place::Pty(*pace),
             Destination::Tty => {
-                let device = Device::this_terminal()
-                    .map_err(|error| format!("this terminal cannot be opened: {error}"))?;
+                let device = Device::this_terminal().map_err(|error| no_terminal(&error))?;
                 Place::Device(Box::new(device))
             }
             Destination::Emulator(emulator) => {
@@ -112,6 +111,16 @@ impl Venue {
             size,
             terminal,
         })
+    }
+
+    /// Opens a destination for a moment, or says why it cannot be had. This terminal is not opened, which would turn
+    /// its page.
+    pub(crate) fn probe(to: &Destination, size: Size) -> Result<(), String> {
+        if *to == Destination::Tty {
+            return Device::find_this_terminal().map_err(|error| no_terminal(&error));
+        }
+        let scratch = scratch().map_err(|error| error.to_string())?;
+        Self::open(to, size, &scratch).map(drop)
     }
 
     /// The destination whose bytes prove what a rung writes here: nothing can be read back from
@@ -331,14 +340,24 @@ pub(crate) struct Device {
 const ALTERNATE_SCREEN: &str = "\x1b[?1049h\x1b[H";
 const MAIN_SCREEN: &str = "\x1b[?1049l";
 
+fn no_terminal(error: &io::Error) -> String {
+    format!("this terminal cannot be opened: {error}")
+}
+
 impl Device {
-    /// The terminal this program runs in, on its alternate screen.
-    fn this_terminal() -> io::Result<Self> {
+    /// Whether this program runs in a terminal that can be measured.
+    fn find_this_terminal() -> io::Result<()> {
         if !obeys() {
             return Err(io::Error::other(
                 "by TERM it takes no escape sequence, so it cannot be asked when it has read everything",
             ));
         }
+        open_terminal(Path::new("/dev/tty")).map(drop)
+    }
+
+    /// The terminal this program runs in, on its alternate screen.
+    fn this_terminal() -> io::Result<Self> {
+        Self::find_this_terminal()?;
         let device = Self::at(PathBuf::from("/dev/tty"), None)?;
         io::Write::write_all(&mut &device.file, ALTERNATE_SCREEN.as_bytes())?;
         Ok(device)

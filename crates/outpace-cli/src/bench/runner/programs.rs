@@ -18,8 +18,9 @@ pub(super) struct Programs<'a> {
     stage: Stage<'a>,
 }
 
-/// So long should printing take, so that it stands out from starting; half of it, if time is short.
+/// So long should printing take, so that it stands out from starting; the second, if time is short.
 const LONG_ENOUGH: Duration = Duration::from_millis(100);
+const BRIEFLY: Duration = Duration::from_millis(20);
 /// The least and the most that a run prints.
 const LINES: (u64, u64) = (1_000, 4_000_000);
 
@@ -75,6 +76,14 @@ impl<'a> Programs<'a> {
     }
 }
 
+/// How many lines to try next, where so many took less than is wanted: twice as many at least, as starting varies, and
+/// no more than it needs.
+fn more(messages: u64, took: Duration, wanted: Duration) -> u64 {
+    let factor = wanted.as_secs_f64() * 1.2 / took.as_secs_f64().max(1e-9);
+    let factor = factor.clamp(2.0, 16.0);
+    ((messages as f64 * factor) as u64).min(LINES.1)
+}
+
 /// The write calls of the children that have been waited for, and of this program.
 fn write_calls() -> Option<u64> {
     let text = fs::read_to_string("/proc/self/io").ok()?;
@@ -86,11 +95,7 @@ impl Measurement for Programs<'_> {
     /// As many lines for each as take long enough: a line costs a hundred times as much in one language as in another.
     fn plan(&mut self, entries: &mut [Entry<'_>]) {
         let plan = &self.stage.plan;
-        let long_enough = if plan.brief {
-            LONG_ENOUGH / 2
-        } else {
-            LONG_ENOUGH
-        };
+        let long_enough = if plan.brief { BRIEFLY } else { LONG_ENOUGH };
         for entry in entries {
             entry.messages = plan.messages.unwrap_or(LINES.0).max(1);
             while plan.messages.is_none() && entry.competes() && !interrupts::came() {
@@ -100,10 +105,11 @@ impl Measurement for Programs<'_> {
                 };
                 let took = Duration::from_nanos(sample.report.wall_ns);
                 let start = Duration::from_nanos(sample.noted(START));
-                if took >= long_enough.max(start) || entry.messages >= LINES.1 {
+                let wanted = long_enough.max(start);
+                if took >= wanted || entry.messages >= LINES.1 {
                     break;
                 }
-                entry.messages = (entry.messages * 4).min(LINES.1);
+                entry.messages = more(entry.messages, took, wanted);
             }
         }
     }
@@ -164,5 +170,27 @@ impl Measurement for Programs<'_> {
             .iter()
             .map(|sample| sample.report.wall_ns)
             .collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_lines_as_take_long_enough_are_found_in_few_steps() {
+        let nanoseconds = Duration::from_nanos;
+        for cost in [20, 400, 10_000] {
+            let (mut messages, mut steps) = (LINES.0, 1);
+            while nanoseconds(messages * cost) < BRIEFLY && messages < LINES.1 {
+                messages = more(messages, nanoseconds(messages * cost), BRIEFLY);
+                steps += 1;
+            }
+            assert!(steps <= 4, "{cost} ns a line: {steps} steps");
+            // Starting took longer than starting and printing: nothing is known.
+            assert_eq!(more(1_000, Duration::ZERO, BRIEFLY), 16_000);
+            assert!(messages * cost < 2 * BRIEFLY.as_nanos() as u64);
+        }
+        assert_eq!(more(LINES.1, nanoseconds(1), BRIEFLY), LINES.1);
     }
 }

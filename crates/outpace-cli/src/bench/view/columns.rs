@@ -132,8 +132,8 @@ fn work(unit: &str, rows: &[&Row]) -> Vec<Column> {
             (delivered > wall + wall / 4)
                 .then(|| row.per_message(row.delivered_ns).map(duration))?
         }),
-        column("processor", 3, |row, _| processor(row).map(duration)),
-        column("writes/1,000", 2, |row, _| {
+        column("processor", 2, |row, _| processor(row).map(duration)),
+        column("writes/1,000", 3, |row, _| {
             let writes = row.writes? as f64 * 1_000.0 / row.messages.max(1) as f64;
             Some(significant(writes))
         }),
@@ -197,6 +197,9 @@ fn requests() -> Vec<Column> {
         }),
         spread(),
         column("share", 0, |row, _| Some(times(row.ratio?.median))),
+        column("processor", 1, |row, _| {
+            Some(duration(row.cpu_ns?.median as f64))
+        }),
         column("answer", 2, |row, _| time(answer(row)?.median)),
         column("p99", 3, |row, _| time(answer(row)?.p99)),
         column("max", 3, |row, _| time(answer(row)?.max)),

@@ -16,6 +16,8 @@ const BAR: f64 = 14.0;
 /// The width that a chart has at least, on a page of 360 pixels, and what a letter takes of it.
 const NARROWEST: f64 = 310.0;
 const LETTER: f64 = 6.6;
+/// Between a mark and its label.
+const AWAY: f64 = 9.0;
 
 /// The ticks with their labels.
 pub(super) fn axis(axis: &Axis) -> String {
@@ -42,7 +44,7 @@ pub(super) fn axis(axis: &Axis) -> String {
 
 /// The marks of a lane, in front of the lines of the axis.
 pub(super) fn lane(lane: &Lane, axis: &Axis) -> String {
-    let height = lane.marks.iter().map(strip_height).sum();
+    let height = lane.marks.iter().map(|mark| strip_height(mark, axis)).sum();
     let labels: Vec<&str> = lane.marks.iter().map(|mark| mark.label.as_str()).collect();
     let mut drawing = canvas(height)
         .set("role", "img")
@@ -52,16 +54,58 @@ pub(super) fn lane(lane: &Lane, axis: &Axis) -> String {
     }
     let mut bottom = 0.0;
     for mark in &lane.marks {
-        bottom += strip_height(mark);
+        bottom += strip_height(mark, axis);
         drawing = strip(drawing, mark, axis, bottom - STRIP / 2.0);
     }
     drawing.to_string()
 }
 
-fn strip_height(mark: &Mark) -> f64 {
+fn strip_height(mark: &Mark, axis: &Axis) -> f64 {
+    match side(mark, axis) {
+        Side::Above => TALL_STRIP,
+        Side::Behind | Side::Within | Side::Before => STRIP,
+    }
+}
+
+/// Where a mark's label stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Behind,
+    Within,
+    Before,
+    /// On a line of its own.
+    Above,
+}
+
+/// From where to where on the axis a mark reaches, with its whisker.
+fn reach(mark: &Mark, axis: &Axis) -> (f64, f64) {
     match mark.shape {
-        Shape::Latency { .. } => TALL_STRIP,
-        Shape::Amount { .. } | Shape::Passage { .. } => STRIP,
+        Shape::Amount { value, interval } => {
+            let place = axis.at(value);
+            let (low, high) =
+                interval.map_or((place, place), |(low, high)| (axis.at(low), axis.at(high)));
+            (low.min(place), high.max(place))
+        }
+        Shape::Latency { median, max, .. } => (axis.at(median), axis.at(max)),
+        Shape::Passage { from, to } => (axis.at(from), axis.at(to)),
+    }
+}
+
+/// The first side on which even a narrow page has room for the whole label.
+fn side(mark: &Mark, axis: &Axis) -> Side {
+    let needs = (mark.label.chars().count() as f64 * LETTER + AWAY) / NARROWEST;
+    let (begin, end) = reach(mark, axis);
+    // A bar's whisker may begin within the label, which stands out from it.
+    let bar = match mark.shape {
+        Shape::Amount { value, .. } if axis.has_zero() => Some(axis.at(value)),
+        _ => None,
+    };
+    match bar {
+        _ if matches!(mark.shape, Shape::Latency { .. }) => Side::Above,
+        _ if end + needs <= 1.0 => Side::Behind,
+        Some(length) if needs <= length => Side::Within,
+        None if needs <= begin => Side::Before,
+        _ => Side::Above,
     }
 }
 
@@ -82,18 +126,16 @@ fn strip(drawing: SVG, mark: &Mark, axis: &Axis, middle: f64) -> SVG {
                 Some(ends) => whisker(drawing, ends, middle),
                 None => drawing,
             };
-            let end = ends.map_or(place, |(_, high)| high.max(place));
-            let begin = ends.map_or(place, |(low, _)| low.min(place));
-            beside(drawing, mark, begin, end, axis.has_zero(), middle)
+            labelled(drawing, mark, axis, middle)
         }
         Shape::Latency { median, p99, max } => {
             let (median, p99, max) = (axis.at(median), axis.at(p99), axis.at(max));
-            drawing
+            let drawing = drawing
                 .add(level(median, max, middle, "range"))
                 .add(upright(p99, middle - 5.0, middle + 5.0, "range"))
                 .add(upright(max, middle - 8.0, middle + 8.0, "range"))
-                .add(dot(median, middle, 5.0, tone))
-                .add(text(0.0, 2.0, middle - 14.0, "start", "label", &mark.label))
+                .add(dot(median, middle, 5.0, tone));
+            labelled(drawing, mark, axis, middle)
         }
         Shape::Passage { from, to } => {
             let (from, to) = (axis.at(from), axis.at(to));
@@ -101,25 +143,23 @@ fn strip(drawing: SVG, mark: &Mark, axis: &Axis, middle: f64) -> SVG {
                 .add(level(from, to, middle, tone))
                 .add(dot(from, middle, 3.0, "leader"))
                 .add(dot(to, middle, 5.0, tone));
-            beside(drawing, mark, from, to, false, middle)
+            labelled(drawing, mark, axis, middle)
         }
     }
 }
 
-/// The label: behind the mark where even a narrow page has room, else within the bar, else before its beginning.
-fn beside(drawing: SVG, mark: &Mark, begin: f64, end: f64, bar: bool, middle: f64) -> SVG {
-    const AWAY: f64 = 9.0;
-    let needs = (mark.label.chars().count() as f64 * LETTER + AWAY) / NARROWEST;
-    let (place, away, anchor, kind) = if end + needs <= 1.0 {
-        (end, AWAY, "start", "label")
-    } else if bar && mark.tone != Tone::Published {
-        (0.0, AWAY - 3.0, "start", "within")
-    } else if bar {
-        (0.0, AWAY - 3.0, "start", "")
-    } else {
-        (begin, -AWAY, "end", "label")
+fn labelled(drawing: SVG, mark: &Mark, axis: &Axis, middle: f64) -> SVG {
+    let (begin, end) = reach(mark, axis);
+    let base = middle + 4.0;
+    let (place, away, base, anchor, kind) = match side(mark, axis) {
+        Side::Behind => (end, AWAY, base, "start", "label"),
+        // A published bar is an outline on the page.
+        Side::Within if mark.tone == Tone::Published => (0.0, AWAY - 3.0, base, "start", ""),
+        Side::Within => (0.0, AWAY - 3.0, base, "start", "within"),
+        Side::Before => (begin, -AWAY, base, "end", "label"),
+        Side::Above => (0.0, 2.0, middle - 14.0, "start", "label"),
     };
-    drawing.add(text(place, away, middle + 4.0, anchor, kind, &mark.label))
+    drawing.add(text(place, away, base, anchor, kind, &mark.label))
 }
 
 fn class(tone: Tone) -> &'static str {
@@ -190,4 +230,39 @@ fn text(place: f64, away: f64, base: f64, anchor: &str, kind: &str, words: &str)
         .set("y", base)
         .set("text-anchor", anchor)
         .set("class", kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chart::time;
+    use super::*;
+
+    fn mark(value: f64, interval: Option<(f64, f64)>, label: &str) -> Mark {
+        Mark {
+            shape: Shape::Amount { value, interval },
+            tone: Tone::Plain,
+            label: label.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_label_that_fits_on_neither_side_has_a_line_of_its_own() {
+        let dots = Axis::logarithmic(10.0, 100_000.0, time);
+        let (short, long) = ("1 ns", "1,125 ns ±118 %, under outpace run");
+        let narrow = Some((900.0, 1_100.0));
+        let wide = Some((20.0, 90_000.0));
+        let side = |axis: &Axis, value, interval, label| side(&mark(value, interval, label), axis);
+        assert!(side(&dots, 1_000.0, narrow, short) == Side::Behind);
+        assert!(side(&dots, 90_000.0, narrow, short) == Side::Before);
+        assert!(side(&dots, 1_000.0, wide, short) == Side::Above);
+        assert!(side(&dots, 1_000.0, narrow, long) == Side::Above);
+        let bars = Axis::Linear {
+            most: 100.0,
+            show: time,
+        };
+        assert!(side(&bars, 90.0, None, short) == Side::Within);
+        // The bar is shorter than its label, and its whisker leaves no room.
+        let label = "10.0 ns ±800 %";
+        assert!(side(&bars, 10.0, Some((1.0, 95.0)), label) == Side::Above);
+    }
 }

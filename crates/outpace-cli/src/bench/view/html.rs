@@ -35,12 +35,13 @@ pub(crate) struct Card {
 /// A card for each experiment: what was best in it.
 pub(crate) fn cards(experiments: &[&'static Experiment], rows: &[Row]) -> Vec<Card> {
     let card = |headline: Headline| {
+        let against = headline.against();
         let Headline {
             experiment,
             to,
             best,
             figure,
-            against,
+            ..
         } = headline;
         let rest: Vec<String> = [best].into_iter().chain(against).collect();
         Card {

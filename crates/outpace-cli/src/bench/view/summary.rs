@@ -1,7 +1,5 @@
 //! The last lines of a quick bench: what was best in each experiment, a line each, ten at most.
 
-use std::fmt;
-
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures, base_name, leaders};
 use crate::bench::results::rows::Row;
@@ -22,19 +20,62 @@ pub(crate) struct Headline {
     pub(crate) best: String,
     /// Its figure with the unit, such as `20.0 ns a line`; empty where the answer has none.
     pub(crate) figure: String,
-    /// Against the others.
-    pub(crate) against: Vec<String>,
+    /// How many others the noise hides the difference to.
+    pub(crate) equals: usize,
+    /// How many times faster it is than another.
+    pub(crate) faster: Option<(f64, String)>,
 }
 
-impl fmt::Display for Headline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} to {}: {}", self.experiment.name, self.to, self.best)?;
-        if !self.figure.is_empty() {
-            write!(f, " {}", self.figure)?;
+impl Headline {
+    /// Against the others.
+    pub(crate) fn against(&self) -> Vec<String> {
+        let equals = (self.equals > 0).then(|| format!("{} more within the noise", self.equals));
+        let faster = self.faster.as_ref();
+        let faster =
+            faster.map(|(factor, other)| format!("{} faster than {other}", times(*factor)));
+        equals.into_iter().chain(faster).collect()
+    }
+
+    /// In one line of so many columns. What it is compared with gives way first; whether it is alone is always said.
+    fn line(&self, columns: usize) -> String {
+        let start = format!("{} to {}: {}", self.experiment.name, self.to, self.best);
+        let figure = match &self.figure[..] {
+            "" => String::new(),
+            figure => format!(" {figure}"),
+        };
+        let equals = match self.equals {
+            0 => String::new(),
+            equals => format!(" (and {equals} more)"),
+        };
+        let short = format!("{start}{equals}{figure}");
+        let factor = self.faster.as_ref().map(|(factor, _)| times(*factor));
+        let whole = [vec![format!("{start}{figure}")], self.against()].concat();
+        let forms = [
+            whole.join(", "),
+            match &self.faster {
+                Some((factor, other)) => {
+                    format!("{short}, {} faster than {other}", times(*factor))
+                }
+                None => short.clone(),
+            },
+            factor.map_or_else(
+                || short.clone(),
+                |factor| format!("{short}, {factor} faster"),
+            ),
+            short,
+        ];
+        let fits = |form: &String| form.chars().count() <= columns;
+        let last = forms.len() - 1;
+        let chosen = forms.iter().position(fits).unwrap_or(last);
+        let chosen = &forms[chosen];
+        if fits(chosen) {
+            return chosen.clone();
         }
-        self.against
-            .iter()
-            .try_for_each(|text| write!(f, ", {text}"))
+        chosen
+            .chars()
+            .take(columns.saturating_sub(1))
+            .chain(['…'])
+            .collect()
     }
 }
 
@@ -59,17 +100,7 @@ pub(crate) fn summary(
         }
     }
     lines.truncate(MOST);
-    let fitting = |line: Headline| {
-        let line = line.to_string();
-        if line.chars().count() <= columns {
-            return line;
-        }
-        line.chars()
-            .take(columns.saturating_sub(1))
-            .chain(['…'])
-            .collect()
-    };
-    lines.into_iter().map(fitting).collect()
+    lines.iter().map(|line| line.line(columns)).collect()
 }
 
 /// Of the destination that says most: one that reads, and a terminal before a file.
@@ -80,12 +111,13 @@ fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
         .into_iter()
         .find(|to| destinations.contains(to))
         .or(destinations.first().copied())?;
-    let headline = |best: String, figure: String, against: Vec<String>| Headline {
+    let headline = |best: String, figure: String| Headline {
         experiment,
         to: to.to_owned(),
         best,
         figure,
-        against,
+        equals: 0,
+        faster: None,
     };
     if let Method::Arrival(texts) = experiment.method {
         let at_once = |row: &&Row| {
@@ -99,13 +131,13 @@ fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
             [] => "none shows each text by itself".to_owned(),
             names => format!("each text by itself with {}", names.join(", ")),
         };
-        return (!rows.is_empty()).then(|| headline(best, String::new(), Vec::new()));
+        return (!rows.is_empty()).then(|| headline(best, String::new()));
     }
     if let Method::Terminal = experiment.method {
         let rates = figures.row(experiment.baseline, to)?.terminal_figures()?;
         let rate = significant(rates.consumed_per_second? / 1e6);
         let best = experiment.baseline.to_owned();
-        return Some(headline(best, format!("{rate} MB/s"), Vec::new()));
+        return Some(headline(best, format!("{rate} MB/s")));
     }
     // Rungs that draw beside others, or that other rungs than the experiment's are the measure of, are questions of
     // their own.
@@ -121,26 +153,21 @@ fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
         (_, Some(_)) => format!("{} requests/s", significant(1e9 / time)),
         _ => format!("{} a {}", duration(time), experiment.unit),
     };
-    let mut against = Vec::new();
     let leaders = leaders(&ranked);
-    if leaders.len() > 1 {
-        against.push(format!("{} more within the noise", leaders.len() - 1));
-    }
     let baseline = best.baseline.as_deref();
     let baseline = baseline.filter(|baseline| !leaders.contains(baseline));
     let other = ranked
         .iter()
         .find(|(_, row)| Some(row.rung.as_str()) == baseline);
-    if let Some((_, other)) = other
-        && let Compared::Less(factor) = Compared::of(best, other)
-    {
-        against.push(format!(
-            "{} faster than {}",
-            times(1.0 / factor),
-            other.rung
-        ));
-    }
-    Some(headline(name(best).to_owned(), what, against))
+    let faster = other.and_then(|(_, other)| match Compared::of(best, other) {
+        Compared::Less(factor) => Some((1.0 / factor, other.rung.clone())),
+        _ => None,
+    });
+    Some(Headline {
+        equals: leaders.len().saturating_sub(1),
+        faster,
+        ..headline(name(best).to_owned(), what)
+    })
 }
 
 fn name(row: &Row) -> &str {
@@ -197,6 +224,35 @@ mod tests {
             said,
             "lines to pipe: outpace 20.0 ns a line, 1 more within the noise"
         );
+        assert_eq!(
+            summary(&[lines], &rows, 60),
+            ["lines to pipe: outpace (and 1 more) 20.0 ns a line"]
+        );
         assert_eq!(summary(&[lines], &[], 80), [""; 0]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_loses_what_it_is_compared_with_and_no_word_is_cut() {
+        let lines = find("lines").unwrap();
+        let mut headline = Headline {
+            experiment: lines,
+            to: "pipe".to_owned(),
+            best: "outpace-block".to_owned(),
+            figure: "5.06 ns a line".to_owned(),
+            equals: 2,
+            faster: Some((4.79, "bufwriter".to_owned())),
+        };
+        let short = "lines to pipe: outpace-block (and 2 more) 5.06 ns a line";
+        assert_eq!(
+            headline.line(90),
+            format!("{short}, 4.79x faster than bufwriter")
+        );
+        assert_eq!(headline.line(80), format!("{short}, 4.79x faster"));
+        assert_eq!(headline.line(60), short);
+        headline.equals = 0;
+        assert_eq!(
+            headline.line(80),
+            "lines to pipe: outpace-block 5.06 ns a line, 4.79x faster than bufwriter"
+        );
     }
 }

@@ -240,10 +240,15 @@ fn verdict_at(figures: &Figures<'_>, to: &str) -> Option<String> {
             duration(calls.max_less_delay.unwrap_or(calls.max) as f64)
         )
     });
+    // More than all cannot be left.
+    let left = if ratio.middle > 0.9 && ratio.low <= 1.0 && ratio.high >= 1.0 {
+        "as many, within the noise".to_owned()
+    } else {
+        times(ratio.middle)
+    };
     Some(format!(
-        "To {to} println! leaves {} of the requests/s {without}, outpace {} ({}{}).",
+        "To {to} println! leaves {} of the requests/s {without}, outpace {left} ({}{}).",
         times(plain.middle),
-        times(ratio.middle),
         best.rung,
         longest.unwrap_or_default()
     ))
