@@ -99,6 +99,8 @@ pub(crate) struct Painter {
     output: Output,
     tempo: Tempo,
     fewest_bytes: bool,
+    /// The standard stream that is the same terminal.
+    shared: Option<Stream>,
     stats: Stats,
     error: Option<Failure>,
     closed: Arc<AtomicBool>,
@@ -125,6 +127,9 @@ impl Painter {
 
     fn paint(&mut self, screen: &Screen, damage: &mut Damage) -> io::Result<()> {
         let thorough = self.fewest_bytes || self.tempo.is_slow();
+        if let Some(stream) = self.shared {
+            stream.flush()?;
+        }
         let (bytes, took) = self.write(|renderer| {
             renderer.be_thorough(thorough);
             renderer.adopt_size(screen);
@@ -148,19 +153,25 @@ pub(crate) enum Presenter {
 
 impl Presenter {
     /// `fewest_bytes` says to take the time for that always, not only if the terminal is slow.
-    pub(crate) fn direct(renderer: Renderer, output: Output, fewest_bytes: bool) -> Self {
+    /// `shared` names the standard stream that is the same terminal.
+    pub(crate) fn direct(
+        renderer: Renderer,
+        output: Output,
+        fewest_bytes: bool,
+        shared: Option<Stream>,
+    ) -> Self {
         Self::Direct(Box::new(Painter {
             renderer,
             output,
             tempo: Tempo::default(),
             fewest_bytes,
+            shared,
             stats: Stats::default(),
             error: None,
             closed: Arc::default(),
         }))
     }
 
-    /// `shared` names the standard stream that is the same terminal.
     pub(crate) fn threaded(
         renderer: Renderer,
         output: Output,

@@ -19,7 +19,7 @@ use crossterm::execute;
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use outpace_ratatui::OutpaceBackend;
+use outpace_ratatui::{Options, OutpaceBackend};
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::process::{Pid, Signal, getpid, kill_process, setpgid};
@@ -53,6 +53,10 @@ fn program() {
         Ok("short") => outpace_ratatui::run(|_| ()),
         Ok("classic") => classic(false).unwrap(),
         Ok("classic with commands") => classic(true).unwrap(),
+        Ok("erases without a flush") => erases_without_a_flush(Options::default()).unwrap(),
+        Ok("erases without a flush, directly") => {
+            erases_without_a_flush(Options::default().direct()).unwrap();
+        }
         Ok("leaves by stdout") => leaves_by_stdout().unwrap(),
         Ok("another panics") => another_panics(),
         Ok("editor") => editor().unwrap(),
@@ -172,6 +176,22 @@ fn leaves_by_stdout() -> std::io::Result<()> {
     drop(terminal);
     println!("$ after");
     Ok(())
+}
+
+/// Writes to standard output, flushes that after it has drawn, and then draws another word.
+fn erases_without_a_flush(options: Options) -> std::io::Result<()> {
+    let mut out = std::io::stdout();
+    enable_raw_mode()?;
+    execute!(out, EnterAlternateScreen)?;
+    let mut terminal = Terminal::new(OutpaceBackend::new(options)?)?;
+    write!(out, "\x1b[2J")?;
+    terminal.draw(|frame| frame.render_widget("a picture", frame.area()))?;
+    terminal.backend_mut().flush_and_wait(None)?;
+    out.flush()?;
+    terminal.draw(|frame| frame.render_widget("a picture, and more", frame.area()))?;
+    event::read()?;
+    execute!(out, LeaveAlternateScreen)?;
+    disable_raw_mode()
 }
 
 /// Another thread panics while this one draws. Says what drawing says then.
@@ -656,6 +676,20 @@ fn an_application_that_leaves_its_screen_by_itself_leaves_the_shell_as_it_was() 
         session.assert_given_back();
         let lines: Vec<_> = screen.lines().map(str::trim_end).collect();
         assert_eq!(&lines[..2], ["$ before", "$ after"], "{program}: {screen}");
+    }
+}
+
+#[test]
+fn what_was_written_before_a_frame_and_not_flushed_comes_before_it() {
+    for program in ["erases without a flush", "erases without a flush, directly"] {
+        let mut session = Session::start(program, Duration::ZERO);
+        let screen = session.wait_for("more");
+        assert!(
+            screen.contains("a picture, and more"),
+            "{program}: {screen}"
+        );
+        session.press("x");
+        session.wait_for_end();
     }
 }
 

@@ -178,7 +178,7 @@ impl Screen {
     }
 
     /// Puts a character that takes one column for sure into a cell of the screen. Returns the cell's index.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put_char(&mut self, x: u16, y: u16, c: char, style: Style) -> usize {
         debug_assert!(x < self.width && y < self.height && !c.is_control());
         let at = self.index(x, y);

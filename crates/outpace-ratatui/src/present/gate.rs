@@ -5,7 +5,7 @@
 //! way, a thread of ours holds that lock. The presenter itself cannot: the program may hold the lock for as long as it
 //! runs, and frames must appear all the same.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +23,16 @@ const GRACE: Duration = Duration::from_millis(20);
 pub(crate) enum Stream {
     Stdout,
     Stderr,
+}
+
+impl Stream {
+    /// Writes what the program has printed so far: it comes before the frame that is drawn next.
+    pub(super) fn flush(self) -> io::Result<()> {
+        match self {
+            Self::Stdout => io::stdout().flush(),
+            Self::Stderr => Ok(()),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -74,7 +84,10 @@ impl Shared {
     }
 
     /// Holds the lock until the gate is opened.
-    fn hold<L>(&self, lock: L) {
+    fn hold<L: Write>(&self, mut lock: L) {
+        // What the program has printed before the frame and not flushed comes before it, as through crossterm's backend, which
+        // uses the same buffer. Whether the terminal is gone is found out by the presenter.
+        let _ = lock.flush();
         let mut state = self.state();
         state.held = true;
         state.taken_elsewhere = false;

@@ -233,13 +233,13 @@ impl OutpaceBackend {
             renderer.record_written();
         }
         let fewest_bytes = options.fewest_bytes;
+        let shared = match &terminal {
+            Surface::Terminal(file) => shared_stream(file, options.target),
+            Surface::Fixed(_) => None,
+        };
         let presenter = if options.direct {
-            Presenter::direct(renderer, output, fewest_bytes)
+            Presenter::direct(renderer, output, fewest_bytes, shared)
         } else {
-            let shared = match &terminal {
-                Surface::Terminal(file) => shared_stream(file, options.target),
-                Surface::Fixed(_) => None,
-            };
             Presenter::threaded(renderer, output, fewest_bytes, shared, options.max_lag)?
         };
         let closer = presenter.closer();

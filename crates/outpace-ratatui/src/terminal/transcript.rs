@@ -64,6 +64,8 @@ use crate::sys;
 /// - Behind the end of such a long line, or of one that was finished before, text is printed at a column: a change of width that is
 ///   on its way just then misplaces it. In tmux, which tells of a new width a while later, a line that is being streamed is printed as it
 ///   grows, however wide the terminal is; there the prompt after `kill -9` comes at its end.
+/// - In tmux, rows that a narrower width adds below the cursor push as many out at the top, and the cursor with them if there are fewer above
+///   it: in a window that is almost empty, what is streamed just then gets a gap. A dozen lines above are enough for a live region of three.
 /// - A change of width between two halves of a frame misplaces what the second half draws. Linux hands over up to 2 kB of a frame in one
 ///   piece, so that this needs a longer frame, or a terminal that is more than 4 kB behind, which is what it reads at a time.
 /// - xterm does not reflow: when it becomes narrower, it cuts what is on its screen.
