@@ -18,9 +18,9 @@
  * return from main. What C's stdio prints does not wait for it, nor it for stdio: outpace_flush before printf, and
  * fflush before outpace, where both write to one descriptor.
  *
- * Functions that return int return 0, or an error number of errno.h (EINVAL for NULL, which no other function takes). A
- * standard stream that was closed when the program began is an error (EBADF), but after outpace_init, where it is the null
- * device. SIGPIPE, as for write(2), is the program's to ignore.
+ * Functions that return int return 0, or an error number of errno.h (EINVAL for NULL, which no other function takes).
+ * Standard output that was closed when the program began is an error (EBADF), but after outpace_init, where it is the null
+ * device; what is written to a standard error that was closed is lost. SIGPIPE, as for write(2), is the program's to ignore.
  * Any thread may use any stream; a guard belongs to the thread that locked it. OUTPACE_STDOUT and OUTPACE_STDERR in the
  * environment choose a buffering, too.
  */

@@ -193,14 +193,13 @@ impl outpace_buffering {
 /// Standard output.
 #[unsafe(no_mangle)]
 pub extern "C" fn outpace_stdout() -> *const outpace_stream {
-    ffi::report_closed_descriptors();
+    ffi::report_closed_stdout();
     &raw const STDOUT
 }
 
 /// Standard error.
 #[unsafe(no_mangle)]
 pub extern "C" fn outpace_stderr() -> *const outpace_stream {
-    ffi::report_closed_descriptors();
     &raw const STDERR
 }
 

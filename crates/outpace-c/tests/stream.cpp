@@ -204,8 +204,9 @@ int main(int argc, char **argv) {
         }
     } else if (mode == "closed") {
         // As std::cout: what is written to a descriptor that is closed has failed.
+        outpace::cerr << "nor this" << std::endl;
         outpace::cout << "nobody takes it" << std::endl;
-        return outpace::cout.drain().bad() ? 0 : 1;
+        return outpace::cout.drain().bad() && outpace::cerr.good() ? 0 : 1;
     } else if (mode == "ask") {
         outpace::tie();
         int answer;

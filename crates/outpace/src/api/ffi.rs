@@ -59,10 +59,10 @@ const _: () = {
 /// The least that a message of its own has room for.
 const OWN: usize = 1 << 10;
 
-/// From now on an error is what a standard stream makes of a closed descriptor, as in C's stdio. In a Rust program it
-/// counts as written, as in std.
-pub fn report_closed_descriptors() {
-    Engine::report_closed_descriptors();
+/// From now on, writing to standard output is an error if its descriptor is closed, as in C's stdio. In a Rust program such
+/// bytes count as written, as in std.
+pub fn report_closed_stdout() {
+    Engine::report_closed_stdout();
 }
 
 impl Appender {

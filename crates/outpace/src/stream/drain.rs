@@ -5,7 +5,7 @@
 //! | fewer bytes than offered, `EINTR` | goes on from there |
 //! | `EAGAIN` (a descriptor made non-blocking) | polls, and goes on from there |
 //! | `EPIPE` | as the stream's [`BrokenPipe`] says |
-//! | `EBADF` on a standard stream | as if written: there is no such stream; in C programs an error |
+//! | `EBADF` on a standard stream | as if written: there is no such stream; on stdout of C programs an error |
 //! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
 #![allow(unsafe_code)]
 
@@ -20,7 +20,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Whether a standard stream whose descriptor is closed fails: see `ffi::report_closed_descriptors`.
+/// Whether standard output fails if its descriptor is closed: see `ffi::report_closed_stdout`.
 static REPORTS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// What a drain does next.
@@ -535,7 +535,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn report_closed_descriptors() {
+    pub(crate) fn report_closed_stdout() {
         // Threads that ask again and again do not write to what others read.
         if !REPORTS_CLOSED.load(Ordering::Relaxed) {
             REPORTS_CLOSED.store(true, Ordering::Relaxed);
@@ -547,9 +547,12 @@ impl Engine {
         if error.is_broken_pipe() {
             return self.lock_state().on_broken_pipe == BrokenPipe::Ignore;
         }
-        self.role != Role::Other
-            && error.is_closed_descriptor()
-            && !REPORTS_CLOSED.load(Ordering::Relaxed)
+        error.is_closed_descriptor()
+            && match self.role {
+                Role::Stdout => !REPORTS_CLOSED.load(Ordering::Relaxed),
+                Role::Stderr => true,
+                Role::Other => false,
+            }
     }
 
     /// Stops writing after an error, and gives up what is pending.
