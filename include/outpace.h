@@ -105,7 +105,8 @@ int outpace_flush(const outpace_stream *stream);
 /* The same, but ETIMEDOUT after so long, with what is left still queued. */
 int outpace_flush_within(const outpace_stream *stream, uint64_t milliseconds);
 
-/* The same, if a read of `fd` would have to wait: for before scanf, so that the question is seen whatever the buffering. */
+/* Flushes if a read of `fd` would wait (not OUTPACE_BACKGROUND, which drains anyway). Call it before scanf, so that the
+ * question is seen whatever the buffering. */
 int outpace_flush_before_read(const outpace_stream *stream, int fd);
 
 /* The number of a stream's descriptor. */

@@ -11,11 +11,11 @@
 // outpace::tie() ties std::cin to outpace::cout: a question is seen before the program waits for its answer, whatever the
 // buffering. Without it a question is seen within 4 ms under OUTPACE_PROMPT, and at the next drain under any other.
 //
-// Everything that an std::ostream can do, it does, and an operator<< is chosen as for an std::ostream. Integers, text and
-// characters without flags or width take a way of their own; what comes behind a value with an operator<< of yours, in the
-// same statement, does not. Several threads may use it as they may use std::cout: text and a number are not torn; a <<
-// that writes several times (std::put_time, std::error_code, an operator<< of yours) may be, as with std::cout: make an
-// std::string of it, or std::osyncstream(outpace::cout) << ... . C++11 or later.
+// It does everything that an std::ostream does, and an operator<< is chosen as for an std::ostream. Integers, text and
+// characters without flags or width take a fast path; behind a value with an operator<< of yours, the rest of the statement
+// goes through std::ostream. Several threads may use it as they may use std::cout: text and a number are not torn. A << that
+// writes several times (std::put_time, std::error_code, an operator<< of yours) may be, as with std::cout: format it into
+// an std::string first, or use std::osyncstream(outpace::cout). C++11 or later.
 #ifndef OUTPACE_HPP
 #define OUTPACE_HPP
 

@@ -311,6 +311,12 @@ pub unsafe extern "C" fn outpace_flush_before_read(
     if fd >= 0 && unsafe { libc::poll(&mut poll, 1, 0) } > 0 {
         return 0;
     }
+    // The helper drains such a stream anyway, and its reader may stand still.
+    if !stream.is_null()
+        && on!(stream, handle => matches!(handle.buffering(), Buffering::Background { .. }))
+    {
+        return 0;
+    }
     // SAFETY: the same is demanded.
     unsafe { outpace_flush(stream) }
 }
