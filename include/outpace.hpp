@@ -159,7 +159,9 @@ private:
     }
 
     static void note_locale(std::ios_base::event event, std::ios_base &base, int word) {
-        if (event == std::ios_base::imbue_event) base.iword(word) = base.getloc() == std::locale::classic() ? PLAIN : OTHER;
+        // Erased before copyfmt, too: libc++ leaves a word as it was if the other stream has none.
+        const bool erased = event == std::ios_base::erase_event;
+        base.iword(word) = erased ? UNKNOWN : base.getloc() == std::locale::classic() ? PLAIN : OTHER;
     }
 
     static int locale_word() {

@@ -62,8 +62,9 @@ run_cpp() {
             OUTPACE_STDOUT=$buffering answers "$work/cpp" $mode || { echo "no question: $mode, $buffering: $1"; exit 1; }
         done
     done
-    for mode in tell-reference tell; do "$work/cpp" $mode >"$work/$mode"; done
-    cmp "$work/tell-reference" "$work/tell" || { echo "other places: $1"; exit 1; }
+    # As std::cout does it with libstdc++; with libc++ it knows no places.
+    "$work/cpp" tell >"$work/told"
+    [[ $(<"$work/told") == 111455back ]] || { echo "other places: $1"; exit 1; }
     "$work/cpp" closed >&- 2>&- || { echo "no error of a closed descriptor: $1"; exit 1; }
     [[ ! -e /dev/full ]] || "$work/cpp" failed >/dev/full
 }
@@ -82,6 +83,13 @@ for pair in gcc:g++ clang:clang++; do
         compile cpp $cpp -std=$standard -O2 -Wold-style-cast tests/stream.cpp $static
         run_cpp "$cpp $standard"
     done
+    if echo '#include <ostream>' | $cpp -stdlib=libc++ -x c++ -fsyntax-only - 2>/dev/null; then
+        # shellcheck disable=SC2086
+        compile cpp $cpp -stdlib=libc++ -std=c++17 -O2 -Wold-style-cast tests/stream.cpp $static
+        run_cpp "$cpp, libc++"
+    else
+        skip "$cpp has no libc++ here"
+    fi
     # The header is C++, too; by the shared library; and with the sanitizers.
     # shellcheck disable=SC2086
     compile c $cpp -x c++ -std=c++17 -O1 tests/interface.c -x none $shared -lpthread

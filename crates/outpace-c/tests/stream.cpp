@@ -186,8 +186,8 @@ int main(int argc, char **argv) {
                 for (int i = 0; i < 10000; i++) outpace::cout << "a whole message\n";
             });
         for (auto &thread : threads) thread.join();
-    } else if (mode == "tell" || mode == "tell-reference") {
-        std::ostream &out = mode == "tell" ? outpace::cout : std::cout;
+    } else if (mode == "tell") {
+        std::ostream &out = outpace::cout;
         out << "12345" << out.tellp() << ' ';
         out << out.tellp() << std::endl;
         out.seekp(-3, std::ios_base::end);
