@@ -40,10 +40,13 @@ run_c() {
 # Answers each question once it is seen.
 answers() {
     local i question pid out in
-    coproc asking { "$@"; }
-    pid=$asking_PID out=${asking[0]} in=${asking[1]}
+    coproc { "$@"; }
+    pid=$COPROC_PID out=${COPROC[0]} in=${COPROC[1]}
     for i in 0 1 2; do
-        IFS= read -r -t 20 -d '?' question <&"$out" && [[ ${question##*$'\n'} == *"question $i" ]] || { kill "$pid"; return 1; }
+        if ! IFS= read -r -t 20 -d '?' question <&"$out" || [[ $question != *"question $i" ]]; then
+            kill "$pid"
+            return 1
+        fi
         echo "$i" >&"$in"
     done
     exec {in}>&-
