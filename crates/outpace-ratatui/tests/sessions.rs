@@ -273,7 +273,7 @@ fn talks() -> std::io::Result<()> {
                     "printf '\\033[?1049hthe editor\\033[?1049l'; echo a child",
                 ];
                 transcript.suspend(|| Command::new("sh").args(shell).status())??;
-                transcript.append("edited")?;
+                transcript.extend("edited")?;
             }
             "exit" => return transcript.finish(),
             _ => transcript.extend("!")?,

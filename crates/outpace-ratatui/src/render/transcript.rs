@@ -250,6 +250,8 @@ impl TranscriptRenderer {
             self.go_home();
             self.encoder.text(SHOW_CURSOR);
         }
+        // Whatever others write then lies between that line and what extends it.
+        self.last = None;
         self.begun = false;
         self.end()
     }

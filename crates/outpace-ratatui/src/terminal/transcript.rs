@@ -295,7 +295,8 @@ impl Transcript {
     }
 
     /// Takes the live region away while something else writes to the terminal or reads from it: a child process, an
-    /// editor, a stop by Ctrl-Z. Then it is shown again, below what that has written. Waits for the terminal.
+    /// editor, a stop by Ctrl-Z. Then it is shown again, below what that has written; what [extends](Self::extend) the last line
+    /// begins another one there. Waits for the terminal.
     ///
     /// # Errors
     /// If the terminal is gone.

@@ -98,6 +98,8 @@ struct Player<'a, C> {
     unread: Vec<u8>,
     /// How long the frames are of which that consists.
     frames: Vec<usize>,
+    /// It was suspended behind the last line: what extends that begins another one.
+    interrupted: bool,
     session: Session,
 }
 
@@ -148,6 +150,7 @@ impl<C: Choices> Player<'_, C> {
             size: first,
             unread: Vec::new(),
             frames: Vec::new(),
+            interrupted: false,
             session: Session {
                 first,
                 events: Vec::new(),
@@ -185,6 +188,7 @@ impl<C: Choices> Player<'_, C> {
         let style = style(self.choices, self.kind);
         self.transcript.append(Span::styled(line.clone(), style))?;
         self.session.history.push(format!("append {line:?}"));
+        self.interrupted = false;
         self.session.wanted.push(line);
         Ok(())
     }
@@ -253,12 +257,19 @@ impl<C: Choices> Player<'_, C> {
                 self.append(line)?;
             }
             2..=4 => {
-                let token = word(self.choices, longest, wide);
+                let mut token = word(self.choices, longest, wide);
+                let interrupted = std::mem::take(&mut self.interrupted);
+                if interrupted {
+                    // No blank line, as above.
+                    token.insert(0, '.');
+                }
                 let style = style(self.choices, self.kind);
                 let last = self.session.wanted.last().map_or(0, String::len);
                 // A long line, or one that was printed, is continued at a column, but for a long one in tmux.
-                let begins =
-                    self.kind == Kind::Overtaking && self.reflow == Reflow::All && last > 40;
+                let begins = self.kind == Kind::Overtaking
+                    && self.reflow == Reflow::All
+                    && last > 40
+                    && !interrupted;
                 let opens = self.kind == Kind::Overtaking && !begins && self.is_printed();
                 if opens {
                     self.quiet()?;
@@ -272,7 +283,8 @@ impl<C: Choices> Player<'_, C> {
                 self.session
                     .history
                     .push(format!("extend {token:?} {begins}"));
-                match self.session.wanted.last_mut().filter(|_| !begins) {
+                let continues = !begins && !interrupted;
+                match self.session.wanted.last_mut().filter(|_| continues) {
                     Some(last) => last.push_str(&token),
                     None => self.session.wanted.push(token),
                 }
@@ -284,6 +296,7 @@ impl<C: Choices> Player<'_, C> {
             6 if self.kind != Kind::Steady => {
                 self.session.history.push("suspend".into());
                 self.transcript.suspend(|| ())?;
+                self.interrupted = true;
             }
             7 if self.kind == Kind::Overtaking => {
                 self.session.history.push("notice".into());
