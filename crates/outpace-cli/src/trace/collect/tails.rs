@@ -2,7 +2,6 @@
 //! write without stopping it) that runs at the tracepoint of all system calls, looks at the last byte of every `write` and
 //! `writev` and counts, for each process and descriptor, how many it saw and how many of them were newlines.
 
-use crate::trace::collect::exact::tracepoints::Points;
 use crate::trace::kernel::sys;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -193,13 +192,11 @@ fn program(map: i32) -> Vec<u64> {
 }
 
 impl Tails {
-    /// Loads the program, where this user may, and has it run.
-    pub(super) fn begin(points: Points) -> io::Result<Self> {
+    /// Loads the program, where this user may, and has it run at this event: one of its own, as one that is inherited would
+    /// take the program along when the first process that has inherited it ends.
+    pub(super) fn begin(event: OwnedFd) -> io::Result<Self> {
         let counters = sys::bpf_map(8, 16, MOST_STREAMS)?;
         let program = sys::bpf_load(&program(counters.as_raw_fd()))?;
-        // On an event of its own: one that is inherited would take the program along when the
-        // first process that has inherited it ends.
-        let event = points.enter_alone()?;
         sys::bpf_attach(&event, &program)?;
         Ok(Self {
             counters,
@@ -229,23 +226,5 @@ mod tests {
         let program = assemble(&lines);
         assert_eq!(program.len(), 3);
         assert_eq!((program[0] >> 16) as u16, 1, "one instruction is skipped");
-    }
-
-    #[test]
-    fn lines_and_fragments_are_told_apart_where_the_kernel_may_be_asked() {
-        use std::io::Write;
-        let Ok(tails) = Points::find().and_then(Tails::begin) else {
-            eprintln!("skipped: tracepoints or bpf(2) are not permitted");
-            return;
-        };
-        let (_reader, mut writer) = io::pipe().unwrap();
-        for text in ["one\n", "two\n", "three"] {
-            writer.write_all(text.as_bytes()).unwrap();
-        }
-        let empty = io::IoSlice::new(b"");
-        let pieces = [io::IoSlice::new(b"four"), io::IoSlice::new(b"\n"), empty];
-        assert_eq!(writer.write_vectored(&pieces).unwrap(), 5);
-        let ours = std::process::id() as i32;
-        assert_eq!(tails.of(ours, writer.as_raw_fd()), Some((4, 3)));
     }
 }

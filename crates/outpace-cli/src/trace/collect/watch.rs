@@ -415,17 +415,6 @@ struct Watcher {
     delay: Delay<i32>,
 }
 
-#[cfg(test)]
-impl Watched {
-    /// One that has written so much.
-    pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
-        let mut watched = Self::new(0, "program".into(), None, 0);
-        watched.io.write_calls = calls;
-        watched.io.bytes_written = bytes;
-        watched
-    }
-}
-
 /// Watches a child of ours, which began then, until it ends.
 pub(super) fn child(
     root: i32,
@@ -598,7 +587,8 @@ impl Watcher {
     /// where the ends of blocks say nothing, looks in a row find some of the writes.
     fn listen(&mut self, threads: &[(i32, i32, bool)]) {
         let tails = if threads.iter().any(|&(_, _, in_messages)| in_messages) {
-            Points::find().and_then(Tails::begin).ok()
+            let event = Points::find().and_then(|points| points.enter_alone());
+            event.and_then(Tails::begin).ok()
         } else {
             None
         };
@@ -860,5 +850,16 @@ impl Thread {
         let mut text = [0; 256];
         let length = self.call.read_at(&mut text, 0).unwrap_or(0);
         std::str::from_utf8(&text[..length]).map_or(Doing::Hidden, Doing::parse)
+    }
+}
+
+#[cfg(test)]
+impl Watched {
+    /// One that has written so much.
+    pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
+        let mut watched = Self::new(0, "program".into(), None, 0);
+        watched.io.write_calls = calls;
+        watched.io.bytes_written = bytes;
+        watched
     }
 }

@@ -190,8 +190,12 @@ fn sampled_buffering(
     let seen_mean = tally.sizes.sum() / seen.max(1);
     let agrees = mean > 0 && (mean / 2..=mean * 2).contains(&seen_mean);
     let is_one = matches!(descriptors, Descriptors::One(_) | Descriptors::Both);
-    if agrees && seen >= ENOUGH && is_one {
-        return in_language(tally.buffering(), language);
+    if seen >= ENOUGH && is_one {
+        let shown = in_language(tally.buffering(), language);
+        // That small writes are not all lines is shown by any of them.
+        if agrees || (shown == Buffering::Unbuffered && mean < 256) {
+            return shown;
+        }
     }
     let is_stream = descriptors != Descriptors::Any;
     if io.write_calls >= ENOUGH && mean < 256 && is_stream && language.prints_unbuffered() {

@@ -172,6 +172,10 @@ impl Language {
         {
             return Some(Self::D);
         }
+        // It becomes C on its way, but is not written in it.
+        if contains(symbols, "_vala_") {
+            return None;
+        }
         // An interpreter's library prints as that does.
         let embeds = [
             "libpython",

@@ -186,7 +186,7 @@ impl Rings {
             all.into_iter().try_for_each(sys::enable)?;
         }
         // Without it everything else is still seen.
-        rings.tails = Tails::begin(points).ok();
+        rings.tails = points.enter_alone().and_then(Tails::begin).ok();
         Ok(rings)
     }
 
