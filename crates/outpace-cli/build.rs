@@ -16,8 +16,6 @@ fn main() {
         println!("cargo::warning=`outpace run` gets no shim: {reason}");
         fs::write(&output, b"").expect("the build directory can be written");
     }
-    let library = fs::read(&output).expect("it was written just now");
-    println!("cargo::rustc-env=OUTPACE_SHIM_HASH={}", hash(&library));
 }
 
 fn build(output: &PathBuf) -> Result<(), String> {
@@ -77,10 +75,4 @@ fn build(output: &PathBuf) -> Result<(), String> {
 
 fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
-}
-
-/// FNV-1a (Fowler, Noll, Vo), 64 bits.
-fn hash(bytes: &[u8]) -> String {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-    format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
 }

@@ -36,7 +36,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::termios::LocalModes;
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::ptr::{self, NonNull};
@@ -47,8 +47,6 @@ use std::time::Duration;
 
 /// The shared object, as the build script has made it; empty where it could not.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/outpace_shim.so"));
-/// FNV-1a of it, worked out when it was built.
-const LIBRARY_HASH: &str = env!("OUTPACE_SHIM_HASH");
 
 /// Between two looks in a burst.
 const NAP: Duration = Duration::from_millis(2);
@@ -180,7 +178,6 @@ impl Shim {
         };
         // The loader would complain on the program's stderr.
         File::open(shim.path(&shim.library))?;
-        try_to_execute(&shim.library)?;
         Ok(shim)
     }
 
@@ -437,31 +434,23 @@ fn is_there(process: u32) -> bool {
 
 /// The shared object in a file without a name that nobody can change.
 fn sealed_library() -> io::Result<OwnedFd> {
-    let file = memory_file("outpace-shim")?;
-    let mut file = File::from(file);
+    let mut file = File::from(memory_file("outpace-shim")?);
     file.write_all(LIBRARY)?;
     let seals = SealFlags::GROW | SealFlags::SHRINK | SealFlags::WRITE | SealFlags::SEAL;
     fcntl_add_seals(&file, seals)?;
-    file.rewind()?;
-    let mut stored = Vec::with_capacity(LIBRARY.len());
-    file.read_to_end(&mut stored)?;
-    if hash(&stored) != LIBRARY_HASH {
-        return Err(io::Error::other("it is not what was built"));
-    }
-    Ok(file.into())
+    let file = file.into();
+    try_to_execute(&file)?;
+    Ok(file)
 }
 
-/// FNV-1a, as the build script has it.
-fn hash(bytes: &[u8]) -> String {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-    format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
-}
-
-/// Whether the loader may map it as code: systems can refuse that (vm.memfd_noexec).
+/// Whether the loader may map it as code: systems can refuse that (vm.memfd_noexec). And whether it is the library: until it
+/// was sealed, another process could have opened it.
 fn try_to_execute(library: &OwnedFd) -> io::Result<()> {
     let protection = ProtFlags::READ | ProtFlags::EXEC;
-    // SAFETY: a mapping of our own, at a place that the kernel chooses, which nothing refers to.
-    unsafe {
+    let is_as_long = rustix::fs::fstat(library)?.st_size == LIBRARY.len() as i64;
+    // SAFETY: a mapping of our own, at a place that the kernel chooses; what is read is of a file that is as long, and that
+    // nobody changes.
+    let is_whole = unsafe {
         let start = mmap(
             ptr::null_mut(),
             LIBRARY.len(),
@@ -470,9 +459,15 @@ fn try_to_execute(library: &OwnedFd) -> io::Result<()> {
             library,
             0,
         )?;
+        let stored = || std::slice::from_raw_parts(start.cast::<u8>(), LIBRARY.len());
+        let is_whole = is_as_long && stored() == LIBRARY;
         munmap(start, LIBRARY.len())?;
+        is_whole
+    };
+    match is_whole {
+        true => Ok(()),
+        false => Err(io::Error::other("it is not what was built")),
     }
-    Ok(())
 }
 
 fn memory_file(name: &str) -> io::Result<OwnedFd> {
