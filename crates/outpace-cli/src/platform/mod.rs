@@ -1,6 +1,7 @@
 //! What `run` and `trace` share: how a child ended, signals to this program, the clock, the processor.
 
 pub(crate) mod clock;
+pub(crate) mod descriptors;
 pub(crate) mod ending;
 pub(crate) mod histogram;
 pub(crate) mod interrupts;

@@ -172,13 +172,20 @@ impl AsFd for Signals {
     }
 }
 
-/// Lets a stop signal act on this process; returns when it has been continued.
-pub(crate) fn stop_here(signal: i32) {
+/// Lets a stop signal act on this process; returns when it has been continued. Returns whether it was stopped, if SIGCONT is
+/// collected: the kernel stops nobody whom nobody could continue (an orphaned process group).
+pub(crate) fn stop_here(signal: i32) -> bool {
     set_default(signal);
     change_mask(libc::SIG_UNBLOCK, &[signal]);
     // SAFETY: no memory is involved.
     unsafe { libc::raise(signal) };
     block(&[signal]);
+    let mut pending = set_of(&[]);
+    // SAFETY: the set is valid for both calls.
+    unsafe {
+        libc::sigpending(&raw mut pending);
+        libc::sigismember(&raw const pending, libc::SIGCONT) == 1
+    }
 }
 
 /// Whether there is such a process.

@@ -170,7 +170,8 @@ const INTERVAL: Timespec = Timespec {
 const PATIENCE: u32 = 10;
 
 /// Reads what there still is and shows what is queued. Ctrl-C skips to the end.
-/// `all_is_read` lets go of where it was read from; until then `pty` is told of keys that stop output and let it go on.
+/// `all_is_read` lets go of where it was read from, and gets the terminal with what was typed there meanwhile; until then
+/// `pty` is told of keys that stop output and let it go on.
 pub(super) fn finish(
     mut relays: Relays,
     ending: Ending,
@@ -178,13 +179,14 @@ pub(super) fn finish(
     signals: &Signals,
     tee: Option<&Tee>,
     mut pty: Option<OwnedFd>,
-    all_is_read: impl FnOnce(),
+    all_is_read: impl FnOnce(Option<&mut Terminal>, Vec<u8>),
 ) -> Result<Finished, Failure> {
     let flushed = Arc::new(event().map_err(|error| Failure::failed("relay", error))?);
     // Progress on the terminal that is being flooded would be part of the flood.
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let shows_progress = io::stderr().is_terminal() && screen::obeys() && !are_same(stdout, stderr);
     let mut all_is_read = Some(all_is_read);
+    let mut typed_ahead = Vec::new();
     let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, 0, false);
     let (mut skipped, mut began) = (None, Instant::now());
     // When its readers have gone, who is left behind by the program is told when it writes, as without us.
@@ -193,13 +195,14 @@ pub(super) fn finish(
             && let Some(all_is_read) = all_is_read.take()
         {
             pty = None;
-            all_is_read();
+            all_is_read(terminal.as_deref_mut(), std::mem::take(&mut typed_ahead));
             relays.flush(&flushed);
             (total, began) = (relays.pending(), Instant::now());
         }
+        // Later they are for others.
         let keys = terminal
             .as_deref()
-            .filter(|terminal| terminal.is_raw())
+            .filter(|terminal| terminal.is_raw() && all_is_read.is_some())
             .map(Terminal::as_fd);
         let mut waiting = vec![
             PollFd::new(signals, PollFlags::IN),
@@ -233,7 +236,7 @@ pub(super) fn finish(
                 skipped = Some(relays.pending());
             } else if let Some(pty) = &pty {
                 // What the program has left in memory waits for that, too.
-                terminal::type_flow_control(pty, &typed[..read]);
+                typed_ahead.extend(terminal::type_flow_control(pty, &typed[..read]));
             }
         }
         relays.collect();
@@ -260,15 +263,16 @@ pub(super) fn finish(
             let _ = outlet.divert();
         }
     }
+    // Or the leader of the session would take us for killed, and show what is in the shim's memory.
+    if let Some(all_is_read) = all_is_read.take().filter(|_| skipped.is_some()) {
+        drop(pty.take());
+        all_is_read(terminal.as_deref_mut(), typed_ahead);
+    }
     if let Some(terminal) = &mut terminal {
         if skipped.is_some() {
             terminal.discard_output(|| relays.pending() == 0);
         }
         terminal.restore();
-    }
-    // Or the leader of the session would take us for killed, and show what is in the shim's memory.
-    if let Some(all_is_read) = all_is_read.take().filter(|_| skipped.is_some()) {
-        all_is_read();
     }
     relays.watched.store(Counts::of(&relays.outlets));
     // Who interrupts what the program has left running is told nothing, as without us.

@@ -7,19 +7,26 @@
 //! tells what becomes of the program over a socket, and ends when that is closed. Until then it keeps the
 //! terminal open: a program may close its descriptors and open `/dev/tty` later.
 //!
+//! What the program leaves running is not hung up: when there is such a process, the leader stays, in the background, and
+//! passes on what that writes, until nobody has the terminal any more.
+//!
 //! The socket's end without a word means that `outpace` was killed. The leader then makes the user's terminal what it
 //! was before, and shows there what the program's writes have left in the shared memory. When it has been dismissed, a
 //! [`keeper`](keep) restores the terminal in its place.
 #![allow(unsafe_code)]
 
+use super::relay::Returns;
 use super::shim::Shim;
 use super::terminal::{self, Settings};
+use crate::platform::descriptors;
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::Pid;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -38,6 +45,8 @@ pub(super) enum News {
     Stopped(i32),
     /// It has ended: the wait status.
     Ended(i32),
+    /// Whether processes are left (1) that have the terminal open, when the leader has been dismissed.
+    Left(i32),
 }
 
 impl News {
@@ -48,6 +57,7 @@ impl News {
             Self::Stopped(value) => (2, value),
             Self::Ended(value) => (3, value),
             Self::Starting(value) => (4, value),
+            Self::Left(value) => (5, value),
         };
         let mut bytes = [kind; 8];
         bytes[4..].copy_from_slice(&value.to_ne_bytes());
@@ -63,14 +73,19 @@ impl News {
             2 => Self::Stopped(value),
             3 => Self::Ended(value),
             4 => Self::Starting(value),
+            5 => Self::Left(value),
             _ => return None,
         })
     }
 }
 
-/// What the leader is told: one byte, and behind `RAW` the settings to go back to.
-const RAW: u8 = 1;
+/// What the leader is told: one byte, and behind `SET` the settings to go back to, and those that the terminal has.
+const SET: u8 = 1;
 const DISMISSED: u8 = 2;
+const FOREGROUND: u8 = 3;
+const BACKGROUND: u8 = 4;
+const CONTINUE: u8 = 5;
+const HUNG_UP: u8 = 6;
 
 /// Where the program's descriptors 0 to 2 lead; `None` keeps ours.
 pub(super) struct Standard {
@@ -84,18 +99,22 @@ pub(super) struct Start<'a> {
     pub(super) words: &'a [OsString],
     pub(super) standard: Standard,
     pub(super) shim: Option<Arc<Shim>>,
+    /// The user's terminal is for others: so is the program's, until it is [given](Monitor::give_terminal) to it.
+    pub(super) in_background: bool,
 }
 
 /// The program as a command.
 pub(super) fn command(words: &[OsString], standard: Standard) -> Command {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
+    let kept = [&standard.stdin, &standard.stdout, &standard.stderr].map(Option::is_none);
     let stdio = |descriptor: Option<OwnedFd>| descriptor.map_or_else(Stdio::inherit, Stdio::from);
     command
         .stdin(stdio(standard.stdin))
         .stdout(stdio(standard.stdout))
         .stderr(stdio(standard.stderr));
     signals::pass_on_to(&mut command);
+    descriptors::close_as_before(&mut command, kept);
     command
 }
 
@@ -106,28 +125,27 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// Forks the leader, which starts the program on the pseudoterminal `terminal`. No other thread
+    /// Forks the leader, which starts the program on the pseudoterminal `terminal`; returns that, too. No other thread
     /// may have been started yet.
     pub(super) fn start(
         start: Start<'_>,
         ours: &OwnedFd,
         terminal: OwnedFd,
         keys: Option<OwnedFd>,
-    ) -> io::Result<Self> {
+    ) -> io::Result<(Self, OwnedFd)> {
         let (news, telling) = UnixStream::pair()?;
         // SAFETY: this process has one thread, so the child may do anything.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 drop(news);
-                // When `outpace` is killed, the terminal's side is to be closed, and the program hung up.
-                // SAFETY: the leader never uses it, nor returns to who does.
-                unsafe { libc::close(ours.as_raw_fd()) };
-                lead(start, terminal, telling, keys);
+                // SAFETY: open, and the leader's own; the other owner is in the parent's memory, to which it never returns.
+                let ours = unsafe { OwnedFd::from_raw_fd(ours.as_raw_fd()) };
+                lead(start, ours, terminal, telling, keys);
             }
             process => {
                 news.set_nonblocking(true)?;
-                Ok(Self { news, process })
+                Ok((Self { news, process }, terminal))
             }
         }
     }
@@ -153,11 +171,33 @@ impl Monitor {
         self.news.as_fd()
     }
 
-    /// The user's terminal is raw now: were we killed, it is to get these settings.
-    pub(super) fn terminal_is_raw(&mut self, before: &Settings) {
-        let told = [&[RAW], &before.to_bytes()[..]].concat();
+    /// The user's terminal has other settings now: were we killed, it is to get those from before.
+    pub(super) fn terminal_is_set(&mut self, before: &Settings, now: &Settings) {
+        self.order(&[&[SET], &before.to_bytes()[..], &now.to_bytes()].concat());
+    }
+
+    /// The terminal is the program's, or that of the group to which it had given it, or another's.
+    pub(super) fn give_terminal(&mut self, is_in_foreground: bool) {
+        self.order(&[if is_in_foreground {
+            FOREGROUND
+        } else {
+            BACKGROUND
+        }]);
+    }
+
+    /// The program goes on, after what the leader was told before.
+    pub(super) fn go_on(&mut self) {
+        self.order(&[CONTINUE]);
+    }
+
+    /// The user's terminal has gone: soon nobody has the other side of the program's.
+    pub(super) fn hang_up(&mut self) {
+        self.order(&[HUNG_UP]);
+    }
+
+    fn order(&mut self, order: &[u8]) {
         // Without a leader, nothing is left to be told.
-        let _ = (&self.news).write_all(&told);
+        let _ = (&self.news).write_all(order);
     }
 
     /// Reaps children that are not ours but have become so.
@@ -169,25 +209,39 @@ impl Monitor {
         }
     }
 
-    /// Lets the leader end, and with it the session: what still runs on the terminal is hung up. The result keeps an
-    /// eye on the user's terminal until it is dropped.
-    pub(super) fn dismiss(self) -> UnixStream {
-        let _ = (&self.news).write_all(&[DISMISSED]);
+    /// Lets the leader end, and with it the session, when no process is left that has the terminal open. Else it passes on
+    /// what those write, from when the result is dropped. Until then it keeps an eye on the user's terminal.
+    pub(super) fn dismiss(mut self) -> UnixStream {
+        let _ = self.news.set_nonblocking(false);
+        self.order(&[DISMISSED]);
+        let is_left = loop {
+            match self.next() {
+                Ok(Some(News::Left(left))) => break left == 1,
+                Ok(_) => {}
+                Err(_) => break false,
+            }
+        };
         let mut status = 0;
-        // SAFETY: `status` is a valid place for the result.
-        unsafe { libc::waitpid(self.process, &raw mut status, 0) };
+        if !is_left {
+            // SAFETY: `status` is a valid place for the result.
+            unsafe { libc::waitpid(self.process, &raw mut status, 0) };
+        }
         self.news
     }
 }
 
 /// The life of the leader.
-fn lead(start: Start<'_>, terminal: OwnedFd, mut telling: UnixStream, keys: Option<OwnedFd>) -> ! {
+fn lead(
+    start: Start<'_>,
+    ours: OwnedFd,
+    terminal: OwnedFd,
+    mut telling: UnixStream,
+    keys: Option<OwnedFd>,
+) -> ! {
     let signals = Signals::collect(&[libc::SIGCHLD, libc::SIGHUP]);
     let shim = start.shim.clone();
-    // What the program left in memory is for there, should `outpace` be killed.
-    let output = shim
-        .as_ref()
-        .and_then(|_| rustix::stdio::stdout().try_clone_to_owned().ok());
+    // For what the program has left in memory, should `outpace` be killed, and for what it leaves running.
+    let output = rustix::stdio::stdout().try_clone_to_owned().ok();
     match start_in_session(start, &terminal, &telling) {
         Err(error) => {
             // If `outpace` has gone, too, there is nobody to tell.
@@ -198,30 +252,105 @@ fn lead(start: Start<'_>, terminal: OwnedFd, mut telling: UnixStream, keys: Opti
         Ok(program) => {
             let _ = telling.write_all(&News::Started(program).to_bytes());
             // The session ends with its leader; until `outpace` has read everything, it must not.
-            let mut orders = Orders::default();
-            let end = signals.map(|signals| watch(program, &signals, &mut telling, &mut orders));
-            let is_killed = matches!(end, Ok(Relieved::Killed));
-            if let (true, Some(shim)) = (is_killed, &shim) {
-                // Until then the pseudo-terminal takes what nobody reads, and the memory keeps it.
-                wait_for_hangup(&terminal);
-                shim.is_dead();
-            }
-            let mut output = output;
-            match (end, keys) {
-                (Ok(Relieved::Dismissed), Some(keys)) => {
-                    drop(output.take());
-                    keep(&keys, terminal, telling, orders);
+            let mut orders = Orders {
+                program,
+                ours: Some(ours),
+                terminal: Some(terminal),
+                foreground: Pid::from_raw(program),
+                settings: None,
+            };
+            let end = signals.map(|signals| watch(&signals, &mut telling, &mut orders));
+            if let Ok(Relieved::Dismissed) = end {
+                orders.terminal = None;
+                relieve(telling, orders, keys, output);
+            } else {
+                // What hangs the program up, if nobody else has it: `outpace` has gone.
+                orders.ours = None;
+                if let (Some(shim), Some(terminal)) = (&shim, &orders.terminal) {
+                    // Until then the pseudo-terminal takes what nobody reads, and the memory keeps it.
+                    wait_for_hangup(terminal);
+                    shim.is_dead();
                 }
-                (_, Some(keys)) => orders.restore(&keys),
-                (_, None) => {}
-            }
-            if let (true, Some(shim), Some(output)) = (is_killed, &shim, &output) {
-                shim.deliver_rest(output);
+                orders.restore(keys.as_ref());
+                if let (Some(shim), Some(output)) = (&shim, &output) {
+                    shim.deliver_rest(output);
+                }
             }
         }
     }
     // SAFETY: nothing of this process is used any more; `outpace`'s own exit work is not the leader's.
     unsafe { libc::_exit(0) }
+}
+
+/// `outpace` has read everything. If processes are left that have the pseudo-terminal open, they keep it; but they are in the
+/// background, and what they write is shown when `outpace` has ended.
+fn relieve(
+    mut telling: UnixStream,
+    mut orders: Orders,
+    keys: Option<OwnedFd>,
+    output: Option<OwnedFd>,
+) {
+    let ours = orders.ours.take();
+    let left = ours.filter(|ours| !super::finish::has_gone(ours.as_fd()));
+    let _ = telling.write_all(&News::Left(i32::from(left.is_some())).to_bytes());
+    if let Some(ours) = left {
+        give_terminal_to(&ours, rustix::process::getpgrp());
+        while orders.next(&mut telling).is_none() {}
+        orders.restore(keys.as_ref());
+        drop((telling, keys));
+        if let Some(output) = output {
+            // What this process has inherited and never used would keep others waiting for its end.
+            descriptors::close_all_but(&[ours.as_fd(), output.as_fd()]);
+            pass_on_until_nobody_is_left(&ours, &output);
+        }
+    } else if let Some(keys) = keys {
+        drop(output);
+        keep(&keys, telling, orders);
+    }
+}
+
+/// Passes on what is written to a pseudo-terminal, at the pace of the user's terminal, until one of them has gone.
+fn pass_on_until_nobody_is_left(ours: &OwnedFd, output: &OwnedFd) {
+    let mut returns = Returns::default();
+    let mut buffer = [0; 4096];
+    loop {
+        let mut waiting = [
+            PollFd::new(ours, PollFlags::IN),
+            PollFd::new(output, PollFlags::empty()),
+        ];
+        if poll(&mut waiting, None).is_err() || !waiting[1].revents().is_empty() {
+            return;
+        }
+        let read = match rustix::io::read(ours, &mut buffer) {
+            Ok(0) | Err(Errno::IO) => return,
+            Ok(read) => read,
+            Err(Errno::INTR | Errno::AGAIN) => continue,
+            Err(_) => return,
+        };
+        let adds_returns = terminal::adds_returns(output) && terminal::adds_returns(ours);
+        let bytes = if returns.is_held() || adds_returns {
+            returns.without(&buffer[..read])
+        } else {
+            &buffer[..read]
+        };
+        if write_whole(output, bytes).is_err() {
+            return;
+        }
+    }
+}
+
+fn write_whole(output: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(output, bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                let _ = poll(&mut [PollFd::new(output, PollFlags::OUT)], None);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// The longest that a killed process takes to close what it had open, which it does one after the other.
@@ -244,42 +373,80 @@ enum Relieved {
     Killed,
 }
 
-/// What `outpace` has said of the user's terminal.
-#[derive(Default)]
+/// What `outpace` has ordered, and what it is about.
 struct Orders {
-    before: Option<Settings>,
+    /// The process that is the program.
+    program: i32,
+    /// The other side of the program's terminal, kept for what the program leaves running.
+    ours: Option<OwnedFd>,
+    /// The program's terminal, which the leader keeps open until it is dismissed.
+    terminal: Option<OwnedFd>,
+    /// The group to which that terminal belongs when it is in the foreground.
+    foreground: Option<Pid>,
+    /// Of the user's terminal: the settings to go back to, and those that it has.
+    settings: Option<(Settings, Settings)>,
 }
 
 impl Orders {
-    /// Reads the next order.
+    /// Carries out the next order.
     fn next(&mut self, from: &mut UnixStream) -> Option<Relieved> {
         let mut kind = [0];
-        let mut settings = [0; Settings::SIZE];
         match from.read_exact(&mut kind).map(|()| kind[0]) {
-            Ok(DISMISSED) => Some(Relieved::Dismissed),
-            Ok(RAW) if from.read_exact(&mut settings).is_ok() => {
-                self.before = Some(Settings::from_bytes(settings));
-                None
+            Ok(DISMISSED) => return Some(Relieved::Dismissed),
+            Ok(SET) => match (read_settings(from), read_settings(from)) {
+                (Ok(before), Ok(now)) => self.settings = Some((before, now)),
+                _ => return Some(Relieved::Killed),
+            },
+            Ok(BACKGROUND) => self.to_background(),
+            Ok(FOREGROUND) => {
+                if let (Some(terminal), Some(group)) = (&self.terminal, self.foreground) {
+                    give_terminal_to(terminal, group);
+                }
             }
-            _ => Some(Relieved::Killed),
+            Ok(HUNG_UP) => self.ours = None,
+            Ok(CONTINUE) => signals::send(-self.program, libc::SIGCONT),
+            _ => return Some(Relieved::Killed),
         }
+        None
     }
 
-    /// Makes the terminal what it was, if it is what `outpace` made of it.
-    fn restore(&self, keys: &OwnedFd) {
-        if let Some(before) = &self.before {
-            terminal::undo_raw(keys, before);
+    /// Whoever reads from the terminal now is stopped, as a job in the background is.
+    fn to_background(&mut self) {
+        let Some(terminal) = &self.terminal else {
+            return;
+        };
+        let own = rustix::process::getpgrp();
+        if let Ok(group) = rustix::termios::tcgetpgrp(terminal)
+            && group != own
+        {
+            self.foreground = Some(group);
+        }
+        give_terminal_to(terminal, own);
+    }
+
+    /// Makes the user's terminal what it was, if it is what `outpace` made of it.
+    fn restore(&self, keys: Option<&OwnedFd>) {
+        if let (Some((before, now)), Some(keys)) = (&self.settings, keys) {
+            terminal::undo(keys, before, now);
         }
     }
 }
 
+fn read_settings(from: &mut UnixStream) -> io::Result<Settings> {
+    let mut settings = [0; Settings::SIZE];
+    from.read_exact(&mut settings)?;
+    Ok(Settings::from_bytes(settings))
+}
+
+/// Makes a process group the one that the program's terminal is for. The leader ignores SIGTTOU.
+fn give_terminal_to(terminal: &OwnedFd, group: Pid) {
+    // A group that has ended needs none.
+    let _ = rustix::termios::tcsetpgrp(terminal, group);
+}
+
 /// Tells of the program until `outpace` needs no leader any more, or is not there.
-fn watch(
-    program: i32,
-    signals: &Signals,
-    telling: &mut UnixStream,
-    orders: &mut Orders,
-) -> Relieved {
+fn watch(signals: &Signals, telling: &mut UnixStream, orders: &mut Orders) -> Relieved {
+    let program = orders.program;
     let mut is_there = true;
     loop {
         while is_there {
@@ -312,18 +479,18 @@ fn watch(
 
 /// The leader ends, and a child of its own stays: until `outpace` has ended, and should that be by `kill -9`, the
 /// terminal is restored.
-fn keep(keys: &OwnedFd, terminal: OwnedFd, mut telling: UnixStream, mut orders: Orders) {
-    if orders.before.is_none() {
+fn keep(keys: &OwnedFd, mut telling: UnixStream, mut orders: Orders) {
+    if orders.settings.is_none() {
         return;
     }
     // SAFETY: this process has one thread, so the child may do anything.
     if unsafe { libc::fork() } == 0 {
-        drop(terminal);
         while orders.next(&mut telling).is_none() {}
-        orders.restore(keys);
+        orders.restore(Some(keys));
     }
 }
 
+/// Starts the program in a session of this process's own.
 fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) -> io::Result<i32> {
     rustix::process::setsid()?;
     rustix::process::ioctl_tiocsctty(terminal)?;
@@ -356,8 +523,10 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
             }
         }
     };
-    // SAFETY: see the closure; it allocates nothing.
-    unsafe { command.pre_exec(to_foreground) };
+    if !start.in_background {
+        // SAFETY: see the closure; it allocates nothing.
+        unsafe { command.pre_exec(to_foreground) };
+    }
     let telling = telling.as_raw_fd();
     let tell = move || {
         // SAFETY: both may be called between fork and exec; the bytes are there for the call, and few enough to be written at
@@ -377,6 +546,9 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     unsafe { command.pre_exec(tell) };
     let program = command.spawn()?.id() as i32;
     drop(command);
+    // The leader moves the terminal from the background, too.
+    // SAFETY: no handler is involved.
+    unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };
     // Nobody must wait for the leader to close what the program has closed: a pipe, say.
     let nowhere = rustix::fs::open(
         "/dev/null",
@@ -401,6 +573,7 @@ mod tests {
             News::Failed(2),
             News::Stopped(20),
             News::Ended(139),
+            News::Left(1),
         ] {
             assert_eq!(News::from_bytes(news.to_bytes()), Some(news));
         }

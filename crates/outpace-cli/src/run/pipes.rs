@@ -77,7 +77,15 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         .id() as i32;
     relays.start().map_err(failed)?;
     let ending = supervise(program, &signals, &mut relays).map_err(failed)?;
-    let finished = finish::finish(relays, ending, None, &signals, tee.as_deref(), None, || ())?;
+    let finished = finish::finish(
+        relays,
+        ending,
+        None,
+        &signals,
+        tee.as_deref(),
+        None,
+        |_, _| (),
+    )?;
     Ok(finished.repeat())
 }
 

@@ -98,19 +98,23 @@ pub(super) enum End {
 
 /// Read at once.
 const CHUNK: usize = 256 << 10;
+/// More than a pseudo-terminal holds.
+const MOST_LEFT: usize = 256 << 10;
 /// How long a terminal that reads takes to accept a little.
 const AT_ONCE: Duration = Duration::from_micros(100);
 
 /// Where a pseudo-terminal has the cursor by its own count, on which tabs and carriage returns depend in some modes. It
-/// counts what it processes, and the end of a line brings it to the first column in modes that make CR LF of LF.
+/// counts what it processes, and the end of a line brings it to the first column in modes that make CR LF of LF. What
+/// comes from it does not tell in which mode it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// What is shown is at the end of a line, or was when this was found.
+    /// Nothing has come through since it was there.
     First,
-    /// Half a line was there, which another mode may have ended.
+    /// Something came through.
     Unknown,
-    /// The end of a line was sent through in such a mode.
-    Sent,
+    /// The end of a line was sent through in such a mode, and so many bytes are still to come of it. If others come as
+    /// well, what was written behind it is not known.
+    Sent { missing: usize },
 }
 
 /// What is known of a stream between two pieces of it.
@@ -177,12 +181,21 @@ impl Relay {
         let mut catching_up = CatchingUp::new();
         let mut handover = self.may_splice.then(Handover::new).transpose()?;
         let mut pace = Pace::new(&self.source);
+        let (mut is_after_end, mut after_end) = (false, 0);
         loop {
             let left = handover.as_ref().and_then(Handover::left);
             if left.is_none() {
                 let is_unfinished = self.state().is_unfinished();
                 match self.wait_for_bytes(is_unfinished)? {
                     Ready::Bytes => {}
+                    // What it wrote is there; others may go on writing for ever.
+                    Ready::LastBytes if self.conversation.is_some() => {
+                        if after_end >= MOST_LEFT {
+                            return self.finish(&mut self.state());
+                        }
+                        is_after_end = true;
+                    }
+                    Ready::LastBytes => {}
                     // While the reader lags, what is queued may be dropped: only whole lines then.
                     Ready::Nothing if self.whole_lines.is_some() && self.outlet.pending() > 0 => {
                         std::thread::sleep(LAG);
@@ -222,6 +235,9 @@ impl Relay {
                 Err(Errno::INTR | Errno::AGAIN) => continue,
                 Err(error) => return Err(error.into()),
             };
+            if is_after_end {
+                after_end += read;
+            }
             if let Some(handover) = handover.as_mut().filter(|_| is_left) {
                 handover.read(read);
             }
@@ -236,20 +252,57 @@ impl Relay {
         }
     }
 
-    /// Whether a read does not wait. A pseudo-terminal is asked after all that was written to it has come through
+    /// Whether a read does not wait, for bytes or for the news that there are no more. A pseudo-terminal is asked after all that was written to it has come through
     /// (`n_tty_poll` in the kernel waits for that).
     fn is_readable(&self) -> bool {
         let mut ready = [PollFd::new(&self.source, PollFlags::IN)];
         poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
     }
 
+    /// Passes on what has been written to a pseudo-terminal by now, unless the queue has no room for so long.
+    pub(super) fn catch_up(&self, limit: Duration) {
+        let began = Instant::now();
+        // The relay's own thread has the state from when it has read until that is queued.
+        while began.elapsed() < limit {
+            let Ok(mut state) = self.state.try_lock() else {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            };
+            let passed = self.pass_readable(&mut state).and_then(|_| {
+                let may_drop = self.whole_lines.is_some() && self.outlet.pending() > 0;
+                if may_drop {
+                    Ok(())
+                } else {
+                    self.finish(&mut state)
+                }
+            });
+            state.refused = passed.err();
+            return;
+        }
+    }
+
+    /// Passes on what can be read; returns whether it is not at its end.
+    fn pass_readable(&self, state: &mut State) -> io::Result<bool> {
+        while self.is_readable() {
+            match rustix::io::read(&self.source, &mut state.buffer) {
+                Ok(read) if read > 0 => drop(self.pass_read(state, read)?),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
     /// Passes on so many bytes of the buffer. Returns whether keys were typed since the last ones.
     fn pass_read(&self, state: &mut State, read: usize) -> io::Result<bool> {
         let buffer = std::mem::take(&mut state.buffer);
         state.is_mid_line = buffer[..read].last() != Some(&b'\n');
-        if state.is_mid_line && state.column == Column::First {
-            state.column = Column::Unknown;
-        }
+        state.column = match state.column {
+            Column::Sent { missing } if read <= missing => Column::Sent {
+                missing: missing - read,
+            },
+            _ => Column::Unknown,
+        };
         let passed = self.pass(state, &buffer[..read]);
         state.buffer = buffer;
         passed
@@ -321,29 +374,28 @@ impl Relay {
         bytes: &[u8],
         is_burst: bool,
     ) -> io::Result<Part> {
-        while self.is_readable() {
-            match rustix::io::read(&self.source, &mut state.buffer) {
-                Ok(read) if read > 0 => drop(self.pass_read(state, read)?),
-                Err(Errno::INTR | Errno::AGAIN) => {}
-                _ => return Ok(Part::Through(bytes.len())),
-            }
+        if !self.pass_readable(state)? {
+            return Ok(Part::Through(bytes.len()));
         }
         let Some(adds_returns) = super::terminal::only_adds_returns(terminal) else {
             state.column = Column::Unknown;
             return Ok(Part::Through(bytes.len()));
         };
-        if state.column == Column::Sent {
-            state.column = match state.is_mid_line {
-                true => Column::Unknown,
-                false => Column::First,
+        if let Column::Sent { missing } = state.column {
+            state.column = match missing {
+                0 => Column::First,
+                _ => Column::Unknown,
             };
         }
         if state.is_mid_line || adds_returns && state.column != Column::First {
             let end = memchr::memchr(b'\n', bytes);
+            let length = end.map_or(bytes.len(), |end| end + 1);
             if end.is_some() && adds_returns {
-                state.column = Column::Sent;
+                // One more for the carriage return.
+                let missing = length + 1;
+                state.column = Column::Sent { missing };
             }
-            return Ok(Part::Through(end.map_or(bytes.len(), |end| end + 1)));
+            return Ok(Part::Through(length));
         }
         let Some(length) = memchr::memrchr(b'\n', bytes).map(|end| end + 1) else {
             return Ok(Part::Through(bytes.len()));
@@ -400,8 +452,12 @@ impl Relay {
         loop {
             match poll(&mut both, unfinished.then_some(&LINE_PATIENCE)) {
                 Ok(0) => return Ok(Ready::Nothing),
-                Ok(_) if both[0].revents().is_empty() => return Ok(Ready::End),
-                Ok(_) => return Ok(Ready::Bytes),
+                // It was looked at before the end was: what was written in between is there now.
+                Ok(_) if both[0].revents().is_empty() && !self.is_readable() => {
+                    return Ok(Ready::End);
+                }
+                Ok(_) if both[1].revents().is_empty() => return Ok(Ready::Bytes),
+                Ok(_) => return Ok(Ready::LastBytes),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -520,6 +576,8 @@ impl CatchingUp {
 /// What a relay waits for.
 enum Ready {
     Bytes,
+    /// The program has ended.
+    LastBytes,
     Nothing,
     End,
 }
@@ -545,14 +603,19 @@ pub(super) fn longest_line(memory: u64) -> usize {
 
 /// Takes out the carriage returns that a pseudo-terminal has put before newlines.
 #[derive(Default)]
-struct Returns {
+pub(super) struct Returns {
     /// The last byte was one; whether it goes depends on the next.
     held: bool,
     rest: Vec<u8>,
 }
 
 impl Returns {
-    fn without(&mut self, bytes: &[u8]) -> &[u8] {
+    /// Whether the last byte is held back.
+    pub(super) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    pub(super) fn without(&mut self, bytes: &[u8]) -> &[u8] {
         self.rest.clear();
         for &byte in bytes {
             if std::mem::take(&mut self.held) && byte != b'\n' {
@@ -691,6 +754,50 @@ mod tests {
         }
         assert_eq!(pieces, [7001, 6, 8192, 8192]);
         assert_eq!(lines.unfinished.len(), 20_000 - 2 * 8192);
+    }
+
+    #[test]
+    fn half_a_line_that_another_mode_has_ended_is_noticed_though_both_are_read_at_once() {
+        use rustix::termios::{OptionalActions, OutputModes, tcgetattr, tcsetattr};
+        let (source, terminal) = crate::platform::pty::open().unwrap();
+        let nowhere = std::fs::File::create("/dev/null").unwrap();
+        let buffering = outpace::Buffering::Background {
+            capacity: 1 << 20,
+            overflow: outpace::Overflow::Block,
+        };
+        let relay = Relay::new(Way {
+            source,
+            outlet: Arc::new(Outlet::new(nowhere.into(), buffering).unwrap()),
+            tee: None,
+            ended: rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC).unwrap(),
+            may_splice: false,
+            whole_lines: None,
+            timestamps: false,
+            title: false,
+            conversation: Some(Arc::new(Conversation::new(false))),
+        });
+        let set = |modes| {
+            let mut settings = tcgetattr(&terminal).unwrap();
+            settings.output_modes = modes;
+            tcsetattr(&terminal, OptionalActions::Now, &settings).unwrap();
+        };
+        let write = |text: &[u8]| assert_eq!(rustix::io::write(&terminal, text), Ok(text.len()));
+        let goes_around = |text: &[u8]| match relay.go_around(&terminal, text, false) {
+            Part::Around(length) => (true, length),
+            Part::Through(length) => (false, length),
+        };
+        let cooked = OutputModes::OPOST | OutputModes::ONLCR;
+        for ending in [&b"\n"[..], b"\r\n"] {
+            set(cooked);
+            write(b"abc");
+            set(OutputModes::empty());
+            write(ending);
+            set(cooked);
+            // The pseudo-terminal has the cursor in the fourth column until it sees the end of a line.
+            assert_eq!(goes_around(b"d\ne\n"), (false, 2));
+            write(b"d\n");
+            assert_eq!(goes_around(b"e\nf\n"), (true, 4));
+        }
     }
 
     #[test]

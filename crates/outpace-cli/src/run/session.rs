@@ -59,7 +59,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
     let stdout = rustix::stdio::stdout();
     let (ours, theirs) = crate::platform::pty::open().map_err(failed)?;
     copy_settings(&theirs).map_err(failed)?;
-    copy_size(&ours);
+    let size = size();
+    let _ = termios::tcsetwinsize(&ours, size.unwrap_or(USUAL_SIZE));
     let mut relays = Relays::new(watched).map_err(failed)?;
     let standard = connect(run, &theirs, &mut relays, tee.as_ref()).map_err(failed)?;
     // Without a terminal to read keys from (another user's, say) the program still runs.
@@ -69,13 +70,14 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
     let keys = terminal.as_ref().map(Terminal::share).transpose();
     let keys = keys.map_err(failed)?;
     let shim = run.shim(&theirs)?;
-    let for_shim = theirs.try_clone().map_err(failed)?;
     let start = Start {
         words: &run.command,
         standard,
         shim: shim.as_ref().ok().cloned(),
+        in_background: terminal.as_ref().is_some_and(Terminal::is_for_others),
     };
-    let monitor = Monitor::start(start, &ours, theirs, keys).map_err(failed)?;
+    let is_in_background = start.in_background;
+    let (monitor, theirs) = Monitor::start(start, &ours, theirs, keys).map_err(failed)?;
     let conversation = Arc::new(Conversation::new(terminal::adds_returns(stdout)));
     let relay = Relay::new(Way {
         source: ours.try_clone().map_err(failed)?,
@@ -101,25 +103,34 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         keys: Vec::new(),
         hung_up: false,
         conversation,
+        relay: Weak::clone(&relay),
         lost: None,
         shim: shim
             .as_ref()
             .ok()
-            .map(|shim| (Arc::clone(shim), Some((for_shim, relay)))),
+            .map(|shim| (Arc::clone(shim), Some((theirs, relay)))),
+        size,
+        is_in_background,
     };
     let ending = session.supervise()?;
     let Session {
-        monitor,
+        mut monitor,
         relays,
         pty,
+        mut keys,
         lost,
+        size,
         ..
     } = session;
     let mut keeper = None;
     let flow = pty.try_clone().ok();
-    let all_is_read = || {
-        keeper = Some(monitor.dismiss());
+    let all_is_read = |terminal: Option<&mut Terminal>, typed: Vec<u8>| {
+        if let Some(terminal) = terminal {
+            keys.extend(typed);
+            leave_as_the_program_did(terminal, &pty, size, keys, &mut monitor);
+        }
         drop(pty);
+        keeper = Some(monitor.dismiss());
     };
     let terminal = terminal.as_mut();
     let finished = finish::finish(
@@ -172,6 +183,34 @@ fn connect(
     Ok(standard)
 }
 
+/// What the program has made of its terminal, and what it has not read, is what becomes of the user's.
+fn leave_as_the_program_did(
+    terminal: &mut Terminal,
+    pty: &OwnedFd,
+    size: Option<Winsize>,
+    keys: Vec<u8>,
+    monitor: &mut Monitor,
+) {
+    if !terminal.is_raw() {
+        return;
+    }
+    let unread = terminal::take_unread(pty);
+    terminal.adopt_settings(pty);
+    terminal.give_keys_back(&unread, keys, |before, now| {
+        monitor.terminal_is_set(before, now)
+    });
+    if let Ok(left) = termios::tcgetwinsize(pty)
+        && size.is_some_and(|size| !is_same_size(size, left))
+    {
+        let _ = termios::tcsetwinsize(terminal.as_fd(), left);
+    }
+}
+
+fn is_same_size(one: Winsize, other: Winsize) -> bool {
+    let parts = |size: Winsize| (size.ws_row, size.ws_col, size.ws_xpixel, size.ws_ypixel);
+    parts(one) == parts(other)
+}
+
 /// Gives the pseudoterminal the settings of the terminal; those of a program in a pipeline write lines as a pipe has
 /// them.
 fn copy_settings(theirs: &OwnedFd) -> io::Result<()> {
@@ -187,17 +226,16 @@ fn copy_settings(theirs: &OwnedFd) -> io::Result<()> {
     Ok(termios::tcsetattr(theirs, OptionalActions::Now, &settings)?)
 }
 
-/// Gives the pseudoterminal the size of the terminal; the kernel tells the program when it changes.
-fn copy_size(ours: &OwnedFd) {
+/// The size of the terminal, if there is one.
+fn size() -> Option<Winsize> {
     let streams = [
         rustix::stdio::stdout(),
         rustix::stdio::stderr(),
         rustix::stdio::stdin(),
     ];
-    let size = streams
+    streams
         .into_iter()
-        .find_map(|stream| termios::tcgetwinsize(stream).ok());
-    let _ = termios::tcsetwinsize(ours, size.unwrap_or(USUAL_SIZE));
+        .find_map(|stream| termios::tcgetwinsize(stream).ok())
 }
 
 /// Where the shim passes on what the program writes: its terminal, and the relay of what comes from there.
@@ -225,10 +263,16 @@ struct Session<'a> {
     /// The terminal has gone.
     hung_up: bool,
     conversation: Arc<Conversation>,
+    /// That of the program's terminal.
+    relay: Weak<Relay>,
     /// What is to be said when everything has been passed on.
     lost: Option<Failure>,
     /// The ways are for when the program runs.
     shim: Option<(Arc<Shim>, Option<Ways>)>,
+    /// What the program's terminal was given last.
+    size: Option<Winsize>,
+    /// The program's terminal is for others, as ours is.
+    is_in_background: bool,
 }
 
 impl Session<'_> {
@@ -248,7 +292,7 @@ impl Session<'_> {
             self.signals()?;
             if self.is_in_background() {
                 // A shell may have made it ours: of a job that runs, no signal tells that.
-                self.take_terminal();
+                self.come_back();
             }
             self.keys();
         }
@@ -276,7 +320,8 @@ impl Session<'_> {
                         return Ok(Some(ending));
                     }
                 }
-                Ok(None) => return Ok(None),
+                // Of what is left, nothing is told before it is asked for.
+                Ok(Some(News::Left(_)) | None) => return Ok(None),
                 Err(error) => return self.without_leader(&error).map(Some),
             }
         }
@@ -363,7 +408,7 @@ impl Session<'_> {
     fn signals(&mut self) -> Result<(), Failure> {
         while let Some(arrived) = self.signals.next() {
             match arrived.number {
-                libc::SIGWINCH => copy_size(&self.pty),
+                libc::SIGWINCH => self.follow_size(),
                 libc::SIGCONT => self.go_on(),
                 libc::SIGHUP => self.hang_up(),
                 libc::SIGUSR1 => self.relays.show_counters(self.program),
@@ -399,6 +444,7 @@ impl Session<'_> {
         if let Ok(nowhere) = nowhere {
             let _ = rustix::io::dup3(&nowhere, &mut self.pty, DupFlags::CLOEXEC);
         }
+        self.monitor.hang_up();
     }
 
     fn keys(&mut self) {
@@ -444,12 +490,44 @@ impl Session<'_> {
             if terminal.is_ours() && !terminal.is_raw() {
                 // What is on its way is for one that is not raw.
                 self.relays.settle(LAST_OUTPUT);
-                copy_size(&self.pty);
             }
             // A terminal that refuses shows keys twice, which is no reason to stop.
-            let _ = terminal.make_raw(|before| self.monitor.terminal_is_raw(before));
+            let _ = terminal.make_raw(|before, raw| self.monitor.terminal_is_set(before, raw));
         }
+        if self.terminal.as_deref().is_some_and(Terminal::is_raw) {
+            self.to_foreground();
+        }
+        self.follow_size();
         self.look_at_returns();
+    }
+
+    /// Gives the pseudoterminal the size of the terminal, if that has changed; the kernel tells the program.
+    fn follow_size(&mut self) {
+        let (now, before) = (size(), self.size);
+        if let Some(now) = now
+            && !before.is_some_and(|before| is_same_size(before, now))
+        {
+            let _ = termios::tcsetwinsize(&self.pty, now);
+            self.size = Some(now);
+        }
+    }
+
+    /// Takes the terminal after it was another's: its settings are those that a shell has given it.
+    fn come_back(&mut self) {
+        if let Some(terminal) = &self.terminal
+            && terminal.is_ours()
+            && !terminal.is_raw()
+        {
+            terminal.lend_settings(&self.pty);
+        }
+        self.take_terminal();
+    }
+
+    /// The program has its own terminal in the foreground, or not, as we have ours.
+    fn to_foreground(&mut self) {
+        if std::mem::take(&mut self.is_in_background) {
+            self.monitor.give_terminal(true);
+        }
     }
 
     /// Whether the terminal adds carriage returns to what is passed on: while it is not ours it is not raw.
@@ -458,27 +536,48 @@ impl Session<'_> {
         self.conversation.destination_adds_returns(adds);
     }
 
-    /// The program was stopped: so are we, with the terminal as it was before.
+    /// The program was stopped: so are we, with the terminal as the program has left its own.
     fn stop(&mut self, signal: i32) {
         // What is on its way is for a raw terminal.
         if let Some((shim, _)) = &self.shim {
             shim.settle(LAST_OUTPUT);
         }
+        if let Some(relay) = self.relay.upgrade() {
+            relay.catch_up(LAST_OUTPUT);
+        }
         self.relays.settle(LAST_OUTPUT);
         if let Some(terminal) = &mut self.terminal {
+            terminal.adopt_settings(&self.pty);
             terminal.restore();
         }
         self.look_at_returns();
-        signals::stop_here(signal);
+        if self.is_in_background && matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
+            // It may be ours by now. And where nobody could continue us, the program is not stopped for ever, either.
+            let is_ours = self.terminal.as_deref().is_some_and(Terminal::is_ours);
+            if !is_ours && !signals::stop_here(signal) {
+                self.to_foreground();
+                self.monitor.go_on();
+                return;
+            }
+        } else {
+            signals::stop_here(signal);
+        }
         self.go_on();
     }
 
     /// We were continued: the program goes on, and takes the terminal again if that is ours.
     fn go_on(&mut self) {
-        self.take_terminal();
-        copy_size(&self.pty);
-        if let Some(program) = self.program {
-            signals::send(-program, libc::SIGCONT);
+        match &self.terminal {
+            Some(terminal) if terminal.is_for_others() => {
+                if !std::mem::replace(&mut self.is_in_background, true) {
+                    self.monitor.give_terminal(false);
+                }
+            }
+            _ => self.come_back(),
+        }
+        self.look_at_returns();
+        if self.program.is_some() {
+            self.monitor.go_on();
         }
     }
 }

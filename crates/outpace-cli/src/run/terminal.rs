@@ -3,7 +3,9 @@
 
 #![allow(unsafe_code)]
 
-use rustix::termios::{self, OptionalActions, OutputModes, Termios};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
+use rustix::termios::{self, OutputModes};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -13,6 +15,7 @@ const LAST_WRITE: Duration = Duration::from_millis(5);
 const DISCARDS: u32 = 200;
 
 /// A terminal's settings, in a form that another process can be sent.
+#[derive(Clone)]
 pub(super) struct Settings(libc::termios);
 
 impl Settings {
@@ -28,6 +31,48 @@ impl Settings {
                 _ => Err(io::Error::last_os_error()),
             }
         }
+    }
+
+    /// Gives them to a terminal at once: what is still to be shown must not hold up the first key.
+    fn apply(&self, descriptor: impl AsFd) -> io::Result<()> {
+        let number = descriptor.as_fd().as_raw_fd();
+        // SAFETY: the structure is valid for the call.
+        match unsafe { libc::tcsetattr(number, libc::TCSANOW, &raw const self.0) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// The same, but every key goes through, and output is left alone.
+    fn raw(&self) -> Self {
+        let mut raw = self.clone();
+        // SAFETY: the structure is valid for the call.
+        unsafe { libc::cfmakeraw(&raw mut raw.0) };
+        raw
+    }
+
+    /// The same, but keys are treated as by another terminal, and output is: what a program sets. The line itself
+    /// (speed, size of a character) stays.
+    fn with_modes_of(&self, other: &Self) -> Self {
+        let mut it = other.clone();
+        it.0.c_cflag = self.0.c_cflag;
+        it.0.c_line = self.0.c_line;
+        // SAFETY: the structures are valid for the calls.
+        unsafe {
+            libc::cfsetispeed(&raw mut it.0, libc::cfgetispeed(&raw const self.0));
+            libc::cfsetospeed(&raw mut it.0, libc::cfgetospeed(&raw const self.0));
+        }
+        it
+    }
+
+    fn is_canonical(&self) -> bool {
+        self.0.c_lflag & libc::ICANON != 0
+    }
+
+    fn has_same_modes(&self, other: &Self) -> bool {
+        self.0.c_lflag == other.0.c_lflag
+            && self.0.c_oflag == other.0.c_oflag
+            && self.0.c_iflag == other.0.c_iflag
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
@@ -56,24 +101,59 @@ impl Settings {
     }
 }
 
-/// Makes a terminal what it was, if it is still as [`Terminal::make_raw`] left it.
-pub(super) fn undo_raw(descriptor: impl AsFd, before: &Settings) {
-    let Ok(now) = Settings::of(&descriptor) else {
-        return;
+/// Makes a terminal what it was before, if it is still what we made of it meanwhile.
+pub(super) fn undo(descriptor: impl AsFd, before: &Settings, meanwhile: &Settings) {
+    if Settings::of(&descriptor).is_ok_and(|now| now.has_same_modes(meanwhile)) {
+        // A terminal that has gone needs no restoring.
+        let _ = before.apply(&descriptor);
+    }
+}
+
+/// What was typed on a pseudo-terminal and nobody has read, as its line discipline has left it; `None` for an end of
+/// input (Ctrl-D).
+pub(super) fn take_unread(pty: &OwnedFd) -> Vec<Option<u8>> {
+    let mut unread = Vec::new();
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let (Ok(theirs), Ok(settings)) = (ioctl_tiocgptpeer(pty, flags), Settings::of(pty)) else {
+        return unread;
     };
-    // SAFETY: zeroes and copies of the numbers are valid; both calls get valid structures.
-    unsafe {
-        let mut raw = before.0;
-        libc::cfmakeraw(&raw mut raw);
-        let same = now.0.c_lflag == raw.c_lflag
-            && now.0.c_oflag == raw.c_oflag
-            && now.0.c_iflag == raw.c_iflag;
-        if same {
-            libc::tcsetattr(
-                descriptor.as_fd().as_raw_fd(),
-                libc::TCSANOW,
-                &raw const before.0,
-            );
+    if settings.is_canonical() {
+        let end_of_line = settings.0.c_cc[libc::VEOL];
+        read_while_ready(&theirs, |line| {
+            unread.extend(line.iter().copied().map(Some));
+            let is_line = |&last: &u8| last == b'\n' || last == end_of_line && last != 0;
+            if !line.last().is_some_and(is_line) {
+                unread.push(None);
+            }
+        });
+    }
+    // The beginning of a line is there for those that read characters.
+    let mut by_character = settings.clone();
+    by_character.0.c_lflag &= !libc::ICANON;
+    by_character.0.c_cc[libc::VMIN] = 1;
+    by_character.0.c_cc[libc::VTIME] = 0;
+    if by_character.apply(&theirs).is_ok() {
+        read_while_ready(&theirs, |keys| {
+            unread.extend(keys.iter().copied().map(Some))
+        });
+        let _ = settings.apply(&theirs);
+    }
+    unread
+}
+
+/// Reads what is there, and waits for no more.
+fn read_while_ready(from: impl AsFd, mut take: impl FnMut(&[u8])) {
+    let mut buffer = [0; 4096];
+    loop {
+        let mut ready = [PollFd::new(&from, PollFlags::IN)];
+        let is_ready = poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
+            && ready[0].revents().contains(PollFlags::IN);
+        if !is_ready {
+            return;
+        }
+        match rustix::io::read(&from, &mut buffer) {
+            Ok(read) => take(&buffer[..read]),
+            Err(_) => return,
         }
     }
 }
@@ -103,31 +183,30 @@ pub(super) fn only_adds_returns(descriptor: impl AsFd) -> Option<bool> {
     adds_returns.then_some(true)
 }
 
-/// Passes on, of the keys that were typed, those that stop output and let it go on.
-pub(super) fn type_flow_control(pty: impl AsFd, typed: &[u8]) {
+/// Passes on, of the keys that were typed, those that stop output and let it go on; returns the others.
+pub(super) fn type_flow_control(pty: impl AsFd, typed: &[u8]) -> Vec<u8> {
     use termios::{InputModes, SpecialCodeIndex};
     let pty = pty.as_fd();
-    let Ok(settings) = termios::tcgetattr(pty) else {
-        return;
+    let codes = match termios::tcgetattr(pty) {
+        Ok(settings) if settings.input_modes.contains(InputModes::IXON) => {
+            let codes = [SpecialCodeIndex::VSTART, SpecialCodeIndex::VSTOP];
+            codes.map(|index| settings.special_codes[index]).to_vec()
+        }
+        _ => Vec::new(),
     };
-    let codes = [SpecialCodeIndex::VSTART, SpecialCodeIndex::VSTOP];
-    let codes = codes.map(|index| settings.special_codes[index]);
-    let keys: Vec<u8> = typed
-        .iter()
-        .copied()
-        .filter(|key| codes.contains(key))
-        .collect();
-    if settings.input_modes.contains(InputModes::IXON) && !keys.is_empty() {
+    let (flow, others): (Vec<u8>, Vec<u8>) = typed.iter().partition(|key| codes.contains(*key));
+    if !flow.is_empty() {
         // A pseudo-terminal that takes no keys has stopped nothing.
-        let _ = rustix::io::write(pty, &keys);
+        let _ = rustix::io::write(pty, &flow);
     }
+    others
 }
 
 /// The terminal that keys come from.
 pub(super) struct Terminal {
     descriptor: OwnedFd,
-    /// How it was, while it is raw.
-    before: Option<Termios>,
+    /// What it is restored to, while it is raw.
+    before: Option<Settings>,
 }
 
 impl Terminal {
@@ -168,18 +247,86 @@ impl Terminal {
         self.before.is_some()
     }
 
-    /// Lets every key through, if the terminal is ours. Just before it does, `tell` gets the settings to go back to.
-    pub(super) fn make_raw(&mut self, tell: impl FnOnce(&Settings)) -> io::Result<()> {
+    /// Whether the terminal is there for another process group than ours.
+    pub(super) fn is_for_others(&self) -> bool {
+        termios::tcgetpgrp(&self.descriptor).is_ok_and(|group| group != rustix::process::getpgrp())
+    }
+
+    /// Lets every key through, if the terminal is ours. Just before it does, `tell` gets the settings to go back to, and
+    /// those from now on.
+    pub(super) fn make_raw(&mut self, tell: impl FnOnce(&Settings, &Settings)) -> io::Result<()> {
         if self.before.is_none() && self.is_ours() {
-            tell(&Settings::of(&self.descriptor)?);
-            let before = termios::tcgetattr(&self.descriptor)?;
-            let mut raw = before.clone();
-            raw.make_raw();
-            // Not "drain": what is still to be shown must not hold up the first key.
-            termios::tcsetattr(&self.descriptor, OptionalActions::Now, &raw)?;
+            let before = Settings::of(&self.descriptor)?;
+            let raw = before.raw();
+            tell(&before, &raw);
+            raw.apply(&self.descriptor)?;
             self.before = Some(before);
         }
         Ok(())
+    }
+
+    /// It is restored to what the program has made of its own terminal: without us, that is this one.
+    pub(super) fn adopt_settings(&mut self, pty: impl AsFd) {
+        if let (Some(before), Ok(left)) = (&mut self.before, Settings::of(pty)) {
+            *before = before.with_modes_of(&left);
+        }
+    }
+
+    /// The program's terminal gets the settings of this one, which a shell may have changed.
+    pub(super) fn lend_settings(&self, pty: impl AsFd) {
+        if let (Ok(own), Ok(theirs)) = (Settings::of(&self.descriptor), Settings::of(&pty)) {
+            let _ = theirs.with_modes_of(&own).apply(&pty);
+        }
+    }
+
+    /// The program has ended: from now on keys stay in the terminal, for those that read there next; before them come
+    /// those that the program has not read, and those that it was not given. Output still goes through as it is. Ctrl-C is
+    /// a signal. `tell` as in [`make_raw`](Self::make_raw).
+    ///
+    /// Linux may refuse to take keys (`TIOCSTI`, by dev.tty.legacy_tiocsti); they are lost then.
+    pub(super) fn give_keys_back(
+        &self,
+        unread: &[Option<u8>],
+        mut typed: Vec<u8>,
+        tell: impl FnOnce(&Settings, &Settings),
+    ) {
+        let Some(before) = &self.before else {
+            return;
+        };
+        read_while_ready(&self.descriptor, |keys| typed.extend_from_slice(keys));
+        let raw = before.raw();
+        let mut meanwhile = before.clone();
+        meanwhile.0.c_oflag = raw.0.c_oflag;
+        meanwhile.0.c_lflag |= libc::ISIG;
+        // In the midst of what is shown; editors of lines show what they find.
+        meanwhile.0.c_lflag &= !(libc::ECHO | libc::ECHONL);
+        tell(before, &meanwhile);
+        if !unread.is_empty() {
+            // What a line discipline has seen already must not be seen as anything else.
+            let mut literal = meanwhile.clone();
+            literal.0.c_iflag = raw.0.c_iflag;
+            literal.0.c_lflag &= !(libc::ISIG | libc::IEXTEN);
+            let end_of_input = literal.0.c_cc[libc::VEOF];
+            if literal.is_canonical() {
+                literal.0.c_cc = [libc::_POSIX_VDISABLE; libc::NCCS];
+                literal.0.c_cc[libc::VEOF] = end_of_input;
+            }
+            if literal.apply(&self.descriptor).is_ok() {
+                self.type_again(unread.iter().map(|key| key.unwrap_or(end_of_input)));
+            }
+        }
+        // A terminal that has gone needs no restoring.
+        let _ = meanwhile.apply(&self.descriptor);
+        self.type_again(typed.into_iter());
+    }
+
+    /// Types keys, as far as the system lets us.
+    fn type_again(&self, mut keys: impl Iterator<Item = u8>) {
+        // SAFETY: the call reads one byte, which is there.
+        let is_taken = |key: u8| unsafe {
+            libc::ioctl(self.descriptor.as_raw_fd(), libc::TIOCSTI, &raw const key) == 0
+        };
+        let _ = keys.all(is_taken);
     }
 
     /// Forgets what the terminal has not shown yet, until nothing more is on its way, and ends what may
@@ -205,7 +352,7 @@ impl Terminal {
     pub(super) fn restore(&mut self) {
         if let Some(before) = self.before.take() {
             // A terminal that has gone needs no restoring.
-            let _ = termios::tcsetattr(&self.descriptor, OptionalActions::Now, &before);
+            let _ = before.apply(&self.descriptor);
         }
     }
 }

@@ -1,0 +1,63 @@
+//! The standard streams as this process was given them: Rust's runtime opens the null device in the place of one that is
+//! closed, before `main`.
+#![allow(unsafe_code)]
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether descriptors 0 to 2 were closed when this program was started.
+static WERE_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
+
+extern "C" fn look_at_descriptors() {
+    for (descriptor, was_closed) in (0..).zip(&WERE_CLOSED) {
+        // SAFETY: no memory is involved. It fails for a descriptor that is not open, and for no other reason.
+        let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFD) };
+        was_closed.store(flags == -1, Ordering::Relaxed);
+    }
+}
+
+/// The C library calls what is listed in this section before `main`, and before Rust's runtime opens anything.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK_AT_DESCRIPTORS: extern "C" fn() = look_at_descriptors;
+
+/// Lets a program start with those of its standard streams closed that it inherits, and that were closed when this program
+/// was started.
+pub(crate) fn close_as_before(command: &mut Command, inherited: [bool; 3]) {
+    let mut closed = [false; 3];
+    for ((closed, inherited), was_closed) in closed.iter_mut().zip(inherited).zip(&WERE_CLOSED) {
+        *closed = inherited && was_closed.load(Ordering::Relaxed);
+    }
+    if closed == [false; 3] {
+        return;
+    }
+    let close = move || {
+        for (descriptor, _) in (0..).zip(closed).filter(|(_, closed)| *closed) {
+            // SAFETY: the null device, of which this process, which is about to become another program, knows nothing.
+            unsafe { libc::close(descriptor) };
+        }
+        Ok(())
+    };
+    // SAFETY: the closure allocates nothing, and `close` may be called between fork and exec.
+    unsafe { command.pre_exec(close) };
+}
+
+/// Closes every descriptor of this process but the standard streams and these. Whoever owns one of the others must not use it
+/// again.
+pub(crate) fn close_all_but(kept: &[BorrowedFd<'_>]) {
+    let mut kept: Vec<u32> = kept
+        .iter()
+        .map(|descriptor| descriptor.as_raw_fd() as u32)
+        .collect();
+    kept.sort_unstable();
+    let mut first = 3;
+    for next in kept.into_iter().chain([u32::MAX]) {
+        if first < next {
+            // SAFETY: by the number, since older C libraries have no function for it; no memory is involved.
+            unsafe { libc::syscall(libc::SYS_close_range, first, next - 1, 0) };
+        }
+        first = first.max(next.saturating_add(1));
+    }
+}

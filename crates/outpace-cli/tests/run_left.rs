@@ -1,0 +1,260 @@
+//! What a program leaves behind on its terminal is there as without `outpace run`: settings, keys that it has not read,
+//! processes; and what it is given: streams that are closed, a terminal that is for others.
+
+mod scripted;
+
+use scripted::{Terminal, installed, scratch, text, wait_until};
+use std::fs;
+use std::process::Command;
+
+const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
+
+/// A shell that does this with `RUN` in front of commands or without.
+fn shell(script: &str, with_run: bool) -> Terminal {
+    let run = format!("{OUTPACE} run --");
+    let script = script.replace("RUN", if with_run { &run } else { "" });
+    Terminal::start("sh", &["-c", &script], false)
+}
+
+fn interactive_shell() -> Option<Terminal> {
+    if !installed("bash") {
+        return None;
+    }
+    let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
+    terminal.wait_for("$ ");
+    terminal.type_keys(
+        "bind 'set enable-bracketed-paste off'; run() { command \"$OUTPACE\" run \"$@\"; }\r",
+    );
+    terminal.wait_for("$ ");
+    terminal.type_keys(&format!("OUTPACE={OUTPACE}\r"));
+    terminal.wait_for("$ ");
+    Some(terminal)
+}
+
+#[test]
+fn settings_that_the_program_leaves_are_the_terminal_s() {
+    for settings in [
+        "-echo",
+        "raw -echo",
+        "-isig eof ^A tab3 -onlcr",
+        "rows 30 columns 90",
+        "sane",
+    ] {
+        let [without, with] = [false, true].map(|with_run| {
+            let script = format!("RUN stty {settings}; stty -a; stty sane; echo shown");
+            let mut terminal = shell(&script, with_run);
+            terminal.wait_for("shown");
+            text(&terminal.whole())
+        });
+        assert_eq!(with, without, "{settings}");
+    }
+}
+
+#[test]
+fn a_program_that_is_stopped_leaves_its_settings_and_finds_those_of_the_shell() {
+    let Some(mut terminal) = interactive_shell() else {
+        return;
+    };
+    let script = "stty -echo susp ^X; echo rea\"\"dy; read x; stty -a; read y";
+    terminal.type_keys(&format!("$OUTPACE run -- sh -c '{script}'\r"));
+    terminal.wait_for("ready");
+    terminal.type_keys("\x18");
+    terminal.wait_for("Stopped");
+    terminal.wait_for("$ ");
+    // What bash gives a job: the settings from before, with what was changed since.
+    terminal.type_keys("stty quit ^Y; fg\r");
+    terminal.wait_for("run -- sh");
+    terminal.type_keys("x\r");
+    terminal.wait_for("quit = ^Y");
+    terminal.type_keys("y\r");
+    terminal.wait_for("$ ");
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
+#[test]
+fn what_a_program_has_written_is_shown_before_it_is_seen_to_be_stopped() {
+    let Some(mut terminal) = interactive_shell() else {
+        return;
+    };
+    let script = "echo rea\"\"dy; while read x; do echo last words $x; kill -STOP $$; done";
+    terminal.type_keys(&format!("$OUTPACE run --shim never -- sh -c '{script}'\r"));
+    terminal.wait_for("ready");
+    for round in 0..10 {
+        terminal.type_keys(&format!("{round}\r"));
+        terminal.wait_for(&format!("last words {round}\r\n"));
+        terminal.wait_for("Stopped");
+        terminal.wait_for("$ ");
+        terminal.type_keys("fg\r");
+        terminal.wait_for("run --");
+    }
+    terminal.type_keys("\x04");
+    terminal.wait_for("$ ");
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
+/// Whether keys can be put back into a terminal.
+fn takes_keys_back() -> bool {
+    let refuses = fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti");
+    refuses.map_or(true, |setting| setting.trim() != "0")
+}
+
+#[test]
+fn keys_that_the_program_has_not_read_are_for_the_next_reader() {
+    if !takes_keys_back() {
+        eprintln!("skipped: the kernel takes no keys back (dev.tty.legacy_tiocsti)");
+        return;
+    }
+    for with_run in [false, true] {
+        let go = scratch("go");
+        let waits = format!("while test ! -e {}; do sleep 0.01; done", go.display());
+        let script = format!(
+            "RUN sh -c 'echo ready; read a; echo \"a <$a>\"; {waits}'; read b; echo \"b <$b>\"; read c; echo \"c <$c>\"; \
+             read d; echo \"d <$d>\"; read e || echo \"end of input <$e>\""
+        );
+        let mut terminal = shell(&script, with_run);
+        terminal.wait_for("ready");
+        // The last line is not finished yet, and one is deleted again.
+        terminal.type_keys("one\r");
+        terminal.wait_for("a <one>");
+        terminal.type_keys("two\rthreX\x7fe\rwrong\x15fo");
+        terminal.wait_for("fo");
+        fs::write(&go, "").unwrap();
+        terminal.wait_for("b <two>");
+        terminal.wait_for("c <three>");
+        terminal.type_keys("ur\r\x04");
+        terminal.wait_for("d <four>");
+        terminal.wait_for("end of input <>");
+        assert_eq!(terminal.wait().code(), Some(0));
+    }
+}
+
+#[test]
+fn keys_that_are_typed_while_the_rest_is_shown_are_for_the_next_reader() {
+    let done = scratch("rest-done");
+    let script = format!(
+        "{OUTPACE} run -- sh -c 'head -c 3000000 /dev/zero | tr \"\\0\" x; : > {}'; read line; echo \"<$line>\"",
+        done.display()
+    );
+    let mut terminal = Terminal::start("sh", &["-c", &script], true);
+    let before = terminal.settings();
+    wait_until("the end of the program", || done.exists());
+    // Keys are signals again then, and output is not yet as it was.
+    wait_until("the last phase", || {
+        let now = terminal.settings();
+        now != before && now.contains("ISIG")
+    });
+    terminal.type_keys("next\r");
+    terminal.unstall();
+    terminal.wait_for("<next>");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+/// How many processes have this word among theirs.
+fn processes_with(word: &str) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines
+        .filter(|line| {
+            line.split(|byte| *byte == 0)
+                .any(|one| one == word.as_bytes())
+        })
+        .count()
+}
+
+#[test]
+fn what_the_program_leaves_running_keeps_the_terminal() {
+    let Some(mut terminal) = interactive_shell() else {
+        return;
+    };
+    let go = scratch("left-go");
+    let waits = format!("while test ! -e {}; do sleep 0.01; done", go.display());
+    let script = format!(
+        "({waits}; echo la\"\"te; read x </dev/tty || echo no in\"\"put; echo end of \"\"it) & echo no\"\"w"
+    );
+    terminal.type_keys(&format!("run -- sh -c '{script}' left-running\r"));
+    terminal.wait_for("now\r\n");
+    terminal.wait_for("$ ");
+    terminal.type_keys("echo 'a shell'\" again\"\r");
+    terminal.wait_for("a shell again");
+    fs::write(&go, "").unwrap();
+    terminal.wait_for("late\r\n");
+    terminal.wait_for("no input\r\n");
+    terminal.wait_for("end of it\r\n");
+    wait_until("the end of the last process", || {
+        processes_with("left-running") == 0
+    });
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
+#[test]
+fn a_process_that_writes_for_ever_does_not_keep_the_program_from_ending() {
+    let stop = scratch("stop");
+    let script = format!(
+        "{OUTPACE} run -- sh -c '(while test ! -e {}; do echo flood; done) & echo now'; echo the next",
+        stop.display()
+    );
+    let mut terminal = Terminal::start("sh", &["-c", &script], false);
+    terminal.wait_for("now");
+    terminal.wait_for("the next");
+    // It is shown still.
+    terminal.wait_for("flood");
+    fs::write(&stop, "").unwrap();
+    terminal.wait();
+}
+
+#[test]
+fn a_stream_that_is_closed_is_closed_in_the_program() {
+    let script = "for n in 0 1 2; do test -e /proc/self/fd/$n || echo $n >> ";
+    for closed in [">&-", "<&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"] {
+        let [without, with] = ["", "RUN"].map(|run| {
+            let file = scratch("closed");
+            fs::write(&file, "").unwrap();
+            let script = format!("{script}{}; done", file.display());
+            let mut terminal = shell(&format!("{run} sh -c '{script}' {closed}"), true);
+            terminal.wait();
+            fs::read_to_string(&file).unwrap()
+        });
+        assert_ne!(without, "", "{closed}");
+        assert_eq!(with, without, "{closed}");
+    }
+    // Without a terminal, too.
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            &format!("{OUTPACE} run -- sh -c 'echo a || echo failed >&2' >&-"),
+        ])
+        .output()
+        .unwrap();
+    assert!(text(&output.stderr).contains("failed"), "{output:?}");
+}
+
+#[test]
+fn a_job_in_the_background_that_reads_is_stopped_until_it_is_in_the_foreground() {
+    let Some(mut terminal) = interactive_shell() else {
+        return;
+    };
+    let script = "echo rea\"\"dy; read x; echo \"got <$x>\"";
+    terminal.type_keys(&format!("$OUTPACE run -- sh -c '{script}' &\r"));
+    terminal.wait_for("ready");
+    // A shell tells of it before a prompt.
+    let began = std::time::Instant::now();
+    while !text(&terminal.so_far()).contains("Stopped") {
+        assert!(
+            began.elapsed().as_secs() < 60,
+            "{}",
+            text(&terminal.so_far())
+        );
+        terminal.type_keys("\r");
+        terminal.wait_for("$ ");
+    }
+    terminal.type_keys("fg\r");
+    terminal.wait_for("run -- sh");
+    terminal.type_keys("abc\r");
+    terminal.wait_for("got <abc>");
+    terminal.wait_for("$ ");
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
