@@ -720,6 +720,9 @@ enum Pace<'a> {
     AtOnce,
     /// That terminal, on this display.
     Kitty(&'a str),
+    /// The same, but another process writes such lines there, as fast as it takes them: what the terminal itself takes of
+    /// the processors. The server's own lines go nowhere.
+    KittyOfAnother(&'a str),
 }
 
 /// The terminal that a terminal emulator has opened, for as long as that is there.
@@ -746,14 +749,24 @@ fn kitty(display: &str) -> (Child, OwnedFd) {
 fn requests_per_second(command: &mut Command, pace: Pace<'_>) -> f64 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let (mut emulator, program, ours) = match pace {
+    let mut others = Vec::new();
+    let (program, ours) = match pace {
         Pace::Kitty(display) => {
             let (kitty, terminal) = kitty(display);
-            (Some(kitty), terminal, None)
+            others.push(kitty);
+            (terminal, None)
+        }
+        Pace::KittyOfAnother(display) => {
+            let (kitty, terminal) = kitty(display);
+            let line = "request 123456: GET / answered with 200, 14 bytes";
+            let writer = Command::new("yes").arg(line).stdout(terminal).spawn();
+            others.extend([writer.unwrap(), kitty]);
+            let nowhere = File::options().write(true).open("/dev/null").unwrap();
+            (nowhere.into(), None)
         }
         _ => {
             let (ours, program) = open_terminal(80, 24);
-            (None, program, Some(ours))
+            (program, Some(ours))
         }
     };
     let mut child = command
@@ -797,9 +810,9 @@ fn requests_per_second(command: &mut Command, pace: Pace<'_>) -> f64 {
     child.kill().unwrap();
     child.wait().unwrap();
     drop(reader);
-    if let Some(emulator) = &mut emulator {
-        let _ = emulator.kill();
-        emulator.wait().unwrap();
+    for other in &mut others {
+        let _ = other.kill();
+        other.wait().unwrap();
     }
     // A server that `run` left behind on a pipe ends when it finds that nobody reads.
     wait_until("the end of the server", || ask(address, "/").is_none());
@@ -830,6 +843,8 @@ fn a_server_that_prints_does_not_wait_for_its_terminal_under_run() {
     let server = program.to_str().unwrap();
     let mut silent = Command::new(server);
     silent.arg("silent");
+    let mut again = Command::new(server);
+    again.arg("silent");
     let mut printing = Command::new(server);
     let display = display().filter(|_| installed("kitty"));
     let kitty = display.as_ref().map(|(_, display)| Pace::Kitty(display));
@@ -850,6 +865,15 @@ fn a_server_that_prints_does_not_wait_for_its_terminal_under_run() {
         let command = [&["run"], options].concat().join(" ");
         let what = format!("HTTP server with println! under `{command}` / without logging, {name}");
         row(&what, &ratios, Target::AtLeast(target));
+    }
+    if let Some((_, display)) = &display {
+        let ratios = ratios_of(
+            few_rounds(),
+            || requests_per_second(&mut silent, Pace::KittyOfAnother(display)),
+            || requests_per_second(&mut again, Pace::Kitty(display)),
+        );
+        let what = "the same without logging, while another process writes such lines to kitty";
+        row(what, &ratios, Target::None);
     }
     if let Some((Some(mut server), _)) = display {
         server.kill().unwrap();
