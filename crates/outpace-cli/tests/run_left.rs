@@ -94,6 +94,40 @@ fn what_a_program_has_written_is_shown_before_it_is_seen_to_be_stopped() {
     terminal.whole();
 }
 
+#[test]
+fn keys_that_are_signals_are_for_the_whole_job() {
+    for with_run in [false, true] {
+        let mut terminal = shell(
+            "RUN sh -c 'echo ready; exec sleep 1000'; echo after",
+            with_run,
+        );
+        terminal.wait_for("ready");
+        terminal.type_keys("\x03");
+        let status = terminal.wait();
+        assert!(!status.success(), "{status:?}");
+        let shown = text(&terminal.whole());
+        assert!(!shown.contains("after"), "{shown}");
+    }
+    let Some(mut terminal) = interactive_shell() else {
+        return;
+    };
+    let script = format!("{OUTPACE} run -- sh -c \"echo rea\"\"dy; exec cat\"; echo after");
+    terminal.type_keys(&format!("sh -c '{script}'\r"));
+    terminal.wait_for("ready");
+    terminal.type_keys("\x1a");
+    terminal.wait_for("Stopped");
+    terminal.wait_for("$ ");
+    terminal.type_keys("fg\r");
+    terminal.wait_for("run -- sh");
+    terminal.type_keys("abc\r");
+    terminal.wait_for("abc\r\nabc\r\n");
+    terminal.type_keys("\x04");
+    terminal.wait_for("after\r\n");
+    terminal.wait_for("$ ");
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
 /// Whether keys can be put back into a terminal.
 fn takes_keys_back() -> bool {
     let refuses = fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti");

@@ -149,8 +149,18 @@ impl Signals {
         }
     }
 
-    /// The next one that has arrived.
+    /// The next one that has arrived, and that this process has not sent itself, with others.
     pub(crate) fn next(&self) -> Option<Arrived> {
+        loop {
+            let (arrived, sender) = self.read()?;
+            if !(arrived.by_process && sender == std::process::id()) {
+                return Some(arrived);
+            }
+        }
+    }
+
+    /// The next one, and the process that has sent it.
+    fn read(&self) -> Option<(Arrived, u32)> {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
         let size = size_of::<libc::signalfd_siginfo>();
         // SAFETY: the buffer is as large as the size says; zeroes are valid for it, and the kernel
@@ -159,10 +169,11 @@ impl Signals {
             let read = libc::read(self.descriptor.as_raw_fd(), info.as_mut_ptr().cast(), size);
             (read == size as isize).then(|| info.assume_init())?
         };
-        Some(Arrived {
+        let arrived = Arrived {
             number: info.ssi_signo as i32,
             by_process: info.ssi_code <= 0,
-        })
+        };
+        Some((arrived, info.ssi_pid))
     }
 }
 
@@ -172,13 +183,20 @@ impl AsFd for Signals {
     }
 }
 
-/// Lets a stop signal act on this process; returns when it has been continued. Returns whether it was stopped, if SIGCONT is
-/// collected: the kernel stops nobody whom nobody could continue (an orphaned process group).
+/// Lets a stop signal act on this process, and on the others of its job, as one of a terminal does; returns when it has been
+/// continued. Returns whether it was stopped, if SIGCONT is collected: the kernel stops nobody whom nobody could continue (an
+/// orphaned process group).
 pub(crate) fn stop_here(signal: i32) -> bool {
     set_default(signal);
+    block(&[signal]);
+    if signal == libc::SIGSTOP {
+        // Terminals send none.
+        send(std::process::id() as i32, signal);
+    } else {
+        send_to_job(signal);
+    }
+    // It waits for this.
     change_mask(libc::SIG_UNBLOCK, &[signal]);
-    // SAFETY: no memory is involved.
-    unsafe { libc::raise(signal) };
     block(&[signal]);
     let mut pending = set_of(&[]);
     // SAFETY: the set is valid for both calls.
@@ -199,4 +217,9 @@ pub(crate) fn is_there(process: i32) -> bool {
 pub(crate) fn send(process: i32, signal: i32) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(process, signal) };
+}
+
+/// Sends a signal to each process of this one's group.
+pub(crate) fn send_to_job(signal: i32) {
+    send(0, signal);
 }

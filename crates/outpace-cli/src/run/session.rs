@@ -13,7 +13,8 @@ use crate::platform::signals::{self, Signals};
 use crate::user::failure::{Failure, Outcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{DupFlags, Errno};
-use rustix::termios::{self, LocalModes, OptionalActions, OutputModes, Winsize};
+use rustix::process::Pid;
+use rustix::termios::{self, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Winsize};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -475,11 +476,36 @@ impl Session<'_> {
             match rustix::io::write(&self.pty, &self.keys) {
                 Ok(written) => {
                     self.conversation.typed();
-                    drop(self.keys.drain(..written));
+                    let typed: Vec<u8> = self.keys.drain(..written).collect();
+                    self.interrupt_job(&typed);
                 }
                 // Nobody has the pseudoterminal open: there is nobody to type to.
                 Err(Errno::IO) => self.keys.clear(),
                 Err(_) => {}
+            }
+        }
+    }
+
+    /// A key that is a signal (Ctrl-C, Ctrl-\) is one for the whole job, of which the program's terminal does not know: a
+    /// script that has started us, the other end of a pipe. Unless the program has given its terminal to others, as a shell does.
+    fn interrupt_job(&self, typed: &[u8]) {
+        let Ok(settings) = termios::tcgetattr(&self.pty) else {
+            return;
+        };
+        let is_program_s = || {
+            let foreground = termios::tcgetpgrp(&self.pty).map(Pid::as_raw_pid);
+            foreground.ok() == self.program
+        };
+        if !settings.local_modes.contains(LocalModes::ISIG) {
+            return;
+        }
+        for (key, signal) in [
+            (SpecialCodeIndex::VINTR, libc::SIGINT),
+            (SpecialCodeIndex::VQUIT, libc::SIGQUIT),
+        ] {
+            let key = settings.special_codes[key];
+            if key != 0 && typed.contains(&key) && is_program_s() {
+                signals::send_to_job(signal);
             }
         }
     }
