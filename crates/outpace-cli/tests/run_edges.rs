@@ -94,12 +94,16 @@ fn a_job_that_comes_to_the_foreground_gets_what_is_typed() {
     }
     let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
     terminal.wait_for("$ ");
-    let script = "echo rea\"\"dy; read x; echo \"got <$x>\"";
+    let go = scratch("foreground-go");
+    // One that reads in the background is stopped.
+    let waits = format!("while test ! -e {}; do sleep 0.01; done", go.display());
+    let script = format!("echo rea\"\"dy; {waits}; read x; echo \"got <$x>\"");
     terminal.type_keys(&format!("{OUTPACE} run -- sh -c '{script}' &\r"));
     terminal.wait_for("ready");
     // It runs all the time, so that no signal tells it.
     terminal.type_keys("fg\r");
     terminal.wait_for("run -- sh");
+    fs::write(&go, "").unwrap();
     terminal.type_keys("abc\r");
     terminal.wait_for("got <abc>");
     terminal.wait_for("$ ");

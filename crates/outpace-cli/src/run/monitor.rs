@@ -397,7 +397,7 @@ impl Orders {
                 (Ok(before), Ok(now)) => self.settings = Some((before, now)),
                 _ => return Some(Relieved::Killed),
             },
-            Ok(BACKGROUND) => self.to_background(),
+            Ok(BACKGROUND) => self.take_terminal_away(),
             Ok(FOREGROUND) => {
                 if let (Some(terminal), Some(group)) = (&self.terminal, self.foreground) {
                     give_terminal_to(terminal, group);
@@ -411,7 +411,7 @@ impl Orders {
     }
 
     /// Whoever reads from the terminal now is stopped, as a job in the background is.
-    fn to_background(&mut self) {
+    fn take_terminal_away(&mut self) {
         let Some(terminal) = &self.terminal else {
             return;
         };

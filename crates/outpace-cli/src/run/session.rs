@@ -112,6 +112,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
             .map(|shim| (Arc::clone(shim), Some((theirs, relay)))),
         size,
         is_in_background,
+        was_in_background: false,
     };
     let ending = session.supervise()?;
     let Session {
@@ -274,6 +275,8 @@ struct Session<'a> {
     size: Option<Winsize>,
     /// The program's terminal is for others, as ours is.
     is_in_background: bool,
+    /// It was, so that a stop that is told now may be one from then.
+    was_in_background: bool,
 }
 
 impl Session<'_> {
@@ -521,7 +524,7 @@ impl Session<'_> {
             let _ = terminal.make_raw(|before, raw| self.monitor.terminal_is_set(before, raw));
         }
         if self.terminal.as_deref().is_some_and(Terminal::is_raw) {
-            self.to_foreground();
+            self.give_terminal();
         }
         self.follow_size();
         self.look_at_returns();
@@ -550,8 +553,9 @@ impl Session<'_> {
     }
 
     /// The program has its own terminal in the foreground, or not, as we have ours.
-    fn to_foreground(&mut self) {
+    fn give_terminal(&mut self) {
         if std::mem::take(&mut self.is_in_background) {
+            self.was_in_background = true;
             self.monitor.give_terminal(true);
         }
     }
@@ -577,11 +581,12 @@ impl Session<'_> {
             terminal.restore();
         }
         self.look_at_returns();
-        if self.is_in_background && matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
+        let is_of_background = self.is_in_background | std::mem::take(&mut self.was_in_background);
+        if is_of_background && matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
             // It may be ours by now. And where nobody could continue us, the program is not stopped for ever, either.
             let is_ours = self.terminal.as_deref().is_some_and(Terminal::is_ours);
             if !is_ours && !signals::stop_here(signal) {
-                self.to_foreground();
+                self.give_terminal();
                 self.monitor.go_on();
                 return;
             }
