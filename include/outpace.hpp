@@ -26,6 +26,7 @@
 #include <iomanip>
 #include <iostream>
 #include <locale>
+#include <new>
 #include <ostream>
 #include <streambuf>
 #include <string>
@@ -254,24 +255,46 @@ inline ostream &operator<<(ostream &out, std::ios &(*manipulator)(std::ios &)) {
     return out;
 }
 
+namespace detail {
+/// A place for a standard stream, whose address is known before anything of the program runs.
+template <int descriptor> struct standard {
+    union place {
+        char empty;
+        ostream stream;
+        constexpr place() : empty() {}
+        ~place() {}
+    };
+    static place is;
+};
+template <int descriptor> typename standard<descriptor>::place standard<descriptor>::is;
+} // namespace detail
+
 /// Standard output and standard error. Never destroyed, so that other objects' destructors may still print.
 inline ostream &standard_output() {
-    static ostream &stream = *new ostream(outpace_stdout());
+    static ostream &stream = *new (&detail::standard<1>::is) ostream(outpace_stdout());
     return stream;
 }
 inline ostream &standard_error() {
-    static ostream &stream = *new ostream(outpace_stderr());
+    static ostream &stream = *new (&detail::standard<2>::is) ostream(outpace_stderr());
     return stream;
 }
+// As std::cout, usable from the first static object behind an #include of this file on, whichever file's code it runs.
 namespace {
-ostream &cout = standard_output();
-ostream &cerr = standard_error();
+ostream &cout = detail::standard<1>::is.stream;
+ostream &cerr = detail::standard<2>::is.stream;
+const struct initialized {
+    initialized() {
+        standard_output();
+        standard_error();
+    }
+} initialized_;
 } // namespace
 
 /// Makes std::cin show what was printed to outpace::cout, before it waits for input.
 inline void tie() { std::cin.tie(&standard_output()); }
 
-/// Makes std::cout write this way until the end of the object's scope, without a change to what prints.
+/// Makes std::cout write this way until the end of the object's scope, without a change to what prints. Call
+/// std::ios::sync_with_stdio(false) before it: libstdc++'s gives std::cout another buffer, which ends it early.
 class redirect {
 public:
     redirect() : buffer_(outpace_stdout()), before_((std::cout.flush(), std::cout.rdbuf(&buffer_))) {
@@ -280,7 +303,8 @@ public:
     }
     ~redirect() {
         if (std::cin.tie() == &standard_output()) std::cin.tie(tied_);
-        std::cout.rdbuf(before_);
+        // Another buffer stays, and the one before may be gone: std::ios::sync_with_stdio(false).
+        if (std::cout.rdbuf() == &buffer_) std::cout.rdbuf(before_);
         // What std::cout prints from here on comes behind it. An error stays with the stream.
         (void)outpace_flush(outpace_stdout());
     }

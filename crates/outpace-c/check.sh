@@ -58,6 +58,7 @@ run_cpp() {
     for mode in outpace redirect; do
         "$work/cpp" $mode | cmp - "$work/expected" || { echo "other bytes: $mode: $1"; exit 1; }
     done
+    [[ $("$work/cpp" unsynchronized) == $'inside\nbehind it' ]] || { echo "lost behind sync_with_stdio: $1"; exit 1; }
     [[ $("$work/cpp" mixed | md5sum) == $(for i in {0..99}; do printf '%d outpace\n%d std::cout\n%d printf\n' "$i" "$i" "$i"; done | md5sum) ]]
     [[ $("$work/cpp" threads | sort | uniq -c | tr -s ' ') == ' 40000 a whole message' ]]
     for buffering in line block prompt:600s background; do
@@ -85,6 +86,11 @@ for pair in gcc:g++ clang:clang++; do
         # shellcheck disable=SC2086
         compile cpp $cpp -std=$standard -O2 -Wold-style-cast tests/stream.cpp $static
         run_cpp "$cpp $standard"
+        # shellcheck disable=SC2086
+        $cpp -std=$standard $cflags -DELSEWHERE -c -o "$work/elsewhere.o" tests/early.cpp
+        # shellcheck disable=SC2086
+        compile early $cpp -std=$standard tests/early.cpp "$work/elsewhere.o" $static
+        [[ $("$work/early") == $'early 1\nmain 1\nlate 1' ]] || { echo "lost before main: $cpp $standard"; exit 1; }
     done
     if echo '#include <ostream>' | $cpp -stdlib=libc++ -x c++ -fsyntax-only - 2>/dev/null; then
         # shellcheck disable=SC2086

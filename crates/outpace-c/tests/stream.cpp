@@ -170,6 +170,13 @@ int main(int argc, char **argv) {
             everything(std::cout);
         }
         std::cout << "behind it" << std::endl;
+    } else if (mode == "unsynchronized") {
+        {
+            outpace::redirect redirect;
+            std::ios::sync_with_stdio(false);
+            std::cout << "inside\n";
+        }
+        std::cout << "behind it\n";
     } else if (mode == "mixed") {
         // Order, as the header says how.
         for (int i = 0; i < 100; i++) {
