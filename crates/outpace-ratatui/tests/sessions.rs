@@ -6,12 +6,12 @@
 mod pty;
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event, KeyCode};
@@ -22,6 +22,7 @@ use crossterm::terminal::{
 use outpace_ratatui::{Options, OutpaceBackend};
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, getpid, kill_process, setpgid};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr, tcsetpgrp};
 
@@ -56,6 +57,10 @@ fn program() {
         Ok("erases without a flush") => erases_without_a_flush(Options::default()).unwrap(),
         Ok("erases without a flush, directly") => {
             erases_without_a_flush(Options::default().direct()).unwrap();
+        }
+        Ok("prints on a stalled terminal") => prints_on_a_stalled_terminal(false).unwrap(),
+        Ok("prints on a stalled terminal and leaves") => {
+            prints_on_a_stalled_terminal(true).unwrap();
         }
         Ok("leaves by stdout") => leaves_by_stdout().unwrap(),
         Ok("another panics") => another_panics(),
@@ -192,6 +197,37 @@ fn erases_without_a_flush(options: Options) -> std::io::Result<()> {
     event::read()?;
     execute!(out, LeaveAlternateScreen)?;
     disable_raw_mode()
+}
+
+/// Prints without a flush on a terminal that takes no bytes, and then draws. Says on standard error how far it has got.
+fn prints_on_a_stalled_terminal(leaves: bool) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let without_waiting = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut filler = File::options()
+        .write(true)
+        .custom_flags(without_waiting.bits().try_into().unwrap())
+        .open("/proc/self/fd/1")?;
+    let mut terminal = Terminal::new(OutpaceBackend::stdout()?)?;
+    while filler.write(b"#").is_ok() {}
+    print!("printed before");
+    for number in 0..100 {
+        let text = format!("picture {number}");
+        terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
+    }
+    eprintln!("drawn");
+    if leaves {
+        drop(terminal);
+        print!("printed after");
+        eprintln!("left");
+    } else {
+        terminal.backend_mut().flush_and_wait(None)?;
+        eprintln!("shown");
+    }
+    // Until it is killed: at its end std writes what is not flushed.
+    loop {
+        std::thread::park();
+    }
 }
 
 /// Another thread panics while this one draws. Says what drawing says then.
@@ -691,6 +727,64 @@ fn what_was_written_before_a_frame_and_not_flushed_comes_before_it() {
         session.press("x");
         session.wait_for_end();
     }
+}
+
+/// Starts a program whose standard output is a terminal that nobody reads. What it says on standard error is received line by line.
+fn start_on_a_stalled_terminal(program: &str) -> (File, Killed, mpsc::Receiver<String>) {
+    let (emulator, theirs) = pty::open(60, 10);
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["program", "--exact", "--nocapture", "--quiet"])
+        .env(PROGRAM, program)
+        .env("TERM", "xterm-256color")
+        .stdin(Stdio::null())
+        .stdout(theirs)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap());
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut lines = said.lines().map_while(Result::ok);
+        lines.all(|line| sender.send(line).is_ok())
+    });
+    (emulator, Killed(child), lines)
+}
+
+/// A process that does not end by itself.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_was_not_flushed_holds_up_no_call_on_a_stalled_terminal() {
+    let program = "prints on a stalled terminal and leaves";
+    let (_emulator, _child, said) = start_on_a_stalled_terminal(program);
+    for step in ["drawn", "left"] {
+        assert_eq!(said.recv_timeout(LONG).as_deref(), Ok(step));
+    }
+}
+
+#[test]
+fn what_was_not_flushed_comes_before_the_frame_once_a_stalled_terminal_reads() {
+    let (mut emulator, child, said) = start_on_a_stalled_terminal("prints on a stalled terminal");
+    assert_eq!(said.recv_timeout(LONG).as_deref(), Ok("drawn"));
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        // An error once the program has ended.
+        let _ = emulator.read_to_end(&mut all);
+        String::from_utf8(all).unwrap()
+    });
+    assert_eq!(said.recv_timeout(LONG).as_deref(), Ok("shown"));
+    drop(child);
+    let all = reader.join().unwrap();
+    let at = |text| all.find(text).unwrap_or_else(|| panic!("no {text}: {all}"));
+    assert!(at("printed before") < at("picture"), "{all}");
 }
 
 #[test]

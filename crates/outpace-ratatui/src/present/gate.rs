@@ -9,6 +9,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::sys;
+
 /// How long a draw call may wait for the lock to be taken: some 20 µs are the rule.
 const LIMIT: Duration = Duration::from_millis(1);
 /// How long the presenter waits for it in its place: on a processor that is too busy to run the thread that takes it, or
@@ -17,6 +19,8 @@ const PRESENTERS_LIMIT: Duration = Duration::from_millis(30);
 /// What the program printed before the lock was taken may have been the first half of leaving the screen. So long the
 /// presenter then waits for the other half, the end of raw mode, after which it draws nothing.
 const GRACE: Duration = Duration::from_millis(20);
+/// How often the thread that waits to flush sees whether the gate was opened meanwhile.
+const FLUSH_STEP: Duration = Duration::from_millis(20);
 
 /// Which lock to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +37,14 @@ impl Stream {
             Self::Stderr => Ok(()),
         }
     }
+
+    /// Whether there is nothing to flush, or the terminal takes bytes within the limit.
+    fn wait_writable(self, limit: Duration) -> bool {
+        match self {
+            Self::Stdout => sys::wait_stdout_writable(limit),
+            Self::Stderr => true,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -41,6 +53,8 @@ struct State {
     closed: bool,
     /// The lock is held.
     held: bool,
+    /// What the program had printed before is written.
+    flushed: bool,
     /// The draw call has not waited until then.
     late: bool,
     /// The program held the lock itself the last time: waiting is of no use until the thread has got it.
@@ -77,25 +91,42 @@ impl Shared {
             }
             drop(state);
             match stream {
-                Stream::Stdout => self.hold(io::stdout().lock()),
-                Stream::Stderr => self.hold(io::stderr().lock()),
+                Stream::Stdout => self.hold(stream, io::stdout().lock()),
+                Stream::Stderr => self.hold(stream, io::stderr().lock()),
             }
         }
     }
 
     /// Holds the lock until the gate is opened.
-    fn hold<L: Write>(&self, mut lock: L) {
-        // What the program has printed before the frame and not flushed comes before it, as through crossterm's backend, which
-        // uses the same buffer. Whether the terminal is gone is found out by the presenter.
-        let _ = lock.flush();
+    fn hold<L: Write>(&self, stream: Stream, mut lock: L) {
         let mut state = self.state();
         state.held = true;
+        state.flushed = false;
         state.taken_elsewhere = false;
+        drop(state);
+        self.changed.notify_all();
+        // What the program has printed before the frame and not flushed comes before it, as through crossterm's backend, which
+        // uses the same buffer. A terminal that does not read keeps the frame waiting, too, but neither a draw call nor, once
+        // the terminal is given up, the lock. (One with room for less than what was printed keeps the lock.)
+        while self.is_closed() {
+            if stream.wait_writable(FLUSH_STEP) {
+                // Whether the terminal is gone is found out by the presenter.
+                let _ = lock.flush();
+                break;
+            }
+        }
+        let mut state = self.state();
+        state.flushed = true;
         self.changed.notify_all();
         let mut state = self.wait(state, |state| !state.closed || state.quit);
         state.held = false;
         drop(state);
         drop(lock);
+    }
+
+    fn is_closed(&self) -> bool {
+        let state = self.state();
+        state.closed && !state.quit
     }
 }
 
@@ -126,7 +157,7 @@ impl Gate {
         }
     }
 
-    /// For the presenter, before it writes: waits where the caller of draw did not.
+    /// For the presenter, before it writes: waits where the caller of draw did not, and until what was printed is written.
     pub(super) fn catch_up(&self) {
         let state = self.0.state();
         if state.taken_elsewhere {
@@ -135,7 +166,8 @@ impl Gate {
         let mut state = self.wait_for_lock(state, PRESENTERS_LIMIT);
         state.taken_elsewhere = state.closed && !state.held;
         let late = std::mem::take(&mut state.late) && state.held;
-        drop(state);
+        let printed = |state: &State| state.flushed || !state.held || !state.closed;
+        drop(self.0.wait(state, printed));
         if late {
             std::thread::sleep(GRACE);
         }

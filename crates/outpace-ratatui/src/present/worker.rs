@@ -39,7 +39,7 @@ struct Slot {
     frame: Option<Box<PendingFrame>>,
     /// A frame whose memory can be used again.
     spare: Option<Box<PendingFrame>>,
-    /// When the write in hand began, if one is.
+    /// When the thread began to wait for the terminal, or to write, if it does.
     busy_since: Option<Instant>,
     /// The thread has been given something and has not found itself idle since.
     active: bool,
@@ -170,6 +170,7 @@ impl Worker {
                 .wait(slot)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+        slot.busy_since = Some(Instant::now());
         true
     }
 
@@ -178,7 +179,6 @@ impl Worker {
         let mut renderer = self.renderer();
         let mut slot = self.slot();
         bytes.clear();
-        slot.busy_since = Some(Instant::now());
         if !slot.bytes.is_empty() {
             std::mem::swap(bytes, &mut slot.bytes);
             return false;

@@ -113,6 +113,10 @@ pub(crate) const fn wait_writable(_: &Terminal, _: Option<Duration>) -> io::Resu
     Ok(true)
 }
 
+pub(crate) const fn wait_stdout_writable(_: Duration) -> bool {
+    true
+}
+
 pub(crate) const fn stderr_is_ready() -> bool {
     true
 }

@@ -178,3 +178,9 @@ pub(crate) fn is_stderr(terminal: &Terminal) -> bool {
 pub(crate) fn stderr_is_ready() -> bool {
     wait_writable(io::stderr(), Some(Duration::ZERO)).unwrap_or(false)
 }
+
+/// Waits until standard output takes bytes. False if it did not within the limit.
+pub(crate) fn wait_stdout_writable(limit: Duration) -> bool {
+    // An error shows when something is written.
+    wait_writable(io::stdout(), Some(limit)).unwrap_or(true)
+}
