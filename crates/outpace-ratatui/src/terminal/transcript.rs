@@ -69,6 +69,9 @@ use crate::sys;
 /// - A change of width between two halves of a frame misplaces what the second half draws. Linux hands over up to 2 kB of a frame in one
 ///   piece, so that this needs a longer frame, or a terminal that is more than 4 kB behind, which is what it reads at a time.
 /// - xterm does not reflow: when it becomes narrower, it cuts what is on its screen.
+/// - wezterm keeps an erased row as wide as it was: after `x`, CR, `CSI K` at ten columns, `abcdefg` at five is `abcde`, five blanks and `fg` at
+///   ten again. A line that was wrapped there takes more rows than its text from the next change of width on; where it is extended then,
+///   its first rows are there twice.
 /// - Symbols on whose width terminals disagree may be off by a row where they are wrapped. kitty up to 0.26 keeps the gap before a wide symbol that
 ///   it wrapped as a space.
 ///

@@ -349,6 +349,10 @@ impl Wezterm {
         ))
     }
 
+    pub fn width(&self) -> usize {
+        self.0.screen().physical_cols
+    }
+
     /// The text of all rows, and whether each goes on in the next.
     pub fn rows(&self) -> Vec<(String, bool)> {
         let screen = self.0.screen();

@@ -32,6 +32,11 @@ pub trait Scrollback {
     fn reflows_wide_symbols(&self) -> bool {
         false
     }
+    /// Whether a row that goes on in the next is wider than the terminal: the next change of size then puts what is beyond the edge
+    /// into the middle of a line, which may take more rows than its text.
+    fn has_wrapped_beyond_its_edge(&mut self) -> bool {
+        false
+    }
     /// Begins with an empty screen.
     fn start(&mut self, size: Size);
     fn feed(&mut self, bytes: &[u8]);
@@ -127,6 +132,13 @@ impl Scrollback for Wezterm {
     /// It keeps symbols beyond its edge that were printed there without wrapping.
     fn may_be_overtaken(&self) -> bool {
         false
+    }
+
+    fn has_wrapped_beyond_its_edge(&mut self) -> bool {
+        let width = self.width();
+        self.rows()
+            .iter()
+            .any(|(text, goes_on)| *goes_on && text.chars().count() > width)
     }
 
     fn start(&mut self, size: Size) {

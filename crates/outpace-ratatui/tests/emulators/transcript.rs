@@ -14,6 +14,7 @@ use ratatui::layout::Size;
 use ratatui::style::{Color, Style};
 use ratatui::text::Span;
 
+use crate::emulator::Wezterm;
 use crate::frames::{Choices, Random};
 use crate::scrollback::{self, Scrollback};
 use crate::wire::Wire;
@@ -56,6 +57,13 @@ struct Session {
     events: Vec<Event>,
     wanted: Vec<String>,
     history: Vec<String>,
+}
+
+/// What became of a session in an emulator.
+#[derive(PartialEq)]
+enum Outcome {
+    Same,
+    KnownDifference,
 }
 
 /// What sessions are like.
@@ -342,13 +350,17 @@ impl<C: Choices> Player<'_, C> {
 }
 
 impl Session {
-    /// What differs in an emulator, if anything does.
-    fn compare(&self, emulator: &mut dyn Scrollback) -> Result<(), String> {
+    /// What differs in an emulator, if anything does but what is known: `a_row_that_was_erased_in_wezterm_stays_as_wide_as_it_was`.
+    fn compare(&self, emulator: &mut dyn Scrollback) -> Result<Outcome, String> {
         emulator.start(self.first);
+        let mut known = false;
         for event in &self.events {
             match event {
                 Event::Bytes(bytes) => emulator.feed(bytes),
-                Event::Resize(size) => emulator.resize(*size),
+                Event::Resize(size) => {
+                    known |= emulator.has_wrapped_beyond_its_edge();
+                    emulator.resize(*size);
+                }
             }
         }
         let shown = emulator.lines();
@@ -361,7 +373,10 @@ impl Session {
         };
         let (shown, wanted) = (normal(&shown), normal(&self.wanted));
         if shown == wanted {
-            return Ok(());
+            return Ok(Outcome::Same);
+        }
+        if known {
+            return Ok(Outcome::KnownDifference);
         }
         let same = shown
             .iter()
@@ -389,7 +404,7 @@ fn every_line_is_in_the_scrollback_once() {
     for name in missing {
         eprintln!("skipped: {name} is not installed");
     }
-    let mut problems = 0;
+    let (mut problems, mut known) = (0, 0);
     for seed in first..first + sessions {
         for (kind, reflow, wide) in KINDS {
             let session = Player::play(&mut Random::new(seed), kind, reflow, wide).unwrap();
@@ -405,9 +420,16 @@ fn every_line_is_in_the_scrollback_once() {
                 if !fits || wraps_wide_again && !emulator.reflows_wide_symbols() {
                     continue;
                 }
-                if let Err(problem) = session.compare(&mut **emulator) {
-                    problems += 1;
-                    eprintln!("OUTPACE_SEED={seed}: {problem}");
+                match session.compare(&mut **emulator) {
+                    Ok(Outcome::Same) => {}
+                    Ok(Outcome::KnownDifference) => {
+                        known += 1;
+                        println!("OUTPACE_SEED={seed}: the known difference");
+                    }
+                    Err(problem) => {
+                        problems += 1;
+                        eprintln!("OUTPACE_SEED={seed}: {problem}");
+                    }
                 }
                 assert!(problems < crate::number("OUTPACE_PROBLEMS", 1), "see above");
             }
@@ -415,9 +437,29 @@ fn every_line_is_in_the_scrollback_once() {
     }
     assert_eq!(problems, 0);
     println!(
-        "{sessions} sessions of each kind, seeds from {first}, in {}",
+        "{sessions} sessions of each kind, seeds from {first}, in {}; {known} with the known difference",
         names.join(", ")
     );
+}
+
+/// Seed 2252 of `every_line_is_in_the_scrollback_once` differs for that: what is wrapped in a row that was erased, and that was wider
+/// before, takes more rows than its text once the terminal is wider again. That cannot be known; what extends that line begins a row too low.
+/// Once this fails, `has_wrapped_beyond_its_edge` can go.
+#[test]
+fn a_row_that_was_erased_in_wezterm_stays_as_wide_as_it_was() {
+    let mut terminal = Wezterm::with_history(10, 5, 100);
+    let lines_after = |terminal: &mut Wezterm, bytes: &str, width| {
+        Scrollback::feed(terminal, bytes.as_bytes());
+        Scrollback::resize(terminal, Size::new(width, 5));
+        let rows = terminal.rows();
+        let text = rows.into_iter().map(|(text, _)| text);
+        text.filter(|text| !text.trim().is_empty())
+            .collect::<Vec<_>>()
+    };
+    assert!(lines_after(&mut terminal, "x\r\x1b[K", 5).is_empty());
+    // Seven symbols, and ten columns.
+    let lines = lines_after(&mut terminal, "abcdefg", 10);
+    assert_eq!(lines, ["abcde     ", "fg"]);
 }
 
 #[test]
