@@ -93,6 +93,20 @@ pub(crate) fn programs() -> Vec<Program> {
 static BUILT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 impl Program {
+    /// A file that says by which command it was built.
+    fn stamp(&self) -> PathBuf {
+        built().join(format!("{}.built", self.name))
+    }
+
+    /// Whether an earlier run has built it so, since a file of the corpus was last changed.
+    fn is_built(&self) -> bool {
+        let changed = |path: &Path| path.metadata()?.modified();
+        let sources = std::fs::read_dir(directory()).unwrap();
+        let sources = sources.map(|entry| changed(&entry.unwrap().path()).unwrap());
+        std::fs::read_to_string(self.stamp()).is_ok_and(|built| built == self.build.join(" "))
+            && changed(&self.stamp()).ok() > sources.max()
+    }
+
     /// Builds it, once; false, and a line that says so, without its tools.
     pub(crate) fn is_ready(&self) -> bool {
         let tools = [
@@ -106,6 +120,7 @@ impl Program {
         let mut done = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         if let [tool, arguments @ ..] = &self.build[..]
             && !done.contains(&self.name)
+            && !self.is_built()
         {
             let built = Command::new(tool)
                 .args(arguments)
@@ -120,8 +135,9 @@ impl Program {
                 self.name,
                 String::from_utf8_lossy(&built.stderr)
             );
-            done.insert(self.name.clone());
+            std::fs::write(self.stamp(), self.build.join(" ")).unwrap();
         }
+        done.insert(self.name.clone());
         true
     }
 }

@@ -227,4 +227,47 @@ mod tests {
         assert_eq!(program.len(), 3);
         assert_eq!((program[0] >> 16) as u16, 1, "one instruction is skipped");
     }
+
+    #[test]
+    fn line_ends_are_counted_where_the_kernel_may_be_asked() {
+        use crate::trace::collect::exact::tracepoints::Points;
+        use std::io::{IoSlice, Write};
+        let mut null = std::fs::File::create("/dev/null").unwrap();
+        let event = Points::find().and_then(|points| points.enter_alone());
+        let Ok(tails) = event.and_then(Tails::begin) else {
+            eprintln!("skipped: tracepoints or bpf(2) are not permitted");
+            return;
+        };
+        let (ours, descriptor) = (std::process::id() as i32, null.as_raw_fd());
+        let counted = || tails.of(ours, descriptor).unwrap_or_default();
+        for (pieces, ends_line) in [
+            (&["line\n"][..], 1),
+            (&["fragment"], 0),
+            (&["a ", "line\n"], 1),
+            (&["line\n", "fragment"], 0),
+            (&["line\n", ""], 1),
+            (&["fragment", ""], 0),
+        ] {
+            let (before, mut tries) = (counted(), 0);
+            // The kernel's program sees a write only while its text is in memory: one that is not seen is made again.
+            while counted() == before {
+                tries += 1;
+                assert!(tries < 1000, "not seen: {pieces:?}");
+                let texts: Vec<Vec<u8>> =
+                    pieces.iter().map(|text| text.as_bytes().to_vec()).collect();
+                let slices: Vec<IoSlice> = texts.iter().map(|text| IoSlice::new(text)).collect();
+                let written = match &slices[..] {
+                    [one] => null.write(one),
+                    several => null.write_vectored(several),
+                };
+                assert_eq!(written.unwrap(), pieces.concat().len());
+            }
+            let after = counted();
+            assert_eq!(
+                (after.0 - before.0, after.1 - before.1),
+                (1, ends_line),
+                "{pieces:?}"
+            );
+        }
+    }
 }

@@ -18,6 +18,7 @@ use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
 use crate::trace::model::target::Target;
 use crate::trace::model::timeline::{Span, Timeline};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
@@ -409,6 +410,8 @@ struct Watcher {
     peeking_ns: u64,
     /// How often threads were listened to.
     listens: u64,
+    /// The kernel's tracepoints, if this user may have them: looked for once.
+    points: OnceCell<Option<Points>>,
     /// A child may have ended since the last look for that.
     child_ended: bool,
     /// The root's, since the watching began.
@@ -448,6 +451,7 @@ impl Watcher {
             last_look_ns: began_ns,
             peeking_ns: 0,
             listens: 0,
+            points: OnceCell::new(),
             child_ended: true,
             delay: Delay::of(root),
         }
@@ -587,8 +591,9 @@ impl Watcher {
     /// where the ends of blocks say nothing, looks in a row find some of the writes.
     fn listen(&mut self, threads: &[(i32, i32, bool)]) {
         let tails = if threads.iter().any(|&(_, _, in_messages)| in_messages) {
-            let event = Points::find().and_then(|points| points.enter_alone());
-            event.and_then(Tails::begin).ok()
+            let points = self.points.get_or_init(|| Points::find().ok());
+            let event = points.and_then(|points| points.enter_alone().ok());
+            event.and_then(|event| Tails::begin(event).ok())
         } else {
             None
         };

@@ -260,7 +260,7 @@ impl Verdict {
         let run = &findings.run;
         let parts = [
             (run.overhead_ns, "of tracing"),
-            (run.delayed_ns, "without a processor"),
+            (run.delayed_ns, "waiting for a processor"),
         ];
         let parts = parts.into_iter().filter(|(ns, _)| ns * 50 >= run.wall_ns);
         let parts: Vec<String> = parts
