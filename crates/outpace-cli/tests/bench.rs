@@ -475,6 +475,15 @@ fn what_was_asked_for_by_name_and_is_not_there_ends_with_status_1_and_a_remedy()
         );
         assert!(said.contains(remedy), "{arguments:?}: {said}");
     }
+    // Every rung that was asked for wants a compiler, and there is none.
+    let output = outpace(&["bench", "endl", "--to", "pipe", "--quick"])
+        .env("PATH", &empty)
+        .env("XDG_CACHE_HOME", scratch.path("cache"))
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(said.contains("outpace: nothing was measured"), "{said}");
     // Where a destination is the experiment's own wish, its absence is a note and no failure.
     let output = outpace(&[
         "bench",

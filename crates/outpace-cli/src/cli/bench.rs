@@ -386,7 +386,15 @@ impl Session<'_> {
         for missing in &self.missing {
             missing.report();
         }
-        Ok(if failed == 0 && self.missing.is_empty() {
+        let rows = &self.results.rows;
+        let is_empty = !rows.is_empty() && rows.iter().all(|row| row.skipped.is_some());
+        if is_empty {
+            let _ = writeln!(
+                std::io::stderr(),
+                "outpace: nothing was measured, for the reasons above"
+            );
+        }
+        Ok(if failed == 0 && self.missing.is_empty() && !is_empty {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE

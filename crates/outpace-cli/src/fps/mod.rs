@@ -129,7 +129,11 @@ impl Fps {
         }
         loop {
             if !self.bare && meter.is_due() {
-                let title = format!("{}, {}", self.stream.name(), self.buffering);
+                let title = format!(
+                    "{}, {}; space changes the stream, q quits",
+                    self.stream.name(),
+                    self.buffering
+                );
                 scene.set_header(vec![title, meter.recent(canvas.cost())]);
             }
             let mut drawn = Ok(());

@@ -130,11 +130,19 @@ impl Compared {
             Self::Open(None) => Some(format!(
                 "To {to} {rung} and {against} ran once only: one run tells nothing."
             )),
-            Self::Open(Some(ratio)) => Some(format!(
-                "To {to} the noise hides whether {rung} or {against} is faster ({} to {}).",
-                times(ratio.low.max(0.0)),
-                times(ratio.high)
-            )),
+            Self::Open(Some(ratio)) => {
+                let range = if ratio.low > 1.0 || ratio.high < 1.0 {
+                    // Round by round there was a difference; no run of the one is beyond those of the other.
+                    "their times overlap".to_owned()
+                } else if ratio.low <= 0.0 {
+                    format!("up to {}", times(ratio.high))
+                } else {
+                    format!("{} to {}", times(ratio.low), times(ratio.high))
+                };
+                Some(format!(
+                    "To {to} the noise hides whether {rung} or {against} is faster ({range})."
+                ))
+            }
             _ => None,
         }
     }
@@ -195,6 +203,23 @@ pub(crate) fn rows_of(experiment: &str, figures: &[(&str, &str, u64)]) -> Vec<Ro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_beside_the_word_noise_never_excludes_that_they_are_equal() {
+        let range = |low, high| {
+            let middle = f64::midpoint(low, high);
+            Compared::Open(Some(Interval { low, middle, high })).unsettled("a", "b", "pty")
+        };
+        let said = |range: &str| {
+            Some(format!(
+                "To pty the noise hides whether a or b is faster ({range})."
+            ))
+        };
+        assert_eq!(range(0.5, 2.0), said("0.50x to 2.00x"));
+        assert_eq!(range(-3.0, 2.0), said("up to 2.00x"));
+        assert_eq!(range(1.24, 4.17), said("their times overlap"));
+        assert_eq!(range(0.2, 0.9), said("their times overlap"));
+    }
 
     #[test]
     fn the_best_of_several_compilers_stands_for_the_rung() {

@@ -1,5 +1,5 @@
 //! A table before it is decided how it is shown, and how it is shown on a terminal: with bars, and without the
-//! columns that do not fit.
+//! columns that do not fit. Columns that must stay and do not fit are continued below.
 
 use super::chart::Chart;
 use crate::user::screen::Screen;
@@ -90,38 +90,47 @@ impl Table {
             .iter()
             .map(|heading| heading.text.as_str())
             .collect();
-        let mut line = |cells: &[&str], tail: &str, style: &dyn Fn(&str) -> String| {
-            let padded: Vec<String> = columns
-                .iter()
-                .map(|&column| {
-                    let fill = " ".repeat(widths[column] - width(cells[column]));
-                    // Names on the left, figures on the right.
-                    if column == 0 {
-                        format!("{}{fill}", style(cells[column]))
-                    } else {
-                        format!("{fill}{}", style(cells[column]))
-                    }
-                })
-                .collect();
-            text += format!("{}{tail}", padded.join(&" ".repeat(GAP))).trim_end();
-            text.push('\n');
-        };
-        if !self.lines.is_empty() {
-            line(&headings, "", &|cell| screen.faint(cell));
-        }
-        for entry in &self.lines {
-            let cells: Vec<&str> = entry.cells.iter().map(String::as_str).collect();
-            let tail = match entry.share {
-                Some(share) if bar >= SHORTEST_BAR => format!("  {}", blocks(share, bar)),
-                _ => String::new(),
+        let mut line =
+            |block: &[usize], cells: &[&str], tail: &str, style: &dyn Fn(&str) -> String| {
+                let padded: Vec<String> = block
+                    .iter()
+                    .map(|&column| {
+                        let fill = " ".repeat(widths[column] - width(cells[column]));
+                        // Names on the left, figures on the right.
+                        if column == 0 {
+                            format!("{}{fill}", style(cells[column]))
+                        } else {
+                            format!("{fill}{}", style(cells[column]))
+                        }
+                    })
+                    .collect();
+                text += format!("{}{tail}", padded.join(&" ".repeat(GAP))).trim_end();
+                text.push('\n');
             };
-            line(&cells, &tail, &|cell| {
-                if entry.ours {
-                    screen.ours(cell)
-                } else {
-                    cell.to_owned()
-                }
-            });
+        for (at, block) in blocks_of(&columns, &widths, screen.columns)
+            .iter()
+            .enumerate()
+        {
+            if at > 0 {
+                line(&[], &[], "", &str::to_owned);
+            }
+            if !self.lines.is_empty() {
+                line(block, &headings, "", &|cell| screen.faint(cell));
+            }
+            for entry in &self.lines {
+                let cells: Vec<&str> = entry.cells.iter().map(String::as_str).collect();
+                let tail = match entry.share {
+                    Some(share) if bar >= SHORTEST_BAR => format!("  {}", blocks(share, bar)),
+                    _ => String::new(),
+                };
+                line(block, &cells, &tail, &|cell| {
+                    if entry.ours {
+                        screen.ours(cell)
+                    } else {
+                        cell.to_owned()
+                    }
+                });
+            }
         }
         for note in &self.notes {
             let paragraph = screen.paragraph(&note.text, 2);
@@ -159,6 +168,26 @@ impl Table {
             }
         }
     }
+}
+
+/// The columns in blocks as wide as the screen, one below the other, each with the first column.
+fn blocks_of(columns: &[usize], widths: &[usize], available: usize) -> Vec<Vec<usize>> {
+    let Some((&name, figures)) = columns.split_first() else {
+        return vec![Vec::new()];
+    };
+    let mut blocks = vec![vec![name]];
+    let mut used = widths[name];
+    for &column in figures {
+        let block = blocks.last_mut().expect("there is a first");
+        if block.len() > 1 && used + GAP + widths[column] > available {
+            blocks.push(vec![name, column]);
+            used = widths[name] + GAP + widths[column];
+        } else {
+            block.push(column);
+            used += GAP + widths[column];
+        }
+    }
+    blocks
 }
 
 fn width(text: &str) -> usize {
@@ -223,6 +252,49 @@ mod tests {
                 assert!(width(line) <= columns, "{columns} columns:\n{text}");
             }
         }
+    }
+
+    #[test]
+    fn columns_that_stay_and_do_not_fit_are_continued_below() {
+        let cell = |text: &str| text.repeat(15);
+        let table = Table {
+            title: "when".to_owned(),
+            headings: ["text", "one", "two", "three"].map(Heading::fixed).into(),
+            lines: vec![Line::plain(vec![
+                "half".to_owned(),
+                cell("a"),
+                cell("b"),
+                cell("c"),
+            ])],
+            notes: Vec::new(),
+            charts: Vec::new(),
+        };
+        let text = table.to_screen(Screen {
+            columns: 40,
+            colour: false,
+        });
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "when",
+                "text              one              two",
+                "half  aaaaaaaaaaaaaaa  bbbbbbbbbbbbbbb",
+                "",
+                "text            three",
+                "half  ccccccccccccccc",
+            ]
+        );
+        assert_eq!(
+            table
+                .to_screen(Screen {
+                    columns: 80,
+                    colour: false,
+                })
+                .lines()
+                .count(),
+            3
+        );
     }
 
     #[test]
