@@ -37,8 +37,9 @@
 //!
 //! An [`Error`] tells the line, the column and what was expected there. It also consumes the refused token, so the next
 //! call reads the next token. A number out of range, a letter or a NUL in a number, the end of the input in the middle
-//! of a value, a directory, a closed descriptor: each is an error, never a wrong number. The end of the input is
-//! remembered: at a terminal one Ctrl-D is enough.
+//! of a value, a directory, a closed descriptor: each is an error, never a wrong number. A stdin that was closed when the
+//! program started is empty, and no error: std's runtime has opened the null device in its place. The end of the input
+//! is remembered: at a terminal one Ctrl-D is enough.
 //!
 //! # Cost
 //!
