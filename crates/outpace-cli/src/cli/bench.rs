@@ -387,7 +387,9 @@ impl Session<'_> {
             missing.report();
         }
         let rows = &self.results.rows;
-        let is_empty = !rows.is_empty() && rows.iter().all(|row| row.skipped.is_some());
+        let is_empty = self.missing.is_empty()
+            && !rows.is_empty()
+            && rows.iter().all(|row| row.skipped.is_some());
         if is_empty {
             let _ = writeln!(
                 std::io::stderr(),
