@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -163,10 +164,22 @@ pub(crate) enum Mode {
     Exact,
 }
 
+/// `PATH` with a `perf` that fails at once before all others: call stacks, which other tests look at, take the exact mode ten times as
+/// long as a program of the corpus.
+fn path_without_perf() -> String {
+    let directory = built().join("without-perf");
+    std::fs::create_dir_all(&directory).unwrap();
+    // It may be there already.
+    let _ = symlink("/bin/false", directory.join("perf"));
+    let path = std::env::var("PATH").unwrap();
+    format!("{}:{path}", directory.display())
+}
+
 /// Traces a program of the corpus on one kind of destination.
 pub(crate) fn trace(program: &Program, mode: Mode, to: To, lines: u32) -> Value {
     let report = scratch(&format!("{}-{mode:?}-{to:?}.json", program.name));
     let mut words: Vec<String> = vec!["env".into(), "-u".into(), "PYTHONUNBUFFERED".into()];
+    words.push(format!("PATH={}", path_without_perf()));
     if mode == Mode::SampledAsUser {
         words.extend(["setpriv", "--bounding-set=-all", "--inh-caps=-all"].map(String::from));
     }

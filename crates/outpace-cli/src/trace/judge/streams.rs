@@ -248,12 +248,13 @@ pub(crate) fn exact(entries: Vec<Entry>, run: &Recording) -> (Vec<Stream>, Elsew
             elsewhere.writing_ns += entry.tally.durations_ns.sum();
             continue;
         }
-        let waiting_ns = waiting_ns(&entry, run);
+        let readers = entry.target.readers();
+        let waiting_ns = waiting_ns(&entry, &readers, run);
         let in_kernel_ns = in_kernel_ns(&entry, run.mode);
         let one = Descriptors::One(entry.descriptor);
         streams.push(Stream {
             buffering: in_language(entry.tally.buffering(), entry.language),
-            readers: entry.target.readers(),
+            readers,
             processes: entry.processes.len(),
             calls: entry.tally.calls,
             bytes: entry.tally.bytes,
@@ -277,15 +278,26 @@ fn long_ns(entry: &Entry, mode: Mode) -> u64 {
     entry.tally.durations_ns.excess(shortest_ns)
 }
 
-fn waiting_ns(entry: &Entry, run: &Recording) -> u64 {
-    if entry.target.kind == Kind::Null || entry.is_read_within {
-        // There is no reader to wait for, or it is a part of what is traced.
+fn waiting_ns(entry: &Entry, readers: &[(i32, String)], run: &Recording) -> u64 {
+    let is_root = entry.threads.iter().eq([&run.root]);
+    let is_nobodys = match entry.target.kind {
+        Kind::Null => true,
+        // Its reader is a part of what is traced, or has ended with that.
+        Kind::Pipe => {
+            entry.is_read_within
+                || (readers.is_empty() && run.ending.is_some() && !entry.target.is_ours())
+        }
+        // What ends before it can be looked at is a part of a pipeline, whose reader is traced, too.
+        Kind::Unknown => !is_root,
+        _ => false,
+    };
+    if is_nobodys {
         return 0;
     }
     let long_ns = long_ns(entry, run.mode);
     // A long call may have lost its processor to another program instead: a thread waits no longer than it sleeps.
     match run.asleep_ns {
-        Some(asleep_ns) if entry.threads.iter().eq([&run.root]) => long_ns.min(asleep_ns),
+        Some(asleep_ns) if is_root => long_ns.min(asleep_ns),
         _ => long_ns,
     }
 }

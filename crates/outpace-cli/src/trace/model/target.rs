@@ -103,6 +103,12 @@ impl Target {
         ours.is_some() && ours == Self::identity_of(process, descriptor)
     }
 
+    /// Whether it is what we read and write ourselves, and others outside of what is traced may read.
+    pub(crate) fn is_ours(&self) -> bool {
+        let ours = std::process::id() as i32;
+        (0..=2).any(|descriptor| Self::identity_of(ours, descriptor) == Some(self.identity))
+    }
+
     /// One line: path, numbers, driver.
     pub(crate) fn describe(&self) -> String {
         if self.kind == Kind::Unknown {
