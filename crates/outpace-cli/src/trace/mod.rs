@@ -185,7 +185,7 @@ impl Trace {
 fn observe(subject: Subject, command: Vec<String>, options: Options) -> io::Result<Findings> {
     let (run, seen) = collect::record(subject, options)?;
     let (streams, elsewhere) = match seen {
-        Seen::Processes(processes) => (streams::sampled(&processes), Elsewhere::default()),
+        Seen::Processes(processes) => (streams::sampled(&processes, &run), Elsewhere::default()),
         Seen::Calls(entries) => streams::exact(entries, &run),
     };
     Ok(Findings {

@@ -13,7 +13,7 @@ use crate::trace::model::target::{Kind, Target};
 use std::rc::Rc;
 
 /// The streams of the default mode.
-pub(crate) fn sampled(processes: &[Watched]) -> Vec<Stream> {
+pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
     for stream in processes.iter().flat_map(of_process) {
         let twin = streams.iter_mut().find(|other| {
@@ -32,12 +32,19 @@ pub(crate) fn sampled(processes: &[Watched]) -> Vec<Stream> {
             let input = process.targets.get(&0);
             input.is_some_and(|input| input.identity == stream.target.identity)
         };
-        if stream.target.kind == Kind::Pipe && processes.iter().any(reads_it) {
+        let is_read_within =
+            processes.iter().any(reads_it) || has_ended_with(run, &stream.target, &stream.readers);
+        if stream.target.kind == Kind::Pipe && is_read_within {
             // Its reader is a part of what is traced: what that takes is no matter of output.
             stream.waiting_ns = 0;
         }
     }
     streams
+}
+
+/// Whether the reader of a pipe has ended with the program: it was a part of it, though nobody saw what it read.
+fn has_ended_with(run: &Recording, pipe: &Target, readers: &[(i32, String)]) -> bool {
+    run.ending.is_some() && readers.is_empty() && !pipe.is_ours()
 }
 
 /// Adds the same stream of another process.
@@ -282,11 +289,8 @@ fn waiting_ns(entry: &Entry, readers: &[(i32, String)], run: &Recording) -> u64 
     let is_root = entry.threads.iter().eq([&run.root]);
     let is_nobodys = match entry.target.kind {
         Kind::Null => true,
-        // Its reader is a part of what is traced, or has ended with that.
-        Kind::Pipe => {
-            entry.is_read_within
-                || (readers.is_empty() && run.ending.is_some() && !entry.target.is_ours())
-        }
+        // Its reader is a part of what is traced.
+        Kind::Pipe => entry.is_read_within || has_ended_with(run, &entry.target, readers),
         // What ends before it can be looked at is a part of a pipeline, whose reader is traced, too.
         Kind::Unknown => !is_root,
         _ => false,
