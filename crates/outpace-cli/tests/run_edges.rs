@@ -63,6 +63,15 @@ fn a_program_that_outlives_its_terminal_gets_an_error_when_it_writes() {
 }
 
 #[test]
+fn a_program_that_outlives_its_terminal_reads_its_end() {
+    let (mut child, mut ours) =
+        without_controlling_terminal(&["sh", "-c", "trap '' HUP; echo ready; exec cat"]);
+    read_until(&mut ours, "ready");
+    drop(ours);
+    wait_until("the end", || child.try_wait().unwrap().is_some());
+}
+
+#[test]
 fn lines_for_a_terminal_that_is_not_ours_have_one_carriage_return() {
     let script = "printf 'one\\ntwo\\r\\nthree\\n'; echo end";
     let (mut child, mut ours) = without_controlling_terminal(&["sh", "-c", script]);

@@ -445,18 +445,25 @@ impl Relay {
     /// Waits until there is something to read, or the program has ended and nothing is left; with
     /// something unfinished in hand not for long.
     fn wait_for_bytes(&self, unfinished: bool) -> io::Result<Ready> {
-        let mut both = [
+        let mut waiting = [
             PollFd::new(&self.source, PollFlags::IN),
             PollFd::new(&self.ended, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.outlet.as_fd(), PollFlags::empty()),
         ];
+        // A program that only reads is to see that its terminal has gone. A file still takes what it writes.
+        let asked = match self.conversation.is_some() && self.tee.is_none() {
+            true => 3,
+            false => 2,
+        };
         loop {
-            match poll(&mut both, unfinished.then_some(&LINE_PATIENCE)) {
+            match poll(&mut waiting[..asked], unfinished.then_some(&LINE_PATIENCE)) {
                 Ok(0) => return Ok(Ready::Nothing),
+                Ok(_) if !waiting[2].revents().is_empty() => return Ok(Ready::End),
                 // It was looked at before the end was: what was written in between is there now.
-                Ok(_) if both[0].revents().is_empty() && !self.is_readable() => {
+                Ok(_) if waiting[0].revents().is_empty() && !self.is_readable() => {
                     return Ok(Ready::End);
                 }
-                Ok(_) if both[1].revents().is_empty() => return Ok(Ready::Bytes),
+                Ok(_) if waiting[1].revents().is_empty() => return Ok(Ready::Bytes),
                 Ok(_) => return Ok(Ready::LastBytes),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),

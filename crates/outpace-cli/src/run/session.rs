@@ -286,9 +286,6 @@ impl Session<'_> {
             self.wait()
                 .map_err(|error| Failure::failed("terminal", error))?;
             self.relays.collect();
-            if self.hung_up && self.relays.are_done() {
-                self.let_go();
-            }
             // First, because keys and signals are for whoever is there now.
             if let Some(ending) = self.news()? {
                 return Ok(ending);
@@ -299,6 +296,10 @@ impl Session<'_> {
                 self.come_back();
             }
             self.keys();
+            // Last: relays that are done with a terminal that has gone wake nobody again.
+            if self.hung_up && self.relays.are_done() {
+                self.let_go();
+            }
         }
     }
 
