@@ -249,6 +249,28 @@ fn a_program_that_catches_sigusr1_gets_it() {
     }
 }
 
+#[test]
+fn a_signal_that_comes_before_the_program_runs_reaches_it() {
+    for _ in 0..20 {
+        let mut child = outpace("run")
+            .args(["--terminal", "sleep", "1000"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        let collects = |line: &str| {
+            let blocked = line.strip_prefix("SigBlk:");
+            let blocked = blocked.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+            blocked.is_some_and(|set| set & (1 << (Signal::TERM.as_raw() - 1)) != 0)
+        };
+        wait_until("its collecting signals", || {
+            fs::read_to_string(&status).unwrap().lines().any(collects)
+        });
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        wait_until("the end", || child.try_wait().unwrap().is_some());
+    }
+}
+
 /// In a process namespace of its own; nothing where that is not allowed.
 fn as_process_1(arguments: &[&str]) -> Option<Command> {
     let unshare = ["--pid", "--fork", "--mount-proc", "--kill-child"];

@@ -290,6 +290,10 @@ impl Session<'_> {
             if let Some(ending) = self.news()? {
                 return Ok(ending);
             }
+            if self.program.is_none() {
+                // Signals and keys wait until there is a program that they can be passed on to.
+                continue;
+            }
             self.signals()?;
             if self.is_in_background() {
                 // A shell may have made it ours: of a job that runs, no signal tells that.
@@ -373,11 +377,19 @@ impl Session<'_> {
     }
 
     fn wait(&self) -> io::Result<()> {
-        let mut waiting = vec![
-            PollFd::new(self.signals, PollFlags::IN),
-            PollFd::from_borrowed_fd(self.monitor.as_fd(), PollFlags::IN),
-            PollFd::new(self.relays.done_event(), PollFlags::IN),
-        ];
+        let mut waiting = vec![PollFd::from_borrowed_fd(
+            self.monitor.as_fd(),
+            PollFlags::IN,
+        )];
+        if self.program.is_none() {
+            let news = poll(&mut waiting, None).map(drop);
+            return news.or_else(|error| match error {
+                Errno::INTR => Ok(()),
+                error => Err(error.into()),
+            });
+        }
+        waiting.push(PollFd::new(self.signals, PollFlags::IN));
+        waiting.push(PollFd::new(self.relays.done_event(), PollFlags::IN));
         if let Some(terminal) = self
             .terminal
             .as_deref()
