@@ -185,6 +185,23 @@ fn keys_that_are_typed_while_the_rest_is_shown_are_for_the_next_reader() {
     assert_eq!(terminal.wait().code(), Some(0));
 }
 
+#[test]
+fn lines_and_an_end_of_input_that_were_typed_before_the_program_are_for_it() {
+    for with_run in [false, true] {
+        let go = scratch("typed-before");
+        let waits = format!("while test ! -e {}; do sleep 0.01; done", go.display());
+        let script = format!("echo ready; {waits}; exec RUN sh -c 'cat; echo end of input'");
+        let mut terminal = shell(&script, with_run);
+        terminal.wait_for("ready");
+        terminal.type_keys("typed\rbefore\x04\x04");
+        terminal.wait_for("before");
+        fs::write(&go, "").unwrap();
+        terminal.wait_for("end of input");
+        assert_eq!(terminal.wait().code(), Some(0));
+        assert!(!text(&terminal.whole()).contains("^@"), "{with_run}");
+    }
+}
+
 /// How many processes have this word among theirs.
 fn processes_with(word: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();

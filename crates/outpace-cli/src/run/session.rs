@@ -534,7 +534,8 @@ impl Session<'_> {
                 self.relays.settle(LAST_OUTPUT);
             }
             // A terminal that refuses shows keys twice, which is no reason to stop.
-            let _ = terminal.make_raw(|before, raw| self.monitor.terminal_is_set(before, raw));
+            let typed = terminal.make_raw(|before, raw| self.monitor.terminal_is_set(before, raw));
+            self.keys.extend(typed.unwrap_or_default());
         }
         if self.terminal.as_deref().is_some_and(Terminal::is_raw) {
             self.give_terminal();

@@ -118,14 +118,7 @@ pub(super) fn take_unread(pty: &OwnedFd) -> Vec<Option<u8>> {
         return unread;
     };
     if settings.is_canonical() {
-        let end_of_line = settings.0.c_cc[libc::VEOL];
-        read_while_ready(&theirs, |line| {
-            unread.extend(line.iter().copied().map(Some));
-            let is_line = |&last: &u8| last == b'\n' || last == end_of_line && last != 0;
-            if !line.last().is_some_and(is_line) {
-                unread.push(None);
-            }
-        });
+        unread = take_lines(&theirs, &settings);
     }
     // The beginning of a line is there for those that read characters.
     let mut by_character = settings.clone();
@@ -139,6 +132,21 @@ pub(super) fn take_unread(pty: &OwnedFd) -> Vec<Option<u8>> {
         let _ = settings.apply(&theirs);
     }
     unread
+}
+
+/// Reads the lines that are there from a terminal that reads lines; `None` for an end of input (Ctrl-D), which is read
+/// as a NUL once the terminal is raw.
+fn take_lines(from: impl AsFd, settings: &Settings) -> Vec<Option<u8>> {
+    let end_of_line = settings.0.c_cc[libc::VEOL];
+    let is_end = |&last: &u8| last == b'\n' || last == end_of_line && last != 0;
+    let mut typed = Vec::new();
+    read_while_ready(from, |line| {
+        typed.extend(line.iter().copied().map(Some));
+        if !line.last().is_some_and(is_end) {
+            typed.push(None);
+        }
+    });
+    typed
 }
 
 /// Reads what is there, and waits for no more.
@@ -252,17 +260,30 @@ impl Terminal {
         termios::tcgetpgrp(&self.descriptor).is_ok_and(|group| group != rustix::process::getpgrp())
     }
 
-    /// Lets every key through, if the terminal is ours. Just before it does, `tell` gets the settings to go back to, and
-    /// those from now on.
-    pub(super) fn make_raw(&mut self, tell: impl FnOnce(&Settings, &Settings)) -> io::Result<()> {
-        if self.before.is_none() && self.is_ours() {
-            let before = Settings::of(&self.descriptor)?;
-            let raw = before.raw();
-            tell(&before, &raw);
-            raw.apply(&self.descriptor)?;
-            self.before = Some(before);
+    /// Lets every key through, if the terminal is ours; the keys of lines that were typed before that are returned. Just
+    /// before it does, `tell` gets the settings to go back to, and those from now on.
+    pub(super) fn make_raw(
+        &mut self,
+        tell: impl FnOnce(&Settings, &Settings),
+    ) -> io::Result<Vec<u8>> {
+        if self.before.is_some() || !self.is_ours() {
+            return Ok(Vec::new());
         }
-        Ok(())
+        let before = Settings::of(&self.descriptor)?;
+        let mut lines = Vec::new();
+        if before.is_canonical() {
+            lines = take_lines(&self.descriptor, &before);
+        }
+        let raw = before.raw();
+        tell(&before, &raw);
+        let is_raw = raw.apply(&self.descriptor);
+        let end_of_input = before.0.c_cc[libc::VEOF];
+        self.before = is_raw.is_ok().then_some(before);
+        // A terminal that refuses has still given up what was read.
+        Ok(lines
+            .into_iter()
+            .map(|key| key.unwrap_or(end_of_input))
+            .collect())
     }
 
     /// It is restored to what the program has made of its own terminal: without us, that is this one.
