@@ -1,7 +1,7 @@
 //! A program under test: how it is started, what it is doing, how it ended.
 #![allow(unsafe_code)]
 
-use super::terminal::{Terminal, events, pipe};
+use super::terminal::{Terminal, pipe};
 use super::{LIMIT, PROGRAM, Reader, wait_until};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -418,14 +418,30 @@ pub(crate) fn wait_to_go_on() {
 /// Called by a program whose reader does not read: fills the pipe, and leaves more pending. What waits for
 /// the reader then does so in other threads.
 pub(crate) fn fill_the_pipe() {
-    std::thread::spawn(|| {
+    const LINE: &[u8] = b"fill the pipe\n";
+    // To the last line that fits: a pipe that is full for poll(2) may still take what its last page has room for.
+    // SAFETY: plain calls on an open descriptor, with bytes that are there.
+    unsafe {
+        let flags = libc::fcntl(1, libc::F_GETFL);
+        assert_eq!(libc::fcntl(1, libc::F_SETFL, flags | libc::O_NONBLOCK), 0);
+        while libc::write(1, LINE.as_ptr().cast(), LINE.len()) > 0 {}
+        assert_eq!(libc::fcntl(1, libc::F_SETFL, flags), 0);
+    }
+    let (tell, told) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        // SAFETY: always sound.
+        tell.send(unsafe { libc::gettid() })
+            .expect("it is waited for");
         for _ in 0..20_000 {
             outpace::stdout()
-                .write_all(b"fill the pipe\n")
+                .write_all(LINE)
                 .expect("the reader is there");
         }
     });
-    wait_until("the pipe is full", || events(1, libc::POLLOUT) == 0);
+    let thread_id = told.recv().expect("the thread says so first");
+    let stat = format!("/proc/self/task/{thread_id}/stat");
+    let waits = || fs::read_to_string(&stat).is_ok_and(|stat| sleeps(&stat));
+    wait_until("more is pending", || thread.is_finished() || waits());
 }
 
 /// Called by a program: ends it without any cleaning up.
