@@ -135,7 +135,7 @@ fn place(ring: &Header, process: u32, start: u64) -> Option<&Member> {
             && system::is_dead(member.process.load(Ordering::Relaxed))
             && claim(member, ring::MEMBER)
     };
-    // Places that nobody has had come first: what became of the others may be asked for.
+    // Places that have not been used come first: what became of the others may be asked for.
     let is_fresh = |member: &&Member| member.process.load(Ordering::Relaxed) == 0;
     let member = members
         .iter()

@@ -9,19 +9,19 @@
 //     write:   lock := me; if state = OPEN and there is room: copy; head += n, if head is still what it was; lock := 0;
 //              if run sleeps: wake it. If head was something else: direct
 //     run:     while tail < head (acquire): taken := tail + n; write to the terminal; tail += written (release);
-//              wake those who wait
+//              wake the waiting threads
 //     direct:  if tail < head: wait until tail = head; then the kernel's own write
 //     close:   away += 1; state := CLOSED, generation + 1; head := head | REVOKED; wait until tail = head
 //     open:    (`run`) seen := state; no member is away; and, looked at after that, each process that has the terminal
-//              is a member; nobody has the lock; state := OPEN, if it is still `seen`
+//              is a member; the lock is free; state := OPEN, if it is still `seen`
 //
 // Why it is correct:
 // - A byte is published after it has been copied, by the change of `head`. A writer that dies before that leaves nothing.
 // - Nothing is published in a closed ring: a write that has begun finds `head` revoked, and goes to the terminal, after
 //   what is in the ring. So closing waits for no writer, however long that is preempted or stopped in its copy. Without it
 //   such a write would return before its bytes are on the terminal, and a process that is no member could overtake it.
-//   REVOKED means the holder of the lock; the next one takes it off. The ring is opened when nobody has the lock, so the
-//   bytes that a late holder still copies are nobody's.
+//   REVOKED means the holder of the lock; the next one takes it off. The ring is opened when the lock is free, so the
+//   bytes that a late holder still copies are not used.
 // - A member that writes past the ring first waits until all that was published is on the terminal. So a write in the
 //   ring comes before each write that a member began after it had returned, and after each that had returned before it.
 // - A process that is no member does not wait. So the ring is closed, and empty, before there can be one (before exec),
@@ -44,7 +44,7 @@ pub use super::sync::CAPACITY;
 /// The longest write that goes through the ring. A longer one costs the kernel little a byte.
 pub const LONGEST: usize = 16 << 10;
 
-/// `state`, in its last byte: nobody has come yet, writes go through the ring, writes go to the terminal, `run` is not
+/// `state`, in its last byte: no process has come yet, writes go through the ring, writes go to the terminal, `run` is not
 /// there. The bytes above it count how often the ring was closed.
 pub const WAITING: u64 = 0;
 pub const OPEN: u64 = 1;
@@ -53,7 +53,7 @@ pub const DEAD: u64 = 3;
 const STATE: u64 = 0xff;
 const GENERATION: u64 = 0x100;
 
-/// In `head`: who has the lock must not publish. The other bits count bytes, which are never so many.
+/// In `head`: the holder of the lock must not publish. The other bits count bytes, which are never so many.
 const REVOKED: u64 = 1 << 63;
 
 /// `doze`: whether `run` looks, looks again within milliseconds, or has to be woken.

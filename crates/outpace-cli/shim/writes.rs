@@ -170,7 +170,7 @@ fn wait_for_lock(ring: &Header, looks: u32) {
             return;
         }
         let (word, limit) = (&raw const ring.lock.0 as usize, NAP.as_ptr() as usize);
-        // SAFETY: the word, the first half of the lock, is in the shared memory; the time is a constant. Nobody wakes it.
+        // SAFETY: the word, the first half of the lock, is in the shared memory; the time is a constant. No thread wakes it.
         unsafe { call(FUTEX, word, FUTEX_WAIT, holder as u32 as usize, limit, 0, 0) };
     }
 }

@@ -292,7 +292,7 @@ impl Presenter {
         match self {
             Self::Direct(painter) => {
                 if painter.output.is_ready(limit) {
-                    // There is nobody to tell, and the farewell is all that is lost.
+                    // There is no place for an error, and the farewell is all that is lost.
                     let _ = painter.write(|renderer| renderer.farewell().to_vec());
                 }
                 painter.closed.store(true, Ordering::Release);
@@ -316,7 +316,7 @@ impl Closer {
     /// Waits until the newest frame is shown, but not for long.
     pub(crate) fn settle(&self, limit: Duration) {
         if let Some(worker) = &self.worker {
-            // An error is for whoever draws.
+            // An error is for the thread that draws.
             let _ = worker.wait_idle(Some(limit));
         }
     }

@@ -71,7 +71,7 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// A renderer for a terminal that shows nobody knows what.
+    /// A renderer for a terminal of which nothing is known.
     pub fn new(capabilities: Capabilities) -> Self {
         Self {
             capabilities,

@@ -69,7 +69,7 @@ fn milliseconds(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(milliseconds))
 }
 
-/// How long a bare run lasts if nobody says.
+/// How long a bare run lasts if no time is given.
 const BARE: Duration = Duration::from_secs(5);
 /// How long the terminal may take to answer after the last frame.
 const ANSWER: Duration = Duration::from_secs(30);

@@ -19,7 +19,7 @@ pub(crate) fn has_proc() -> bool {
     Path::new("/proc/self/stat").exists()
 }
 
-/// A directory of this process's own, under a name that nobody can foresee; it and its files end with it.
+/// A directory of this process's own, under a name that cannot be foreseen; it and its files end with it.
 pub(crate) fn scratch() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("outpace-").tempdir()
 }

@@ -184,7 +184,7 @@ impl AsFd for Signals {
 }
 
 /// Lets a stop signal act on this process, and on the others of its job, as one of a terminal does; returns when it has been
-/// continued. Returns whether it was stopped, if SIGCONT is collected: the kernel stops nobody whom nobody could continue (an
+/// continued. Returns whether it was stopped, if SIGCONT is collected: the kernel stops no process that none could continue (an
 /// orphaned process group).
 pub(crate) fn stop_here(signal: i32) -> bool {
     set_default(signal);

@@ -80,7 +80,7 @@ impl Relays {
                 .name("outpace-relay".to_owned())
                 .spawn(move || {
                     let end = relay.run();
-                    // A source that nobody reads any more gives the program its SIGPIPE.
+                    // A source that is not read any more gives the program its SIGPIPE.
                     drop(relay);
                     let _ = ends.send(end);
                     signal(&done);
@@ -166,7 +166,7 @@ const INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
-/// Nobody waits for progress within this many intervals.
+/// Progress is shown only after this many intervals.
 const PATIENCE: u32 = 10;
 
 /// Reads what there still is and shows what is queued. Ctrl-C skips to the end.
@@ -189,7 +189,7 @@ pub(super) fn finish(
     let mut typed_ahead = Vec::new();
     let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, 0, false);
     let (mut skipped, mut began) = (None, Instant::now());
-    // When its readers have gone, who is left behind by the program is told when it writes, as without us.
+    // When its readers have gone, a process that outlives the program is told when it writes, as without us.
     while left > 0 && skipped.is_none() && (tee.is_some() || relays.are_read()) {
         if relays.are_done()
             && let Some(all_is_read) = all_is_read.take()
@@ -240,7 +240,7 @@ pub(super) fn finish(
             }
         }
         relays.collect();
-        // Who is left behind by the program, and writes, shows nobody how much is to come.
+        // How much a process that outlives the program will write is not known.
         if all_is_read.is_some() {
             continue;
         }
@@ -275,7 +275,7 @@ pub(super) fn finish(
         terminal.restore();
     }
     relays.watched.store(Counts::of(&relays.outlets));
-    // Who interrupts what the program has left running is told nothing, as without us.
+    // A signal to what the program has left running is not reported, as without us.
     if let Some(bytes) = skipped.filter(|bytes| *bytes > 0) {
         let whole = tee.map_or_else(String::new, |tee| {
             format!("; all of it is in {}", tee.path().display())

@@ -48,7 +48,7 @@ use tee::Tee;
 ///
 /// In a container: ENTRYPOINT ["outpace", "run", "--overflow", "drop", "server"]. As process 1 it reaps orphans.
 ///
-/// On a terminal every line costs the program a microsecond or more, whoever reads it: the kernel passes
+/// On a terminal every line costs the program a microsecond or more, however fast it is read: the kernel passes
 /// it on. Programs of glibc or musl on x86-64 are spared that (--shim). A pipe costs a
 /// fraction of it, too: --pipe, for programs that need no terminal, a server's log, say.
 #[derive(Args, Debug)]
@@ -286,7 +286,7 @@ impl Run {
 /// `/proc/sys/fs/pipe-max-size` by default.
 const LARGEST_PIPE: usize = 1 << 20;
 
-/// Whether somebody reads what is written there, who may be slow.
+/// Whether what is written there has a reader, which may be slow.
 fn has_reader(descriptor: impl AsFd) -> bool {
     rustix::fs::fstat(descriptor).is_ok_and(|stat| match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile | FileType::Directory | FileType::BlockDevice => false,

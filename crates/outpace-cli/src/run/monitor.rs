@@ -8,7 +8,7 @@
 //! terminal open: a program may close its descriptors and open `/dev/tty` later.
 //!
 //! What the program leaves running is not hung up: when there is such a process, the leader stays, in the background, and
-//! passes on what that writes, until nobody has the terminal any more.
+//! passes on what that writes, until no process has the terminal any more.
 //!
 //! The socket's end without a word means that `outpace` was killed. The leader then makes the user's terminal what it
 //! was before, and shows there what the program's writes have left in the shared memory. When it has been dismissed, a
@@ -190,7 +190,7 @@ impl Monitor {
         self.order(&[CONTINUE]);
     }
 
-    /// The user's terminal has gone: soon nobody has the other side of the program's.
+    /// The user's terminal has gone: soon no process has the other side of the program's.
     pub(super) fn hang_up(&mut self) {
         self.order(&[HUNG_UP]);
     }
@@ -244,7 +244,7 @@ fn lead(
     let output = rustix::stdio::stdout().try_clone_to_owned().ok();
     match start_in_session(start, &terminal, &telling) {
         Err(error) => {
-            // If `outpace` has gone, too, there is nobody to tell.
+            // If `outpace` has gone, too, there is no process to tell.
             let code = error.raw_os_error().unwrap_or(libc::EIO);
             let _ = telling.write_all(&News::Failed(code).to_bytes());
             let _ = telling.read(&mut [0]);
@@ -264,10 +264,10 @@ fn lead(
                 orders.terminal = None;
                 relieve(telling, orders, keys, output);
             } else {
-                // What hangs the program up, if nobody else has it: `outpace` has gone.
+                // What hangs the program up, if no other process has it: `outpace` has gone.
                 orders.ours = None;
                 if let (Some(shim), Some(terminal)) = (&shim, &orders.terminal) {
-                    // Until then the pseudo-terminal takes what nobody reads, and the memory keeps it.
+                    // Until then the pseudo-terminal takes what is not read, and the memory keeps it.
                     wait_for_hangup(terminal);
                     shim.is_dead();
                 }
@@ -359,7 +359,7 @@ const LAST_CLOSE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Waits until nobody has the other side of the pseudo-terminal.
+/// Waits until no process has the other side of the pseudo-terminal.
 fn wait_for_hangup(terminal: &OwnedFd) {
     // That is told unasked.
     let mut hangup = [PollFd::new(terminal, PollFlags::empty())];
@@ -410,7 +410,7 @@ impl Orders {
         None
     }
 
-    /// Whoever reads from the terminal now is stopped, as a job in the background is.
+    /// A process that reads from the terminal now is stopped, as a job in the background is.
     fn take_terminal_away(&mut self) {
         let Some(terminal) = &self.terminal else {
             return;
@@ -549,7 +549,7 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     // The leader moves the terminal from the background, too.
     // SAFETY: no handler is involved.
     unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };
-    // Nobody must wait for the leader to close what the program has closed: a pipe, say.
+    // No process must wait for the leader to close what the program has closed: a pipe, say.
     let nowhere = rustix::fs::open(
         "/dev/null",
         rustix::fs::OFlags::RDWR,

@@ -43,7 +43,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
     };
     // As process 1 there are others to look after.
     if !relay_out && !relay_err && std::process::id() != 1 {
-        // Nobody waits for anything: the program takes our place.
+        // There is nothing to wait for: the program takes our place.
         let error = monitor::command(&run.command, nothing).exec();
         return Err(run.cannot_start(&error));
     }

@@ -229,7 +229,7 @@ impl Relay {
             }
             let from = left.unwrap_or(self.source.as_fd());
             let read = match rustix::io::read(from, &mut state.buffer) {
-                // A pseudoterminal that nobody has open on the other side answers EIO.
+                // A pseudoterminal whose other side is closed answers EIO.
                 Ok(0) | Err(Errno::IO) => return self.finish(state),
                 Ok(read) => read,
                 Err(Errno::INTR | Errno::AGAIN) => continue,
@@ -492,7 +492,7 @@ const MUCH: usize = 1 << 10;
 const LESS_CLOSE: Duration = Duration::from_millis(5);
 /// So many of them in a row are one.
 const FLOOD_READS: u32 = 8;
-/// Between two reads of a pipe in a flood. Writing to a pipe for which nobody waits wakes nobody.
+/// Between two reads of a pipe in a flood. Writing to a pipe that no thread waits for wakes none.
 const NAP: Duration = Duration::from_millis(1);
 /// The part of a pipe that a nap may fill, by what came in the time before.
 const NAP_SHARE: usize = 16;

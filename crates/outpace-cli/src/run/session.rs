@@ -47,7 +47,7 @@ const USUAL_SIZE: Winsize = Winsize {
 /// The longest that Ctrl-Z, or `fg`, waits for what was written before it.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
-/// How often a program is looked for whose end nobody tells.
+/// How often a program is looked for whose end is not reported.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Keys that the program has not taken yet; beyond this none are read from the terminal.
@@ -156,7 +156,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
 }
 
 /// What the program's descriptors lead to: the pseudoterminal for what is our terminal, a pipe for
-/// what somebody else reads, ours for the rest.
+/// what another process reads, ours for the rest.
 fn connect(
     run: &Run,
     theirs: &OwnedFd,
@@ -286,7 +286,7 @@ impl Session<'_> {
             self.wait()
                 .map_err(|error| Failure::failed("terminal", error))?;
             self.relays.collect();
-            // First, because keys and signals are for whoever is there now.
+            // First, because keys and signals are for the program that is there now.
             if let Some(ending) = self.news()? {
                 return Ok(ending);
             }
@@ -300,7 +300,7 @@ impl Session<'_> {
                 self.come_back();
             }
             self.keys();
-            // Last: relays that are done with a terminal that has gone wake nobody again.
+            // Last: relays that are done with a terminal that has gone wake no thread again.
             if self.hung_up && self.relays.are_done() {
                 self.let_go();
             }
@@ -442,7 +442,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The terminal has gone, or somebody says so: the program is told as a terminal would.
+    /// The terminal has gone, or a process says so: the program is told as a terminal would.
     fn hang_up(&mut self) {
         self.hung_up = true;
         if let Some(program) = self.program {
@@ -495,7 +495,7 @@ impl Session<'_> {
                     let typed: Vec<u8> = self.keys.drain(..written).collect();
                     self.interrupt_job(&typed);
                 }
-                // Nobody has the pseudoterminal open: there is nobody to type to.
+                // No process has the pseudoterminal open: keys have no reader.
                 Err(Errno::IO) => self.keys.clear(),
                 Err(_) => {}
             }
@@ -597,7 +597,7 @@ impl Session<'_> {
         self.look_at_returns();
         let is_of_background = self.is_in_background | std::mem::take(&mut self.was_in_background);
         if is_of_background && matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
-            // It may be ours by now. And where nobody could continue us, the program is not stopped for ever, either.
+            // It may be ours by now. And where no process could continue us, the program is not stopped for ever, either.
             let is_ours = self.terminal.as_deref().is_some_and(Terminal::is_ours);
             if !is_ours && !signals::stop_here(signal) {
                 self.give_terminal();

@@ -109,7 +109,7 @@ pub(super) fn undo(descriptor: impl AsFd, before: &Settings, meanwhile: &Setting
     }
 }
 
-/// What was typed on a pseudo-terminal and nobody has read, as its line discipline has left it; `None` for an end of
+/// What was typed on a pseudo-terminal and has not been read, as its line discipline has left it; `None` for an end of
 /// input (Ctrl-D).
 pub(super) fn take_unread(pty: &OwnedFd) -> Vec<Option<u8>> {
     let mut unread = Vec::new();

@@ -74,7 +74,7 @@ impl Failure {
 
     /// Writes the error to stderr and gives the status to exit with.
     pub(crate) fn report(&self) -> ExitCode {
-        // A closed stderr leaves nobody to tell; the status still says that it failed.
+        // With stderr closed there is no place for the message; the status still says that it failed.
         let _ = writeln!(std::io::stderr(), "{self}");
         ExitCode::from(self.status)
     }

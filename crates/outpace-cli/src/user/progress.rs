@@ -30,7 +30,7 @@ struct State {
     ended: bool,
 }
 
-/// Nobody waits for progress within this time.
+/// Progress is shown only of what takes longer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Not more often than it can be read.
 const INTERVAL: Duration = Duration::from_millis(200);

@@ -29,7 +29,7 @@ pub struct Capabilities {
     /// Erasing leaves the current background behind (BCE).
     pub erase_to_background: bool,
     /// `▀`, `▄`, `█` and space may stand for one another where that looks much the same: the seam between both halves may
-    /// be a pixel higher or lower, and who copies text gets another symbol. Off unless [`Options::exchange_half_blocks`]
+    /// be a pixel higher or lower, and text that is copied has another symbol. Off unless [`Options::exchange_half_blocks`]
     /// says otherwise.
     ///
     /// [`Options::exchange_half_blocks`]: crate::Options::exchange_half_blocks

@@ -190,7 +190,7 @@ impl Cell {
         bg: Color::DEFAULT,
         underline: Color::DEFAULT,
     };
-    /// In what is wanted: leave what is there. In what is shown: nobody knows.
+    /// In what is wanted: leave what is there. In what is shown: unknown.
     pub(crate) const UNKNOWN: Self = Self {
         glyph: UNKNOWN,
         ..Self::BLANK

@@ -2,7 +2,7 @@
 //!
 //! Frames wait in a slot where the next replaces the one before. What must not be lost, commands and lines that scroll
 //! into the scrollback, waits in order as bytes. The renderer knows what the terminal shows once all bytes so far have
-//! been written; whoever locks it may add bytes, so the application never waits for the terminal.
+//! been written; the thread that locks it may add bytes, so the application never waits for the terminal.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -313,7 +313,7 @@ impl Worker {
         let in_order = screen_switch.is_some() || slot.bytes.len() < STALLED;
         if let Some(mut frame) = slot.frame.take_if(|_| in_order) {
             if leaves {
-                // Nobody would see it.
+                // It would not be seen.
                 slot.skipped += 1;
             } else {
                 renderer.adopt_size(&frame.screen);
@@ -393,7 +393,7 @@ impl Worker {
         stopped
     }
 
-    /// From now on nothing is written, and nobody is held back.
+    /// From now on nothing is written, and no thread is held back.
     pub(super) fn give_up(&self) {
         self.closed.store(true, Ordering::Release);
         if let Some(gate) = &self.gate {

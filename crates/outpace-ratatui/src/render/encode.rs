@@ -343,7 +343,7 @@ impl Encoder {
     }
 
     /// Prints a `▀` of two 24-bit colours with a [`picture_pen`](Self::picture_pen), but leaves the pen to
-    /// the caller, who says in [`end_picture`](Self::end_picture) what has become of it.
+    /// the caller, which says in [`end_picture`](Self::end_picture) what has become of it.
     #[inline]
     pub(crate) fn print_two_colors(
         &mut self,
@@ -386,7 +386,7 @@ impl Encoder {
         }
     }
 
-    /// Prints a symbol whose effect on the cursor nobody can tell.
+    /// Prints a symbol whose effect on the cursor is not known.
     pub(crate) fn print_uncertain(&mut self, text: &str, style: Style, opaque: bool) {
         self.set_pen(style);
         self.text(text);

@@ -325,7 +325,7 @@ impl Renderer {
         let start = wanted.index(x as u16, y);
         let end = usize::from(y + 1) * usize::from(wanted.width());
         let shown = self.shown.cells_mut();
-        // A wide symbol of which the last column was overwritten leaves who knows what behind.
+        // A wide symbol of which the last column was overwritten leaves unknown symbols behind.
         if start + columns < end && shown[start + columns].is_continuation() {
             for cell in &mut shown[start + columns..end] {
                 if !cell.is_continuation() {

@@ -297,7 +297,7 @@ impl TranscriptRenderer {
         &self.encoder.out[start..]
     }
 
-    /// Follows a change of size, or begins. What lies below is erased then: nobody knows what a terminal made of it.
+    /// Follows a change of size, or begins. What lies below is erased then: what a terminal made of it is unknown.
     fn adopt_size(&mut self, width: u16, rows: u16) {
         if self.begun && (width, rows) == (self.width, self.rows) {
             return;

@@ -131,7 +131,7 @@ extern "C" fn on_stop(_: libc::c_int) {
                 };
                 libc::nanosleep(&pause, std::ptr::null_mut());
             }
-            // Nobody to tell if it fails, and the process stops either way.
+            // There is no place to report a failure, and the process stops either way.
             libc::write(fd, stops.farewell.as_ptr().cast(), stops.farewell.len());
             libc::tcsetattr(fd, libc::TCSANOW, &stops.modes);
         }

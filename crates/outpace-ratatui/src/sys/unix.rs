@@ -142,7 +142,7 @@ pub(crate) fn was_stopped() -> bool {
     signals::was_stopped()
 }
 
-/// Stops the process until somebody continues it.
+/// Stops the process until another one continues it.
 pub(crate) fn stop() {
     signals::stop();
 }

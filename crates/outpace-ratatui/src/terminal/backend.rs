@@ -677,14 +677,14 @@ impl Backend for OutpaceBackend {
             self.guessed_inline = true;
         }
         // A terminal that has stalled would not answer. Then the cursor is taken to be where the last frame left it.
-        // On an alternate screen that has been drawn on, nobody goes on from the cursor.
+        // On an alternate screen that has been drawn on, no output goes on from the cursor.
         let matters = self.frames_drawn == 0 || !self.capabilities.alternate_screen;
         if !self.cursor_known
             && matters
             && let Surface::Terminal(file) = &self.terminal
             && (!self.ever_placed || self.presenter.wait_a_moment()?)
         {
-            // Nobody knows what lies where. ratatui asks for the cursor to find out, and draws all of it
+            // What lies where is unknown. ratatui asks for the cursor to find out, and draws all of it
             // again from there.
             self.screen = Screen::untouched(self.screen.width(), self.screen.height());
             self.screen

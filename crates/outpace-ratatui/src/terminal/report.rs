@@ -1,4 +1,4 @@
-//! A report of what was detected and done, for whoever looks into how a program draws.
+//! A report of what was detected and done, for a developer who looks into how a program draws.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -69,7 +69,7 @@ pub(super) fn suspend() -> io::Result<()> {
 
 /// While the terminal still begins a line where a line ends.
 fn write_what_was_printed() {
-    // What cannot be written is told to whoever prints next.
+    // What cannot be written is an error of the next print.
     let _ = io::stdout().flush();
     #[cfg(feature = "outpace")]
     for flushed in [outpace::stdout().flush(), outpace::stderr().flush()] {

@@ -356,7 +356,7 @@ impl Drop for Transcript {
     fn drop(&mut self) {
         let taken_away = |this: &mut Self| this.follow_size().and_then(|()| this.feed.take_away());
         if !self.finished && taken_away(self).is_ok() {
-            // There is nobody to tell of a terminal that is gone.
+            // A terminal that is gone cannot be told.
             let _ = self.feed.wait(Some(LEAVE_LIMIT));
         }
     }

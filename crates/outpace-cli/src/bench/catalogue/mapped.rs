@@ -60,7 +60,7 @@ fn reopened(span: &mut Span) -> io::Result<()> {
         .write(true)
         .open("/proc/self/fd/1")?;
     let end = start + mapped_from(span, &file, start)?;
-    // Whoever writes next to the same open file continues behind our bytes.
+    // The next writer to the same open file continues behind our bytes.
     stdout.seek(SeekFrom::Start(end))?;
     Ok(())
 }

@@ -26,7 +26,7 @@ pub(crate) struct Wanted {
     pub(crate) keep: bool,
     /// Answer what a program asks first, as terminals do.
     pub(crate) answers: bool,
-    /// Answer where the cursor is, as a terminal of which nobody cares.
+    /// Answer where the cursor is, as a terminal that is not looked at.
     pub(crate) reports: bool,
     /// From then on it reads at once, and until then it stalls, if it does.
     pub(crate) release: Option<Arc<Release>>,

@@ -222,7 +222,7 @@ pub(crate) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Another writing end, for somebody else who writes to the same place.
+    /// Another writing end, for another writer to the same place.
     pub(crate) fn writer(&self) -> io::Result<File> {
         Ok(self.stdout.try_clone()?.into())
     }
@@ -303,7 +303,7 @@ fn received(path: &Path, wanted: Wanted) -> io::Result<Received> {
     })
 }
 
-/// Whether the file system at a path is in memory; `None` when there is nothing, or nobody tells.
+/// Whether the file system at a path is in memory; `None` when there is nothing, or the system does not say.
 fn is_in_memory(path: &Path) -> Option<bool> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     let path = path.canonicalize().ok()?;

@@ -40,7 +40,7 @@ impl Sample {
         self.report.notes.get(name).copied().unwrap_or(0)
     }
 
-    /// From the first message to the arrival of the last byte, where somebody saw it arrive.
+    /// From the first message to the arrival of the last byte, where that was seen.
     pub(super) fn delivered_ns(&self) -> Option<u64> {
         Some(
             self.received
@@ -108,7 +108,7 @@ pub(super) fn run_clocked_outside(
     Ok(Sample::new(report, received))
 }
 
-/// What a user wishes of one of his programs is no wish of ours.
+/// What a user wants of one program must not change what is measured.
 pub(crate) fn ignore_wishes(command: &mut Command) {
     for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
         command.env_remove(name);
@@ -129,7 +129,7 @@ fn to_the_end_at(
     ignore_wishes(command);
     let mut child = command.spawn()?;
     // The command holds our copies of the writing end, which the reader waits for, and of a
-    // listening socket, which nobody serves when the child has ended.
+    // listening socket, which is not served when the child has ended.
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -114,7 +114,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Until the terminal had everything, or until the last write where nobody can tell.
+/// Until the terminal had everything, or until the last write where that is not known.
 fn delivered_ns(sample: &Sample) -> u64 {
     sample.delivered_ns().unwrap_or(sample.report.wall_ns)
 }

@@ -178,7 +178,7 @@ fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Resu
     }
     let answered = times.count();
     let elapsed = begun.elapsed();
-    // Who still waits has waited for so long at least.
+    // A request that still waits has waited for so long at least.
     for client in &clients {
         times.add(nanoseconds(client.asked_at.elapsed()));
     }

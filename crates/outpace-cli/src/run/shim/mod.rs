@@ -111,7 +111,7 @@ impl Memory {
     /// Bytes that have been published.
     fn bytes(&self, start: u64, length: u64) -> &[u8] {
         debug_assert!(start + length <= ring::CAPACITY);
-        // SAFETY: in the mapping; nobody writes there until they have been passed on, by whoever asks.
+        // SAFETY: in the mapping; no program writes there until they have been passed on.
         unsafe {
             let data = self.0.as_ptr().cast::<u8>().add(ring::DATA);
             std::slice::from_raw_parts(data.add(start as usize), length as usize)
@@ -245,7 +245,7 @@ impl Shim {
         let shim = Arc::clone(self);
         let pass_on = move || {
             if shim.pass_on(&terminal, &relay).is_err() {
-                // The terminal has gone, and says so to those who write to it.
+                // The terminal has gone, and says so to the processes that write to it.
                 shim.is_dead();
             }
             // Its reader waits for the last descriptor of it.
@@ -311,7 +311,7 @@ impl Shim {
             };
             idle += 1;
             if header.lie_down(how) {
-                // Once more: whoever finishes looks after that.
+                // Once more: the last one to finish looks after that.
                 if !self.finishing.load(Ordering::SeqCst) {
                     sleep(&header.doze.0, how, limit);
                 }
@@ -432,7 +432,7 @@ fn is_there(process: u32) -> bool {
     crate::platform::signals::is_there(process as i32)
 }
 
-/// The shared object in a file without a name that nobody can change.
+/// The shared object in a file without a name that cannot be changed.
 fn sealed_library() -> io::Result<OwnedFd> {
     let mut file = File::from(memory_file("outpace-shim")?);
     file.write_all(LIBRARY)?;

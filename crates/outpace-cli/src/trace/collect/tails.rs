@@ -141,7 +141,7 @@ fn program(map: i32) -> Vec<u64> {
         jump(IF_EQUAL, R1, libc::SYS_write as i32, BUFFER),
         jump(IF_NOT_EQUAL, R1, libc::SYS_writev as i32, DONE),
     ];
-    // The last entry of a vector may be empty; two empty ones are nobody's habit.
+    // The last entry of a vector may be empty; two empty ones are not usual.
     let if_empty = [
         jump(IF_NOT_EQUAL, R3, 0, ENTRY),
         jump(IF_EQUAL, R7, 1, DONE),
@@ -180,7 +180,7 @@ fn program(map: i32) -> Vec<u64> {
         jump(IF_NOT_EQUAL, R8, i32::from(b'\n'), DONE),
         step(ATOMIC_ADD_64, R0, R1, 8, 0),
         Label(DONE),
-        // The record goes on to those who asked for it.
+        // The record goes on to its recipients.
         step(MOVE_NUMBER, R0, 0, 0, 1),
         step(EXIT, 0, 0, 0, 0),
     ];

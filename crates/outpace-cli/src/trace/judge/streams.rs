@@ -42,7 +42,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     streams
 }
 
-/// Whether the reader of a pipe has ended with the program: it was a part of it, though nobody saw what it read.
+/// Whether the reader of a pipe has ended with the program: it was a part of it, though what it read was not seen.
 fn has_ended_with(run: &Recording, pipe: &Target, readers: &[(i32, String)]) -> bool {
     run.ending.is_some() && readers.is_empty() && !pipe.is_ours()
 }

@@ -1,4 +1,4 @@
-//! What a descriptor is connected to, as `ls -l /proc/PID/fd` and `file` would say it, and who reads it.
+//! What a descriptor is connected to, as `ls -l /proc/PID/fd` and `file` would say it, and its reader.
 
 use crate::trace::kernel::procfs;
 use std::fs;
@@ -129,7 +129,7 @@ impl Target {
         text + ")"
     }
 
-    /// Who reads what is written here: the terminal emulator that holds the other side of a
+    /// The reader of what is written here: the terminal emulator that holds the other side of a
     /// pseudoterminal, or the processes that have the pipe open for reading. Found by looking
     /// through the processes of this machine that this user may look at.
     pub(crate) fn readers(&self) -> Vec<(i32, String)> {

@@ -48,7 +48,7 @@ fn row(index: u64) -> Row {
     }
 }
 
-/// A type that nobody but its own `Display` knows.
+/// A type that only its own `Display` knows.
 struct Size {
     columns: u32,
     rows: u32,

@@ -160,7 +160,7 @@ impl<'a> Tracer<'a> {
     fn run(&mut self) -> io::Result<()> {
         while !self.threads.is_empty() {
             if !self.started && sys::has_ended(self.root)? {
-                // It could not be started; who tried to waits for it himself.
+                // It could not be started; the thread that tried waits for it.
                 break;
             }
             match sys::wait_any(SPIN) {

@@ -519,7 +519,7 @@ pub(crate) fn run(
         while ending.is_none() && procfs::name(root).is_some() {
             rings.wait(program.as_ref());
             if reader.started {
-                // Before that, who starts the program waits for it himself.
+                // Before that, the thread that starts the program waits for it.
                 delay.look();
                 ending = Ending::reap(root)?;
             }
