@@ -157,7 +157,7 @@ mod imp {
         let starting = STARTING.lock();
         if HELPER_OF.load(Ordering::Acquire) != signal::process() {
             BELL.prepare()?;
-            sys::spawn(c"outpace-signals", Box::new(wait_for_a_signal))?;
+            sys::spawn(c"outpace-signals", wait_for_a_signal)?;
             HELPER_OF.store(signal::process(), Ordering::Release);
         }
         for signal in ENDING {

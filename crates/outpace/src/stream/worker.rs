@@ -25,7 +25,7 @@ impl Engine {
     /// Starts a thread that keeps the stream alive.
     pub(super) fn spawn(&self, name: &'static CStr, run: fn(&Engine)) -> Result<(), sys::Error> {
         let engine = self.keep_alive();
-        sys::spawn(name, Box::new(move || run(&engine)))
+        sys::spawn(name, move || run(&engine))
     }
 
     /// Starts a worker, unless it is there.

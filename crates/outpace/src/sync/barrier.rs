@@ -105,7 +105,7 @@ mod imp {
         }
         if sys::is_single_threaded() {
             register();
-        } else if sys::spawn(c"outpace-setup", Box::new(register)).is_err() {
+        } else if sys::spawn(c"outpace-setup", register).is_err() {
             // Without a thread to wait in, try again at the next burst.
             STATUS.store(UNKNOWN, Ordering::Release);
         }

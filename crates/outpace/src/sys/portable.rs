@@ -149,7 +149,7 @@ impl From<Error> for io::Error {
     }
 }
 
-pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Result<(), Error> {
+pub(crate) fn spawn(name: &'static CStr, run: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let thread = std::thread::Builder::new()
         .name(name.to_string_lossy().into_owned())
         .stack_size(super::STACK)

@@ -177,37 +177,52 @@ pub(crate) fn pause() {
 /// The largest write that every system takes (macOS refuses 2 GiB).
 const MAX_WRITE: usize = 1 << 30;
 
-/// The parameters of a new thread.
-struct Start {
-    name: &'static CStr,
-    run: Box<dyn FnOnce() + Send>,
-}
-
 /// Starts a helper thread that receives no signals, so that the program's own threads get them; but for SIGTTOU, without
 /// which a job in the background would print on where the terminal wants it stopped (`stty tostop`).
 ///
 /// Not `std::thread`: names of any length, results, propagated panics and a handle to join would be a third of what this
 /// library adds to a small program.
-pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Result<(), Error> {
-    /// Where memory is so limited that there is none for [`STACK`].
-    const SMALL_STACK: usize = 128 << 10;
-
-    extern "C" fn main(start: *mut c_void) -> *mut c_void {
+///
+/// The thread runs the closure on its own stack and refers to no other memory of its own, which in the child of a fork, where
+/// the thread does not exist, would be lost: leak detectors report that.
+pub(crate) fn spawn<F: FnOnce() + Send + 'static>(
+    name: &'static CStr,
+    run: F,
+) -> Result<(), Error> {
+    extern "C" fn main<F: FnOnce()>(start: *mut c_void) -> *mut c_void {
         // SAFETY: `spawn` has given this to this thread alone.
-        let Start { name, run } = *unsafe { Box::from_raw(start.cast::<Start>()) };
+        let (name, run) = *unsafe { Box::from_raw(start.cast::<(&CStr, F)>()) };
         super::name_thread(name);
         run();
         ptr::null_mut()
     }
 
+    let start = Box::into_raw(Box::new((name, run)));
+    // SAFETY: `main` takes what `start` points to, which may be sent to another thread.
+    unsafe { create_thread(main::<F>, start.cast()) }.inspect_err(|_| {
+        // SAFETY: there is no thread that has it.
+        drop(unsafe { Box::from_raw(start) });
+    })
+}
+
+/// Starts a thread that calls `main(start)`.
+///
+/// # Safety
+///
+/// `main` may be called so in another thread.
+unsafe fn create_thread(
+    main: extern "C" fn(*mut c_void) -> *mut c_void,
+    start: *mut c_void,
+) -> Result<(), Error> {
+    /// Where memory is so limited that there is none for [`STACK`].
+    const SMALL_STACK: usize = 128 << 10;
+
     super::stay_loaded();
-    let start = Box::into_raw(Box::new(Start { name, run }));
     let mut blocked = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
-    // SAFETY: each call initialises what the next ones read. A started thread owns `start`; otherwise it is taken back
-    // below.
+    // SAFETY: each call initialises what the next ones read. A started thread owns `start`.
     let error = unsafe {
         libc::sigfillset(blocked.as_mut_ptr());
         libc::sigdelset(blocked.as_mut_ptr(), libc::SIGTTOU);
@@ -218,7 +233,7 @@ pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Resul
         let is_ordinary = super::schedule_ordinarily(attributes);
         let mut create = |stack| {
             libc::pthread_attr_setstacksize(attributes, stack);
-            libc::pthread_create(thread.as_mut_ptr(), attributes, main, start.cast())
+            libc::pthread_create(thread.as_mut_ptr(), attributes, main, start)
         };
         let mut error = create(STACK);
         if error == libc::EINVAL {
@@ -236,12 +251,10 @@ pub(crate) fn spawn(name: &'static CStr, run: Box<dyn FnOnce() + Send>) -> Resul
         libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
         error
     };
-    if error == 0 {
-        return Ok(());
+    match error {
+        0 => Ok(()),
+        error => Err(Error(error)),
     }
-    // SAFETY: there is no thread that has it.
-    drop(unsafe { Box::from_raw(start) });
-    Err(Error(error))
 }
 
 /// Calls `prepare` before a `fork(2)` of this process, and `parent` and `child` after it.
@@ -364,5 +377,27 @@ pub(crate) fn exit_with(status: i32) -> ! {
     // SAFETY: always sound.
     unsafe {
         libc::_exit(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_has_its_closure_on_its_own_stack() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let captured = [7_u8; 24];
+        let started = spawn(c"test", move || {
+            let local = 0_u8;
+            let apart = captured.as_ptr().addr().abs_diff((&raw const local).addr());
+            let _ = tell.send(apart);
+        });
+        assert!(started.is_ok());
+        let apart = told.recv().unwrap();
+        assert!(
+            apart < STACK,
+            "{apart} bytes from the thread's own variables"
+        );
     }
 }

@@ -131,6 +131,8 @@ fn a_marker_may_take_as_much_stack_as_a_function_usually_does() {
 fn own_the_terminal() {
     // SAFETY: plain calls with values that live until they return.
     unsafe {
+        // What runs the tests may ignore it, as tmux does, and programs inherit that.
+        libc::signal(libc::SIGTTOU, libc::SIG_DFL);
         assert!(libc::setsid() > 0, "{}", io::Error::last_os_error());
         assert_eq!(
             libc::ioctl(1, libc::TIOCSCTTY as _, 0),
@@ -141,7 +143,8 @@ fn own_the_terminal() {
         let mut modes = zeroed();
         libc::tcgetattr(1, &mut modes);
         modes.c_lflag |= libc::TOSTOP;
-        libc::tcsetattr(1, libc::TCSANOW, &modes);
+        let is_set = libc::tcsetattr(1, libc::TCSANOW, &modes);
+        assert_eq!(is_set, 0, "{}", io::Error::last_os_error());
     }
 }
 
@@ -156,6 +159,7 @@ fn in_background(job: fn()) -> libc::pid_t {
                 exit(0)
             }
             child => {
+                assert!(child > 0, "{}", io::Error::last_os_error());
                 libc::setpgid(child, child);
                 child
             }
@@ -167,7 +171,8 @@ fn in_background(job: fn()) -> libc::pid_t {
 fn stopped_or_ended(job: libc::pid_t) -> i32 {
     let mut status = 0;
     // SAFETY: fills `status`.
-    unsafe { libc::waitpid(job, &mut status, libc::WUNTRACED) };
+    let found = unsafe { libc::waitpid(job, &mut status, libc::WUNTRACED) };
+    assert_eq!(found, job, "{}", io::Error::last_os_error());
     if libc::WIFSTOPPED(status) {
         -libc::WSTOPSIG(status)
     } else if libc::WIFSIGNALED(status) {
