@@ -34,7 +34,7 @@ PATIENCE = 10
 class Run:
     """One terminal with one application in it."""
 
-    def __init__(self, display, place, command):
+    def __init__(self, display, place, command, directory):
         self.display, self.place = display, place
         home = place / "home"
         home.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,8 @@ class Run:
             (place / name).unlink(missing_ok=True)
         environment = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), "XDG_CACHE_HOME": str(home / "cache"),
                        "XDG_DATA_HOME": str(home / "data")}
-        display.open([sys.executable, str(HERE / "sessions.py"), "relay", str(place), *command], environment)
+        relay = [sys.executable, str(HERE / "sessions.py"), "relay", str(place), *command]
+        display.open(relay, environment, directory)
         wait_for(lambda: self.written() > 0, f"{display.terminal}: {command[0]} draws nothing")
 
     def written(self):
@@ -88,7 +89,7 @@ def compare(displays, session, programs, fixtures, work):
         for name, version in RUNS.items():
             place = work / session.name / name
             place.mkdir(parents=True, exist_ok=True)
-            runs[name] = Run(displays[name], place, session.command(programs, version, fixtures))
+            runs[name] = Run(displays[name], place, session.command(programs, version, fixtures), session.directory(fixtures))
         for number, key in enumerate(["", *session.keys]):
             if key:
                 for run in runs.values():

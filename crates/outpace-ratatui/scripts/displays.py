@@ -59,10 +59,10 @@ class Display:
             wait_for((work / "looks").exists, "weston does not start")
             self.environment["WAYLAND_DISPLAY"] = "looks"
 
-    def open(self, command, environment=None):
+    def open(self, command, environment=None, directory=None):
         """A window of the terminal that runs a command."""
         environment = {**self.environment, **(environment or {})}
-        window = subprocess.Popen(TERMINALS[self.terminal] + command, env=environment, stdout=subprocess.DEVNULL,
+        window = subprocess.Popen(TERMINALS[self.terminal] + command, env=environment, cwd=directory, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
         self.windows.append(window)
         return window

@@ -38,8 +38,8 @@ ANSWERS = {b"\x1b[c": b"\x1b[?62c", b"\x1b[6n": b"\x1b[1;1R"}
 class Terminal:
     """A terminal that reads at once, and answers what terminals are asked for."""
 
-    def __init__(self, command, size, environment):
-        self.process, self.descriptor = start(command, size, environment)
+    def __init__(self, command, size, environment, directory):
+        self.process, self.descriptor = start(command, size, environment, directory)
         self.bytes = 0
         self.ended = False
 
@@ -72,8 +72,10 @@ def perf_counts():
     return run is not None and run.returncode == 0 and re.match(r"\d+,", run.stderr) is not None
 
 
-def run(session, command, size, work, counter, quiet):
+def run(session, version, programs, size, work, counter, quiet):
     """One session: bytes, and instructions or seconds."""
+    fixtures = work / "fixtures"
+    command = session.command(programs, version, fixtures)
     home = work / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
@@ -87,7 +89,7 @@ def run(session, command, size, work, counter, quiet):
         # It counts `rep movsb`, one instruction that copies any number of bytes, once a byte.
         environment["GLIBC_TUNABLES"] = ":".join(f"glibc.cpu.x86_rep_{call}_threshold=1000000000" for call in ("movsb", "stosb"))
         command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", f"--log-file={report}", *command]
-    terminal = Terminal(command, size, environment)
+    terminal = Terminal(command, size, environment, session.directory(fixtures))
     for key in ["", *session.keys]:
         if key:
             os.write(terminal.descriptor, typed(key))
@@ -131,11 +133,10 @@ def main():
         found = {"before": [], "after": []}
         for _ in range(options.rounds):
             for version, values in found.items():
-                command = session.command(programs, version, fixtures)
                 # Bytes without what slows the program down.
-                drawn, used = run(session, command, size, work, None, 0.4)
+                drawn, used = run(session, version, programs, size, work, None, 0.4)
                 if counter and name not in ALWAYS_DRAWING:
-                    used = run(session, command, size, work, counter, 1.5)[1] / 1e6
+                    used = run(session, version, programs, size, work, counter, 1.5)[1] / 1e6
                 else:
                     used *= 1e3
                 values.append((drawn, used))

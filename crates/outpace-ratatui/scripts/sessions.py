@@ -10,6 +10,7 @@ import pty
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -39,9 +40,14 @@ def typed(key):
 class Session:
     """One application's: how it is started, and the keys that follow one another."""
 
-    def __init__(self, name, arguments, keys):
+    def __init__(self, name, entry, keys):
         self.name, self.keys = name, keys
-        self.arguments = arguments
+        self.arguments = entry.get("arguments", [])
+        self.place = entry.get("directory")
+
+    def directory(self, fixtures):
+        """Where it is started; wherever this program was if nothing is said."""
+        return fixtures / self.place if self.place else None
 
     def command(self, programs, version, fixtures):
         arguments = [argument.replace("FIXTURES", str(fixtures)) for argument in self.arguments]
@@ -54,9 +60,9 @@ def sessions():
     for name, entry in tomllib.loads((PORTS / "applications.toml").read_text()).items():
         if "examples" in entry:
             for example in entry["examples"]:
-                found[example] = Session(example, [], entry.get("keys", {}).get(example, []))
+                found[example] = Session(example, {}, entry.get("keys", {}).get(example, []))
         else:
-            found[entry.get("binary", name)] = Session(entry.get("binary", name), entry.get("arguments", []), entry["keys"])
+            found[entry.get("binary", name)] = Session(entry.get("binary", name), entry, entry["keys"])
     return found
 
 
@@ -75,6 +81,7 @@ def make_fixtures(directory, programs):
         '[flags]\nrate = "1h"\nbasic = false\nhide_time = true\n[disk]\ncolumns = ["Disk", "Mount", "Total"]\n'
         '[[row]]\n[[row.child]]\ntype = "disk"\n[[row.child]]\ntype = "proc"\ndefault = true\n'
     )
+    make_repository(directory / "repository")
     # An executable of some size.
     executable = directory / "executable"
     executable.write_bytes((programs / "before" / "popup").read_bytes())
@@ -83,14 +90,45 @@ def make_fixtures(directory, programs):
         os.utime(path, (1_700_000_000, 1_700_000_000))
 
 
+def make_repository(directory):
+    """Commits on three branches that come together now and then, the same in every run."""
+    directory.mkdir(exist_ok=True)
+
+    def git(*arguments, second=0):
+        when = f"{1_700_000_000 + 3600 * second} +0000"
+        who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER")
+               for what, value in (("NAME", "A. Nobody"), ("EMAIL", "nobody@example.org"), ("DATE", when))}
+        nothing = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+        subprocess.run(["git", "-C", str(directory), *arguments], env={**os.environ, **who, **nothing}, check=True, capture_output=True)
+
+    if (directory / ".git").exists():
+        return
+    git("init", "--quiet", "--initial-branch=main")
+    branches = ["main", "topic", "fix"]
+    for n in range(1, 61):
+        branch = branches[n * n % 3 if n > 3 else n - 1]
+        git("checkout", "--quiet", *(["-B", branch] if n <= 3 else [branch]))
+        if n % 10 == 0:
+            other = branches[(branches.index(branch) + 1) % 3]
+            git("merge", "--quiet", "--no-ff", "-m", f"Merge {other} into {branch}", other, second=n)
+        else:
+            (directory / f"{branch}-{n % 7}.txt").write_text("".join(f"line {line} of {n}\n" for line in range(n)))
+            git("add", ".")
+            git("commit", "--quiet", "-m", f"Change {n} é 日本", second=n)
+        if n % 25 == 0:
+            git("tag", f"v0.{n}", second=n)
+
+
 def window_size(descriptor):
     return fcntl.ioctl(descriptor, termios.TIOCGWINSZ, bytes(8))
 
 
-def start(command, size, environment=None):
+def start(command, size, environment=None, directory=None):
     """A program on a new pseudo-terminal; its process and the other end."""
     process, terminal = pty.fork()
     if process == 0:
+        if directory:
+            os.chdir(directory)
         fcntl.ioctl(0, termios.TIOCSWINSZ, size)
         os.execvpe(command[0], command, {**os.environ, **(environment or {})})
     return process, terminal

@@ -32,9 +32,10 @@
 //!   change are sent, both colours in one sequence; the cursor takes the cheapest way. If nothing changed,
 //!   nothing is written.
 //! - **One write a frame**, wrapped in synchronized output where the terminal has it.
-//! - **No waiting.** A thread of its own writes. While the terminal is busy, frames it had no time for
-//!   are replaced by newer ones. [`Options::direct`] draws every frame instead, on the caller's thread;
-//!   [`Options::max_lag`] bounds how stale the picture may be; [`OutpaceBackend::flush_and_wait`] waits.
+//! - **No waiting.** What the terminal does not take at once a thread of its own writes, which starts when it
+//!   is first needed. While the terminal is busy, frames it had no time for are replaced by newer ones. [`Options::direct`] draws every frame instead, on the caller's thread;
+//!   [`Options::max_lag`] bounds how stale the picture may be; [`OutpaceBackend::flush_and_wait`] waits. A draw waits, too, for a
+//!   terminal that has stalled with less room than the program has printed without a flush (under 1 KiB).
 //! - **The same on standard error** ([`OutpaceBackend::stderr`]) and on any other terminal
 //!   ([`OutpaceBackend::open`]).
 //!

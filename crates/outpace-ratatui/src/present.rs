@@ -2,6 +2,7 @@
 //! the newest frame and never makes the application wait.
 
 mod damage;
+mod fast_path;
 mod feed;
 mod gate;
 mod output;
@@ -16,6 +17,7 @@ use crate::model::{Screen, Stats};
 use crate::render::{Renderer, overflow};
 use crate::sys;
 pub(crate) use damage::Damage;
+use fast_path::FastPath;
 pub(crate) use feed::{Feed, fit};
 pub(crate) use gate::Stream;
 pub(crate) use output::Output;
@@ -79,6 +81,14 @@ impl Failure {
         Self {
             kind: error.kind(),
             text: format!("the terminal is gone: {error}"),
+        }
+    }
+
+    /// Of a thread that could not be started.
+    fn starting(error: &io::Error) -> Self {
+        Self {
+            kind: error.kind(),
+            text: format!("the thread that draws could not be started: {error}"),
         }
     }
 
@@ -147,6 +157,7 @@ pub(crate) enum Presenter {
     Direct(Box<Painter>),
     Threaded {
         worker: Arc<Worker>,
+        fast_path: Option<FastPath>,
         max_lag: Option<Duration>,
     },
 }
@@ -178,23 +189,51 @@ impl Presenter {
         fewest_bytes: bool,
         shared: Option<Stream>,
         max_lag: Option<Duration>,
-    ) -> io::Result<Self> {
-        let gate = shared.map(gate::Gate::new).transpose()?;
-        let worker = Worker::start(renderer, output, fewest_bytes, gate)?;
-        Ok(Self::Threaded { worker, max_lag })
+    ) -> Self {
+        let fast_path = FastPath::new(&output, shared);
+        let gate = shared.map(gate::Gate::new);
+        Self::Threaded {
+            worker: Worker::new(renderer, output, fewest_bytes, gate),
+            fast_path,
+            max_lag,
+        }
     }
 
-    /// Shows a screen: at once, or as soon as the terminal has time. `damage` is empty afterwards. `raw` says whether the
+    /// On the calling thread, what `make` makes is written, if that can be done without waiting. Says whether it was.
+    fn write_now(
+        &mut self,
+        is_frame: bool,
+        make: impl FnOnce(&mut Renderer, &mut Vec<u8>),
+    ) -> io::Result<bool> {
+        match self {
+            Self::Threaded {
+                worker,
+                fast_path: Some(path),
+                ..
+            } => worker.write_now(path, is_frame, make),
+            _ => Ok(false),
+        }
+    }
+
+    /// Shows a screen: at once, or as soon as the terminal has time. `damage` is empty afterwards. `is_raw` says whether the
     /// terminal is in raw mode.
     pub(crate) fn present(
         &mut self,
         screen: &Screen,
         damage: &mut Damage,
-        raw: bool,
+        is_raw: impl FnOnce() -> bool,
     ) -> io::Result<()> {
+        let written = self.write_now(true, |renderer, bytes| {
+            renderer.adopt_size(screen);
+            damage.apply(renderer);
+            bytes.extend_from_slice(renderer.render(screen));
+        })?;
         match self {
+            _ if written => Ok(()),
             Self::Direct(painter) => painter.paint(screen, damage),
-            Self::Threaded { worker, max_lag } => worker.present(screen, damage, raw, *max_lag),
+            Self::Threaded {
+                worker, max_lag, ..
+            } => worker.present(screen, damage, is_raw(), *max_lag),
         }
     }
 
@@ -205,7 +244,13 @@ impl Presenter {
         damage: &mut Damage,
         motion: Motion,
     ) -> io::Result<()> {
+        let written = self.write_now(false, |renderer, bytes| {
+            renderer.adopt_size(screen);
+            damage.apply(renderer);
+            bytes.extend_from_slice(motion.apply(renderer, screen));
+        })?;
         match self {
+            _ if written => Ok(()),
             Self::Direct(painter) => painter
                 .write(|renderer| {
                     renderer.adopt_size(screen);
@@ -220,7 +265,12 @@ impl Presenter {
     /// Writes bytes of the application's own, after the frames before them. `screen_switch` says whether they turn the
     /// alternate screen on or off.
     pub(crate) fn pass(&mut self, bytes: &[u8], screen_switch: Option<bool>) -> io::Result<()> {
+        let written = self.write_now(false, |renderer, out| {
+            renderer.after_foreign(screen_switch);
+            out.extend_from_slice(bytes);
+        })?;
         match self {
+            _ if written => Ok(()),
             Self::Direct(painter) => painter
                 .write(|renderer| {
                     renderer.after_foreign(screen_switch);
@@ -298,7 +348,20 @@ impl Presenter {
                 painter.closed.store(true, Ordering::Release);
             }
             Self::Threaded { worker, .. } => {
-                worker.stop(limit);
+                let worker = worker.clone();
+                let farewell = |renderer: &mut Renderer, bytes: &mut Vec<u8>| {
+                    bytes.extend_from_slice(renderer.farewell());
+                };
+                // There is no place for an error, and no use in starting a thread to say farewell, but where that has to wait.
+                let is_done = !worker.has_started()
+                    && (worker.closed.load(Ordering::Acquire)
+                        || self.write_now(false, farewell).unwrap_or(true))
+                    && !worker.has_started();
+                if is_done {
+                    worker.closed.store(true, Ordering::Release);
+                } else {
+                    worker.stop(limit);
+                }
             }
         }
     }

@@ -13,6 +13,7 @@ mod row;
 mod rows;
 mod sgr;
 mod stamped;
+mod touched;
 mod transcript;
 
 use crate::model::{Attributes, Capabilities, Cell, Color, Cursor, Screen, Stats, Style};
@@ -20,6 +21,7 @@ use colour_order::ColourOrder;
 use encode::Encoder;
 pub(crate) use motion::overflow;
 use plan::Planner;
+pub(crate) use touched::Touched;
 pub use transcript::Reflow;
 pub(crate) use transcript::{Addition, Glyph, TranscriptRenderer};
 
@@ -51,12 +53,14 @@ pub struct Renderer {
     /// What the terminal shows.
     shown: Screen,
     /// Where and how the last frame left the cursor, and the style beneath it, unless something else may have moved it.
-    placed: Option<(Cursor, Style)>,
+    placed: Option<(Cursor, Option<Style>)>,
     encoder: Encoder,
     planner: Planner,
     colour_order: ColourOrder,
     /// Memory for rows that wait for others of their style.
     pending_rows: Vec<rows::Pending>,
+    /// The rows that may differ, if that is known: where what is wanted was touched, or what is shown became unknown.
+    touched: Touched,
     /// Bytes are dearer than the time it takes to save them.
     thorough: bool,
     /// Whether this frame has erased or moved anything: half drawn, it would look broken.
@@ -81,6 +85,7 @@ impl Renderer {
             planner: Planner::default(),
             colour_order: ColourOrder::default(),
             pending_rows: Vec::new(),
+            touched: Touched::default(),
             thorough: true,
             destructive: false,
             careful: false,
@@ -104,6 +109,7 @@ impl Renderer {
     /// Forgets what the terminal shows: the next frame draws everything.
     pub fn forget(&mut self) {
         self.shown.cells_mut().fill(Cell::UNKNOWN);
+        self.touched.all();
         self.forget_pen();
     }
 
@@ -125,6 +131,7 @@ impl Renderer {
 
     /// Forgets cells from one position up to another, in reading order.
     pub(crate) fn forget_cells(&mut self, from: usize, to: usize) {
+        self.touched.all();
         let cells = self.shown.cells_mut();
         let to = to.min(cells.len());
         if from < to {
@@ -134,6 +141,7 @@ impl Renderer {
 
     /// Takes cells to be blank of which nothing is known.
     pub(crate) fn assume_blank(&mut self, from: usize, to: usize) {
+        self.touched.all();
         let cells = self.shown.cells_mut();
         let to = to.min(cells.len());
         if from < to {
@@ -146,9 +154,15 @@ impl Renderer {
     pub(crate) fn adopt_size(&mut self, wanted: &Screen) {
         if (self.shown.width(), self.shown.height()) != (wanted.width(), wanted.height()) {
             self.shown = Screen::untouched(wanted.width(), wanted.height());
+            self.touched.all();
             self.forget_pen();
             self.encoder.set_width(wanted.width());
         }
+    }
+
+    /// The next screen has changed in these rows only, which are none then.
+    pub(crate) fn touched(&mut self, rows: &mut Touched) {
+        self.touched.tell(rows);
     }
 
     /// Whether to save bytes also where that takes more time than encoding them; so it does from the beginning.
@@ -172,7 +186,13 @@ impl Renderer {
     /// The bytes that turn what the terminal shows into `wanted`; none if it shows that already.
     pub fn render(&mut self, wanted: &Screen) -> &[u8] {
         self.adopt_size(wanted);
-        self.shown.share_symbols(wanted);
+        if self.shown.share_symbols(wanted) {
+            self.touched.all();
+        }
+        debug_assert!(
+            self.touched.holds(&self.shown, wanted),
+            "a row was changed and not touched"
+        );
         if let Some(written) = &mut self.written {
             written.clear();
             written.resize(wanted.cells().len(), false);
@@ -193,6 +213,7 @@ impl Renderer {
         self.planner.begin(erased == wanted.height());
         self.scroll_rows(wanted);
         self.draw_rows(wanted);
+        self.touched.begin();
         self.place_cursor(wanted, start);
         self.finish()
     }
@@ -229,7 +250,11 @@ impl Renderer {
             true => cursor,
             false => Cursor::default(),
         };
-        let placed = Some((place, wanted.beneath_cursor));
+        // What looks blank among pictures, and was not put, may be a part of one.
+        let beneath = wanted
+            .beneath_cursor
+            .or_else(|| (!self.careful).then(Style::default));
+        let placed = Some((place, beneath));
         if self.encoder.out.len() == start && self.placed == placed {
             self.encoder.out.clear();
             return;
@@ -238,8 +263,8 @@ impl Renderer {
         if on_screen && (cursor.visible || park) {
             self.encoder.move_to(cursor.x, cursor.y);
         }
-        if on_screen && cursor.visible {
-            self.dress_beneath_cursor(wanted);
+        if let Some(beneath) = beneath.filter(|_| on_screen && cursor.visible) {
+            self.dress_beneath_cursor(wanted, beneath);
         }
         if cursor.visible {
             self.encoder.text(SHOW_CURSOR);
@@ -248,14 +273,12 @@ impl Renderer {
 
     /// Prints a blank beneath a visible cursor in the style that was asked for, foreground and all: many terminals (alacritty,
     /// foot, VTE) show the cursor in its colours. Elsewhere a blank is drawn with whatever foreground is the cheapest.
-    fn dress_beneath_cursor(&mut self, wanted: &Screen) {
+    fn dress_beneath_cursor(&mut self, wanted: &Screen, beneath: Style) {
         let Cursor { x, y, .. } = wanted.cursor;
         let cell = wanted.row(y)[usize::from(x)];
-        // What looks blank may be a part of an image.
-        if self.careful || !cell.is_blank() {
+        if !cell.is_blank() {
             return;
         }
-        let beneath = wanted.beneath_cursor;
         let attributes = beneath.attributes;
         self.encoder.set_pen(Style {
             fg: beneath.fg,
@@ -279,7 +302,10 @@ impl Renderer {
             let unknown = |cells: &[Cell]| cells.iter().filter(|cell| cell.is_unknown()).count();
             unknown(self.shown.row(*y)) == width && unknown(wanted.row(*y)) == 0
         };
-        let rows = (0..height).rev().take_while(unknown).count() as u16;
+        let rows = (0..height)
+            .rev()
+            .take_while(|y| self.touched.may_differ(*y) && unknown(y))
+            .count() as u16;
         if rows == 0 {
             return 0;
         }

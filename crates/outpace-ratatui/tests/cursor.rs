@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
 use ratatui::Terminal;
+use ratatui::buffer::CellDiffOption;
 use ratatui::layout::Size;
 use ratatui::style::{Color, Style};
 
@@ -68,4 +69,81 @@ fn a_blank_beneath_the_cursor_has_the_foreground_that_was_asked_for() {
     let default = vt100::Color::Default;
     assert_eq!(foreground("ab cd", Color::Reset, 2, true), default);
     assert_eq!(foreground("ab cd", Color::Indexed(1), 1, true), red);
+}
+
+/// A terminal that is drawn pictures and text.
+struct Pictures {
+    emulator: Emulator,
+    terminal: Terminal<OutpaceBackend>,
+}
+
+impl Pictures {
+    fn new() -> Self {
+        let [rows, columns] = [4, 40].map(|number| NonZeroU16::new(number).unwrap());
+        let emulator = Emulator(Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0))));
+        let options = Options::default().capabilities(Capabilities::full());
+        let backend = OutpaceBackend::writer(emulator.clone(), Size::new(40, 4), options).unwrap();
+        let terminal = Terminal::new(backend).unwrap();
+        Self { emulator, terminal }
+    }
+
+    /// Draws a picture into the first row, green text into the second, and blanks of a colour behind that and in the third. Returns the
+    /// third row and the foreground beneath the cursor.
+    fn draw(&mut self, picture: &str, color: Color, (x, y): (u16, u16)) -> (String, vt100::Color) {
+        self.terminal
+            .draw(|frame| {
+                let buffer = frame.buffer_mut();
+                if !picture.is_empty() {
+                    let two = CellDiffOption::ForcedWidth(NonZeroU16::new(2).unwrap());
+                    buffer[(0, 0)].set_symbol(picture).set_diff_option(two);
+                }
+                let style = Style::new().fg(color);
+                buffer.set_string(0, 1, " ".repeat(40), style);
+                buffer.set_string(0, 1, "find:", Style::new().fg(Color::Green));
+                buffer.set_string(0, 2, " ".repeat(40), style);
+                frame.set_cursor_position((x, y));
+            })
+            .unwrap();
+        let emulator = self.emulator.0.lock().unwrap();
+        let screen = emulator.screen();
+        assert_eq!(screen.cursor_position(), (y, x));
+        let row = screen.rows(0, 40).nth(2).unwrap().trim_end().to_owned();
+        (row, screen.cell(y, x).unwrap().fgcolor())
+    }
+}
+
+/// Found by the screenshots of serie, whose commits each have a picture of one row.
+#[test]
+fn a_blank_beneath_the_cursor_has_its_foreground_among_pictures_that_do_not_reach_it() {
+    let red = vt100::Color::Idx(1);
+    for picture in [
+        "\x1b]1337;File=size=4;width=2;height=1;inline=1:AAAA\x07",
+        "\x1b_Ga=T,f=100;AAAA\x1b\\",
+    ] {
+        let mut pictures = Pictures::new();
+        let row = (String::new(), red);
+        assert_eq!(pictures.draw(picture, Color::Indexed(1), (5, 1)), row);
+        // The picture is drawn again, the blank is not.
+        pictures.draw("", Color::Indexed(1), (0, 0));
+        assert_eq!(pictures.draw(picture, Color::Indexed(1), (6, 1)), row);
+    }
+    // In the terminal's own foreground, too.
+    let mut pictures = Pictures::new();
+    let own = pictures.draw("\x1b_Ga=T;\x1b\\", Color::Reset, (5, 1)).1;
+    assert_eq!(own, vt100::Color::Default);
+}
+
+/// Escape sequences may draw anywhere. These draw two rows below, over blanks that were drawn before.
+#[test]
+fn a_picture_beneath_the_cursor_stays() {
+    let picture = "\x1b7\x1b[2Bpicture\x1b8";
+    let red = Color::Indexed(1);
+    let mut pictures = Pictures::new();
+    pictures.draw("", red, (5, 1));
+    for x in [3, 4] {
+        assert_eq!(pictures.draw(picture, red, (x, 2)).0, "picture");
+    }
+    // The application draws there again.
+    let drawn = pictures.draw(picture, Color::Indexed(2), (3, 2));
+    assert_eq!(drawn, (String::new(), vt100::Color::Idx(2)));
 }

@@ -22,6 +22,7 @@ use crossterm::terminal::{
 use outpace_ratatui::{Options, OutpaceBackend};
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, getpid, kill_process, setpgid};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr, tcsetpgrp};
@@ -62,6 +63,8 @@ fn program() {
         Ok("prints on a stalled terminal and leaves") => {
             prints_on_a_stalled_terminal(true).unwrap();
         }
+        Ok("draws while another prints") => draws_while_another_prints().unwrap(),
+        Ok("opens on a stalled terminal") => opens_on_a_stalled_terminal(),
         Ok("leaves by stdout") => leaves_by_stdout().unwrap(),
         Ok("another panics") => another_panics(),
         Ok("editor") => editor().unwrap(),
@@ -159,6 +162,28 @@ fn classic(through_backend: bool) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Draws while another thread keeps the lock of standard output for as long as the process lives.
+fn draws_while_another_prints() -> std::io::Result<()> {
+    let mut terminal = Terminal::new(OutpaceBackend::stdout()?)?;
+    let (sender, holds) = mpsc::channel();
+    std::thread::spawn(move || {
+        let _lock = std::io::stdout().lock();
+        let _ = sender.send(());
+        loop {
+            std::thread::park();
+        }
+    });
+    holds.recv().unwrap();
+    for number in 0..20 {
+        let text = format!("picture {number}");
+        terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
+    }
+    // Until it is killed.
+    loop {
+        std::thread::park();
+    }
+}
+
 /// Leaves the screen through standard output while frames are on their way.
 fn leaves_by_stdout() -> std::io::Result<()> {
     print!("\x1b[2J\x1b[H$ before\r\n");
@@ -199,8 +224,8 @@ fn erases_without_a_flush(options: Options) -> std::io::Result<()> {
     disable_raw_mode()
 }
 
-/// Prints without a flush on a terminal that takes no bytes, and then draws. Says on standard error how far it has got.
-fn prints_on_a_stalled_terminal(leaves: bool) -> std::io::Result<()> {
+/// Writes to standard output until the terminal takes no more bytes.
+fn fill_stdout() -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
 
     let without_waiting = OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -208,8 +233,54 @@ fn prints_on_a_stalled_terminal(leaves: bool) -> std::io::Result<()> {
         .write(true)
         .custom_flags(without_waiting.bits().try_into().unwrap())
         .open("/proc/self/fd/1")?;
+    // What was written may still be on its way to where it is read from, and leave room behind.
+    let moment = Timespec {
+        tv_sec: 0,
+        tv_nsec: 300_000_000,
+    };
+    loop {
+        while filler.write(b"#").is_ok() {}
+        let mut events = [PollFd::new(&filler, PollFlags::OUT)];
+        if poll(&mut events, Some(&moment))? == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Takes over a terminal that takes no bytes, in each way, draws, and leaves. Says on standard error how far it has got.
+fn opens_on_a_stalled_terminal() {
+    fill_stdout().unwrap();
+    let mut terminal = outpace_ratatui::try_init().unwrap();
+    eprintln!("opened");
+    for number in 0..100 {
+        let text = format!("picture {number}");
+        terminal
+            .draw(|frame| frame.render_widget(text.as_str(), frame.area()))
+            .unwrap();
+    }
+    eprintln!("drawn");
+    drop(terminal);
+    let given_up = outpace_ratatui::try_restore().unwrap_err();
+    assert!(given_up.to_string().contains("does not read"), "{given_up}");
+    eprintln!("left");
+    let viewport = Viewport::Inline(2);
+    let options = TerminalOptions { viewport };
+    let error = outpace_ratatui::try_init_with_options(options).unwrap_err();
+    assert!(error.to_string().contains("does not read"), "{error}");
+    eprintln!("not opened");
+    let transcript = outpace_ratatui::Transcript::stdout().unwrap();
+    eprintln!("a transcript");
+    drop(transcript);
+    eprintln!("no transcript");
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Prints without a flush on a terminal that takes no bytes, and then draws. Says on standard error how far it has got.
+fn prints_on_a_stalled_terminal(leaves: bool) -> std::io::Result<()> {
     let mut terminal = Terminal::new(OutpaceBackend::stdout()?)?;
-    while filler.write(b"#").is_ok() {}
+    fill_stdout()?;
     print!("printed before");
     for number in 0..100 {
         let text = format!("picture {number}");
@@ -605,7 +676,7 @@ fn stops_and_goes_on(session: &mut Session, pid: Pid, stop: impl Fn(&mut Session
         kill_process(pid, Signal::CONT).unwrap();
         session.wait_for("[a]");
         session.wait("the alternate screen", vt100::Screen::alternate_screen);
-        assert!(session.is_raw());
+        session.wait_until("raw", || session.is_raw());
     }
     session.press("b");
     session.wait_for("[ab]");
@@ -729,6 +800,12 @@ fn what_was_written_before_a_frame_and_not_flushed_comes_before_it() {
     }
 }
 
+#[test]
+fn frames_are_shown_though_another_thread_keeps_standard_output_to_itself() {
+    let session = Session::start("draws while another prints", Duration::ZERO);
+    session.wait_for("picture 19");
+}
+
 /// Starts a program whose standard output is a terminal that nobody reads. What it says on standard error is received line by line.
 fn start_on_a_stalled_terminal(program: &str) -> (File, Killed, mpsc::Receiver<String>) {
     let (emulator, theirs) = pty::open(60, 10);
@@ -766,6 +843,22 @@ fn what_was_not_flushed_holds_up_no_call_on_a_stalled_terminal() {
     let program = "prints on a stalled terminal and leaves";
     let (_emulator, _child, said) = start_on_a_stalled_terminal(program);
     for step in ["drawn", "left"] {
+        assert_eq!(said.recv_timeout(LONG).as_deref(), Ok(step));
+    }
+}
+
+#[test]
+fn opening_waits_for_no_stalled_terminal() {
+    let (_emulator, _child, said) = start_on_a_stalled_terminal("opens on a stalled terminal");
+    let steps = [
+        "opened",
+        "drawn",
+        "left",
+        "not opened",
+        "a transcript",
+        "no transcript",
+    ];
+    for step in steps {
         assert_eq!(said.recv_timeout(LONG).as_deref(), Ok(step));
     }
 }

@@ -48,8 +48,8 @@ pub struct Screen {
     half_blocks: bool,
     /// The cursor that the terminal shall show.
     pub cursor: Cursor,
-    /// The style of a blank beneath the cursor. Many terminals draw a cursor in the foreground of its cell.
-    pub(crate) beneath_cursor: Style,
+    /// The style of a blank beneath the cursor, if it was put. Many terminals draw a cursor in the foreground of its cell.
+    pub(crate) beneath_cursor: Option<Style>,
 }
 
 impl Screen {
@@ -71,7 +71,7 @@ impl Screen {
             symbols: Arc::default(),
             half_blocks: false,
             cursor: Cursor::default(),
-            beneath_cursor: Style::default(),
+            beneath_cursor: None,
         }
     }
 
@@ -247,10 +247,10 @@ impl Screen {
         }
     }
 
-    /// Takes over another screen's table of symbols, so that cells of both can be compared.
-    pub(crate) fn share_symbols(&mut self, other: &Self) {
+    /// Takes over another screen's table of symbols, so that cells of both can be compared. Says whether that has changed any.
+    pub(crate) fn share_symbols(&mut self, other: &Self) -> bool {
         if Arc::ptr_eq(&self.symbols, &other.symbols) {
-            return;
+            return false;
         }
         let same = self.symbols.entries.len() <= other.symbols.entries.len()
             && self
@@ -261,7 +261,7 @@ impl Screen {
                 .all(|(mine, theirs)| mine.text == theirs.text);
         let old = std::mem::replace(&mut self.symbols, other.symbols.clone());
         if same {
-            return;
+            return false;
         }
         for cell in &mut self.cells {
             if let Some(text) = old.text(*cell) {
@@ -271,6 +271,7 @@ impl Screen {
                 }
             }
         }
+        true
     }
 
     /// Makes this screen a copy of another, reusing its memory.
@@ -384,6 +385,12 @@ impl Screen {
                 let cell = other.cells[other.index(x, y)];
                 let left_by_cut = cut.contains(&x) && cell.is_blank();
                 if cell.is_unknown() || cell.is_continuation() || left_by_cut {
+                    continue;
+                }
+                let is_wide =
+                    x + 1 < other.width && other.cells[other.index(x + 1, y)].is_continuation();
+                if let Some(c) = cell.as_char().filter(|c| !is_wide && !c.is_control()) {
+                    self.put_char(x, y, c, cell.style());
                     continue;
                 }
                 let end = (x + 1..other.width)
@@ -543,6 +550,52 @@ mod tests {
         }
         assert!(screen.symbols.entries.len() < 20);
         assert_eq!(screen.text(3, 0), "e\u{301}");
+    }
+
+    #[test]
+    fn an_overlay_is_what_was_touched_put_again() {
+        let mut state = 0x9E37_79B9_u32;
+        let mut below = |n: u16| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) as u16 % n
+        };
+        for _ in 0..300 {
+            let sizes: [_; 2] = std::array::from_fn(|_| (1 + below(9), 1 + below(4)));
+            let mut screens = sizes.map(|(width, height)| {
+                let mut screen = Screen::untouched(width, height);
+                screen.exchange_half_blocks(below(2) == 0);
+                for _ in 0..below(20) {
+                    let text = [" ", "a", "▄", "日", "e\u{301}"][usize::from(below(5))];
+                    let (x, y) = (below(width), below(height));
+                    screen.put(x, y, text, style(Color::indexed(1), Color::indexed(2)));
+                }
+                screen
+            });
+            let [one, other] = &mut screens;
+            one.half_blocks = other.half_blocks;
+            let mut naive = one.clone();
+            for y in 0..other.height.min(one.height) {
+                let cut = one.head_of(other.width, y)..other.width;
+                for x in 0..other.width.min(one.width) {
+                    let cell = other.row(y)[usize::from(x)];
+                    let left_by_cut = cut.contains(&x) && cell.is_blank();
+                    if !cell.is_unknown() && !cell.is_continuation() && !left_by_cut {
+                        let tails = other.row(y)[usize::from(x) + 1..].iter();
+                        let tails = tails.take_while(|cell| cell.is_continuation()).count();
+                        let text = other.text(x, y);
+                        naive.put_symbol(x, y, &text, tails as u16 + 1, cell.style());
+                    }
+                }
+            }
+            one.overlay(other);
+            for y in 0..one.height {
+                for x in 0..one.width {
+                    assert_eq!(one.text(x, y), naive.text(x, y));
+                    let at = one.index(x, y);
+                    assert_eq!(one.cells[at].style(), naive.cells[at].style());
+                }
+            }
+        }
     }
 
     #[test]

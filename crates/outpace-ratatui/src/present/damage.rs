@@ -1,6 +1,6 @@
 //! What the terminal no longer shows for sure.
 
-use crate::render::Renderer;
+use crate::render::{Renderer, Touched};
 
 /// Cells that the terminal no longer shows for sure, in reading order: to be drawn again.
 #[derive(Debug, Default)]
@@ -9,13 +9,27 @@ pub(crate) struct Damage {
     ranges: Vec<(usize, usize)>,
     /// Cells that are taken to be blank if nothing is known of them.
     blank: Vec<(usize, usize)>,
+    /// Where what is wanted may have changed.
+    touched: Touched,
 }
 
 impl Damage {
     const MAX_RANGES: usize = 4096;
 
+    /// What is wanted may have changed in a row.
+    #[inline]
+    pub(crate) fn touch_row(&mut self, y: u16) {
+        self.touched.row(y);
+    }
+
+    /// It may have in any row.
+    pub(crate) fn touch_all(&mut self) {
+        self.touched.all();
+    }
+
     pub(crate) fn everything(&mut self) {
         self.all = true;
+        self.touched.all();
         self.ranges.clear();
         self.blank.clear();
     }
@@ -48,6 +62,7 @@ impl Damage {
 
     /// Takes over what another one has damage, and leaves that empty.
     pub(super) fn absorb(&mut self, newer: &mut Self) {
+        self.touched.absorb(&mut newer.touched);
         if newer.all {
             self.everything();
         }
@@ -63,6 +78,7 @@ impl Damage {
     }
 
     pub(super) fn apply(&mut self, renderer: &mut Renderer) {
+        renderer.touched(&mut self.touched);
         if self.all {
             renderer.forget();
         }

@@ -6,6 +6,7 @@
 //! runs, and frames must appear all the same.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -99,25 +100,32 @@ impl Shared {
 
     /// Holds the lock until the gate is opened.
     fn hold<L: Write>(&self, stream: Stream, mut lock: L) {
-        let mut state = self.state();
-        state.held = true;
-        state.flushed = false;
-        state.taken_elsewhere = false;
-        drop(state);
-        self.changed.notify_all();
         // What the program has printed before the frame and not flushed comes before it, as through crossterm's backend, which
         // uses the same buffer. A terminal that does not read keeps the frame waiting, too, but neither a draw call nor, once
         // the terminal is given up, the lock. (One with room for less than what was printed keeps the lock.)
-        while self.is_closed() {
-            if stream.wait_writable(FLUSH_STEP) {
+        let mut flush = |limit| {
+            let is_ready = stream.wait_writable(limit);
+            if is_ready {
                 // Whether the terminal is gone is found out by the presenter.
                 let _ = lock.flush();
-                break;
             }
-        }
+            is_ready
+        };
+        let mut flushed = flush(Duration::ZERO);
         let mut state = self.state();
-        state.flushed = true;
+        state.held = true;
+        state.flushed = flushed;
+        state.taken_elsewhere = false;
+        drop(state);
         self.changed.notify_all();
+        if !flushed {
+            while !flushed && self.is_closed() {
+                flushed = flush(FLUSH_STEP);
+            }
+            self.state().flushed = true;
+            self.changed.notify_all();
+        }
+        let state = self.state();
         let mut state = self.wait(state, |state| !state.closed || state.quit);
         state.held = false;
         drop(state);
@@ -131,25 +139,71 @@ impl Shared {
 }
 
 /// The gate before a standard stream.
-pub(super) struct Gate(Arc<Shared>);
+pub(super) struct Gate {
+    shared: Arc<Shared>,
+    stream: Stream,
+    started: AtomicBool,
+}
 
 impl Gate {
-    pub(super) fn new(stream: Stream) -> io::Result<Self> {
-        let shared = Arc::<Shared>::default();
-        let theirs = shared.clone();
-        super::spawn("outpace-gate", move || theirs.run(stream))?;
-        Ok(Self(shared))
+    pub(super) fn new(stream: Stream) -> Self {
+        Self {
+            shared: Arc::default(),
+            stream,
+            started: AtomicBool::new(false),
+        }
+    }
+
+    /// Starts the thread that holds the lock, unless that has been done: before the gate is closed.
+    pub(super) fn start(&self) -> io::Result<()> {
+        if !self.started.swap(true, Ordering::Relaxed) {
+            let (theirs, stream) = (self.shared.clone(), self.stream);
+            super::spawn("outpace-gate", move || theirs.run(stream))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn has_started(&self) -> bool {
+        self.started.load(Ordering::Relaxed)
+    }
+
+    /// For the caller of draw that writes the frame itself, and takes the lock for a moment: says that no other thread of ours has it.
+    pub(super) fn is_open(&self) -> bool {
+        let state = self.shared.state();
+        !state.closed && !state.held
+    }
+
+    /// For the caller of draw that writes the frame itself: holds the stream's other writers back until the value is dropped, and has
+    /// written what they printed. Nothing if that is not done in a moment.
+    pub(super) fn try_hold(&self) -> io::Result<Option<Held<'_>>> {
+        self.start()?;
+        let mut state = self.shared.state();
+        if state.taken_elsewhere || state.closed {
+            return Ok(None);
+        }
+        state.closed = true;
+        self.shared.changed.notify_all();
+        let held = Held(self);
+        let printed = |state: &mut State| !(state.held && state.flushed);
+        let (state, _) = self
+            .shared
+            .changed
+            .wait_timeout_while(state, LIMIT / 2, printed)
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_held = state.held && state.flushed;
+        drop(state);
+        Ok(is_held.then_some(held))
     }
 
     /// Holds the stream's other writers back from now on, or soon.
     pub(super) fn close(&self) {
-        self.0.state().closed = true;
-        self.0.changed.notify_all();
+        self.shared.state().closed = true;
+        self.shared.changed.notify_all();
     }
 
     /// For the caller of draw, behind [`close`](Self::close): waits a moment until they are held back for sure.
     pub(super) fn settle(&self) {
-        let state = self.0.state();
+        let state = self.shared.state();
         if !state.taken_elsewhere {
             // Done, too, if the frame has been written by then.
             let mut state = self.wait_for_lock(state, LIMIT);
@@ -159,7 +213,7 @@ impl Gate {
 
     /// For the presenter, before it writes: waits where the caller of draw did not, and until what was printed is written.
     pub(super) fn catch_up(&self) {
-        let state = self.0.state();
+        let state = self.shared.state();
         if state.taken_elsewhere {
             return;
         }
@@ -167,7 +221,7 @@ impl Gate {
         state.taken_elsewhere = state.closed && !state.held;
         let late = std::mem::take(&mut state.late) && state.held;
         let printed = |state: &State| state.flushed || !state.held || !state.closed;
-        drop(self.0.wait(state, printed));
+        drop(self.shared.wait(state, printed));
         if late {
             std::thread::sleep(GRACE);
         }
@@ -178,7 +232,7 @@ impl Gate {
         state: MutexGuard<'a, State>,
         limit: Duration,
     ) -> MutexGuard<'a, State> {
-        self.0
+        self.shared
             .changed
             .wait_timeout_while(state, limit, |state| state.closed && !state.held)
             .unwrap_or_else(PoisonError::into_inner)
@@ -187,14 +241,30 @@ impl Gate {
 
     /// Lets them write again.
     pub(super) fn open(&self) {
-        self.0.state().closed = false;
-        self.0.changed.notify_all();
+        self.shared.state().closed = false;
+        self.shared.changed.notify_all();
+    }
+}
+
+/// The stream's other writers are held back.
+pub(super) struct Held<'a>(&'a Gate);
+
+impl Held<'_> {
+    /// They stay so until the gate is opened.
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.open();
     }
 }
 
 impl Drop for Gate {
     fn drop(&mut self) {
-        self.0.state().quit = true;
-        self.0.changed.notify_all();
+        self.shared.state().quit = true;
+        self.shared.changed.notify_all();
     }
 }

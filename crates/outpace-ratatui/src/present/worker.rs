@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::damage::Damage;
+use super::fast_path::{self, FastPath};
 use super::gate::Gate;
 use super::output::{Output, Tempo};
 use super::{Failure, Motion};
@@ -43,6 +44,9 @@ struct Slot {
     busy_since: Option<Instant>,
     /// The thread has been given something and has not found itself idle since.
     active: bool,
+    /// The last frame was large, or its terminal slow: the next one is the thread's.
+    is_heavy: bool,
+    tempo: Tempo,
     stats: Stats,
     skipped: u64,
     error: Option<Failure>,
@@ -62,7 +66,7 @@ impl Slot {
     }
 }
 
-/// What application and presenter thread share. Lock order: the renderer, then the slot, then the gate.
+/// What application and presenter thread share. Lock order: the renderer, then the slot, then the output or the gate.
 pub(crate) struct Worker {
     renderer: Mutex<Renderer>,
     slot: Mutex<Slot>,
@@ -71,6 +75,8 @@ pub(crate) struct Worker {
     /// The thread has finished a write, or itself.
     finished: Condvar,
     gate: Option<Gate>,
+    /// The thread's output, until it starts.
+    output: Mutex<Option<Output>>,
     /// Set when the terminal was given back: from then on nothing is written.
     pub(super) closed: Arc<AtomicBool>,
     /// A write was given up that is still in hand.
@@ -79,25 +85,123 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn start(
+    /// A worker whose threads start when they are first needed.
+    pub(super) fn new(
         renderer: Renderer,
         output: Output,
         fewest_bytes: bool,
         gate: Option<Gate>,
-    ) -> io::Result<Arc<Self>> {
-        let worker = Arc::new(Self {
+    ) -> Arc<Self> {
+        Arc::new(Self {
             renderer: Mutex::new(renderer),
             slot: Mutex::default(),
             arrived: Condvar::new(),
             finished: Condvar::new(),
             gate,
+            output: Mutex::new(Some(output)),
             closed: Arc::default(),
             stuck: AtomicBool::new(false),
             fewest_bytes,
+        })
+    }
+
+    fn output(&self) -> MutexGuard<'_, Option<Output>> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn has_started(&self) -> bool {
+        self.output().is_none()
+    }
+
+    /// Starts the threads, unless they have been started.
+    fn start(self: &Arc<Self>) -> io::Result<()> {
+        let Some(output) = self.output().take() else {
+            return Ok(());
+        };
+        let started = self
+            .gate
+            .as_ref()
+            .map_or(Ok(()), Gate::start)
+            .and_then(|()| {
+                let theirs = self.clone();
+                super::spawn("outpace-presenter", move || theirs.run(output))
+            });
+        if let Err(error) = &started {
+            let mut slot = self.slot();
+            slot.error = Some(Failure::starting(error));
+            slot.stopped = true;
+        }
+        started
+    }
+
+    /// How many threads of the process are this worker's, while they have nothing to do.
+    fn threads(&self) -> u64 {
+        let gate = self.gate.as_ref().is_some_and(Gate::has_started);
+        u64::from(self.has_started()) + u64::from(gate)
+    }
+
+    /// Has the calling thread write what `make` makes, in the presenter's place, if nothing is on its way and the terminal takes bytes
+    /// at once. What it does not take within a moment is left to the presenter. Says whether that was done.
+    pub(super) fn write_now(
+        self: &Arc<Self>,
+        path: &mut FastPath,
+        is_frame: bool,
+        make: impl FnOnce(&mut Renderer, &mut Vec<u8>),
+    ) -> io::Result<bool> {
+        let mut slot = self.slot();
+        slot.check()?;
+        if slot.is_heavy || slot.active || !slot.is_idle() || !path.is_ready() {
+            return Ok(false);
+        }
+        slot.busy_since = Some(Instant::now());
+        let thorough = self.fewest_bytes || slot.tempo.is_slow();
+        drop(slot);
+        let turn = Turn(self);
+        let Some(printed) = path.hold_back(self.gate.as_ref(), self.threads())? else {
+            return Ok(false);
+        };
+        // A stop would give the terminal to the shell between drawing and writing.
+        let written = sys::without_signals(|| {
+            let _writing = sys::Writing::begin();
+            path.bytes.clear();
+            let mut renderer = self.renderer();
+            renderer.be_thorough(thorough);
+            make(&mut renderer, &mut path.bytes);
+            drop(renderer);
+            if self.closed.load(Ordering::Acquire) {
+                path.bytes.clear();
+            }
+            path.write()
         });
-        let theirs = worker.clone();
-        super::spawn("outpace-presenter", move || theirs.run(output))?;
-        Ok(worker)
+        let mut slot = self.slot();
+        turn.end(&mut slot);
+        slot.stats.frames_presented += u64::from(is_frame);
+        let written = match written {
+            Ok(written) => written,
+            Err(error) => {
+                let error = slot.error.insert(Failure::new(&error)).report();
+                drop(slot);
+                self.finished.notify_all();
+                return Err(error);
+            }
+        };
+        slot.stats.bytes += written.bytes as u64;
+        slot.stats.writes += written.calls;
+        slot.stats.time_behind += written.took;
+        let left = &path.bytes[written.bytes..];
+        slot.is_heavy = !left.is_empty() || !fast_path::suits(written.bytes);
+        if left.is_empty() {
+            slot.tempo.note(written.bytes, written.took);
+            drop(slot);
+            self.finished.notify_all();
+            return Ok(true);
+        }
+        slot.bytes.extend_from_slice(left);
+        drop(slot);
+        printed.keep();
+        self.start()?;
+        self.wake(self.slot());
+        Ok(true)
     }
 
     fn slot(&self) -> MutexGuard<'_, Slot> {
@@ -112,7 +216,6 @@ impl Worker {
         let _ended = Ended(self);
         // Dropped before the end is told.
         let mut output = output;
-        let mut tempo = Tempo::default();
         let mut bytes = Vec::new();
         while self.wait_for_work() {
             if let Some(gate) = &self.gate {
@@ -121,7 +224,7 @@ impl Worker {
             // Before anything is taken: what the terminal is in then still holds when it is written.
             let writing = sys::Writing::begin();
             let mut stats = self.slot().stats;
-            let is_frame = self.take_bytes(&mut bytes, &output, &tempo);
+            let is_frame = self.take_bytes(&mut bytes, &output);
             let result = match self.closed.load(Ordering::Acquire) {
                 true => Ok(Duration::ZERO),
                 false => output.write(&bytes, &mut stats),
@@ -134,7 +237,10 @@ impl Worker {
                 ..stats
             };
             match result {
-                Ok(took) if is_frame => tempo.note(bytes.len(), took),
+                Ok(took) if is_frame => {
+                    slot.tempo.note(bytes.len(), took);
+                    slot.is_heavy = !fast_path::suits_after(bytes.len(), took);
+                }
                 Ok(_) => {}
                 Err(error) => slot.error = Some(Failure::new(&error)),
             }
@@ -158,8 +264,10 @@ impl Worker {
     fn wait_for_work(&self) -> bool {
         let mut slot = self.slot();
         while slot.frame.is_none() && slot.bytes.is_empty() {
-            slot.active = false;
-            if let Some(gate) = &self.gate {
+            // Not when it is woken without a reason: the gate may be closed for a thread in this one's place.
+            if std::mem::take(&mut slot.active)
+                && let Some(gate) = &self.gate
+            {
                 gate.open();
             }
             if slot.stop {
@@ -175,7 +283,7 @@ impl Worker {
     }
 
     /// Takes what is to be written next: bytes that wait, or else those of the frame. Says whether it was the frame.
-    fn take_bytes(&self, bytes: &mut Vec<u8>, output: &Output, tempo: &Tempo) -> bool {
+    fn take_bytes(&self, bytes: &mut Vec<u8>, output: &Output) -> bool {
         let mut renderer = self.renderer();
         let mut slot = self.slot();
         bytes.clear();
@@ -186,13 +294,14 @@ impl Worker {
         let Some(mut frame) = slot.frame.take() else {
             return false;
         };
+        let is_slow = slot.tempo.is_slow();
         drop(slot);
         let gone = frame.raw && renderer.capabilities().alternate_screen && !output.is_raw();
         if gone {
             // The application has left raw mode, and its screen by now or soon: the frame belongs to neither.
             renderer.forget();
         } else {
-            renderer.be_thorough(self.fewest_bytes || tempo.is_slow());
+            renderer.be_thorough(self.fewest_bytes || is_slow);
             renderer.adopt_size(&frame.screen);
             frame.damage.apply(&mut renderer);
             bytes.extend_from_slice(renderer.render(&frame.screen));
@@ -221,12 +330,13 @@ impl Worker {
 
     /// Leaves a frame; `damage` is empty afterwards.
     pub(super) fn present(
-        &self,
+        self: &Arc<Self>,
         screen: &Screen,
         damage: &mut Damage,
         raw: bool,
         max_lag: Option<Duration>,
     ) -> io::Result<()> {
+        self.start()?;
         let mut slot = self.slot();
         slot.check()?;
         if let (Some(limit), Some(_)) = (max_lag, slot.busy_since) {
@@ -261,7 +371,10 @@ impl Worker {
     }
 
     /// Locks renderer and slot to add bytes that must not be lost. Waits only while far too many wait already.
-    fn lock_to_add(&self) -> io::Result<(MutexGuard<'_, Renderer>, MutexGuard<'_, Slot>)> {
+    fn lock_to_add(
+        self: &Arc<Self>,
+    ) -> io::Result<(MutexGuard<'_, Renderer>, MutexGuard<'_, Slot>)> {
+        self.start()?;
         drop(self.wait_until(None, |slot| {
             slot.error.is_some() || slot.stopped || slot.bytes.len() < MOST_WAITING
         }));
@@ -273,7 +386,7 @@ impl Worker {
 
     /// Scrolls the screen and the terminal, after the frames before.
     pub(super) fn perform(
-        &self,
+        self: &Arc<Self>,
         screen: &mut Screen,
         damage: &mut Damage,
         motion: Motion,
@@ -307,7 +420,11 @@ impl Worker {
     }
 
     /// Adds bytes of the application's own.
-    pub(super) fn pass(&self, bytes: &[u8], screen_switch: Option<bool>) -> io::Result<()> {
+    pub(super) fn pass(
+        self: &Arc<Self>,
+        bytes: &[u8],
+        screen_switch: Option<bool>,
+    ) -> io::Result<()> {
         let (mut renderer, mut slot) = self.lock_to_add()?;
         let leaves = screen_switch == Some(false) && renderer.capabilities().alternate_screen;
         let in_order = screen_switch.is_some() || slot.bytes.len() < STALLED;
@@ -380,7 +497,10 @@ impl Worker {
     }
 
     /// Tells the thread to end once everything is written, and waits for it. False if it has not within the limit.
-    pub(super) fn stop(&self, limit: Duration) -> bool {
+    pub(super) fn stop(self: &Arc<Self>, limit: Duration) -> bool {
+        if self.start().is_err() {
+            return false;
+        }
         self.slot().stop = true;
         self.arrived.notify_one();
         if self.stuck.load(Ordering::Acquire) {
@@ -415,6 +535,24 @@ impl Worker {
         let done = |slot: &Slot| slot.stopped || slot.busy_since.is_none();
         let slot = self.wait_until(Some(limit), done);
         self.stuck.store(!done(&slot), Ordering::Release);
+    }
+}
+
+/// The calling thread is in the presenter's place.
+struct Turn<'a>(&'a Worker);
+
+impl Turn<'_> {
+    fn end(self, slot: &mut Slot) {
+        slot.busy_since = None;
+        std::mem::forget(self);
+    }
+}
+
+/// After a panic.
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.slot().busy_since = None;
+        self.0.finished.notify_all();
     }
 }
 

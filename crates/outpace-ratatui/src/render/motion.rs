@@ -19,7 +19,7 @@ pub(crate) fn overflow(screen: &Screen, lines: u16) -> u16 {
 impl Renderer {
     /// Leaves the planner knowing which rows still differ.
     pub(super) fn scroll_rows(&mut self, wanted: &Screen) {
-        self.planner.compare(&self.shown, wanted);
+        self.planner.compare(&self.shown, wanted, &self.touched);
         if !self.capabilities.scroll || self.careful {
             return;
         }
@@ -29,7 +29,8 @@ impl Renderer {
                 break;
             };
             self.scroll(scroll);
-            self.planner.compare(&self.shown, wanted);
+            self.touched.all();
+            self.planner.compare(&self.shown, wanted, &self.touched);
         }
     }
 
@@ -72,6 +73,7 @@ impl Renderer {
         by: i32,
     ) -> &[u8] {
         let mut bytes = self.render(drawn.unwrap_or(screen)).to_vec();
+        self.touched.all();
         let height = screen.height();
         let bottom = bottom.min(height);
         if top >= bottom || by == 0 {
@@ -117,6 +119,7 @@ impl Renderer {
         lines: u16,
     ) -> &[u8] {
         let mut bytes = self.render(drawn.unwrap_or(screen)).to_vec();
+        self.touched.all();
         self.encoder.out.clear();
         self.encoder.set_erasing_pen(Color::DEFAULT);
         let height = screen.height();

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::sgr::color_price;
 use super::stamped::StampedTable;
+use super::touched::Touched;
 use crate::model::{Cell, Screen, Style, same_cells, trusted_width};
 
 /// Moves rows `top..bottom` by so many rows, up if positive.
@@ -117,10 +118,10 @@ impl Planner {
     }
 
     /// Finds out which rows differ.
-    pub(crate) fn compare(&mut self, shown: &Screen, wanted: &Screen) {
+    pub(crate) fn compare(&mut self, shown: &Screen, wanted: &Screen, touched: &Touched) {
+        let differs = |y| touched.may_differ(y) && !same_cells(shown.row(y), wanted.row(y));
         self.changed.clear();
-        self.changed
-            .extend((0..wanted.height()).map(|y| !same_cells(shown.row(y), wanted.row(y))));
+        self.changed.extend((0..wanted.height()).map(differs));
     }
 
     /// Whether a row differed when they were [compared](Self::compare).

@@ -161,6 +161,9 @@ pub(crate) struct TranscriptRenderer {
     home: bool,
     /// The cursor is not at the anchor but in the row above, on the last symbol of the last line (`Reflow::Ahead`).
     on_last: bool,
+    /// Below the last line something was drawn since all behind its end was erased (`Reflow::Ahead`). In a window that has become narrower
+    /// the line may wrap into it, so that a part stays behind its end when what was drawn goes.
+    drawn_below: bool,
     /// This frame has erased what it draws again.
     destructive: bool,
     stats: Stats,
@@ -181,6 +184,7 @@ impl TranscriptRenderer {
             parked: 0,
             home: false,
             on_last: false,
+            drawn_below: false,
             destructive: false,
             stats: Stats::default(),
         }
@@ -401,6 +405,7 @@ impl TranscriptRenderer {
             self.destructive = true;
         }
         self.shown = Screen::new(self.width, 0);
+        self.drawn_below = false;
     }
 
     /// Erases it whatever is there, with whichever pen.
@@ -544,8 +549,7 @@ impl TranscriptRenderer {
     /// Prints a line that may grow, behind the one before, and rests on its last symbol.
     fn print_line(&mut self, glyphs: &[Glyph]) {
         if self.on_last {
-            // What a wrap that was not expected has left of the live region goes, too.
-            self.take_up_last(self.is_any_shown());
+            self.take_up_last(self.drawn_below);
             self.end_row();
             self.on_last = false;
         } else {
@@ -580,7 +584,7 @@ impl TranscriptRenderer {
             let on_it = u16::from(self.resting_place().is_some());
             self.go_to_column(column.saturating_sub(on_it));
         }
-        self.take_up_last(wraps && self.is_any_shown());
+        self.take_up_last(wraps && self.drawn_below);
         self.print(&added);
         if let Some(mut last) = self.last.take() {
             last.glyphs.extend(added);
@@ -631,6 +635,7 @@ impl TranscriptRenderer {
                 .text(if is_empty { ERASE_BELOW } else { "\x1b[J" });
             self.destructive = true;
             self.shown = Screen::new(self.width, 0);
+            self.drawn_below = false;
         }
         if is_empty {
             self.encoder.text("\r");
@@ -727,6 +732,7 @@ impl TranscriptRenderer {
             self.encoder.out.truncate(start);
         } else {
             self.encoder.text(WRAP);
+            self.drawn_below = true;
             if self.on_last {
                 self.encoder.text(RESTORE_CURSOR);
                 self.encoder.forget();

@@ -113,6 +113,15 @@ pub(crate) const fn wait_writable(_: &Terminal, _: Option<Duration>) -> io::Resu
     Ok(true)
 }
 
+/// There is no such thing.
+pub(crate) const fn reopen_nonblocking(_: &Terminal) -> Option<Terminal> {
+    None
+}
+
+pub(crate) const fn threads() -> Option<u64> {
+    None
+}
+
 pub(crate) const fn wait_stdout_writable(_: Duration) -> bool {
     true
 }

@@ -150,6 +150,8 @@ pub(crate) fn stop() {
 /// A terminal that is drawn on: a descriptor of our own.
 pub(crate) type Terminal = File;
 
+const HAS_PROC: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
 /// What is drawn does not go through [`io::stdout`], nor its lock.
 pub(crate) const OWN_DESCRIPTOR: bool = true;
 
@@ -164,6 +166,32 @@ pub(crate) fn open_stderr() -> io::Result<Terminal> {
 /// A descriptor of our own on any.
 pub(crate) fn open(terminal: impl AsFd) -> io::Result<Terminal> {
     Ok(File::from(terminal.as_fd().try_clone_to_owned()?))
+}
+
+/// The same terminal by a file description of its own, writes to which do not block; other descriptors of the terminal go on
+/// blocking. None where the system cannot open one, or the process may not.
+pub(crate) fn reopen_nonblocking(terminal: &Terminal) -> Option<Terminal> {
+    use rustix::fs::{Mode, OFlags, open};
+    use std::os::fd::AsRawFd;
+    // Elsewhere opening a name of a descriptor gives the same description.
+    if !HAS_PROC || !io::IsTerminal::is_terminal(terminal) {
+        return None;
+    }
+    let path = format!("/proc/self/fd/{}", terminal.as_raw_fd());
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = File::from(open(path, flags, Mode::empty()).ok()?);
+    is_same_file(&opened, terminal).then_some(opened)
+}
+
+/// How many threads the process has, if the system says so.
+pub(crate) fn threads() -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    if !HAS_PROC {
+        return None;
+    }
+    // A directory each, and two names of this one (proc_pid_task(5)).
+    let links = std::fs::metadata("/proc/self/task").ok()?.nlink();
+    links.checked_sub(2)
 }
 
 pub(crate) fn is_stdout(terminal: &Terminal) -> bool {

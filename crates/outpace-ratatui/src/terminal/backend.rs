@@ -42,9 +42,9 @@ use crate::sys;
 /// Raw mode and the alternate screen are the application's business, as with any backend;
 /// [`init`](crate::init) and [`run`](crate::run) see to them.
 ///
-/// By default a thread of its own writes to the terminal ([`Options::direct`] does without): `flush`
-/// leaves the newest screen there and returns. While the terminal is busy, newer screens replace older
-/// ones, so the application draws as often as it likes and the terminal shows as much as it can. The
+/// `flush` writes what the terminal takes at once. If it is busy, or the picture large, `flush` leaves the newest screen to a
+/// thread of its own, which starts when it is first needed, and returns ([`Options::direct`] does without, and waits). While the
+/// terminal is busy, newer screens replace older ones, so the application draws as often as it likes and the terminal shows as much as it can. The
 /// difference is always taken to what was really written. [`flush_and_wait`](Self::flush_and_wait)
 /// waits until the terminal has accepted everything. `insert_before` and other calls that scroll do so
 /// too, since what they write must not be skipped.
@@ -113,6 +113,15 @@ enum Claimed {
 enum Surface {
     Terminal(sys::Terminal),
     Fixed(Size),
+}
+
+impl Surface {
+    fn is_raw(&self) -> bool {
+        match self {
+            Self::Terminal(file) => sys::is_raw(file),
+            Self::Fixed(_) => false,
+        }
+    }
 }
 
 impl std::fmt::Debug for OutpaceBackend {
@@ -240,20 +249,19 @@ impl OutpaceBackend {
         let presenter = if options.direct {
             Presenter::direct(renderer, output, fewest_bytes, shared)
         } else {
-            Presenter::threaded(renderer, output, fewest_bytes, shared, options.max_lag)?
+            Presenter::threaded(renderer, output, fewest_bytes, shared, options.max_lag)
         };
         let closer = presenter.closer();
-        let mut screen = Screen::untouched(size.width, size.height);
-        screen.exchange_half_blocks(capabilities.half_blocks);
-        let claimed = if options.owns_screen {
-            screen.clear();
-            Claimed::Everything
+        let (mut screen, claimed) = if options.owns_screen {
+            (Screen::new(size.width, size.height), Claimed::Everything)
         } else {
-            Claimed::Rectangle {
+            let nothing = Claimed::Rectangle {
                 columns: 0..0,
                 rows: 0..0,
-            }
+            };
+            (Screen::untouched(size.width, size.height), nothing)
         };
+        screen.exchange_half_blocks(capabilities.half_blocks);
         if let Some((x, y)) = findings.cursor {
             screen.cursor = Cursor {
                 x,
@@ -347,6 +355,11 @@ impl OutpaceBackend {
         self.closer.clone()
     }
 
+    /// Writes bytes before the next frame, to a terminal that shows what it is taken to show.
+    pub(super) fn write_before(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.presenter.pass(bytes, None)
+    }
+
     fn current_size(&self) -> io::Result<Size> {
         match &self.terminal {
             Surface::Fixed(size) => Ok(*size),
@@ -400,6 +413,7 @@ impl OutpaceBackend {
         };
         let wider = (around(columns, drawn_columns), around(rows, drawn_rows));
         if wider != (columns.clone(), rows.clone()) {
+            self.damage.touch_all();
             self.screen.claim(wider.0.clone(), wider.1.clone());
             if self.opaque_seen {
                 for y in wider.1.start..wider.1.end.min(self.screen.height()) {
@@ -441,9 +455,9 @@ impl OutpaceBackend {
             .screen
             .index(self.screen.cursor.x, self.screen.cursor.y);
         self.screen.beneath_cursor = self.blanks.style_at(self.screen.width(), at);
-        let raw = self.is_raw();
+        let terminal = &self.terminal;
         self.presenter
-            .present(&self.screen, &mut self.damage, raw)?;
+            .present(&self.screen, &mut self.damage, || terminal.is_raw())?;
         self.changed = false;
         self.presented_cursor = Some(self.screen.cursor);
         Ok(())
@@ -473,13 +487,6 @@ impl OutpaceBackend {
             self.presenter.pass(&[], Some(alternate))?;
         }
         Ok(())
-    }
-
-    fn is_raw(&self) -> bool {
-        match &self.terminal {
-            Surface::Terminal(file) => sys::is_raw(file),
-            Surface::Fixed(_) => false,
-        }
     }
 
     /// Outside a frame, cursor calls take effect at once.
@@ -531,19 +538,43 @@ impl OutpaceBackend {
             self.opaque_seen = true;
             // They take no columns, but count as if they did.
             width = width.min(self.screen.width() - x);
+            let at = self.screen.index(x, y);
+            self.blanks
+                .cover(self.screen.width(), at, rows_of_picture(symbol));
         }
         let style = style_of(cell, self.colors_off);
         self.screen.put_symbol(x, y, symbol, width, style);
         let size = (self.screen.width(), self.screen.height());
-        self.blanks
-            .put(size, self.screen.index(x, y), symbol == " ", style);
+        let at = self.screen.index(x, y);
+        match symbol {
+            // Among pictures, only what was put is known to be a blank.
+            " " if self.opaque_seen => self.blanks.note(size, at, style),
+            _ => self.blanks.put(size, at, symbol == " ", style),
+        }
         if self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
-            let at = self.screen.index(x, y);
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
             self.damage.cells(at, at + columns);
         }
         width
     }
+}
+
+/// In how many rows, from its own on, text may erase what a symbol of escape sequences draws: as many as it says, or all.
+fn rows_of_picture(symbol: &str) -> u16 {
+    // kitty's protocol: its pictures lie in a layer of their own, which text leaves alone.
+    if symbol.contains("\x1b_G") && !symbol.contains("\x1bP") {
+        return 0;
+    }
+    // iTerm2's: nothing but one sequence, whose height without a unit counts cells.
+    let file = symbol
+        .strip_prefix("\x1b]1337;File=")
+        .filter(|rest| !rest.contains('\x1b'));
+    let arguments = file.and_then(|file| file.split_once(':'));
+    let height = arguments.and_then(|(arguments, _)| {
+        let mut arguments = arguments.split(';');
+        arguments.find_map(|argument| argument.strip_prefix("height=")?.parse().ok())
+    });
+    height.unwrap_or(u16::MAX)
 }
 
 /// The range around both.
@@ -606,6 +637,9 @@ impl Backend for OutpaceBackend {
                 continue;
             }
             let symbol = cell.symbol();
+            if last.is_none_or(|(_, row)| row != y) {
+                self.damage.touch_row(y);
+            }
             let width = self.put(x, y, cell, symbol);
             covered = (y, x + 1..x.saturating_add(width));
             last = Some((x, y));
@@ -777,7 +811,8 @@ impl Backend for OutpaceBackend {
             self.frames_drawn += 1;
         }
         self.resized = false;
-        if session::resume()? {
+        if let Some(enter) = session::resume()? {
+            self.write_before(enter)?;
             self.repaint();
         }
         let result = self.present();

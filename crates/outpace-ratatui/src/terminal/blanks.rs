@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use crate::model::{Attributes, Style};
 
-/// A style a cell; those of blanks are right.
+/// A style a cell that the application has made blank; none where it has not, or where a picture may cover the blank.
 #[derive(Debug, Default)]
 pub(super) struct Blanks {
     columns: usize,
-    styles: Vec<Style>,
+    styles: Vec<Option<Style>>,
 }
 
 impl Blanks {
@@ -19,13 +19,13 @@ impl Blanks {
         if is_blank && hidden {
             return self.note(size, at, style);
         }
-        // What becomes blank without having been put is in no style.
-        if let Some(style) = self.styles.get_mut(at) {
-            *style = Style::default();
+        if let Some(noted) = self.styles.get_mut(at) {
+            *noted = is_blank.then(Style::default);
         }
     }
 
-    fn note(&mut self, (columns, rows): (u16, u16), at: usize, style: Style) {
+    /// Takes note of a blank that was put.
+    pub(super) fn note(&mut self, (columns, rows): (u16, u16), at: usize, style: Style) {
         let (columns, cells) = (
             usize::from(columns),
             usize::from(columns) * usize::from(rows),
@@ -33,23 +33,34 @@ impl Blanks {
         if columns != self.columns || cells != self.styles.len() {
             self.columns = columns;
             self.styles.clear();
-            self.styles.resize(cells, Style::default());
+            self.styles.resize(cells, None);
         }
-        self.styles[at] = style;
+        self.styles[at] = Some(style);
+    }
+
+    /// A picture may cover so many rows from this cell on, and all columns to its right.
+    pub(super) fn cover(&mut self, columns: u16, at: usize, rows: u16) {
+        let columns = usize::from(columns);
+        if columns != self.columns {
+            return;
+        }
+        let covered = self.styles.chunks_mut(columns).skip(at / columns);
+        for row in covered.take(rows.into()) {
+            row[at % columns..].fill(None);
+        }
     }
 
     /// These cells are blank now, without a style.
     pub(super) fn clear(&mut self, cells: Range<usize>) {
         let end = cells.end.min(self.styles.len());
         if cells.start < end {
-            self.styles[cells.start..end].fill(Style::default());
+            self.styles[cells.start..end].fill(None);
         }
     }
 
-    /// The style of a cell, if it is a blank.
-    pub(super) fn style_at(&self, columns: u16, at: usize) -> Style {
+    /// The style of a cell, if it is a blank that was put.
+    pub(super) fn style_at(&self, columns: u16, at: usize) -> Option<Style> {
         let known = self.columns == usize::from(columns);
-        let style = self.styles.get(at).filter(|_| known);
-        style.copied().unwrap_or_default()
+        self.styles.get(at).filter(|_| known).copied().flatten()
     }
 }

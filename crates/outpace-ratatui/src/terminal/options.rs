@@ -68,7 +68,8 @@ impl Options {
     }
 
     /// Writes in `flush`, without a thread: every frame reaches the terminal, and the application waits
-    /// for it.
+    /// for it. While the terminal does not read, `flush`, commands and lines that are inserted wait, however long that lasts; leaving
+    /// gives up after half a second.
     #[must_use]
     pub fn direct(mut self) -> Self {
         self.direct = true;

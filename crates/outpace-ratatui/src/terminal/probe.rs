@@ -209,8 +209,12 @@ impl Drop for Conversation {
     }
 }
 
-/// Where the cursor is: column and row.
+/// Where the cursor is: column and row. Waits a second for a terminal that does not read, and one or two for its answer.
 pub(crate) fn ask_for_cursor(terminal: &sys::Terminal) -> io::Result<(u16, u16)> {
+    if !sys::wait_writable(terminal, Some(PATIENCE))? {
+        let text = "the terminal does not read, so it cannot be asked where its cursor is";
+        return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+    }
     #[cfg(feature = "crossterm")]
     if io::stdout().is_terminal() && sys::is_stdout(terminal) {
         // crossterm keeps the keys that are pressed while it waits.

@@ -10,7 +10,8 @@ use super::probe::LEAVE_LIMIT;
 use crate::present::Closer;
 use crate::sys;
 
-const ENTER: &str = "\x1b[?1049h";
+/// Turns the alternate screen on. The presenter writes it, before its first frame: on a terminal that does not read it waits with that.
+pub(super) const ENTER: &[u8] = b"\x1b[?1049h";
 /// Ends margins, style and hiding of the cursor, whatever was on. A synchronized update that was cut off
 /// ends by itself, after a moment; kitty logs a complaint about ending one that is not on.
 const LEAVE: &str = "\x1b[r\x1b[m\x1b[?25h\x1b[?1049l";
@@ -30,7 +31,7 @@ fn session() -> MutexGuard<'static, Option<Session>> {
     SESSION.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes the terminal over.
+/// Takes the terminal over, but for [`ENTER`].
 pub(super) fn begin(terminal: sys::Terminal, alternate_screen: bool) -> io::Result<()> {
     *session() = Some(Session::begin(terminal, alternate_screen)?);
     Ok(())
@@ -95,21 +96,12 @@ impl Session {
         sys::catch_stops(&terminal, leave).map_err(no_terminal)?;
         write_what_was_printed();
         let modes = sys::make_raw(&input).map_err(no_terminal)?;
-        let begun = Self {
+        Ok(Self {
             terminal,
             modes,
             alternate_screen,
             closer: None,
-        };
-        begun.enter()?;
-        Ok(begun)
-    }
-
-    fn enter(&self) -> io::Result<()> {
-        if self.alternate_screen {
-            (&self.terminal).write_all(ENTER.as_bytes())?;
-        }
-        Ok(())
+        })
     }
 
     fn end(self, reason: &str) -> io::Result<()> {
@@ -138,14 +130,18 @@ impl Session {
     }
 }
 
-/// If the process was stopped since the last call, takes the terminal over again. Returns whether.
-pub(super) fn resume() -> io::Result<bool> {
+/// If the process was stopped since the last call, takes the terminal over again, but for what is returned: bytes to be written before
+/// everything is drawn again.
+pub(super) fn resume() -> io::Result<Option<&'static [u8]>> {
     if !sys::was_stopped() {
-        return Ok(false);
+        return Ok(None);
     }
+    let mut enter = &[][..];
     if let Some(session) = &*session() {
         sys::make_raw(&sys::readable_twin(&session.terminal)?)?;
-        session.enter()?;
+        if session.alternate_screen {
+            enter = ENTER;
+        }
     }
-    Ok(true)
+    Ok(Some(enter))
 }

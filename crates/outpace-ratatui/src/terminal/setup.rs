@@ -16,7 +16,8 @@ pub type DefaultTerminal = Terminal<OutpaceBackend>;
 /// Takes over the terminal on standard output: raw mode, alternate screen, and a panic hook that gives
 /// both back before the message is printed. Ctrl-Z from outside (`SIGTSTP`) and coming back work too.
 ///
-/// Mirrors `ratatui::init`.
+/// Mirrors `ratatui::init`. On a terminal that does not read it waits for nothing but what the program has printed before: the
+/// alternate screen is turned on when the terminal reads again, before the first frame.
 ///
 /// # Panics
 /// If there is no terminal; [`try_init`] returns the error instead.
@@ -40,7 +41,8 @@ pub fn try_init() -> io::Result<DefaultTerminal> {
 }
 
 /// Takes over the terminal for another viewport, without the alternate screen. Mirrors
-/// `ratatui::init_with_options`.
+/// `ratatui::init_with_options`. An inline viewport has to ask the terminal where its cursor is: it waits a second for a terminal that
+/// does not read, and two for an answer.
 ///
 /// # Panics
 /// If there is no terminal; [`try_init_with_options`] returns the error instead.
@@ -141,8 +143,11 @@ impl Options {
         session::begin(terminal.try_clone()?, options.is_none())?;
         self.owns_screen = options.is_none();
         self.main_screen = options.is_some();
-        let made = OutpaceBackend::on(terminal, self).and_then(|backend| {
+        let made = OutpaceBackend::on(terminal, self).and_then(|mut backend| {
             session::set_closer(backend.closer());
+            if options.is_none() {
+                backend.write_before(session::ENTER)?;
+            }
             match options {
                 None => Terminal::new(backend),
                 Some(options) => Terminal::with_options(backend, options),

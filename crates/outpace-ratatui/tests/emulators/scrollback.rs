@@ -3,6 +3,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::{Column, Line};
@@ -63,12 +65,19 @@ pub fn all() -> (Vec<Box<dyn Scrollback>>, Vec<&'static str>) {
             None => missing.push(name),
         }
     }
-    #[cfg(target_os = "linux")]
-    match Tmux::new() {
-        Some(tmux) => here.push(Box::new(tmux)),
+    match tmux() {
+        Some(tmux) => here.push(tmux),
         None => missing.push("tmux"),
     }
     (here, missing)
+}
+
+/// Nothing if it is not installed.
+pub fn tmux() -> Option<Box<dyn Scrollback>> {
+    #[cfg(target_os = "linux")]
+    return Some(Box::new(Tmux::new()?));
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 impl Scrollback for Alacritty {
@@ -359,7 +368,9 @@ struct Tmux {
 #[cfg(target_os = "linux")]
 impl Tmux {
     fn new() -> Option<Self> {
-        let socket = format!("outpace-scrollback-{}", std::process::id());
+        static SERVERS: AtomicU32 = AtomicU32::new(0);
+        let number = SERVERS.fetch_add(1, Ordering::Relaxed);
+        let socket = format!("outpace-scrollback-{}-{number}", std::process::id());
         let mut client = Command::new("tmux")
             .args(["-L", &socket, "-f", "/dev/null", "-C"])
             .args(["new-session", "-x", "20", "-y", "10"])

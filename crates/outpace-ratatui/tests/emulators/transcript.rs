@@ -462,6 +462,51 @@ fn a_row_that_was_erased_in_wezterm_stays_as_wide_as_it_was() {
     assert_eq!(lines, ["abcde     ", "fg"]);
 }
 
+/// tmux is narrower than the transcript knows: the line wraps into the live region, which then goes before another line begins.
+#[test]
+fn a_line_that_wraps_into_the_live_region_unexpectedly_keeps_none_of_it() {
+    let Some(mut tmux) = scrollback::tmux() else {
+        eprintln!("skipped: tmux is not installed");
+        return;
+    };
+    let (wide, narrow) = (Size::new(30, 10), Size::new(19, 10));
+    for (columns, token) in (17..=21).flat_map(|columns| [(columns, "ab"), (columns, "c")]) {
+        let wire = Wire::default();
+        let mut transcript = Transcript::writer(wire.clone(), wide).unwrap();
+        transcript.set_reflow(Reflow::Ahead);
+        let mut wanted: Vec<String> = (0..8).map(|number| number.to_string()).collect();
+        for line in &wanted {
+            transcript.append(line.as_str()).unwrap();
+        }
+        wanted.push("x".repeat(columns));
+        transcript.append("").unwrap();
+        transcript.extend(wanted[8].as_str()).unwrap();
+        let live = |transcript: &mut Transcript, rows| {
+            let draw = |live: &mut outpace_ratatui::Live| {
+                for y in 0..rows {
+                    live.buffer_mut()
+                        .set_string(0, y, "=".repeat(30), Style::new());
+                }
+            };
+            transcript.live(rows, draw).unwrap();
+            transcript.flush_and_wait(None).unwrap();
+        };
+        live(&mut transcript, 2);
+        tmux.start(wide);
+        tmux.feed(&wire.take());
+        tmux.resize(narrow);
+        transcript.extend(token).unwrap();
+        wanted[8].push_str(token);
+        live(&mut transcript, 2);
+        live(&mut transcript, 0);
+        transcript.append("next").unwrap();
+        wanted.push("next".into());
+        transcript.finish().unwrap();
+        tmux.feed(&wire.take());
+        assert_eq!(normal(&tmux.lines()), wanted, "{columns} columns");
+    }
+}
+
 #[test]
 fn a_keystroke_below_a_long_transcript_takes_at_most_40_bytes_and_a_token_little_more_than_itself()
 {

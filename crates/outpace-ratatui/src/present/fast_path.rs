@@ -1,0 +1,129 @@
+//! The fast path: the thread that draws also writes, where that takes no waiting.
+//!
+//! Most frames are small, and most terminals read at once. Handing such a frame to a thread costs more than writing it: a copy of the
+//! screen, and several switches between threads. So while nothing is on its way, the calling thread takes the presenter's place. It writes
+//! through a descriptor of its own that does not block. What the terminal does not take within a moment is left to the presenter, whose
+//! threads start when they are first needed: a program whose terminal keeps up has none.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use super::Output;
+use super::gate::{Gate, Held, Stream};
+use crate::sys;
+
+/// How long a write may take, altogether, on a terminal that is about to read on.
+const MOMENT: Duration = Duration::from_micros(500);
+/// Frames of more bytes take so long to draw that a thread of its own is worth it.
+const SMALL: usize = 16 << 10;
+
+/// A way to the terminal that does not block.
+pub(crate) struct FastPath {
+    terminal: sys::Terminal,
+    /// The standard stream that is the same terminal.
+    shared: Option<Stream>,
+    /// The process has had no other threads than the caller's and ours.
+    alone: bool,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What was printed is written, and others are held back if need be.
+pub(super) struct Printed<'a>(Option<Held<'a>>);
+
+impl Printed<'_> {
+    /// They stay so until the gate is opened.
+    pub(super) fn keep(self) {
+        if let Some(held) = self.0 {
+            held.keep();
+        }
+    }
+}
+
+/// What became of the bytes.
+pub(super) struct Written {
+    /// So many were written.
+    pub(super) bytes: usize,
+    pub(super) calls: u64,
+    pub(super) took: Duration,
+}
+
+impl FastPath {
+    /// None where the system has no such thing.
+    pub(super) fn new(output: &Output, shared: Option<Stream>) -> Option<Self> {
+        let Output::Terminal(terminal) = output else {
+            return None;
+        };
+        Some(Self {
+            terminal: sys::reopen_nonblocking(terminal)?,
+            shared,
+            alone: true,
+            bytes: Vec::new(),
+        })
+    }
+
+    /// Whether the terminal takes bytes.
+    pub(super) fn is_ready(&self) -> bool {
+        sys::wait_writable(&self.terminal, Some(Duration::ZERO)).unwrap_or(false)
+    }
+
+    /// Writes what the program has printed so far and not flushed: it comes before the frame. `our_threads` says how many threads of the
+    /// process are the presenter's. If there are others, one may keep the lock of standard output for as long as it likes: then the gate
+    /// takes that. Nothing if it cannot, in a moment.
+    pub(super) fn hold_back<'a>(
+        &mut self,
+        gate: Option<&'a Gate>,
+        our_threads: u64,
+    ) -> io::Result<Option<Printed<'a>>> {
+        let Some(gate) = gate.filter(|_| self.shared == Some(Stream::Stdout)) else {
+            return Ok(Some(Printed(None)));
+        };
+        self.alone = self.alone && sys::threads() == Some(1 + our_threads);
+        if !self.alone {
+            return Ok(gate.try_hold()?.map(|held| Printed(Some(held))));
+        }
+        if !gate.is_open() {
+            return Ok(None);
+        }
+        // Whether the terminal is gone is found out when the frame is written. This waits where the terminal takes fewer bytes than
+        // were printed, and then stalls: std does not say how many those are, and has no call that writes them without waiting.
+        let _ = Stream::Stdout.flush();
+        Ok(Some(Printed(None)))
+    }
+
+    /// Writes as many of the bytes as the terminal takes within a moment.
+    pub(super) fn write(&mut self) -> io::Result<Written> {
+        let start = Instant::now();
+        let (mut written, mut calls) = (0, 0);
+        while written < self.bytes.len() {
+            calls += 1;
+            match self.terminal.write(&self.bytes[written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => written += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let left = MOMENT.saturating_sub(start.elapsed());
+                    let is_long = self.bytes.len() - written > SMALL || left.is_zero();
+                    if is_long || !sys::wait_writable(&self.terminal, Some(left))? {
+                        break;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Written {
+            bytes: written,
+            calls,
+            took: start.elapsed(),
+        })
+    }
+}
+
+/// Whether the frame after one of so many bytes should go this way, too.
+pub(super) fn suits(bytes: usize) -> bool {
+    bytes <= SMALL
+}
+
+/// Whether it should after the presenter took so long to write that one.
+pub(super) fn suits_after(bytes: usize, took: Duration) -> bool {
+    suits(bytes) && took < MOMENT
+}
