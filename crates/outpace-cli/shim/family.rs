@@ -11,7 +11,7 @@ use crate::writes::{RING, close_and_settle, ring, wake};
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What a process knows of itself. The kernel empties that page in a child made by fork(2).
 #[repr(C)]
@@ -19,6 +19,8 @@ struct Own {
     standing: AtomicU32,
     process: AtomicU32,
     member: AtomicPtr<Member>,
+    /// Its number among the members, from 1 on.
+    number: AtomicU64,
     /// Writes past the closed ring.
     direct: AtomicU32,
 }
@@ -36,6 +38,7 @@ static NOBODY: Own = Own {
     standing: AtomicU32::new(OUTSIDE),
     process: AtomicU32::new(0),
     member: AtomicPtr::new(ptr::null_mut()),
+    number: AtomicU64::new(0),
     direct: AtomicU32::new(0),
 };
 
@@ -109,6 +112,12 @@ pub(crate) fn register(ring: &Header) -> bool {
     own.process.store(process, Ordering::Relaxed);
     own.member
         .store(ptr::from_ref(member).cast_mut(), Ordering::Relaxed);
+    let distance = ptr::from_ref(member).addr() - members(ring).as_ptr().addr();
+    let number = (distance / size_of::<Member>() + 1) as u64;
+    own.number.store(number, Ordering::Relaxed);
+    // What was written by the process that had this place before is not this one's.
+    let author = &ring.head.1.member;
+    let _ = author.compare_exchange(number, 0, Ordering::Relaxed, Ordering::Relaxed);
     standing.store(OURS, Ordering::Release);
     true
 }
@@ -159,15 +168,22 @@ fn place(ring: &Header, process: u32, start: u64) -> Option<&Member> {
     Some(member)
 }
 
-/// So much was written through the ring; with its lock held.
-pub(crate) fn count(length: usize) {
-    // SAFETY: null, or in the shared memory.
-    if let Some(member) = unsafe { own().member.load(Ordering::Relaxed).as_ref() } {
-        let before = member.bytes.load(Ordering::Relaxed);
-        member
-            .bytes
-            .store(before + length as u64, Ordering::Relaxed);
+/// So much was written through the ring, just now; with its lock held.
+pub(crate) fn count(ring: &Header, length: usize) {
+    let number = own().number.load(Ordering::Relaxed);
+    let author = &ring.head.1;
+    let before = author.member.load(Ordering::Relaxed);
+    if before == number {
+        return;
     }
+    let from = ring.published() - length as u64;
+    if let Some(member) = members(ring).get(before.wrapping_sub(1) as usize) {
+        let more = from.wrapping_sub(author.from.load(Ordering::Relaxed));
+        let bytes = member.bytes.load(Ordering::Relaxed).wrapping_add(more);
+        member.bytes.store(bytes, Ordering::Relaxed);
+    }
+    author.from.store(from, Ordering::Relaxed);
+    author.member.store(number, Ordering::Relaxed);
 }
 
 /// After so many writes past the closed ring, `run` is asked to open it again.
@@ -212,6 +228,8 @@ fn is_handed_on(ring: &Header) -> bool {
 /// Another program is about to be started by the calling process, or to take its place.
 pub(crate) fn before_program(ring: &Header) -> Option<&'static Member> {
     if is_handed_on(ring) {
+        // What that program leaves in the ring, this one must not overtake.
+        crate::text::complete_if_postponed();
         return go_away(ring, ring::BY_EXEC);
     }
     retire(ring::BY_EXEC);
@@ -245,6 +263,7 @@ pub(crate) extern "C" fn before_fork() {
         retire(ring::BY_EXEC);
         return;
     }
+    crate::text::complete_if_postponed();
     // A child made by vfork(2) must not do that in its parent's place.
     is_ours(ring);
     if ring.lock.0.load(Ordering::Relaxed) == me() {

@@ -6,6 +6,7 @@ use crate::musl;
 use crate::ring;
 use crate::symbols::{Symbols, each_object};
 use crate::system::{self, can_be_read};
+use crate::text;
 use crate::writes::{before_write, before_writev, ring, settle, settle_for};
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
@@ -23,9 +24,11 @@ macro_rules! originals {
 originals! {
     write c"write" writev c"writev" write_nocancel c"__write_nocancel" testcancel c"pthread_testcancel"
     register_atfork c"__register_atfork" atfork c"pthread_atfork"
-    fork c"fork" Fork c"_Fork" vfork c"vfork" clone c"clone" system c"system" popen c"popen"
+    stream_write c"_IO_file_write" pthread_create c"pthread_create"
+    fork c"fork" Fork c"_Fork" vfork c"vfork" clone c"clone" system c"system" popen c"popen" daemon c"daemon" forkpty c"forkpty" wordexp c"wordexp"
     posix_spawn c"posix_spawn" posix_spawnp c"posix_spawnp"
     execve c"execve" fexecve c"fexecve" execveat c"execveat"
+    execv c"execv" execvp c"execvp" execvpe c"execvpe" execl c"execl" execlp c"execlp" execle c"execle"
     unshare c"unshare" setns c"setns" sendmsg c"sendmsg" sendmmsg c"sendmmsg"
     ioctl c"ioctl" tcsetattr c"tcsetattr" tcdrain c"tcdrain" tcflush c"tcflush" tcflow c"tcflow" tcsendbreak c"tcsendbreak"
     splice c"splice" sendfile c"sendfile" sendfile64 c"sendfile64" vmsplice c"vmsplice" tee c"tee"
@@ -70,7 +73,9 @@ fn resolve() {
         threads.as_ref().map(find).is_some()
     });
     for (index, original) in ORIGINALS.iter().enumerate() {
-        if original.load(Ordering::Relaxed).is_null() && replacement(index).is_some() {
+        // Its library may come later.
+        let is_missing = index != Index::pthread_create as usize && replacement(index).is_some();
+        if original.load(Ordering::Relaxed).is_null() && is_missing {
             original.store(crate::machine::missing as *mut c_void, Ordering::Relaxed);
         }
     }
@@ -196,7 +201,8 @@ pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
     const CLONE_THREAD: c_int = 0x1_0000;
     // A thread of this process: the C library's own way to make one where there is no clone3(2).
     if flags & CLONE_THREAD != 0 {
-        return ensure_resolved();
+        ensure_resolved();
+        return text::complete_if_postponed();
     }
     before_fork();
     if flags as usize & NAMESPACES != 0 {
@@ -204,9 +210,40 @@ pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
     }
 }
 
-/// A program that the C library starts from within: by `posix_spawn`, or it cannot be told when.
+/// There will be another thread.
+pub(crate) extern "C" fn before_thread() {
+    ensure_resolved();
+    text::complete_if_postponed();
+    let place = &ORIGINALS[Index::pthread_create as usize];
+    if place.load(Ordering::Relaxed).is_null() {
+        each_object(|object| {
+            let function = Symbols::of(object).map(|symbols| symbols.find(c"pthread_create"));
+            // This object has one, too.
+            let is_original = |at: &*mut c_void| {
+                !at.is_null() && *at as usize != pthread_create as unsafe extern "C" fn() as usize
+            };
+            let original = function.filter(is_original);
+            if let Some(function) = original {
+                place.store(function, Ordering::Relaxed);
+            }
+            original.is_some()
+        });
+    }
+    if place.load(Ordering::Relaxed).is_null() {
+        place.store(crate::machine::missing as *mut c_void, Ordering::Relaxed);
+    }
+}
+
+/// Another program in this one's place, by the C library's own call of `execve`.
+pub(crate) extern "C" fn before_exec() {
+    ensure_resolved();
+    text::complete_if_postponed();
+}
+
+/// A process that the C library makes from within: by `posix_spawn`, or it cannot be told when.
 pub(crate) extern "C" fn before_system() {
     ensure_resolved();
+    text::complete_if_postponed();
     if ring().is_none() {
         family::EARLY.store(1, Ordering::Relaxed);
     }
@@ -286,7 +323,9 @@ writes! { write before_write writev before_writev }
 before! {
     before_fork: fork, _Fork = Fork, vfork;
     before_clone: clone;
-    before_system: system, popen;
+    before_system: system, popen, daemon, forkpty, wordexp;
+    before_thread: pthread_create;
+    before_exec: execv, execvp, execvpe, execl, execlp, execle;
     before_namespace: unshare, setns, vhangup;
     before_message: sendmsg;
     before_messages: sendmmsg;
@@ -461,7 +500,7 @@ pub(crate) fn replacement(index: usize) -> Option<Code> {
             ($($name:ident $(= $index:ident)?),*) => { $(all[before!(@index $name $($index)?) as usize] = Some($name);)* };
         }
         plain! {
-            write, writev, __write_nocancel = write_nocancel, fork, _Fork = Fork, vfork, clone, system, popen, unshare, setns, sendmsg, sendmmsg, ioctl, tcsetattr,
+            write, writev, __write_nocancel = write_nocancel, fork, _Fork = Fork, vfork, clone, system, popen, daemon, forkpty, wordexp, pthread_create, execv, execvp, execvpe, execl, execlp, execle, unshare, setns, sendmsg, sendmmsg, ioctl, tcsetattr,
             tcdrain, tcflush, tcflow, tcsendbreak, splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup,
             pwritev2, pwritev64v2, prctl, syscall, close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64, munmap, mprotect,
             pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise

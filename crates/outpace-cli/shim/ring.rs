@@ -96,7 +96,7 @@ pub struct Header {
     pub state: AtomicU64,
     // What writers change, apart from what `run` changes.
     pub lock: Line<AtomicU64>,
-    pub head: Line<AtomicU64>,
+    pub head: Head,
     pub tail: Line<AtomicU64>,
     pub taken: Line<AtomicU64>,
     pub doze: Line<AtomicU32>,
@@ -117,7 +117,7 @@ pub struct Member {
     pub away: AtomicU32,
     /// `run` has looked at its program: [`UNSEEN`], [`FIT`] or [`UNFIT`].
     pub verdict: AtomicU32,
-    /// What it has written through the ring.
+    /// What it has written through the ring, but for what is not [summed](Head) yet.
     pub bytes: AtomicU64,
     pub name: [AtomicU64; 2],
     /// Why it has given the ring up.
@@ -159,6 +159,17 @@ pub const MOST_CALLS: usize = 2000;
 /// A cache line of its own.
 #[repr(C, align(64))]
 pub struct Line<T>(pub T);
+
+/// How many bytes were published, and which member has published the last of them: its number from 1 on, and where its bytes
+/// begin. What it has written is summed when another member writes: one that is alone changes nothing else for it.
+#[repr(C, align(64))]
+pub struct Head(pub AtomicU64, pub Author);
+
+#[repr(C)]
+pub struct Author {
+    pub member: AtomicU64,
+    pub from: AtomicU64,
+}
 
 /// Where the members are.
 pub const MEMBERS: usize = 4096;

@@ -137,23 +137,28 @@ fn attach(path: *const c_char) {
     if holder != 0 && ring::process_of(holder) == process {
         ring.take_over(holder);
     }
-    let namespace = Stat::at(c"/proc/self/ns/pid").map_or(0, |stat| stat.inode);
+    // The first one is that which `run` has started.
+    let is_in_namespace = || {
+        let namespace = || Stat::at(c"/proc/self/ns/pid").map(|stat| stat.inode);
+        is_first || namespace() == Some(ring.namespace.load(Ordering::Relaxed))
+    };
     let refused = if is_first && ring.program.load(Ordering::Acquire) != process {
         ring.reason.store(ring::OTHER_PROGRAM, Ordering::Relaxed);
         return;
-    } else if namespace != ring.namespace.load(Ordering::Relaxed) || !family::prepare() {
+    } else if !is_in_namespace() || !family::prepare() {
         ring::NO_PLACE
     } else if family::EARLY.load(Ordering::Relaxed) != 0 {
         ring::BY_EXEC
     } else if !hooks::is_there(Index::write as usize) {
         ring::NO_LIBRARY
-    } else if !is_alone() || !text::redirect(ring) {
+    } else if !is_alone() || !(is_first && text::postpone() || text::redirect(ring)) {
         ring::NO_TEXT
     } else {
         // From here on this process keeps the order.
         writes::RING.store(ptr::from_ref(ring).cast_mut(), Ordering::Release);
         family::watch_forks();
-        if family::register(ring) {
+        // Else it registers itself when it writes.
+        if text::is_postponed() || family::register(ring) {
             0
         } else {
             ring::NO_PLACE

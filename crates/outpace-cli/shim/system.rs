@@ -15,6 +15,7 @@ mod numbers {
     pub(crate) const MPROTECT: usize = 10;
     pub(crate) const MUNMAP: usize = 11;
     pub(crate) const RT_SIGPROCMASK: usize = 14;
+    pub(crate) const IOCTL: usize = 16;
     pub(crate) const PREAD: usize = 17;
     pub(crate) const SCHED_YIELD: usize = 24;
     pub(crate) const MADVISE: usize = 28;
@@ -31,6 +32,7 @@ mod numbers {
 mod numbers {
     pub(crate) const FGETXATTR: usize = 10;
     pub(crate) const FCNTL: usize = 25;
+    pub(crate) const IOCTL: usize = 29;
     pub(crate) const OPENAT: usize = 56;
     pub(crate) const CLOSE: usize = 57;
     pub(crate) const PREAD: usize = 67;
@@ -97,6 +99,31 @@ pub(crate) unsafe fn protect(start: usize, length: usize, protection: usize) -> 
         }
     }
     false
+}
+
+/// Calls the function while no signal's handler can interrupt it.
+pub(crate) fn with_signals_blocked<T>(function: impl FnOnce() -> T) -> T {
+    const SIG_SETMASK: usize = 2;
+    const SIZE: usize = 8;
+    let (all, mut before) = (u64::MAX, 0_u64);
+    let set = |new: *const u64, old: *mut u64| {
+        // SAFETY: the kernel reads one mask and writes the other, or neither.
+        unsafe {
+            call(
+                RT_SIGPROCMASK,
+                SIG_SETMASK,
+                new as usize,
+                old as usize,
+                SIZE,
+                0,
+                0,
+            )
+        };
+    };
+    set(&raw const all, &raw mut before);
+    let result = function();
+    set(&raw const before, core::ptr::null_mut());
+    result
 }
 
 pub(crate) fn process() -> u32 {
@@ -195,26 +222,44 @@ pub(crate) fn flags(descriptor: c_int) -> isize {
     unsafe { call(FCNTL, descriptor as usize, F_GETFL, 0, 0, 0, 0) }
 }
 
-/// Descriptors that can be written to. What a descriptor is open for changes only when it becomes another one.
-static WRITABLE: AtomicUsize = AtomicUsize::new(0);
+/// Descriptors that fstat(2) has shown to lead to the ring's terminal, and that can be written to.
+static KNOWN: AtomicUsize = AtomicUsize::new(0);
 
-pub(crate) fn is_writable(descriptor: c_int) -> bool {
+/// The number of the terminal to which a descriptor leads (ioctl_tty(2)), for less than fstat(2) costs. It is not that of one
+/// terminal alone: each devpts has its own numbers.
+fn terminal_of(descriptor: c_int) -> Option<u64> {
+    const TIOCGDEV: usize = 0x8004_5432;
+    let mut device = 0_u32;
+    let place = &raw mut device as usize;
+    // SAFETY: the kernel fills in the four bytes, or says that it is no terminal.
+    let result = unsafe { call(IOCTL, descriptor as usize, TIOCGDEV, place, 0, 0, 0) };
+    (result == 0).then_some(u64::from(device))
+}
+
+/// Whether what is written to a descriptor goes to the ring's terminal. One that is known is asked for its terminal's number each
+/// time: not all ways in which it can become another are seen.
+pub(crate) fn takes_output(descriptor: c_int, ring: &Header) -> bool {
     let bit = 1_usize.checked_shl(descriptor as u32).unwrap_or(0);
-    if WRITABLE.load(Ordering::Relaxed) & bit != 0 {
+    if KNOWN.load(Ordering::Relaxed) & bit != 0
+        && terminal_of(descriptor) == Some(ring.terminal.load(Ordering::Relaxed))
+    {
         return true;
+    }
+    if leads(descriptor, ring) != Leads::Here {
+        return false;
     }
     let flags = flags(descriptor);
     let is_writable =
         flags >= 0 && flags & O_PATH == 0 && matches!(flags & O_ACCMODE, O_WRONLY | O_RDWR);
     if is_writable {
-        WRITABLE.fetch_or(bit, Ordering::Relaxed);
+        KNOWN.fetch_or(bit, Ordering::Relaxed);
     }
     is_writable
 }
 
 /// A descriptor may become another one.
 pub(crate) fn forget_descriptors() {
-    WRITABLE.store(0, Ordering::Relaxed);
+    KNOWN.store(0, Ordering::Relaxed);
 }
 
 /// Pages that can be read, at most one of those that share the last bits of their number.

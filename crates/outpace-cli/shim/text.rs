@@ -1,15 +1,19 @@
 //! The C library's own calls of what is replaced: they do not go by a name that could be another's. Each is redirected in
 //! its code, once, while the program has one thread.
+//!
+//! Looking through the code takes longer than most programs take to start. The first process [postpones](postpone) it until it
+//! writes to the terminal, makes a thread, or starts another process: until then nothing is in the ring that any of its writes
+//! could overtake. Only the call by which streams write is redirected at once, to know of the first write.
 
 use crate::hooks::{Index, ORIGINALS, is_there, original, replacement};
 use crate::machine::{Found, candidates, change, look};
 use crate::musl;
 use crate::ring::{self, Calls, Header};
 use crate::symbols::each_object;
-use crate::system::protect;
+use crate::system::{protect, with_signals_blocked};
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Where the C library's code is.
 struct Text {
@@ -115,10 +119,8 @@ const NONE: u32 = 0;
 const WRITING: u32 = 1;
 const THERE: u32 = 2;
 
-/// Lets the C library's own calls of what is replaced lead to the replacements. Returns whether it did.
-pub(crate) fn redirect(ring: &Header) -> bool {
-    let write_at = original(Index::write) as usize;
-    let text = Text::of(write_at);
+/// The lowest and the highest of the replaced functions; nothing if one of them is not in the C library's code.
+fn bounds(text: &Text) -> Option<(usize, usize)> {
     let (mut lowest, mut highest) = (usize::MAX, 0);
     for (index, original) in ORIGINALS.iter().enumerate() {
         let at = original.load(Ordering::Relaxed) as usize;
@@ -126,10 +128,130 @@ pub(crate) fn redirect(ring: &Header) -> bool {
             continue;
         }
         if at.wrapping_sub(text.start) >= text.length {
-            return false;
+            // Before glibc 2.34 it was in a library of its own.
+            if index == Index::pthread_create as usize {
+                continue;
+            }
+            return None;
         }
         (lowest, highest) = (lowest.min(at), highest.max(at));
     }
+    Some((lowest, highest))
+}
+
+const READ_WRITE_EXEC: usize = 7;
+const READ_EXEC: usize = 5;
+
+/// What is postponed: the code's start and length, what the library calls itself, and the calls that were redirected.
+static POSTPONED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+static STREAM_CALLS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+static IS_POSTPONED: AtomicBool = AtomicBool::new(false);
+
+/// A place in the code and which function is called there, as one number.
+fn entry(at: usize, index: usize, text: &Text) -> u64 {
+    (at - text.start) as u64 | (index as u64) << 32
+}
+
+fn of_entry(entry: u64, text: &Text) -> (usize, usize) {
+    let distance = (entry & u64::from(u32::MAX)) as usize;
+    (text.start + distance, (entry >> 32) as usize)
+}
+
+/// Redirects the call by which streams write, and leaves the others for [`complete`]. Returns whether it did.
+pub(crate) fn postpone() -> bool {
+    /// The function is shorter. What is called behind it would be redirected later.
+    const WINDOW: usize = 256;
+    let function = original(Index::stream_write) as usize;
+    if musl::is_there() || function == 0 {
+        return false;
+    }
+    let text = Text::of(original(Index::write) as usize);
+    let end = text.start + text.length;
+    if bounds(&text).is_none() || function < text.start || function + WINDOW > end {
+        return false;
+    }
+    let (mut stored, mut is_whole) = (0, true);
+    let redirect_one = |at: usize| {
+        // SAFETY: within the code.
+        let Some((index, found)) = (unsafe { function_at(at, &text) }) else {
+            return;
+        };
+        if index == Index::write as usize || index == Index::write_nocancel as usize {
+            let place = STREAM_CALLS.get(stored);
+            // SAFETY: see below.
+            let is_changed = place.is_some()
+                && code_for(index).is_some_and(|code| unsafe { change(at, found, code) });
+            if let Some(place) = place.filter(|_| is_changed) {
+                place.store(entry(at, index, &text), Ordering::Relaxed);
+                stored += 1;
+            }
+            is_whole &= is_changed;
+        }
+    };
+    // SAFETY: the C library's code, which goes on being executed; there is one thread.
+    unsafe {
+        if !protect(function, WINDOW, READ_WRITE_EXEC) {
+            return false;
+        }
+        candidates(function, WINDOW, redirect_one);
+        is_whole &= protect(function, WINDOW, READ_EXEC);
+    }
+    let [build, rest] = text.build;
+    let parts = [text.start as u64, text.length as u64, build, rest];
+    for (place, part) in POSTPONED.iter().zip(parts) {
+        place.store(part, Ordering::Relaxed);
+    }
+    let is_good = is_whole && stored > 0;
+    IS_POSTPONED.store(is_good, Ordering::Release);
+    is_good
+}
+
+pub(crate) fn is_postponed() -> bool {
+    IS_POSTPONED.load(Ordering::Relaxed)
+}
+
+/// Does what was postponed, if that can be done still. If not, this process has no part in the ring.
+#[cold]
+pub(crate) fn complete(ring: &Header) -> bool {
+    let is_redirected = with_signals_blocked(|| {
+        if !IS_POSTPONED.swap(false, Ordering::AcqRel) {
+            return true;
+        }
+        let [start, length, build, rest] = POSTPONED
+            .each_ref()
+            .map(|place| place.load(Ordering::Relaxed));
+        let text = Text {
+            start: start as usize,
+            length: length as usize,
+            build: [build, rest],
+        };
+        crate::is_alone() && redirect_in(ring, &text)
+    });
+    if !is_redirected {
+        crate::family::retire(ring::NO_TEXT);
+    }
+    is_redirected
+}
+
+/// Before there is another thread, or a process of which nothing else tells.
+pub(crate) fn complete_if_postponed() {
+    if is_postponed()
+        && let Some(ring) = crate::writes::ring()
+    {
+        complete(ring);
+    }
+}
+
+/// Lets the C library's own calls of what is replaced lead to the replacements. Returns whether it did.
+pub(crate) fn redirect(ring: &Header) -> bool {
+    redirect_in(ring, &Text::of(original(Index::write) as usize))
+}
+
+fn redirect_in(ring: &Header, text: &Text) -> bool {
+    let write_at = original(Index::write) as usize;
+    let Some((lowest, highest)) = bounds(text) else {
+        return false;
+    };
     let calls = calls(ring);
     let (build, place) = (text.build, write_at - text.start);
     let key = [build[0], build[1], text.length as u64, place as u64];
@@ -138,18 +260,28 @@ pub(crate) fn redirect(ring: &Header) -> bool {
         build != [0; 2] && pairs.all(|(place, part)| place.load(Ordering::Relaxed) == part)
     };
     let is_there = calls.standing.load(Ordering::Acquire) == THERE && is_of_this();
-    const READ_WRITE_EXEC: usize = 7;
-    const READ_EXEC: usize = 5;
     // SAFETY: the C library's code, which goes on being executed; only what is changed is copied. This object's own
     // code lies elsewhere, and there is one thread.
     unsafe {
         if !protect(text.start, text.length, READ_WRITE_EXEC) {
             return false;
         }
+        // They are found again with the others.
+        for place in &STREAM_CALLS {
+            let (at, index) = match place.swap(0, Ordering::Relaxed) {
+                0 => continue,
+                entry => of_entry(entry, text),
+            };
+            let function = ORIGINALS[index].load(Ordering::Relaxed);
+            let code = core::mem::transmute::<*mut c_void, crate::hooks::Code>(function);
+            if !change(at, Found::Call(0), code) {
+                return false;
+            }
+        }
         let is_redirected = if is_there {
-            by_list(&text, calls)
+            by_list(text, calls)
         } else {
-            by_search(&text, calls, key, lowest, highest)
+            by_search(text, calls, key, lowest, highest)
                 && musl::redirect(text.start, text.start + text.length)
         };
         protect(text.start, text.length, READ_EXEC) && is_redirected
@@ -242,9 +374,8 @@ unsafe fn by_search(
             };
             count.add(index);
             is_whole &= code_for(index).is_some_and(|code| change(at, found, code));
-            let entry = (at - text.start) as u64 | (index as u64) << 32;
             if let Some(place) = calls.list.get(stored).filter(|_| is_first) {
-                place.store(entry, Ordering::Relaxed);
+                place.store(entry(at, index, text), Ordering::Relaxed);
             }
             stored += 1;
         });
@@ -268,11 +399,7 @@ unsafe fn by_list(text: &Text, calls: &Calls) -> bool {
         .unwrap_or_default();
     let mut count = Count::default();
     for entry in list {
-        let entry = entry.load(Ordering::Relaxed);
-        let (at, index) = (
-            text.start + (entry & u64::from(u32::MAX)) as usize,
-            (entry >> 32) as usize,
-        );
+        let (at, index) = of_entry(entry.load(Ordering::Relaxed), text);
         if at + 16 > text.start + text.length {
             return false;
         }

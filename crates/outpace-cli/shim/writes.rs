@@ -4,12 +4,13 @@ use crate::family::{self, is_ours, me};
 use crate::hooks::ensure_resolved;
 use crate::ring::{self, Header, Put};
 use crate::system::{
-    self, FUTEX, KILL, Leads, O_NONBLOCK, SCHED_YIELD, TIMED_OUT, call, can_be_read, flags,
-    is_writable, leads,
+    self, FUTEX, KILL, Leads, O_NONBLOCK, SCHED_YIELD, TIMED_OUT, call, can_be_read, flags, leads,
+    takes_output,
 };
+use crate::text;
 use core::ffi::c_int;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// The shared memory, once it is there.
 pub(crate) static RING: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
@@ -66,6 +67,9 @@ fn prepare_to_copy(ring: &Header, length: usize) {
         }
     }
 }
+
+/// Another thread has been met in its write: what one fetches, the other would have to fetch back.
+static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 const FUTEX_WAIT: usize = 0;
 const FUTEX_WAKE: usize = 1;
@@ -196,10 +200,12 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
         family::ask_for_ring(ring, descriptor);
         return Through::Kernel;
     }
-    prepare_to_copy(ring, length);
+    if !IS_SHARED.load(Ordering::Relaxed) {
+        prepare_to_copy(ring, length);
+    }
     if !is_ours(ring)
-        || leads(descriptor, ring) != Leads::Here
-        || !is_writable(descriptor)
+        || !takes_output(descriptor, ring)
+        || text::is_postponed() && !text::complete(ring)
         || !parts.iter().all(is_readable)
     {
         return Through::Kernel;
@@ -213,7 +219,9 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
                 at = (at + part.length as u64) % ring::CAPACITY;
             }
         };
-        let put = ring.put(me(), length as u64, copy_all, || family::count(length));
+        let put = ring.put(me(), length as u64, copy_all, || {
+            family::count(ring, length)
+        });
         match put {
             Put::Done { wake: asleep } => {
                 if asleep {
@@ -224,6 +232,7 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
             Put::Closed | Put::Nested => return Through::Kernel,
             Put::Busy if looks < PATIENCE => {
                 looks += 1;
+                IS_SHARED.store(true, Ordering::Relaxed);
                 wait_for_lock(ring, looks);
             }
             Put::Busy => {

@@ -390,7 +390,7 @@ fn with_pipe_the_program_has_its_keys_but_no_terminal_to_write_to() {
 #[test]
 fn the_terminal_is_left_as_it_was() {
     let mut terminal = Terminal::run(&["--", "sh", "-c", "echo ready; sleep 0.1; exit 3"]);
-    let before = terminal.settings();
+    let before = terminal.first_settings();
     terminal.wait_for("ready");
     assert_eq!(terminal.wait().code(), Some(3));
     assert_eq!(terminal.settings(), before);
@@ -460,7 +460,7 @@ fn ctrl_c_after_the_end_skips_what_is_left_and_says_where_all_of_it_is() {
         &script,
     ];
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &arguments, true);
-    let before = terminal.settings();
+    let before = terminal.first_settings();
     wait_until("the end of the program", || {
         done.exists() && std::fs::metadata(&tee).is_ok_and(|tee| tee.len() == 3_000_000)
     });

@@ -2,10 +2,15 @@
 
 mod scripted;
 
-use rustix::process::{Pid, Signal, kill_process};
-use scripted::{Terminal, installed, open_terminal, outpace, scratch, text, wait_until};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::termios::{LocalModes, OutputModes, Termios};
+use scripted::{
+    DEFAULT_SIGNALS, Terminal, installed, open_terminal, outpace, process_of, scratch, text,
+    wait_until,
+};
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
@@ -14,8 +19,8 @@ const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
 fn without_controlling_terminal(arguments: &[&str]) -> (std::process::Child, File) {
     let (ours, theirs) = open_terminal(80, 24);
     let side = || Stdio::from(theirs.try_clone().unwrap());
-    let child = Command::new("setsid")
-        .args(["--wait", OUTPACE, "run", "--"])
+    let child = Command::new("env")
+        .args([DEFAULT_SIGNALS, "setsid", "--wait", OUTPACE, "run", "--"])
         .args(arguments)
         .stdin(side())
         .stdout(side())
@@ -68,6 +73,34 @@ fn a_program_that_outlives_its_terminal_reads_its_end() {
         without_controlling_terminal(&["sh", "-c", "trap '' HUP; echo ready; exec cat"]);
     read_until(&mut ours, "ready");
     drop(ours);
+    wait_until("the end", || child.try_wait().unwrap().is_some());
+}
+
+#[test]
+fn what_a_pipe_has_not_taken_yet_arrives_although_the_terminal_has_gone() {
+    let (done, pipe) = (scratch("gone-done"), scratch("gone-pipe"));
+    // The rest is in the pipe to `outpace` when the program has ended.
+    let script = format!(
+        "trap '' HUP; mkfifo {0}; exec {OUTPACE} run --overflow block --memory 64KiB -- \
+         sh -c 'head -c 800000 /dev/zero >&2; : > {1}' 2> {0}",
+        pipe.display(),
+        done.display()
+    );
+    let (ours, theirs) = open_terminal(80, 24);
+    let mut child = Command::new("setsid")
+        .args(["--ctty", "--wait", "sh", "-c", &script])
+        .stdin(Stdio::from(theirs.try_clone().unwrap()))
+        .stdout(Stdio::from(theirs))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the pipe", || pipe.exists());
+    let mut reader = File::open(&pipe).unwrap();
+    wait_until("the end of the program", || done.exists());
+    drop(ours);
+    let mut received = Vec::new();
+    reader.read_to_end(&mut received).unwrap();
+    assert_eq!(received.len(), 800_000);
     wait_until("the end", || child.try_wait().unwrap().is_some());
 }
 
@@ -174,34 +207,19 @@ fn where_memory_is_short_everything_arrives_all_the_same() {
     }
 }
 
-/// The process of `outpace run` itself, a child of `setsid`.
-fn outer_process(marker: &str) -> i32 {
-    let mut found = None;
-    wait_until("the outer process", || {
-        let processes = fs::read_dir("/proc").unwrap().flatten();
-        let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        found = numbers
-            .filter(|process| {
-                let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-                let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-                words.first() == Some(&OUTPACE.as_bytes()) && words.contains(&marker.as_bytes())
-            })
-            // The leader, a fork, has the same words; its parent came first.
-            .min();
-        found.is_some()
-    });
-    found.unwrap()
+/// The process of `outpace run` itself.
+fn outer(terminal: &Terminal) -> Pid {
+    Pid::from_raw(terminal.process()).unwrap()
 }
 
 #[test]
 fn a_terminal_whose_outpace_is_killed_is_as_it_was() {
     let script = "echo ready; exec sleep 1000";
-    let mut terminal = Terminal::run(&["--", "sh", "-c", script, "killed-outer"]);
-    let before = terminal.settings();
+    let mut terminal = Terminal::run(&["--", "sh", "-c", script]);
+    let before = terminal.first_settings();
     terminal.wait_for("ready");
     wait_until("a raw terminal", || terminal.settings() != before);
-    let outer = Pid::from_raw(outer_process("killed-outer")).unwrap();
-    kill_process(outer, Signal::KILL).unwrap();
+    kill_process(outer(&terminal), Signal::KILL).unwrap();
     wait_until("the terminal as it was", || terminal.settings() == before);
 }
 
@@ -212,11 +230,10 @@ fn a_terminal_whose_outpace_is_killed_while_it_shows_the_rest_is_as_it_was() {
         "head -c 3000000 /dev/zero | tr '\\0' x; : > {}",
         done.display()
     );
-    let arguments = ["run", "--", "sh", "-c", &script, "killed-late"];
-    let mut terminal = Terminal::start(OUTPACE, &arguments, true);
-    let before = terminal.settings();
+    let mut terminal = Terminal::start(OUTPACE, &["run", "--", "sh", "-c", &script], true);
+    let before = terminal.first_settings();
     wait_until("the end of the program", || done.exists());
-    let outer = outer_process("killed-late");
+    let outer = terminal.process();
     // The leader has gone when the rest is all that is left.
     wait_until("the last phase", || {
         let children = format!("/proc/{outer}/task/{outer}/children");
@@ -229,6 +246,101 @@ fn a_terminal_whose_outpace_is_killed_while_it_shows_the_rest_is_as_it_was() {
     terminal.wait();
 }
 
+/// What `outpace run` makes of a terminal while it runs a program, and while it shows the rest: others do so, too.
+fn made_by_others() -> [fn(&mut Termios); 2] {
+    [Termios::make_raw, |settings| {
+        settings.output_modes.remove(OutputModes::OPOST);
+        settings.local_modes.remove(LocalModes::ECHO);
+    }]
+}
+
+fn has_ended(process: Pid) -> bool {
+    let line = fs::read(format!("/proc/{process}/cmdline"));
+    line.is_ok_and(|line| line.is_empty()) || test_kill_process(process).is_err()
+}
+
+#[test]
+fn what_the_next_program_makes_of_the_terminal_stays() {
+    for by_others in made_by_others() {
+        let left = scratch("next-program");
+        let script = format!(
+            "head -c 3000000 /dev/zero | tr '\\0' x; echo $PPID > {}",
+            left.display()
+        );
+        let mut terminal = Terminal::start(OUTPACE, &["run", "--", "sh", "-c", &script], true);
+        let before = terminal.first_settings();
+        // The program's parent is the leader, and the keeper is what is left of its session.
+        let leader = process_in(&left);
+        wait_until("the end of the leader", || has_ended(leader));
+        let keeper = last_of_session(leader);
+        // Later than the next program.
+        kill_process(keeper, Signal::STOP).unwrap();
+        terminal.unstall();
+        terminal.wait();
+        assert_eq!(terminal.settings(), before);
+        terminal.set(by_others);
+        let next = terminal.settings();
+        kill_process(keeper, Signal::CONT).unwrap();
+        wait_until("the end of the keeper", || has_ended(keeper));
+        assert_eq!(terminal.settings(), next);
+    }
+}
+
+#[test]
+fn what_others_make_of_the_terminal_stays_when_a_stopped_outpace_is_killed() {
+    if !installed("bash") {
+        return;
+    }
+    for by_others in made_by_others() {
+        let left = scratch("killed-stopped");
+        let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
+        terminal.wait_for("$ ");
+        let script = format!("stty sane; echo $PPID > {}; kill -STOP $$", left.display());
+        terminal.type_keys(&format!("stty sane; {OUTPACE} run -- sh -c '{script}'\r"));
+        terminal.wait_for("Stopped");
+        terminal.wait_for("$ ");
+        // A program that takes no keys: the shell has the terminal as it was for `outpace`.
+        terminal.type_keys("stty sane; echo rea\"\"dy; sleep 1000\r");
+        terminal.wait_for("ready");
+        terminal.set(by_others);
+        let next = terminal.settings();
+        let leader = process_in(&left);
+        let outer = parent_of(leader);
+        kill_process(outer, Signal::KILL).unwrap();
+        wait_until("the end of the leader", || has_ended(leader));
+        assert_eq!(terminal.settings(), next);
+    }
+}
+
+/// The process whose number a program leaves in a file.
+fn process_in(file: &Path) -> Pid {
+    let mut number = None;
+    wait_until("the number of a process", || {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        number = text.strip_suffix('\n').map(|text| text.parse().unwrap());
+        number.is_some()
+    });
+    number.and_then(Pid::from_raw).unwrap()
+}
+
+fn last_of_session(session: Pid) -> Pid {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_of_it = |process: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // Behind the name: state, parent, group, session (proc(5)).
+        let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        rest.split(' ').nth(3) == Some(&session.to_string()) && *process != session.as_raw_pid()
+    };
+    numbers.find(is_of_it).and_then(Pid::from_raw).unwrap()
+}
+
+fn parent_of(process: Pid) -> Pid {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    Pid::from_raw(parent.unwrap().trim().parse().unwrap()).unwrap()
+}
+
 #[test]
 fn a_process_id_that_is_none_is_said_to_be_none() {
     for bad in ["abc", "0", "-3"] {
@@ -239,10 +351,41 @@ fn a_process_id_that_is_none_is_said_to_be_none() {
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(
-            message.starts_with(&format!(
-                "outpace: --pid {bad}: a process ID is a whole number"
-            )),
+            message.starts_with(&format!("outpace: --pid {bad}: not a whole number")),
             "{message}"
         );
     }
+}
+
+#[test]
+fn sighup_from_a_process_is_for_the_program_and_keys_go_on() {
+    let script = "trap '' HUP; echo ready; exec cat";
+    let mut terminal = Terminal::run(&["--", "sh", "-c", script]);
+    terminal.wait_for("ready");
+    kill_process(outer(&terminal), Signal::HUP).unwrap();
+    terminal.type_keys("abc\r");
+    terminal.wait_for("abc\r\nabc\r\n");
+    terminal.type_keys("\x04");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn sighup_reaches_the_job_in_front_of_a_shell() {
+    if !installed("dash") {
+        return;
+    }
+    let mut terminal = Terminal::run(&["--", "dash", "-i"]);
+    terminal.wait_for("$ ");
+    // Of this test's process: others may run the same.
+    let seconds = format!("1000.{}", std::process::id());
+    terminal.type_keys(&format!("sh -c 'echo rea\"\"dy; exec sleep {seconds}'\r"));
+    terminal.wait_for("ready");
+    kill_process(outer(&terminal), Signal::HUP).unwrap();
+    let status = terminal.wait();
+    assert!(!status.success(), "{status:?}");
+    wait_until("the end of the job", || {
+        process_of(&["sleep", &seconds]).is_none()
+    });
+    // The leader of the session has the terminal no more, either.
+    terminal.whole();
 }

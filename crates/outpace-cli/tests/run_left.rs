@@ -88,6 +88,7 @@ fn what_a_program_has_written_is_shown_before_it_is_seen_to_be_stopped() {
         terminal.type_keys("fg\r");
         terminal.wait_for("run --");
     }
+    // At once: before the terminal is raw, or after, or between.
     terminal.type_keys("\x04");
     terminal.wait_for("$ ");
     terminal.type_keys("exit\r");
@@ -172,7 +173,7 @@ fn keys_that_are_typed_while_the_rest_is_shown_are_for_the_next_reader() {
         done.display()
     );
     let mut terminal = Terminal::start("sh", &["-c", &script], true);
-    let before = terminal.settings();
+    let before = terminal.first_settings();
     wait_until("the end of the program", || done.exists());
     // Keys are signals again then, and output is not yet as it was.
     wait_until("the last phase", || {
@@ -186,8 +187,8 @@ fn keys_that_are_typed_while_the_rest_is_shown_are_for_the_next_reader() {
 }
 
 #[test]
-fn lines_and_an_end_of_input_that_were_typed_before_the_program_are_for_it() {
-    for with_run in [false, true] {
+fn lines_and_an_end_of_input_that_were_typed_before_the_program_are_for_it_and_echoed_once() {
+    let [without, with] = [false, true].map(|with_run| {
         let go = scratch("typed-before");
         let waits = format!("while test ! -e {}; do sleep 0.01; done", go.display());
         let script = format!("echo ready; {waits}; exec RUN sh -c 'cat; echo end of input'");
@@ -198,8 +199,58 @@ fn lines_and_an_end_of_input_that_were_typed_before_the_program_are_for_it() {
         fs::write(&go, "").unwrap();
         terminal.wait_for("end of input");
         assert_eq!(terminal.wait().code(), Some(0));
-        assert!(!text(&terminal.whole()).contains("^@"), "{with_run}");
+        text(&terminal.whole())
+    });
+    assert_eq!(with, without);
+}
+
+#[test]
+fn what_was_typed_before_a_program_that_cannot_start_is_for_the_next_reader() {
+    if !takes_keys_back() {
+        eprintln!("skipped: the kernel takes no keys back (dev.tty.legacy_tiocsti)");
+        return;
     }
+    let go = scratch("typed-before-none");
+    let waits = format!("while test ! -e {}; do sleep 0.01; done", go.display());
+    let script = format!("echo ready; {waits}; RUN ./there-is-none; read line; echo \"<$line>\"");
+    let mut terminal = shell(&script, true);
+    terminal.wait_for("ready");
+    terminal.type_keys("typed\r");
+    terminal.wait_for("typed");
+    fs::write(&go, "").unwrap();
+    terminal.wait_for("<typed>");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
+#[test]
+fn keys_behind_ctrl_z_are_for_the_shell() {
+    if !takes_keys_back() {
+        eprintln!("skipped: the kernel takes no keys back (dev.tty.legacy_tiocsti)");
+        return;
+    }
+    let Some(mut terminal) = interactive_shell() else {
+        return;
+    };
+    // One that reads could have read them before it is stopped; and one that starts a child by vfork is not stopped before
+    // that runs.
+    let pipe = scratch("never-written");
+    let script = "exec 3<>$PIPE; trap 'echo contin\"\"ued' CONT; echo rea\"\"dy; while :; do read x <&3; done";
+    terminal.type_keys(&format!("PIPE={0}; mkfifo $PIPE\r", pipe.display()));
+    terminal.wait_for("$ ");
+    let script = script.replace('"', "\\\"");
+    terminal.type_keys(&format!("$OUTPACE run -- sh -c \"{script}\"\r"));
+    terminal.wait_for("ready");
+    for round in 0..5 {
+        terminal.type_keys(&format!("\x1aecho shell \"\"{round}\r"));
+        terminal.wait_for("Stopped");
+        terminal.wait_for(&format!("\nshell {round}\r\n"));
+        terminal.type_keys("fg\r");
+        terminal.wait_for("continued\r\n");
+    }
+    terminal.type_keys("\x03");
+    terminal.wait_for("$ ");
+    terminal.type_keys("exit\r");
+    terminal.whole();
 }
 
 /// How many processes have this word among theirs.
@@ -224,7 +275,9 @@ fn what_the_program_leaves_running_keeps_the_terminal() {
     let script = format!(
         "({waits}; echo la\"\"te; read x </dev/tty || echo no in\"\"put; echo end of \"\"it) & echo no\"\"w"
     );
-    terminal.type_keys(&format!("run -- sh -c '{script}' left-running\r"));
+    // Of this test's process: others may run the same.
+    let word = format!("left-running-{}", std::process::id());
+    terminal.type_keys(&format!("run -- sh -c '{script}' {word}\r"));
     terminal.wait_for("now\r\n");
     terminal.wait_for("$ ");
     terminal.type_keys("echo 'a shell'\" again\"\r");
@@ -233,9 +286,7 @@ fn what_the_program_leaves_running_keeps_the_terminal() {
     terminal.wait_for("late\r\n");
     terminal.wait_for("no input\r\n");
     terminal.wait_for("end of it\r\n");
-    wait_until("the end of the last process", || {
-        processes_with("left-running") == 0
-    });
+    wait_until("the end of the last process", || processes_with(&word) == 0);
     terminal.type_keys("exit\r");
     terminal.whole();
 }

@@ -10,7 +10,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
-use ring::{ASLEEP, AWAKE, Header, Line, MEMBER, Member, NAP, OPEN, Put};
+use ring::{ASLEEP, AWAKE, Author, Head, Header, Line, MEMBER, Member, NAP, OPEN, Put};
 
 /// What the ring is made of.
 #[allow(unreachable_pub)]
@@ -52,7 +52,13 @@ impl Memory {
                 wanted: word(0),
                 state: long(OPEN),
                 lock: Line(long(0)),
-                head: Line(long(0)),
+                head: Head(
+                    long(0),
+                    Author {
+                        member: long(0),
+                        from: long(0),
+                    },
+                ),
                 tail: Line(long(0)),
                 taken: Line(long(0)),
                 doze: Line(word(AWAKE)),

@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
 
@@ -1021,4 +1022,56 @@ fn programs_of_many_languages_write_the_same() {
             );
         }
     }
+}
+
+#[test]
+fn what_is_skipped_is_in_the_file_also_what_was_in_memory_still() {
+    let mut probe = Terminal::run(&["--shim", "always", "--", "seq", "1"]);
+    if !probe.wait().success() {
+        eprintln!("skipped: there is no shim here");
+        return;
+    }
+    let tee = scratch("skipped.tee");
+    let limits = ["--overflow", "block", "--memory", "64KiB", "--tee"];
+    let program = [tee.to_str().unwrap(), "--", "seq", "100000"];
+    let arguments = [&["run"], &limits[..], &program].concat();
+    let mut terminal = Terminal::start(OUTPACE, &arguments, true);
+    let children = |process: i32| {
+        let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+        let children = children.unwrap_or_default();
+        let numbers = children.split_whitespace();
+        numbers
+            .map(|child| child.parse().unwrap())
+            .collect::<Vec<i32>>()
+    };
+    wait_until("the end of the program", || {
+        let has_written = fs::metadata(&tee).is_ok_and(|tee| tee.len() > 0);
+        let leader = children(terminal.process());
+        has_written
+            && leader
+                .first()
+                .is_some_and(|leader| children(*leader).is_empty())
+    });
+    // Until that is known, the signal is for the program. One more would end what the first one began, which takes two seconds
+    // at most, and has its time.
+    let outer = Pid::from_raw(terminal.process()).unwrap();
+    let mut sent: Option<Instant> = None;
+    wait_until("the end", || {
+        if sent.is_none_or(|sent| sent.elapsed() > Duration::from_secs(5)) {
+            let _ = kill_process(outer, Signal::TERM);
+            sent = Some(Instant::now());
+        }
+        terminal.has_ended()
+    });
+    terminal.unstall();
+    let shown = text(&terminal.whole());
+    assert!(shown.contains("all of it is in"), "{shown:?}");
+    let whole = fs::read_to_string(&tee).unwrap().replace("\r\n", "\n");
+    let expected: String = (1..=100_000).map(|n| format!("{n}\n")).collect();
+    assert!(
+        whole == expected,
+        "{} of {} bytes",
+        whole.len(),
+        expected.len()
+    );
 }

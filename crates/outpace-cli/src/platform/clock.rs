@@ -35,7 +35,7 @@ pub(crate) fn schedule_in(stat: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.ok()?, fields.next()?.ok()?))
 }
 
-/// What the [delay](delay_ns) of a thread and its time on a processor have grown by since this was made.
+/// The growth of a thread's [delay](delay_ns) and of its time on a processor since this was made.
 pub(crate) struct Delay<T> {
     thread: T,
     before: (u64, u64),
@@ -58,7 +58,7 @@ impl<T: Display> Delay<T> {
         self.ns()
     }
 
-    /// What the delay had grown by at the last look. Nothing, if another thread has become the process since (exec(2)) and
+    /// The growth of the delay up to the last look. 0 if another thread has become the process since (exec(2)) and
     /// has waited for less.
     pub(crate) fn ns(&self) -> u64 {
         self.last.1.saturating_sub(self.before.1)

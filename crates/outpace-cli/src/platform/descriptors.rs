@@ -35,7 +35,7 @@ pub(crate) fn close_as_before(command: &mut Command, inherited: [bool; 3]) {
     }
     let close = move || {
         for (descriptor, _) in (0..).zip(closed).filter(|(_, closed)| *closed) {
-            // SAFETY: the null device, of which this process, which is about to become another program, knows nothing.
+            // SAFETY: it is the null device, which nothing of this process uses, and the process is about to become another program.
             unsafe { libc::close(descriptor) };
         }
         Ok(())
@@ -44,7 +44,7 @@ pub(crate) fn close_as_before(command: &mut Command, inherited: [bool; 3]) {
     unsafe { command.pre_exec(close) };
 }
 
-/// Closes every descriptor of this process but the standard streams and these. Whoever owns one of the others must not use it
+/// Closes every descriptor of this process but the standard streams and these. The owners of the others must not use them
 /// again.
 pub(crate) fn close_all_but(kept: &[BorrowedFd<'_>]) {
     let mut kept: Vec<u32> = kept

@@ -1,6 +1,7 @@
 //! How a child ended, and ending in the same way.
 #![allow(unsafe_code)]
 
+use super::signals;
 use std::io;
 use std::process::ExitCode;
 
@@ -73,9 +74,7 @@ impl Ending {
                 unsafe {
                     libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
                     libc::signal(signal, libc::SIG_DFL);
-                    let mut just_it = std::mem::zeroed();
-                    libc::sigemptyset(&raw mut just_it);
-                    libc::sigaddset(&raw mut just_it, signal);
+                    let just_it = signals::set_of(&[signal]);
                     libc::pthread_sigmask(
                         libc::SIG_UNBLOCK,
                         &raw const just_it,

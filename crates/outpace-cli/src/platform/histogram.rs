@@ -10,7 +10,7 @@ pub(crate) struct Histogram<const PART_BITS: u32> {
 }
 
 /// One bucket that is not empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Bucket {
     pub(crate) least: u64,
     pub(crate) most: u64,

@@ -1,5 +1,5 @@
-//! Signals to this program while a child runs: remembered, so that it outlives them, leaves everything
-//! as it was and can report.
+//! Signals to this program while a child runs. They are remembered, so that this program can restore everything and
+//! report.
 #![allow(unsafe_code)]
 
 use super::signals;
@@ -58,7 +58,7 @@ pub(crate) fn came() -> bool {
     CAME.load(Ordering::Relaxed)
 }
 
-/// Notes that one has, when a child was quicker to notice.
+/// Notes one that a child noticed first.
 pub(crate) fn note() {
     CAME.store(true, Ordering::Relaxed);
 }
@@ -76,15 +76,10 @@ pub(crate) fn sleep(pause: std::time::Duration) -> bool {
         tv_sec: pause.as_secs() as _,
         tv_nsec: pause.subsec_nanos().into(),
     };
+    let child_ended = signals::set_of(&[libc::SIGCHLD]);
+    let nothing = std::ptr::null_mut();
     // SAFETY: the structures are valid for the call.
     unsafe {
-        let mut child_ended = std::mem::zeroed();
-        libc::sigemptyset(&raw mut child_ended);
-        libc::sigaddset(&raw mut child_ended, libc::SIGCHLD);
-        libc::sigtimedwait(
-            &raw const child_ended,
-            std::ptr::null_mut(),
-            &raw const pause,
-        ) == libc::SIGCHLD
+        libc::sigtimedwait(&raw const child_ended, nothing, &raw const pause) == libc::SIGCHLD
     }
 }

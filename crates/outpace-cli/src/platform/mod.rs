@@ -1,4 +1,4 @@
-//! What `run` and `trace` share: how a child ended, signals to this program, the clock, the processor.
+//! The operating system, for all commands: how a child ended, signals to this program, the clock, the processor.
 
 pub(crate) mod clock;
 pub(crate) mod descriptors;

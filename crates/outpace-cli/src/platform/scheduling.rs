@@ -4,8 +4,8 @@
 use libc::sched_attr;
 use std::time::Duration;
 
-/// What becomes of whoever has the processor when a thread is woken. Its share of the processors is the same
-/// with each.
+/// What happens to the running thread when this one is woken. The share of the processors is the same with
+/// each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manners {
     /// As usual.
@@ -20,8 +20,8 @@ pub(crate) enum Manners {
 /// The shortest slice that there is.
 const SHORT: Duration = Duration::from_micros(100);
 
-/// The manners of the thread that made this. One that was started with another policy than the normal one keeps
-/// that, and so does one in a sandbox that refuses changes.
+/// The manners of the thread that made this. A thread that was started with another policy than the normal one keeps
+/// it, and so does one in a sandbox that refuses changes.
 #[derive(Debug)]
 pub(crate) struct Scheduling {
     /// As they were, if they may be changed.

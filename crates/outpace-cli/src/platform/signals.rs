@@ -23,7 +23,7 @@ pub(crate) struct Signals {
     descriptor: OwnedFd,
 }
 
-fn set_of(signals: &[i32]) -> libc::sigset_t {
+pub(super) fn set_of(signals: &[i32]) -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: `sigemptyset` initialises the set.
     unsafe {
@@ -185,7 +185,7 @@ impl AsFd for Signals {
 
 /// Lets a stop signal act on this process, and on the others of its job, as one of a terminal does; returns when it has been
 /// continued. Returns whether it was stopped, if SIGCONT is collected: the kernel stops no process that none could continue (an
-/// orphaned process group).
+/// orphaned process group). The SIGCONT that has continued it does not arrive again.
 pub(crate) fn stop_here(signal: i32) -> bool {
     set_default(signal);
     block(&[signal]);
@@ -198,12 +198,20 @@ pub(crate) fn stop_here(signal: i32) -> bool {
     // It waits for this.
     change_mask(libc::SIG_UNBLOCK, &[signal]);
     block(&[signal]);
-    let mut pending = set_of(&[]);
-    // SAFETY: the set is valid for both calls.
-    unsafe {
-        libc::sigpending(&raw mut pending);
-        libc::sigismember(&raw const pending, libc::SIGCONT) == 1
-    }
+    let continued = set_of(&[libc::SIGCONT]);
+    let at_once = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the set and the time are valid for the call.
+    let taken = unsafe {
+        libc::sigtimedwait(
+            &raw const continued,
+            std::ptr::null_mut(),
+            &raw const at_once,
+        )
+    };
+    taken == libc::SIGCONT
 }
 
 /// Whether there is such a process.

@@ -12,6 +12,7 @@ use crate::user::failure::Failure;
 use crate::user::quantity::{self, grouped};
 use crate::user::screen;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitCode;
@@ -113,6 +114,18 @@ impl Relays {
         self.running == 0
     }
 
+    /// Waits until they are done, but not for long.
+    fn complete(&mut self, limit: Duration) {
+        let began = Instant::now();
+        while !self.are_done() && began.elapsed() < limit {
+            let _ = poll(
+                &mut [PollFd::new(&self.done, PollFlags::IN)],
+                Some(&INTERVAL),
+            );
+            self.collect();
+        }
+    }
+
     /// The program has ended: read what is there, wait for no more.
     pub(super) fn program_ended(&self) {
         signal(&self.ended);
@@ -161,6 +174,9 @@ pub(super) fn has_gone(descriptor: BorrowedFd<'_>) -> bool {
     poll(&mut gone, Some(&Timespec::default())).is_err() || !gone[0].revents().is_empty()
 }
 
+/// The longest that `--tee` takes for the rest, once none of it is shown.
+const LAST_READ: Duration = Duration::from_secs(2);
+
 /// How often progress is shown.
 const INTERVAL: Timespec = Timespec {
     tv_sec: 0,
@@ -186,7 +202,7 @@ pub(super) fn finish(
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let shows_progress = io::stderr().is_terminal() && screen::obeys() && !are_same(stdout, stderr);
     let mut all_is_read = Some(all_is_read);
-    let mut typed_ahead = Vec::new();
+    let (mut typed_ahead, mut has_no_keys) = (Vec::new(), false);
     let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, 0, false);
     let (mut skipped, mut began) = (None, Instant::now());
     // When its readers have gone, a process that outlives the program is told when it writes, as without us.
@@ -202,7 +218,7 @@ pub(super) fn finish(
         // Later they are for others.
         let keys = terminal
             .as_deref()
-            .filter(|terminal| terminal.is_raw() && all_is_read.is_some())
+            .filter(|terminal| terminal.is_raw() && all_is_read.is_some() && !has_no_keys)
             .map(Terminal::as_fd);
         let mut waiting = vec![
             PollFd::new(signals, PollFlags::IN),
@@ -231,12 +247,18 @@ pub(super) fn finish(
         }
         if let (true, Some(keys)) = (has_keys, keys) {
             let mut typed = [0; 64];
-            let read = rustix::io::read(keys, &mut typed).unwrap_or(0);
-            if read == 0 || typed[..read].contains(&CTRL_C) {
-                skipped = Some(relays.pending());
-            } else if let Some(pty) = &pty {
-                // What the program has left in memory waits for that, too.
-                typed_ahead.extend(terminal::type_flow_control(pty, &typed[..read]));
+            match rustix::io::read(keys, &mut typed) {
+                // It has gone, and what goes elsewhere goes on.
+                Ok(0) | Err(Errno::IO) => has_no_keys = true,
+                Ok(read) if typed[..read].contains(&CTRL_C) => skipped = Some(relays.pending()),
+                Ok(read) => {
+                    if let Some(pty) = &pty {
+                        // What the program has left in memory waits for that, too.
+                        typed_ahead.extend(terminal::type_flow_control(pty, &typed[..read]));
+                    }
+                }
+                // Another process has read it.
+                Err(_) => {}
             }
         }
         relays.collect();
@@ -274,10 +296,14 @@ pub(super) fn finish(
         }
         terminal.restore();
     }
+    if skipped.is_some() && tee.is_some() {
+        relays.complete(LAST_READ);
+    }
     relays.watched.store(Counts::of(&relays.outlets));
     // A signal to what the program has left running is not reported, as without us.
     if let Some(bytes) = skipped.filter(|bytes| *bytes > 0) {
-        let whole = tee.map_or_else(String::new, |tee| {
+        let complete = tee.filter(|_| relays.are_done());
+        let whole = complete.map_or_else(String::new, |tee| {
             format!("; all of it is in {}", tee.path().display())
         });
         let _ = writeln!(

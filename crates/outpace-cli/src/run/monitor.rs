@@ -11,8 +11,8 @@
 //! passes on what that writes, until no process has the terminal any more.
 //!
 //! The socket's end without a word means that `outpace` was killed. The leader then makes the user's terminal what it
-//! was before, and shows there what the program's writes have left in the shared memory. When it has been dismissed, a
-//! [`keeper`](keep) restores the terminal in its place.
+//! was before, unless that has been done, and shows there what the program's writes have left in the shared memory. When it
+//! has been dismissed, a [`keeper`](keep) restores the terminal in its place.
 #![allow(unsafe_code)]
 
 use super::relay::Returns;
@@ -47,6 +47,8 @@ pub(super) enum News {
     Ended(i32),
     /// Whether processes are left (1) that have the terminal open, when the leader has been dismissed.
     Left(i32),
+    /// It goes on, as was [ordered](Monitor::go_on).
+    Continued,
 }
 
 impl News {
@@ -58,6 +60,7 @@ impl News {
             Self::Ended(value) => (3, value),
             Self::Starting(value) => (4, value),
             Self::Left(value) => (5, value),
+            Self::Continued => (6, 0),
         };
         let mut bytes = [kind; 8];
         bytes[4..].copy_from_slice(&value.to_ne_bytes());
@@ -74,6 +77,7 @@ impl News {
             3 => Self::Ended(value),
             4 => Self::Starting(value),
             5 => Self::Left(value),
+            6 => Self::Continued,
             _ => return None,
         })
     }
@@ -86,6 +90,7 @@ const FOREGROUND: u8 = 3;
 const BACKGROUND: u8 = 4;
 const CONTINUE: u8 = 5;
 const HUNG_UP: u8 = 6;
+const RESTORED: u8 = 7;
 
 /// Where the program's descriptors 0 to 2 lead; `None` keeps ours.
 pub(super) struct Standard {
@@ -101,6 +106,8 @@ pub(super) struct Start<'a> {
     pub(super) shim: Option<Arc<Shim>>,
     /// The user's terminal is for others: so is the program's, until it is [given](Monitor::give_terminal) to it.
     pub(super) in_background: bool,
+    /// Those from before, as in [`terminal_is_set`](Monitor::terminal_is_set).
+    pub(super) settings: Option<(Settings, Settings)>,
 }
 
 /// The program as a command.
@@ -176,6 +183,11 @@ impl Monitor {
         self.order(&[&[SET], &before.to_bytes()[..], &now.to_bytes()].concat());
     }
 
+    /// The user's terminal has its own settings again: what they become from now on is for others to say.
+    pub(super) fn terminal_is_restored(&mut self) {
+        self.order(&[RESTORED]);
+    }
+
     /// The terminal is the program's, or that of the group to which it had given it, or another's.
     pub(super) fn give_terminal(&mut self, is_in_foreground: bool) {
         self.order(&[if is_in_foreground {
@@ -185,7 +197,8 @@ impl Monitor {
         }]);
     }
 
-    /// The program goes on, after what the leader was told before.
+    /// The program goes on, after what the leader was told before. Until it [tells](News::Continued) that, a signal or a key that
+    /// stops the program would be undone.
     pub(super) fn go_on(&mut self) {
         self.order(&[CONTINUE]);
     }
@@ -210,8 +223,8 @@ impl Monitor {
     }
 
     /// Lets the leader end, and with it the session, when no process is left that has the terminal open. Else it passes on
-    /// what those write, from when the result is dropped. Until then it keeps an eye on the user's terminal.
-    pub(super) fn dismiss(mut self) -> UnixStream {
+    /// what those write, from when the result is gone. Until then it keeps an eye on the user's terminal.
+    pub(super) fn dismiss(mut self) -> Keeper {
         let _ = self.news.set_nonblocking(false);
         self.order(&[DISMISSED]);
         let is_left = loop {
@@ -226,7 +239,19 @@ impl Monitor {
             // SAFETY: `status` is a valid place for the result.
             unsafe { libc::waitpid(self.process, &raw mut status, 0) };
         }
-        self.news
+        Keeper(self.news)
+    }
+}
+
+/// The process that restores the user's terminal, should `outpace` be killed after it has dismissed the leader. It takes
+/// an end without a word for that.
+pub(super) struct Keeper(UnixStream);
+
+impl Keeper {
+    /// The terminal has been restored: the next program may have it by the time the keeper sees the end.
+    pub(super) fn terminal_is_restored(self) {
+        // There is none where nothing had to be restored.
+        let _ = (&self.0).write_all(&[RESTORED]);
     }
 }
 
@@ -240,6 +265,7 @@ fn lead(
 ) -> ! {
     let signals = Signals::collect(&[libc::SIGCHLD, libc::SIGHUP]);
     let shim = start.shim.clone();
+    let settings = start.settings.clone();
     // For what the program has left in memory, should `outpace` be killed, and for what it leaves running.
     let output = rustix::stdio::stdout().try_clone_to_owned().ok();
     match start_in_session(start, &terminal, &telling) {
@@ -257,7 +283,7 @@ fn lead(
                 ours: Some(ours),
                 terminal: Some(terminal),
                 foreground: Pid::from_raw(program),
-                settings: None,
+                settings,
             };
             let end = signals.map(|signals| watch(&signals, &mut telling, &mut orders));
             if let Ok(Relieved::Dismissed) = end {
@@ -301,7 +327,7 @@ fn relieve(
         if let Some(output) = output {
             // What this process has inherited and never used would keep others waiting for its end.
             descriptors::close_all_but(&[ours.as_fd(), output.as_fd()]);
-            pass_on_until_nobody_is_left(&ours, &output);
+            pass_on_what_is_left(&ours, &output);
         }
     } else if let Some(keys) = keys {
         drop(output);
@@ -310,7 +336,7 @@ fn relieve(
 }
 
 /// Passes on what is written to a pseudo-terminal, at the pace of the user's terminal, until one of them has gone.
-fn pass_on_until_nobody_is_left(ours: &OwnedFd, output: &OwnedFd) {
+fn pass_on_what_is_left(ours: &OwnedFd, output: &OwnedFd) {
     let mut returns = Returns::default();
     let mut buffer = [0; 4096];
     loop {
@@ -383,7 +409,7 @@ struct Orders {
     terminal: Option<OwnedFd>,
     /// The group to which that terminal belongs when it is in the foreground.
     foreground: Option<Pid>,
-    /// Of the user's terminal: the settings to go back to, and those that it has.
+    /// Of the user's terminal, unless it is restored: the settings to go back to, and those that it has.
     settings: Option<(Settings, Settings)>,
 }
 
@@ -404,7 +430,13 @@ impl Orders {
                 }
             }
             Ok(HUNG_UP) => self.ours = None,
-            Ok(CONTINUE) => signals::send(-self.program, libc::SIGCONT),
+            Ok(RESTORED) => self.settings = None,
+            Ok(CONTINUE) => {
+                signals::send(-self.program, libc::SIGCONT);
+                if from.write_all(&News::Continued.to_bytes()).is_err() {
+                    return Some(Relieved::Killed);
+                }
+            }
             _ => return Some(Relieved::Killed),
         }
         None
@@ -574,6 +606,7 @@ mod tests {
             News::Stopped(20),
             News::Ended(139),
             News::Left(1),
+            News::Continued,
         ] {
             assert_eq!(News::from_bytes(news.to_bytes()), Some(news));
         }

@@ -252,8 +252,8 @@ impl Relay {
         }
     }
 
-    /// Whether a read does not wait, for bytes or for the news that there are no more. A pseudo-terminal is asked after all that was written to it has come through
-    /// (`n_tty_poll` in the kernel waits for that).
+    /// Whether a read does not wait, for bytes or for the news that there are no more. A pseudo-terminal is asked after all
+    /// that was written to it has come through (`n_tty_poll` in the kernel waits for that).
     fn is_readable(&self) -> bool {
         let mut ready = [PollFd::new(&self.source, PollFlags::IN)];
         poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
@@ -451,10 +451,8 @@ impl Relay {
             PollFd::from_borrowed_fd(self.outlet.as_fd(), PollFlags::empty()),
         ];
         // A program that only reads is to see that its terminal has gone. A file still takes what it writes.
-        let asked = match self.conversation.is_some() && self.tee.is_none() {
-            true => 3,
-            false => 2,
-        };
+        let sees_hangup = self.conversation.is_some() && self.tee.is_none();
+        let asked = if sees_hangup { 3 } else { 2 };
         loop {
             match poll(&mut waiting[..asked], unfinished.then_some(&LINE_PATIENCE)) {
                 Ok(0) => return Ok(Ready::Nothing),

@@ -6,7 +6,7 @@ use super::monitor::{Monitor, News, Standard, Start};
 use super::relay::{Conversation, Relay, Way};
 use super::shim::Shim;
 use super::tee::Tee;
-use super::terminal::{self, Terminal};
+use super::terminal::{self, Seen, Settings, Terminal};
 use super::{Run, are_same, has_reader};
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
@@ -71,11 +71,19 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
     let keys = terminal.as_ref().map(Terminal::share).transpose();
     let keys = keys.map_err(failed)?;
     let shim = run.shim(&theirs)?;
+    // Before the program can change its own terminal.
+    let mut settings = None;
+    let tell = |before: &Settings, now: &Settings| settings = Some((before.clone(), now.clone()));
+    let typed = terminal
+        .as_mut()
+        .and_then(|terminal| terminal.make_raw(tell).ok());
+    let typed = keys_of(&ours, typed.unwrap_or_default());
     let start = Start {
         words: &run.command,
         standard,
         shim: shim.as_ref().ok().cloned(),
         in_background: terminal.as_ref().is_some_and(Terminal::is_for_others),
+        settings,
     };
     let is_in_background = start.in_background;
     let (monitor, theirs) = Monitor::start(start, &ours, theirs, keys).map_err(failed)?;
@@ -101,7 +109,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         relays,
         starting: None,
         program: None,
-        keys: Vec::new(),
+        is_continuing: false,
+        keys: typed,
         hung_up: false,
         conversation,
         relay: Weak::clone(&relay),
@@ -114,7 +123,13 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         is_in_background,
         was_in_background: false,
     };
-    let ending = session.supervise()?;
+    let ending = match session.supervise() {
+        Ok(ending) => ending,
+        Err(failure) => {
+            session.leave_terminal();
+            return Err(failure);
+        }
+    };
     let Session {
         mut monitor,
         relays,
@@ -144,7 +159,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
         flow,
         all_is_read,
     );
-    drop(keeper);
+    if let Some(keeper) = keeper {
+        keeper.terminal_is_restored();
+    }
     if let Some(failure) = lost {
         failure.report_on_terminal();
     }
@@ -185,6 +202,18 @@ fn connect(
     Ok(standard)
 }
 
+/// What the user's terminal has seen before it was raw is for the program; returns it as keys that are still to be typed, where
+/// the program's terminal cannot be given it as it is: then it is echoed again.
+fn keys_of(pty: &OwnedFd, seen: Vec<Seen>) -> Vec<u8> {
+    if terminal::type_seen(pty, &seen) {
+        return Vec::new();
+    }
+    let end_of_input = termios::tcgetattr(pty)
+        .map_or(0, |settings| settings.special_codes[SpecialCodeIndex::VEOF]);
+    let keys = seen.into_iter().map(|key| key.unwrap_or(end_of_input));
+    keys.collect()
+}
+
 /// What the program has made of its terminal, and what it has not read, is what becomes of the user's.
 fn leave_as_the_program_did(
     terminal: &mut Terminal,
@@ -198,9 +227,11 @@ fn leave_as_the_program_did(
     }
     let unread = terminal::take_unread(pty);
     terminal.adopt_settings(pty);
-    terminal.give_keys_back(&unread, keys, |before, now| {
+    let left = terminal.give_keys_back(&unread, keys, |before, now| {
         monitor.terminal_is_set(before, now)
     });
+    // For the program, should it go on.
+    terminal::type_seen(pty, left);
     if let Ok(left) = termios::tcgetwinsize(pty)
         && size.is_some_and(|size| !is_same_size(size, left))
     {
@@ -260,6 +291,8 @@ struct Session<'a> {
     starting: Option<i32>,
     /// The process group, once it runs.
     program: Option<i32>,
+    /// The leader was told to let it go on.
+    is_continuing: bool,
     /// Typed, and not yet taken by the pseudoterminal.
     keys: Vec<u8>,
     /// The terminal has gone.
@@ -290,12 +323,12 @@ impl Session<'_> {
             if let Some(ending) = self.news()? {
                 return Ok(ending);
             }
-            if self.program.is_none() {
-                // Signals and keys wait until there is a program that they can be passed on to.
+            if self.program.is_none() || self.is_continuing {
+                // Signals and keys wait until there is a program that they can be passed on to, and until it goes on.
                 continue;
             }
             self.signals()?;
-            if self.is_in_background() {
+            if self.waits_for_terminal() {
                 // A shell may have made it ours: of a job that runs, no signal tells that.
                 self.come_back();
             }
@@ -322,7 +355,10 @@ impl Session<'_> {
                 Ok(Some(News::Failed(code))) => {
                     return Err(self.run.cannot_start(&io::Error::from_raw_os_error(code)));
                 }
-                Ok(Some(News::Stopped(signal))) => self.stop(signal),
+                Ok(Some(News::Continued)) => self.is_continuing = false,
+                // Else that was before what is to let it go on.
+                Ok(Some(News::Stopped(signal))) if !self.is_continuing => self.stop(signal),
+                Ok(Some(News::Stopped(_))) => {}
                 Ok(Some(News::Ended(status))) => {
                     self.program_ended();
                     if let Some(ending) = Ending::from_status(status) {
@@ -381,7 +417,7 @@ impl Session<'_> {
             self.monitor.as_fd(),
             PollFlags::IN,
         )];
-        if self.program.is_none() {
+        if self.program.is_none() || self.is_continuing {
             let news = poll(&mut waiting, None).map(drop);
             return news.or_else(|error| match error {
                 Errno::INTR => Ok(()),
@@ -407,15 +443,15 @@ impl Session<'_> {
             // That it has gone is told unasked, also where no signal tells it: without a controlling terminal.
             waiting.push(PollFd::from_borrowed_fd(output, PollFlags::empty()));
         }
-        let look_again = self.is_in_background().then_some(&LOOK_AT_TERMINAL);
+        let look_again = self.waits_for_terminal().then_some(&LOOK_AT_TERMINAL);
         match poll(&mut waiting, look_again) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Whether there is a terminal whose keys are for others.
-    fn is_in_background(&self) -> bool {
+    /// Whether there is a terminal, whose keys are for others now.
+    fn waits_for_terminal(&self) -> bool {
         let terminal = self.terminal.as_deref();
         self.program.is_some()
             && !self.hung_up
@@ -427,7 +463,10 @@ impl Session<'_> {
             match arrived.number {
                 libc::SIGWINCH => self.follow_size(),
                 libc::SIGCONT => self.go_on(),
-                libc::SIGHUP => self.hang_up(),
+                libc::SIGHUP => {
+                    self.hung_up |= finish::has_gone(rustix::stdio::stdout());
+                    self.tell_of_hangup();
+                }
                 libc::SIGUSR1 => self.relays.show_counters(self.program),
                 // Orphans, where we are process 1; the leader is waited for by itself.
                 libc::SIGCHLD => self.monitor.reap_others(),
@@ -442,12 +481,23 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The terminal has gone, or a process says so: the program is told as a terminal would.
+    /// The terminal has gone.
     fn hang_up(&mut self) {
         self.hung_up = true;
-        if let Some(program) = self.program {
-            signals::send(-program, libc::SIGHUP);
-            signals::send(-program, libc::SIGCONT);
+        self.tell_of_hangup();
+    }
+
+    /// The terminal has gone, or a process says so: the program is told as a terminal would, and the job to which it has given
+    /// its own.
+    fn tell_of_hangup(&self) {
+        let Some(program) = self.program else {
+            return;
+        };
+        let foreground = termios::tcgetpgrp(&self.pty).map_or(program, Pid::as_raw_pid);
+        let job = (foreground != program).then_some(foreground);
+        for group in [Some(program), job].into_iter().flatten() {
+            signals::send(-group, libc::SIGHUP);
+            signals::send(-group, libc::SIGCONT);
         }
     }
 
@@ -534,8 +584,9 @@ impl Session<'_> {
                 self.relays.settle(LAST_OUTPUT);
             }
             // A terminal that refuses shows keys twice, which is no reason to stop.
-            let typed = terminal.make_raw(|before, raw| self.monitor.terminal_is_set(before, raw));
-            self.keys.extend(typed.unwrap_or_default());
+            let typed = terminal.make_raw(|before, now| self.monitor.terminal_is_set(before, now));
+            let typed = keys_of(&self.pty, typed.unwrap_or_default());
+            self.keys.extend(typed);
         }
         if self.terminal.as_deref().is_some_and(Terminal::is_raw) {
             self.give_terminal();
@@ -580,6 +631,16 @@ impl Session<'_> {
         self.conversation.destination_adds_returns(adds);
     }
 
+    /// The terminal is others', as the program leaves its own.
+    fn leave_terminal(&mut self) {
+        if let Some(terminal) = &mut self.terminal {
+            let keys = std::mem::take(&mut self.keys);
+            leave_as_the_program_did(terminal, &self.pty, self.size, keys, &mut self.monitor);
+            terminal.restore();
+            self.monitor.terminal_is_restored();
+        }
+    }
+
     /// The program was stopped: so are we, with the terminal as the program has left its own.
     fn stop(&mut self, signal: i32) {
         // What is on its way is for a raw terminal.
@@ -590,10 +651,7 @@ impl Session<'_> {
             relay.catch_up(LAST_OUTPUT);
         }
         self.relays.settle(LAST_OUTPUT);
-        if let Some(terminal) = &mut self.terminal {
-            terminal.adopt_settings(&self.pty);
-            terminal.restore();
-        }
+        self.leave_terminal();
         self.look_at_returns();
         let is_of_background = self.is_in_background | std::mem::take(&mut self.was_in_background);
         if is_of_background && matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
@@ -601,7 +659,7 @@ impl Session<'_> {
             let is_ours = self.terminal.as_deref().is_some_and(Terminal::is_ours);
             if !is_ours && !signals::stop_here(signal) {
                 self.give_terminal();
-                self.monitor.go_on();
+                self.let_program_go_on();
                 return;
             }
         } else {
@@ -621,7 +679,12 @@ impl Session<'_> {
             _ => self.come_back(),
         }
         self.look_at_returns();
+        self.let_program_go_on();
+    }
+
+    fn let_program_go_on(&mut self) {
         if self.program.is_some() {
+            self.is_continuing = true;
             self.monitor.go_on();
         }
     }

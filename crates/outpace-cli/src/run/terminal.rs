@@ -8,7 +8,7 @@ use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use rustix::termios::{self, OutputModes};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Time for a write that has got room to use it, and how often it gets some.
 const LAST_WRITE: Duration = Duration::from_millis(5);
@@ -49,6 +49,53 @@ impl Settings {
         // SAFETY: the structure is valid for the call.
         unsafe { libc::cfmakeraw(&raw mut raw.0) };
         raw
+    }
+
+    /// The same, but a terminal that reads lines goes on reading lines, in which each key but LF is only itself. Lines that
+    /// were typed before stay lines.
+    fn literal(&self) -> Self {
+        let mut literal = self.raw();
+        literal.0.c_lflag |= self.0.c_lflag & libc::ICANON;
+        literal.0.c_cc = [libc::_POSIX_VDISABLE; libc::NCCS];
+        literal.0.c_cc[libc::VMIN] = 1;
+        literal.0.c_cc[libc::VTIME] = 0;
+        literal
+    }
+
+    /// The same, but no key ends a line, except LF: what is typed from now on leaves no mark that is read as a NUL once lines
+    /// are not read as such.
+    fn without_ends(&self) -> Self {
+        let mut settings = self.clone();
+        for end in [libc::VEOF, libc::VEOL, libc::VEOL2] {
+            settings.0.c_cc[end] = libc::_POSIX_VDISABLE;
+        }
+        settings
+    }
+
+    /// The same as that, but each key can be read at once.
+    fn without_lines(&self) -> Self {
+        let mut settings = self.without_ends();
+        settings.0.c_lflag &= !libc::ICANON;
+        settings.0.c_cc[libc::VMIN] = 1;
+        settings.0.c_cc[libc::VTIME] = 0;
+        settings
+    }
+
+    /// [Literal](Self::literal), and reading lines.
+    fn literal_lines(&self) -> Self {
+        let mut settings = self.literal();
+        settings.0.c_lflag |= libc::ICANON;
+        settings
+    }
+
+    /// The same, for while the rest of the output is shown: output is left alone, keys that are signals are signals, and no
+    /// key is echoed in the midst of what is shown. Editors of lines show what they find.
+    fn while_the_rest_is_shown(&self) -> Self {
+        let mut settings = self.clone();
+        settings.0.c_oflag = self.raw().0.c_oflag;
+        settings.0.c_lflag |= libc::ISIG;
+        settings.0.c_lflag &= !(libc::ECHO | libc::ECHONL);
+        settings
     }
 
     /// The same, but keys are treated as by another terminal, and output is: what a program sets. The line itself
@@ -101,20 +148,81 @@ impl Settings {
     }
 }
 
-/// Makes a terminal what it was before, if it is still what we made of it meanwhile.
+/// Makes a terminal what it was before, if it is still what we made of it meanwhile, or on the way to that. Not for one that
+/// was restored: another program may have made the same of it.
 pub(super) fn undo(descriptor: impl AsFd, before: &Settings, meanwhile: &Settings) {
-    if Settings::of(&descriptor).is_ok_and(|now| now.has_same_modes(meanwhile)) {
+    let on_the_way = [
+        before.without_ends(),
+        before.without_lines(),
+        before.literal_lines(),
+    ];
+    let is_on_the_way =
+        |now: &Settings, step: &Settings| now.has_same_modes(step) && now.0.c_cc == step.0.c_cc;
+    let is_ours = |now: Settings| {
+        now.has_same_modes(meanwhile) || on_the_way.iter().any(|step| is_on_the_way(&now, step))
+    };
+    if Settings::of(&descriptor).is_ok_and(is_ours) {
         // A terminal that has gone needs no restoring.
         let _ = before.apply(&descriptor);
     }
 }
 
-/// What was typed on a pseudo-terminal and has not been read, as its line discipline has left it; `None` for an end of
-/// input (Ctrl-D).
-pub(super) fn take_unread(pty: &OwnedFd) -> Vec<Option<u8>> {
-    let mut unread = Vec::new();
+/// What a terminal's line discipline has made of keys: a byte, or an end of input (Ctrl-D), which is `None`.
+pub(super) type Seen = Option<u8>;
+
+/// The program's side of a pseudo-terminal, and its settings.
+fn program_side(pty: &OwnedFd) -> io::Result<(OwnedFd, Settings)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let (Ok(theirs), Ok(settings)) = (ioctl_tiocgptpeer(pty, flags), Settings::of(pty)) else {
+    Ok((ioctl_tiocgptpeer(pty, flags)?, Settings::of(pty)?))
+}
+
+/// The longest that a pseudo-terminal takes to see what was typed, which is a thread of the kernel's work.
+const LAST_KEY: Duration = Duration::from_millis(500);
+
+/// Types on a pseudo-terminal what another terminal has seen and echoed: here it is neither echoed nor anything but itself.
+/// No process may change the settings meanwhile. Returns false, and has typed nothing, where that cannot be.
+pub(super) fn type_seen(pty: &OwnedFd, seen: &[Seen]) -> bool {
+    if seen.is_empty() {
+        return true;
+    }
+    let Ok((theirs, settings)) = program_side(pty) else {
+        return false;
+    };
+    let takes_output = || {
+        let mut ready = [PollFd::new(&theirs, PollFlags::OUT)];
+        poll(&mut ready, Some(&Timespec::default())).is_ok()
+            && ready[0].revents().contains(PollFlags::OUT)
+    };
+    let mut unused = (1..=u8::MAX).filter(|key| *key != b'\n' && !seen.contains(&Some(*key)));
+    let (Some(end_of_input), Some(stop)) = (unused.next(), unused.next()) else {
+        return false;
+    };
+    let mut literal = settings.literal();
+    literal.0.c_cc[libc::VEOF] = end_of_input;
+    // Keys are seen later than they are written. The last one stops output, which tells that the others have been seen.
+    let mut stopping = literal.clone();
+    stopping.0.c_iflag |= libc::IXON;
+    stopping.0.c_cc[libc::VSTOP] = stop;
+    if !takes_output() || stopping.apply(&theirs).is_err() {
+        return false;
+    }
+    let keys = seen.iter().map(|key| key.unwrap_or(end_of_input));
+    let keys: Vec<u8> = keys.chain([stop]).collect();
+    let is_typed = rustix::io::write(pty, &keys) == Ok(keys.len());
+    let began = Instant::now();
+    while is_typed && takes_output() && began.elapsed() < LAST_KEY {
+        std::thread::yield_now();
+    }
+    // Without IXON output goes on.
+    let _ = literal.apply(&theirs);
+    let _ = settings.apply(&theirs);
+    true
+}
+
+/// What was typed on a pseudo-terminal and has not been read.
+pub(super) fn take_unread(pty: &OwnedFd) -> Vec<Seen> {
+    let mut unread = Vec::new();
+    let Ok((theirs, settings)) = program_side(pty) else {
         return unread;
     };
     if settings.is_canonical() {
@@ -134,11 +242,11 @@ pub(super) fn take_unread(pty: &OwnedFd) -> Vec<Option<u8>> {
     unread
 }
 
-/// Reads the lines that are there from a terminal that reads lines; `None` for an end of input (Ctrl-D), which is read
-/// as a NUL once the terminal is raw.
-fn take_lines(from: impl AsFd, settings: &Settings) -> Vec<Option<u8>> {
-    let end_of_line = settings.0.c_cc[libc::VEOL];
-    let is_end = |&last: &u8| last == b'\n' || last == end_of_line && last != 0;
+/// Reads the lines that are there from a terminal that reads lines, or did so with these settings when they were typed. (Once
+/// it reads no lines, an end of input is read as a NUL.)
+fn take_lines(from: impl AsFd, settings: &Settings) -> Vec<Seen> {
+    let ends = [libc::VEOL, libc::VEOL2].map(|index| settings.0.c_cc[index]);
+    let is_end = |last: &u8| *last == b'\n' || ends.contains(last) && *last != 0;
     let mut typed = Vec::new();
     read_while_ready(from, |line| {
         typed.extend(line.iter().copied().map(Some));
@@ -149,17 +257,29 @@ fn take_lines(from: impl AsFd, settings: &Settings) -> Vec<Option<u8>> {
     typed
 }
 
+/// What a terminal holds at most (termios(3)).
+const LONGEST_LINE: usize = 4096;
+
+/// Whether there is something to read, or nothing any more.
+fn readiness(from: impl AsFd) -> PollFlags {
+    let mut ready = [PollFd::new(&from, PollFlags::IN)];
+    match poll(&mut ready, Some(&Timespec::default())) {
+        Ok(count) if count > 0 => ready[0].revents(),
+        _ => PollFlags::empty(),
+    }
+}
+
 /// Reads what is there, and waits for no more.
 fn read_while_ready(from: impl AsFd, mut take: impl FnMut(&[u8])) {
-    let mut buffer = [0; 4096];
+    let mut buffer = [0; LONGEST_LINE];
     loop {
-        let mut ready = [PollFd::new(&from, PollFlags::IN)];
-        let is_ready = poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
-            && ready[0].revents().contains(PollFlags::IN);
-        if !is_ready {
+        let ready = readiness(&from);
+        if !ready.contains(PollFlags::IN) {
             return;
         }
         match rustix::io::read(&from, &mut buffer) {
+            // Ctrl-D reads as nothing once, a terminal that has gone for ever.
+            Ok(0) if ready.contains(PollFlags::HUP) => return,
             Ok(read) => take(&buffer[..read]),
             Err(_) => return,
         }
@@ -260,30 +380,42 @@ impl Terminal {
         termios::tcgetpgrp(&self.descriptor).is_ok_and(|group| group != rustix::process::getpgrp())
     }
 
-    /// Lets every key through, if the terminal is ours; the keys of lines that were typed before that are returned. Just
-    /// before it does, `tell` gets the settings to go back to, and those from now on.
+    /// Lets every key through, if the terminal is ours; what was typed before that is returned, as the terminal has seen it and
+    /// echoed. Just before it does, `tell` gets the settings to go back to, and those from now on.
     pub(super) fn make_raw(
         &mut self,
         tell: impl FnOnce(&Settings, &Settings),
-    ) -> io::Result<Vec<u8>> {
+    ) -> io::Result<Vec<Seen>> {
+        let mut seen = Vec::new();
         if self.before.is_some() || !self.is_ours() {
-            return Ok(Vec::new());
+            return Ok(seen);
         }
         let before = Settings::of(&self.descriptor)?;
-        let mut lines = Vec::new();
-        if before.is_canonical() {
-            lines = take_lines(&self.descriptor, &before);
+        tell(&before, &before.raw());
+        if before.is_canonical() && before.without_ends().apply(&self.descriptor).is_ok() {
+            seen = take_lines(&self.descriptor, &before);
+            // The beginning of a line, too, and lines that have been finished since.
+            let _ = before.without_lines().apply(&self.descriptor);
         }
-        let raw = before.raw();
-        tell(&before, &raw);
-        let is_raw = raw.apply(&self.descriptor);
+        // What is there when a terminal begins to read lines is one (n_tty(4)): all that is typed from here on comes behind it.
+        let is_line = before.literal_lines().apply(&self.descriptor).is_ok();
+        if is_line && readiness(&self.descriptor).contains(PollFlags::IN) {
+            let mut buffer = [0; LONGEST_LINE];
+            let read = rustix::io::read(&self.descriptor, &mut buffer).unwrap_or(0);
+            seen.extend(buffer[..read].iter().copied().map(Some));
+        }
+        // Typed after the first step, when it was a key as any other.
         let end_of_input = before.0.c_cc[libc::VEOF];
-        self.before = is_raw.is_ok().then_some(before);
-        // A terminal that refuses has still given up what was read.
-        Ok(lines
-            .into_iter()
-            .map(|key| key.unwrap_or(end_of_input))
-            .collect())
+        if before.is_canonical() && end_of_input != libc::_POSIX_VDISABLE {
+            let ends = seen.iter_mut().filter(|key| **key == Some(end_of_input));
+            ends.for_each(|key| *key = None);
+        }
+        match before.raw().apply(&self.descriptor) {
+            Ok(()) => self.before = Some(before),
+            // It has still given up what was read.
+            Err(_) => drop(before.apply(&self.descriptor)),
+        }
+        Ok(seen)
     }
 
     /// It is restored to what the program has made of its own terminal: without us, that is this one.
@@ -300,54 +432,49 @@ impl Terminal {
         }
     }
 
-    /// The program has ended: from now on keys stay in the terminal, for those that read there next; before them come
-    /// those that the program has not read, and those that it was not given. Output still goes through as it is. Ctrl-C is
-    /// a signal. `tell` as in [`make_raw`](Self::make_raw).
+    /// From now on keys stay in the terminal, for those that read there next; before them come those that the program has not
+    /// read, and those that it was not given. Output still goes through as it is. Ctrl-C is a signal. `tell` as in
+    /// [`make_raw`](Self::make_raw).
     ///
-    /// Linux may refuse to take keys (`TIOCSTI`, by dev.tty.legacy_tiocsti); they are lost then.
-    pub(super) fn give_keys_back(
+    /// Linux may refuse to take keys (`TIOCSTI`, by dev.tty.legacy_tiocsti): then those that the program has not read are
+    /// returned, and the others are lost.
+    pub(super) fn give_keys_back<'a>(
         &self,
-        unread: &[Option<u8>],
+        unread: &'a [Seen],
         mut typed: Vec<u8>,
         tell: impl FnOnce(&Settings, &Settings),
-    ) {
+    ) -> &'a [Seen] {
         let Some(before) = &self.before else {
-            return;
+            return unread;
         };
-        read_while_ready(&self.descriptor, |keys| typed.extend_from_slice(keys));
-        let raw = before.raw();
-        let mut meanwhile = before.clone();
-        meanwhile.0.c_oflag = raw.0.c_oflag;
-        meanwhile.0.c_lflag |= libc::ISIG;
-        // In the midst of what is shown; editors of lines show what they find.
-        meanwhile.0.c_lflag &= !(libc::ECHO | libc::ECHONL);
-        tell(before, &meanwhile);
-        if !unread.is_empty() {
-            // What a line discipline has seen already must not be seen as anything else.
-            let mut literal = meanwhile.clone();
-            literal.0.c_iflag = raw.0.c_iflag;
-            literal.0.c_lflag &= !(libc::ISIG | libc::IEXTEN);
-            let end_of_input = literal.0.c_cc[libc::VEOF];
-            if literal.is_canonical() {
-                literal.0.c_cc = [libc::_POSIX_VDISABLE; libc::NCCS];
-                literal.0.c_cc[libc::VEOF] = end_of_input;
-            }
-            if literal.apply(&self.descriptor).is_ok() {
-                self.type_again(unread.iter().map(|key| key.unwrap_or(end_of_input)));
-            }
+        tell(before, &before.while_the_rest_is_shown());
+        let mut take = |keys: &[u8]| typed.extend_from_slice(keys);
+        read_while_ready(&self.descriptor, &mut take);
+        let mut unused = (1..=u8::MAX).filter(|key| *key != b'\n' && !unread.contains(&Some(*key)));
+        let end_of_input = unused.next().unwrap_or_default();
+        // What a terminal has seen must not be seen as anything else.
+        let mut literal = before.literal();
+        literal.0.c_cc[libc::VEOF] = end_of_input;
+        let mut left = unread;
+        if literal.apply(&self.descriptor).is_ok() {
+            // Typed in between.
+            read_while_ready(&self.descriptor, &mut take);
+            let keys = unread.iter().map(|key| key.unwrap_or(end_of_input));
+            left = &unread[self.type_again(keys)..];
         }
         // A terminal that has gone needs no restoring.
-        let _ = meanwhile.apply(&self.descriptor);
+        let _ = before.while_the_rest_is_shown().apply(&self.descriptor);
         self.type_again(typed.into_iter());
+        left
     }
 
-    /// Types keys, as far as the system lets us.
-    fn type_again(&self, mut keys: impl Iterator<Item = u8>) {
+    /// Types keys, as far as the system lets us; returns how many.
+    fn type_again(&self, keys: impl Iterator<Item = u8>) -> usize {
         // SAFETY: the call reads one byte, which is there.
-        let is_taken = |key: u8| unsafe {
-            libc::ioctl(self.descriptor.as_raw_fd(), libc::TIOCSTI, &raw const key) == 0
+        let is_taken = |key: &u8| unsafe {
+            libc::ioctl(self.descriptor.as_raw_fd(), libc::TIOCSTI, &raw const *key) == 0
         };
-        let _ = keys.all(is_taken);
+        keys.take_while(is_taken).count()
     }
 
     /// Forgets what the terminal has not shown yet, until nothing more is on its way, and ends what may
@@ -381,5 +508,19 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.restore();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_more_is_read_from_a_terminal_that_has_gone() {
+        let (ours, theirs) = crate::platform::pty::open().unwrap();
+        drop(ours);
+        assert!(readiness(&theirs).contains(PollFlags::IN));
+        // It would be for ever.
+        read_while_ready(&theirs, |keys| panic!("read {keys:?}"));
     }
 }

@@ -370,7 +370,7 @@ impl Shim {
     /// What was done, for `-v`: for the program, and for each other process of which there is something to say.
     pub(super) fn describe(&self) -> Vec<String> {
         let header = self.memory.header();
-        let bytes = header.published();
+        let published = header.published();
         let reason = match header.reason.load(Ordering::Relaxed) {
             _ if header.state() == ring::WAITING => "; not used: the loader did not take it",
             ring::OTHER_PROGRAM => "; not used: the loader started another program first",
@@ -382,11 +382,15 @@ impl Shim {
             ring::BY_LOCK => ", until one of its threads was stuck",
             _ => "",
         };
-        let mut all = vec![format!("shim: {bytes} bytes through memory{reason}")];
+        let mut all = vec![format!("shim: {published} bytes through memory{reason}")];
         let program = header.program.load(Ordering::Relaxed);
-        for member in self.memory.members() {
+        let author = &header.head.1;
+        let last = author.member.load(Ordering::Relaxed);
+        for (number, member) in (1..).zip(self.memory.members()) {
             let process = member.process.load(Ordering::Relaxed);
-            let bytes = member.bytes.load(Ordering::Relaxed);
+            let from = author.from.load(Ordering::Relaxed);
+            let more = if number == last { published - from } else { 0 };
+            let bytes = member.bytes.load(Ordering::Relaxed) + more;
             let gave_up = member.reason.load(Ordering::Relaxed) == ring::BY_BYPASS;
             if process == 0 || (process == program || bytes == 0) && !gave_up {
                 continue;
@@ -464,10 +468,10 @@ fn try_to_execute(library: &OwnedFd) -> io::Result<()> {
         munmap(start, LIBRARY.len())?;
         is_whole
     };
-    match is_whole {
-        true => Ok(()),
-        false => Err(io::Error::other("it is not what was built")),
+    if !is_whole {
+        return Err(io::Error::other("it is not what was built"));
     }
+    Ok(())
 }
 
 fn memory_file(name: &str) -> io::Result<OwnedFd> {

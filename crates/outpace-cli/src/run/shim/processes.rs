@@ -27,8 +27,8 @@ pub(super) struct Processes {
     /// Ours: `outpace`, and the leader of the session.
     ours: [i32; 2],
     terminal: u64,
-    /// When the leader was started.
-    since: u64,
+    /// When the leader was started, once that was asked for.
+    since: Option<u64>,
     /// Of programs that were looked at, by device and inode: why they are unfit, if they are.
     programs: HashMap<(u64, u64), Option<String>>,
     pub(super) strangers: BTreeMap<i32, Stranger>,
@@ -91,7 +91,7 @@ impl Processes {
         Ok(Self {
             ours: [std::process::id() as i32, leader],
             terminal: rustix::fs::fstat(terminal)?.st_rdev,
-            since: Stat::of(leader).map_or(0, |stat| stat.start),
+            since: None,
             programs: HashMap::new(),
             strangers: BTreeMap::new(),
             next: Instant::now(),
@@ -111,6 +111,9 @@ impl Processes {
     }
 
     fn look(&mut self, members: &[Member]) -> Option<bool> {
+        if self.since.is_none() {
+            self.since = Some(Stat::of(self.ours[1])?.start);
+        }
         // The list is read once more after the last process was looked at: a member that was back then from starting another
         // program has done so before, so that is in the list. And one that has started another and ended is met, or the
         // other is.
@@ -211,7 +214,8 @@ impl Processes {
     /// Whether the program may have started a process whose descriptors are not shown.
     fn may_be_ours(&self, process: i32, stat: &Stat) -> bool {
         let leader = self.ours[1];
-        if stat.start < self.since {
+        let since = self.since.unwrap_or_default();
+        if stat.start < since {
             return false;
         }
         // One whose parent has ended has the first process as its parent.
@@ -225,7 +229,7 @@ impl Processes {
                 return false;
             }
             match Stat::of(parent) {
-                Some(stat) if stat.start >= self.since => {
+                Some(stat) if stat.start >= since => {
                     (parent, session) = (stat.parent, stat.session)
                 }
                 Some(_) => return false,
