@@ -451,6 +451,21 @@ fn what_a_grandchild_wrote_is_not_its_parents() {
 }
 
 #[test]
+fn a_short_program_that_another_waits_for_has_processor_time() {
+    // Less than the hundredth of a second in which the kernel tells it of a process.
+    let inner = "i=0; while [ $i -lt 4000 ]; do echo $i; i=$((i+1)); done";
+    for _ in 0..8 {
+        let outer = format!("sh -c '{inner}'; true");
+        let found = findings(&["--", "sh", "-c", &outer], "short-child.json");
+        for stream in found["streams"].as_array().unwrap() {
+            if stream["calls"].as_u64().unwrap() > 1000 {
+                assert!(stream["in_kernel_ns"].as_u64().unwrap() > 0, "{found:#}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_program_that_runs_others_is_not_taken_for_c() {
     if !installed("cc") {
         return;

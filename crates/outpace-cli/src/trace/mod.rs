@@ -16,7 +16,7 @@ use crate::platform::{interrupts, signals};
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
 use crate::user::screen::Screen;
-use clap::Args;
+use clap::{Args, value_parser};
 use collect::{Options, Seen, Subject};
 use fxprof_processed_profile::Profile;
 use judge::verdict::Verdict;
@@ -70,7 +70,7 @@ pub(crate) struct Trace {
     profile: Option<PathBuf>,
 
     /// Watch this process, until it ends or Ctrl-C
-    #[arg(short, long, value_name = "PID", conflicts_with = "command", value_parser = process_id)]
+    #[arg(short, long, value_name = "PID", conflicts_with = "command", value_parser = value_parser!(i32).range(1..))]
     pid: Option<i32>,
 
     /// The command; everything after it is its own
@@ -80,13 +80,6 @@ pub(crate) struct Trace {
         required_unless_present = "pid"
     )]
     command: Vec<OsString>,
-}
-
-fn process_id(text: &str) -> Result<i32, String> {
-    text.parse()
-        .ok()
-        .filter(|&number| number > 0)
-        .ok_or_else(|| "a process ID is a whole number above 0, as ps shows it".to_owned())
 }
 
 impl Action for Trace {
@@ -140,22 +133,24 @@ impl Trace {
     fn observe(&self, timeline: Timeline) -> Result<Findings, Failure> {
         let (subject, command) = match self.pid {
             Some(process) => {
-                IoCounters::of(&process.to_string()).map_err(|error| {
-                    let object = format!("process {process}");
-                    if error.kind() == io::ErrorKind::NotFound {
-                        return Failure::failed(object, "there is none of that number")
-                            .remedy("give the number of a running process, as ps shows it");
+                if let Err(error) = IoCounters::of(&process.to_string()) {
+                    if error.kind() != io::ErrorKind::NotFound {
+                        return Err(self.cannot_start(&error));
                     }
-                    Failure::failed(object, error)
-                        .remedy("give the number of a process of yours, or trace as root")
-                })?;
+                    let object = format!("process {process}");
+                    return Err(Failure::failed(object, "there is none of that number")
+                        .remedy("give the number of a running process, as ps shows it"));
+                }
                 let name = procfs::name(process).unwrap_or_default();
                 (Subject::Process(process), vec![name])
             }
             None => {
                 let words = self.command.iter();
                 let words = words.map(|word| word.to_string_lossy().into_owned());
-                (Subject::Program(self.child()), words.collect())
+                let mut command = Command::new(&self.command[0]);
+                command.args(&self.command[1..]);
+                signals::pass_on_to(&mut command);
+                (Subject::Program(command), words.collect())
             }
         };
         let options = Options {
@@ -172,13 +167,6 @@ impl Trace {
             (process, _) => Failure::failed(format!("process {}", process.unwrap_or(0)), error)
                 .remedy("trace it as the user it belongs to, or as root; only one tracer may be attached"),
         }
-    }
-
-    fn child(&self) -> Command {
-        let mut command = Command::new(&self.command[0]);
-        command.args(&self.command[1..]);
-        signals::pass_on_to(&mut command);
-        command
     }
 }
 

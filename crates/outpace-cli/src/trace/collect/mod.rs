@@ -43,51 +43,29 @@ pub(super) enum Seen {
     Calls(Vec<Entry>),
 }
 
-/// The stacks, when they are wanted.
-struct Stacks {
-    wanted: bool,
-    recorder: Option<io::Result<Recorder>>,
-}
-
-impl Stacks {
-    /// Called with the process while it is certainly there and, if it is ours, has not begun.
-    fn ready(&mut self, process: i32) {
-        if self.wanted {
-            // What is left behind by it is not to become ours.
-            let _ = set_child_subreaper(None);
-            self.recorder = Some(Recorder::start(process));
-        }
-        // From now on we get the orphans of the program, whose counts are its own.
-        let _ = set_child_subreaper(Some(getpid()));
-    }
-
-    fn finish(self, run: &mut Recording) {
-        let samples = self
-            .recorder
-            .map(|recorder| recorder.and_then(Recorder::finish));
-        match samples {
-            None => {}
-            Some(Ok(samples)) => run.samples = samples,
-            Some(Err(error)) => run.notes.push(format!("no call stacks: perf: {error}")),
-        }
-    }
-}
-
 /// Traces it to its end.
 pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recording, Seen)> {
     let process = match subject {
         Subject::Process(process) => Some(process),
         Subject::Program(_) => None,
     };
-    let mut stacks = Stacks {
-        wanted: options.stacks,
-        recorder: None,
+    let mut recorder = None;
+    // Called with the process while it is certainly there and, if it is ours, has not begun.
+    let mut ready = |process| {
+        if options.stacks {
+            // What is left behind by it is not to become ours.
+            let _ = set_child_subreaper(None);
+            recorder = Some(Recorder::start(process));
+        }
+        // From now on we get the orphans of the program, whose counts are its own.
+        let _ = set_child_subreaper(Some(getpid()));
     };
+    process.into_iter().for_each(&mut ready);
     let before = processor_time(process);
     let (mut run, seen) = if options.exact {
-        exactly(subject, options.timeline, &mut stacks)?
+        exactly(subject, options.timeline, &mut ready)?
     } else {
-        lightly(subject, options.timeline, &mut stacks)?
+        lightly(subject, options.timeline, options.stacks, &mut ready)?
     };
     let after = processor_time(process);
     run.user_ns = after.0.saturating_sub(before.0);
@@ -96,7 +74,11 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     let not_running_ns = run.wall_ns.saturating_sub(run.user_ns + run.system_ns);
     run.delayed_ns = run.delayed_ns.min(not_running_ns);
     run.overhead_ns = run.overhead_ns.min(run.wall_ns);
-    stacks.finish(&mut run);
+    match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
+        None => {}
+        Some(Ok(samples)) => run.samples = samples,
+        Some(Err(error)) => run.notes.push(format!("no call stacks: perf: {error}")),
+    }
     Ok((run, seen))
 }
 
@@ -104,7 +86,8 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
 fn processor_time(process: Option<i32>) -> (u64, u64) {
     match process {
         Some(process) => {
-            procfs::Usage::of(process).map_or((0, 0), |usage| (usage.user_ns, usage.system_ns))
+            let processor = procfs::Usage::of(process).unwrap_or_default().processor;
+            (processor.user_ns, processor.system_ns)
         }
         None => clock::children_ns(),
     }
@@ -114,27 +97,25 @@ fn processor_time(process: Option<i32>) -> (u64, u64) {
 fn lightly(
     subject: Subject,
     timeline: Timeline,
-    stacks: &mut Stacks,
+    stacks: bool,
+    ready: &mut dyn FnMut(i32),
 ) -> io::Result<(Recording, Seen)> {
     let (mut run, processes) = match subject {
-        Subject::Process(process) => {
-            stacks.ready(process);
-            watch::other(process, timeline)?
-        }
-        Subject::Program(command) if stacks.wanted => {
+        Subject::Process(process) => watch::watch(process, false, timeline, clock::now_ns())?,
+        Subject::Program(command) if stacks => {
             let root = gate::start(command, None, |root, gate| {
-                stacks.ready(root);
+                ready(root);
                 gate.open()?;
                 Ok(root)
             })?;
-            watch::child(root, timeline, clock::now_ns())?
+            watch::watch(root, true, timeline, clock::now_ns())?
         }
         Subject::Program(mut command) => {
             set_child_subreaper(Some(getpid()))?;
             // A short one may have ended before we run again.
             let began_ns = clock::now_ns();
             let root = command.spawn()?.id() as i32;
-            watch::child(root, timeline, began_ns)?
+            watch::watch(root, true, timeline, began_ns)?
         }
     };
     let seen: u64 = processes
@@ -157,32 +138,27 @@ fn lightly(
 fn exactly(
     subject: Subject,
     timeline: Timeline,
-    stacks: &mut Stacks,
+    ready: &mut dyn FnMut(i32),
 ) -> io::Result<(Recording, Seen)> {
     let mut ledger = Ledger::with_timeline(timeline);
     let points = tracepoints::Points::find();
-    if let Subject::Process(process) = subject {
-        stacks.ready(process);
-    }
-    let mut ready = |root| stacks.ready(root);
     let mut run = match (&points, subject) {
         (&Ok(points), Subject::Process(process)) => {
             tracepoints::attach(points, process, &mut ledger)?
         }
         (&Ok(points), Subject::Program(command)) => {
-            tracepoints::run(points, command, &mut ledger, &mut ready)?
+            tracepoints::run(points, command, &mut ledger, ready)?
         }
         (Err(_), Subject::Process(process)) => ptrace::attach(process, &mut ledger)?,
-        (Err(_), Subject::Program(command)) => {
-            let mut run = ptrace::run(command, &mut ledger, &mut ready)?;
-            let note = "setuid programs run without their privileges under ptrace";
-            run.notes.push(note.to_owned());
-            run
-        }
+        (Err(_), Subject::Program(command)) => ptrace::run(command, &mut ledger, ready)?,
     };
     run.notes
         .push("writes through io_uring are not seen".to_owned());
     if let Err(refusal) = &points {
+        if run.ending.is_some() {
+            let note = "setuid programs run without their privileges under ptrace";
+            run.notes.push(note.to_owned());
+        }
         run.notes.push(format!(
             "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON and a readable \
              /sys/kernel/tracing, tracing costs a hundredth of this"

@@ -8,8 +8,8 @@
 //! The look ends with the thread of ours that takes it, as the kernel lets go of whatever a thread traces when that ends, without
 //! stopping it once more.
 
-use crate::platform::clock;
-use crate::trace::kernel::calls::WriteCall;
+use crate::platform::clock::{self, Delay};
+use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::procfs::{self, Doing};
 use crate::trace::kernel::{memory, sys};
 use crate::trace::model::target::{Kind, Target};
@@ -25,20 +25,18 @@ pub(super) const MOST: u32 = 4;
 pub(super) const LARGEST: u64 = 1024;
 /// The look is over after this long, whatever it has shown.
 const LONGEST: Duration = Duration::from_millis(8);
-/// Time to ask in a loop for the next stop.
-const SPIN: Duration = Duration::from_micros(50);
 
-/// One write.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Write {
-    pub(super) descriptor: i32,
-    pub(super) size: u64,
-    pub(super) ends_line: Option<bool>,
+/// Some writes of a thread, and what showing them took of its time, without waiting for a processor, and on one.
+#[derive(Default)]
+pub(super) struct Look {
+    pub(super) writes: Vec<Call>,
+    pub(super) took_ns: u64,
+    pub(super) stops_ns: u64,
 }
 
 /// Some of a thread's next writes. An error says that this is not permitted, or not now: a thread that sleeps in a call is
 /// not stopped, as some calls do not go on as if nothing had been.
-pub(super) fn at(process: i32, thread: i32) -> io::Result<Vec<Write>> {
+pub(super) fn at(process: i32, thread: i32) -> io::Result<Look> {
     if !takes_writes_whole(process) {
         return Err(io::ErrorKind::Unsupported.into());
     }
@@ -65,66 +63,58 @@ fn takes_writes_whole(process: i32) -> bool {
     written.all(is_whole)
 }
 
-fn look(process: i32, thread: i32) -> io::Result<Vec<Write>> {
+fn look(process: i32, thread: i32) -> io::Result<Look> {
     let until_ns = clock::now_ns() + LONGEST.as_nanos() as u64;
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
     sys::interrupt(thread)?;
-    let (mut writes, mut entered) = (Vec::with_capacity(ENOUGH), None);
-    while writes.len() < ENOUGH {
-        let Some(stop) = next_stop(thread, until_ns)? else {
-            break;
-        };
+    let (mut look, mut entered) = (Look::default(), None);
+    // From the first stop to the last: before and after, it runs as if nothing were, however long this thread may wait for a processor.
+    let mut held = None;
+    while let Some(stop) = next_stop(thread, until_ns)? {
+        held.get_or_insert_with(|| (clock::now_ns(), Delay::of(thread)));
         let (signal, event) = (stop & 0xff, stop >> 8);
         let is_at_call = signal == libc::SIGTRAP | 0x80;
         if is_at_call {
             match sys::at_call(thread)? {
                 sys::AtCall::Entry { number, arguments } => {
-                    entered = WriteCall::with_number(number).map(|call| Write {
-                        descriptor: call.target(&arguments),
-                        size: call.asked(&arguments).unwrap_or(0),
-                        ends_line: memory::ends_line(process, call, &arguments),
-                    });
+                    entered = memory::begun((process, thread), 0, number, &arguments);
                 }
-                // Where the registers do not say how much was to be written, its result does.
-                sys::AtCall::Exit { result } => writes.extend(entered.take().map(|write| Write {
-                    size: write.size.max(u64::try_from(result).unwrap_or(0)),
-                    ..write
-                })),
+                sys::AtCall::Exit { result } => {
+                    let write = entered.take().map(|call| call.returned(0, result));
+                    look.writes.extend(write);
+                }
                 sys::AtCall::No => {}
             }
         }
-        let is_group_stop = event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP;
-        if is_group_stop {
+        if event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP {
             // It was told to stop by another, and stays so.
             sys::resume(thread, sys::Resume::Listen, 0)?;
             break;
         }
+        if look.writes.len() == ENOUGH {
+            break;
+        }
         let passed_on = if is_at_call || event != 0 { 0 } else { signal };
-        let how = if writes.len() < ENOUGH {
-            sys::Resume::ToCall
-        } else {
-            sys::Resume::Run
-        };
-        sys::resume(thread, how, passed_on)?;
+        sys::resume(thread, sys::Resume::ToCall, passed_on)?;
     }
-    Ok(writes)
+    if let Some((began_ns, mut delay)) = held {
+        let delayed_ns = delay.look();
+        look.took_ns = (clock::now_ns() - began_ns).saturating_sub(delayed_ns);
+        look.stops_ns = delay.awake_ns() - delayed_ns;
+    }
+    Ok(look)
 }
 
 /// What a thread has stopped for; none when it has ended, which is left for others to see, or at the end of the time.
 fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
-    let began_ns = clock::now_ns();
-    loop {
+    while clock::now_ns() < until_ns {
         if let Some(stop) = sys::stop_of(thread)? {
             return Ok(Some(stop));
         }
-        let now_ns = clock::now_ns();
-        if now_ns >= until_ns {
-            return Ok(None);
-        }
-        if now_ns - began_ns > SPIN.as_nanos() as u64 {
-            std::thread::sleep(SPIN);
-        }
+        // The next one is often a few microseconds away.
+        std::thread::yield_now();
     }
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -144,7 +134,7 @@ mod tests {
         // Until it has become the shell and writes.
         let seen = loop {
             match at(process, process) {
-                Ok(writes) if writes.len() == ENOUGH => break Some(writes),
+                Ok(look) if look.writes.len() == ENOUGH => break Some(look),
                 Ok(_) => {}
                 // Before that it has what this test has open.
                 Err(error)
@@ -158,9 +148,12 @@ mod tests {
                 }
             }
         };
-        if let Some(writes) = seen {
-            let is_line = |write: &Write| {
-                (write.descriptor, write.size, write.ends_line) == (1, 6, Some(true))
+        if let Some(look) = seen {
+            // It had a processor only while it was held.
+            assert!(0 < look.stops_ns && look.stops_ns <= look.took_ns);
+            let writes = look.writes;
+            let is_line = |write: &Call| {
+                (write.descriptor, write.asked, write.ends_line) == (1, Some(6), Some(true))
             };
             assert!(writes.iter().all(is_line), "{:?}", writes);
             let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -176,8 +169,8 @@ mod tests {
         let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
         let process = sleeper.id() as i32;
         // Until it sleeps.
-        while let Ok(writes) = at(process, process) {
-            assert!(writes.is_empty(), "{:?}", writes);
+        while let Ok(look) = at(process, process) {
+            assert!(look.writes.is_empty(), "{:?}", look.writes);
         }
         assert!(sleeper.try_wait().unwrap().is_none());
         sleeper.kill().unwrap();

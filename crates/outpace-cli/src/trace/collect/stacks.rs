@@ -6,9 +6,10 @@
 use crate::platform::signals;
 use crate::trace::model::timeline::{FREQUENCY, Frame, Sample};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempPath;
 
 /// A perf that records.
@@ -43,9 +44,8 @@ impl Recorder {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let (Some(control), Some(output)) = (shell.stdin.take(), shell.stdout.take()) else {
-            return Err(io::Error::other("the shell has no streams"));
-        };
+        let (control, output) = (shell.stdin.take(), shell.stdout.take());
+        let (control, output) = control.zip(output).ok_or(io::ErrorKind::BrokenPipe)?;
         shell.wait()?;
         let mut recorder = Self {
             process: 0,
@@ -77,15 +77,8 @@ impl Recorder {
 
     fn says_something(&self) -> io::Result<bool> {
         let patience = Timespec::try_from(PATIENCE).unwrap_or_default();
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let mut ready = [PollFd::new(self.acknowledged.get_ref(), PollFlags::IN)];
-            match poll(&mut ready, Some(&patience)) {
-                Ok(ready) => return Ok(ready > 0),
-                Err(rustix::io::Errno::INTR) if Instant::now() < until => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let mut ready = [PollFd::new(self.acknowledged.get_ref(), PollFlags::IN)];
+        Ok(retry_on_intr(|| poll(&mut ready, Some(&patience)))? > 0)
     }
 
     /// Ends the recording and gives the samples.

@@ -3,27 +3,22 @@
 //! `writev` and counts, for each process and descriptor, how many it saw and how many of them were newlines.
 
 use crate::trace::kernel::sys;
+use perf_event::Counter;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The counters, and the tracepoint at which the program runs until this is dropped.
 pub(super) struct Tails {
     counters: OwnedFd,
-    _event: OwnedFd,
+    _event: Counter,
 }
 
 /// Processes and descriptors counted at a time; the longest unused are forgotten first.
 const MOST_STREAMS: u32 = 16_384;
 
-// Registers and opcodes of the instruction set (Documentation/bpf/instruction-set.rst).
-const R0: u8 = 0;
-const R1: u8 = 1;
-const R2: u8 = 2;
-const R3: u8 = 3;
-const R4: u8 = 4;
+// Registers are numbers; these keep what they hold in every call. Opcodes of the instruction set
+// (Documentation/bpf/instruction-set.rst).
 const CONTEXT: u8 = 6;
-const R7: u8 = 7;
-const R8: u8 = 8;
 const FRAME: u8 = 10;
 const MOVE: u8 = 0xbf;
 const MOVE_NUMBER: u8 = 0xb7;
@@ -105,7 +100,7 @@ fn program(map: i32) -> Vec<u64> {
     const DONE: u8 = 0;
     const BUFFER: u8 = 1;
     const ENTRY: u8 = 2;
-    let load_map = [step(LOAD_MAP, R1, PSEUDO_MAP, 0, map), Step(0)];
+    let load_map = [step(LOAD_MAP, 1, PSEUDO_MAP, 0, map), Step(0)];
     let at = |register, offset: i16| {
         let add = step(ADD_NUMBER, register, 0, 0, offset.into());
         [step(MOVE, register, FRAME, 0, 0), add]
@@ -113,91 +108,85 @@ fn program(map: i32) -> Vec<u64> {
     // Reads memory of the program; it is over if that cannot be read.
     let read_user = [
         step(CALL, 0, 0, 0, READ_USER),
-        jump(IF_NOT_EQUAL, R0, 0, DONE),
+        jump(IF_NOT_EQUAL, 0, 0, DONE),
     ];
-    // The entry of the vector at R8 that is `from_end` before its end (of R7 entries), into VECTOR; its length into R3.
+    // The entry of the vector at r8 that is `from_end` before its end (of r7 entries), into VECTOR; its length into r3.
     let entry = |from_end: i32| {
         let address = [
-            step(MOVE, R3, R7, 0, 0),
-            step(ADD_NUMBER, R3, 0, 0, -from_end),
-            step(SHIFT_LEFT, R3, 0, 0, 4),
-            step(ADD, R3, R8, 0, 0),
-            step(MOVE_NUMBER, R2, 0, 0, 16),
+            step(MOVE, 3, 7, 0, 0),
+            step(ADD_NUMBER, 3, 0, 0, -from_end),
+            step(SHIFT_LEFT, 3, 0, 0, 4),
+            step(ADD, 3, 8, 0, 0),
+            step(MOVE_NUMBER, 2, 0, 0, 16),
         ];
-        let length = [step(LOAD_64, R3, FRAME, VECTOR + 8, 0)];
-        [&address[..], &at(R1, VECTOR), &read_user, &length].concat()
+        let length = [step(LOAD_64, 3, FRAME, VECTOR + 8, 0)];
+        [&address[..], &at(1, VECTOR), &read_user, &length].concat()
     };
     let begin = [
-        step(MOVE, CONTEXT, R1, 0, 0),
-        step(STORE_64_NUMBER, FRAME, 0, BYTE, 0),
+        step(MOVE, CONTEXT, 1, 0, 0),
         step(STORE_64_NUMBER, FRAME, 0, VALUE, 0),
         step(STORE_64_NUMBER, FRAME, 0, VALUE + 8, 0),
-        step(STORE_64_NUMBER, FRAME, 0, VECTOR, 0),
-        step(STORE_64_NUMBER, FRAME, 0, VECTOR + 8, 0),
-        step(LOAD_64, R8, CONTEXT, ADDRESS_AT, 0),
-        step(LOAD_64, R7, CONTEXT, LENGTH_AT, 0),
-        jump(IF_EQUAL, R7, 0, DONE),
-        step(LOAD_64, R1, CONTEXT, NUMBER_AT, 0),
-        jump(IF_EQUAL, R1, libc::SYS_write as i32, BUFFER),
-        jump(IF_NOT_EQUAL, R1, libc::SYS_writev as i32, DONE),
+        step(LOAD_64, 8, CONTEXT, ADDRESS_AT, 0),
+        step(LOAD_64, 7, CONTEXT, LENGTH_AT, 0),
+        jump(IF_EQUAL, 7, 0, DONE),
+        step(LOAD_64, 1, CONTEXT, NUMBER_AT, 0),
+        jump(IF_EQUAL, 1, libc::SYS_write as i32, BUFFER),
+        jump(IF_NOT_EQUAL, 1, libc::SYS_writev as i32, DONE),
     ];
     // The last entry of a vector may be empty; two empty ones are not usual.
-    let if_empty = [
-        jump(IF_NOT_EQUAL, R3, 0, ENTRY),
-        jump(IF_EQUAL, R7, 1, DONE),
-    ];
-    // byte = last of the buffer at R8, of length R7
+    let if_empty = [jump(IF_NOT_EQUAL, 3, 0, ENTRY), jump(IF_EQUAL, 7, 1, DONE)];
+    // byte = last of the buffer at r8, of length r7
     let last = [
-        jump(IF_EQUAL, R3, 0, DONE),
+        jump(IF_EQUAL, 3, 0, DONE),
         Label(ENTRY),
-        step(MOVE, R7, R3, 0, 0),
-        step(LOAD_64, R8, FRAME, VECTOR, 0),
+        step(MOVE, 7, 3, 0, 0),
+        step(LOAD_64, 8, FRAME, VECTOR, 0),
         Label(BUFFER),
-        step(MOVE, R3, R8, 0, 0),
-        step(ADD, R3, R7, 0, 0),
-        step(ADD_NUMBER, R3, 0, 0, -1),
-        step(MOVE_NUMBER, R2, 0, 0, 1),
+        step(MOVE, 3, 8, 0, 0),
+        step(ADD, 3, 7, 0, 0),
+        step(ADD_NUMBER, 3, 0, 0, -1),
+        step(MOVE_NUMBER, 2, 0, 0, 1),
     ];
     // key = process, descriptor
     let key = [
-        step(LOAD_8, R8, FRAME, BYTE, 0),
+        step(LOAD_8, 8, FRAME, BYTE, 0),
         step(CALL, 0, 0, 0, PID_TGID),
-        step(SHIFT_RIGHT, R0, 0, 0, 32),
-        step(STORE_32, FRAME, R0, KEY, 0),
-        step(LOAD_64, R7, CONTEXT, DESCRIPTOR_AT, 0),
-        step(STORE_32, FRAME, R7, KEY + 4, 0),
+        step(SHIFT_RIGHT, 0, 0, 0, 32),
+        step(STORE_32, FRAME, 0, KEY, 0),
+        step(LOAD_64, 7, CONTEXT, DESCRIPTOR_AT, 0),
+        step(STORE_32, FRAME, 7, KEY + 4, 0),
     ];
     let update = [
-        step(MOVE_NUMBER, R4, 0, 0, NO_EXIST),
+        step(MOVE_NUMBER, 4, 0, 0, NO_EXIST),
         step(CALL, 0, 0, 0, MAP_UPDATE),
     ];
     // value[0] += 1; value[1] += byte is a newline
     let count = [
         step(CALL, 0, 0, 0, MAP_LOOKUP),
-        jump(IF_EQUAL, R0, 0, DONE),
-        step(MOVE_NUMBER, R1, 0, 0, 1),
-        step(ATOMIC_ADD_64, R0, R1, 0, 0),
-        jump(IF_NOT_EQUAL, R8, i32::from(b'\n'), DONE),
-        step(ATOMIC_ADD_64, R0, R1, 8, 0),
+        jump(IF_EQUAL, 0, 0, DONE),
+        step(MOVE_NUMBER, 1, 0, 0, 1),
+        step(ATOMIC_ADD_64, 0, 1, 0, 0),
+        jump(IF_NOT_EQUAL, 8, i32::from(b'\n'), DONE),
+        step(ATOMIC_ADD_64, 0, 1, 8, 0),
         Label(DONE),
         // The record goes on to its recipients.
-        step(MOVE_NUMBER, R0, 0, 0, 1),
+        step(MOVE_NUMBER, 0, 0, 0, 1),
         step(EXIT, 0, 0, 0, 0),
     ];
     let vector = [&entry(1)[..], &if_empty, &entry(2)].concat();
-    let byte = [&last[..], &at(R1, BYTE), &read_user, &key].concat();
-    let there = [&load_map[..], &at(R2, KEY), &at(R3, VALUE), &update].concat();
-    let counted = [&load_map[..], &at(R2, KEY), &count].concat();
+    let byte = [&last[..], &at(1, BYTE), &read_user, &key].concat();
+    let there = [&load_map[..], &at(2, KEY), &at(3, VALUE), &update].concat();
+    let counted = [&load_map[..], &at(2, KEY), &count].concat();
     assemble(&[&begin[..], &vector, &byte, &there, &counted].concat())
 }
 
 impl Tails {
     /// Loads the program, where this user may, and has it run at this event: one of its own, as one that is inherited would
     /// take the program along when the first process that has inherited it ends.
-    pub(super) fn begin(event: OwnedFd) -> io::Result<Self> {
+    pub(super) fn begin(mut event: Counter) -> io::Result<Self> {
         let counters = sys::bpf_map(8, 16, MOST_STREAMS)?;
         let program = sys::bpf_load(&program(counters.as_raw_fd()))?;
-        sys::bpf_attach(&event, &program)?;
+        event.set_bpf(program.as_raw_fd())?;
         Ok(Self {
             counters,
             _event: event,
@@ -218,8 +207,8 @@ mod tests {
     #[test]
     fn jumps_lead_to_their_labels() {
         let lines = [
-            jump(IF_EQUAL, R7, 0, 1),
-            step(MOVE_NUMBER, R0, 0, 0, 7),
+            jump(IF_EQUAL, 7, 0, 1),
+            step(MOVE_NUMBER, 0, 0, 0, 7),
             Line::Label(1),
             step(EXIT, 0, 0, 0, 0),
         ];

@@ -2,48 +2,18 @@
 //! written, without the children that the process has waited for, and its time on a processor.
 
 use crate::platform::clock;
-use crate::trace::kernel::procfs::{IoCounters, Usage};
+use crate::trace::kernel::procfs::{IoCounters, Processor, Usage, read_again};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 /// Threads of one process that are read.
 const MOST_THREADS: usize = 64;
 
-/// Processor time, and its parts in the program and in the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Processor {
-    /// To the nanosecond.
-    pub(crate) total_ns: u64,
-    /// The parts, which the kernel tells apart by clock ticks.
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
-}
-
-impl Processor {
-    pub(crate) fn since(self, before: Self) -> Self {
-        Self {
-            total_ns: self.total_ns.saturating_sub(before.total_ns),
-            user_ns: self.user_ns.saturating_sub(before.user_ns),
-            system_ns: self.system_ns.saturating_sub(before.system_ns),
-        }
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            total_ns: self.total_ns + other.total_ns,
-            user_ns: self.user_ns + other.user_ns,
-            system_ns: self.system_ns + other.system_ns,
-        }
-    }
-}
-
-/// The counters of a thread at one moment.
+/// The counters of a thread at one moment, or of several.
 #[derive(Clone, Copy, Default)]
-struct Reading {
-    io: IoCounters,
-    processor: Processor,
-    delayed_ns: u64,
+pub(crate) struct Reading {
+    pub(crate) io: IoCounters,
+    pub(crate) processor: Processor,
 }
 
 struct Thread {
@@ -69,25 +39,23 @@ impl Thread {
 
     fn reading(&self) -> Option<Reading> {
         let io = IoCounters::read(&self.io).ok()?;
-        let mut text = [0; 128];
-        let length = self.schedule.read_at(&mut text, 0).ok()?;
-        let text = std::str::from_utf8(&text[..length]).ok()?;
-        let (total_ns, delayed_ns) = clock::schedule_in(text)?;
-        let usage = Usage::read(&self.usage)?;
+        let (total_ns, delayed_ns) = clock::schedule_in(&read_again(&self.schedule).ok()?)?;
+        let ticks_per_second = rustix::param::clock_ticks_per_second();
+        let usage = Usage::parse(&read_again(&self.usage).ok()?, ticks_per_second)?;
         let processor = Processor {
             total_ns,
-            user_ns: usage.user_ns,
-            system_ns: usage.system_ns,
-        };
-        Some(Reading {
-            io,
-            processor,
             delayed_ns,
-        })
+            ..usage.processor
+        };
+        Some(Reading { io, processor })
     }
 
-    fn own(&self) -> IoCounters {
-        self.now.io.since(self.before.io)
+    /// What was added while it was watched.
+    fn own(&self) -> Reading {
+        Reading {
+            io: self.now.io.since(self.before.io),
+            processor: self.now.processor.since(self.before.processor),
+        }
     }
 }
 
@@ -134,32 +102,37 @@ impl Threads {
         }
     }
 
-    /// Reads the counters of these threads. Those that have ended keep what they had.
-    pub(crate) fn read(&mut self, process: i32, threads: &[i32]) {
+    /// Reads the counters of these threads, for [`take`](Self::take).
+    pub(crate) fn read(&mut self, process: i32, threads: &[i32]) -> Vec<Option<Reading>> {
         self.open(process, threads);
-        for thread in self.threads.values_mut() {
-            thread.now = thread.reading().unwrap_or(thread.now);
+        self.threads.values().map(Thread::reading).collect()
+    }
+
+    /// Takes what was read as what they have now. Those that have ended keep what they had.
+    pub(crate) fn take(&mut self, readings: Vec<Option<Reading>>) {
+        for (thread, reading) in self.threads.values_mut().zip(readings) {
+            thread.now = reading.unwrap_or(thread.now);
         }
     }
 
-    /// Gives what the threads were known to have read and written, for [`restore`](Self::restore).
-    pub(crate) fn known_io(&self) -> Vec<(i32, IoCounters)> {
-        let threads = self.threads.iter();
-        threads.map(|(&id, thread)| (id, thread.now.io)).collect()
+    /// What these of the threads have added together.
+    pub(crate) fn sum(&self, wanted: impl Fn(i32, &Reading) -> bool) -> Reading {
+        let all = self.threads.iter().map(|(&id, thread)| (id, thread.own()));
+        let wanted = all.filter(|(id, own)| wanted(*id, own));
+        wanted.fold(Reading::default(), |sum, (_, own)| Reading {
+            io: sum.io.plus(own.io),
+            processor: sum.processor.plus(own.processor),
+        })
     }
 
-    /// Forgets what they have read and written since.
-    pub(crate) fn restore(&mut self, known: &[(i32, IoCounters)]) {
-        for (&id, thread) in &mut self.threads {
-            let before = known.iter().find(|(known, _)| *known == id);
-            thread.now.io = before.map_or(thread.before.io, |(_, io)| *io);
-        }
+    /// What all have added, without the children that the process has waited for.
+    pub(crate) fn all(&self) -> Reading {
+        self.sum(|_, _| true)
     }
 
-    /// What the threads have read and written, without the children that the process has waited for.
-    pub(crate) fn io(&self) -> IoCounters {
-        let of_threads = self.threads.values();
-        of_threads.fold(IoCounters::default(), |sum, thread| sum.plus(thread.own()))
+    /// What those have added that have written.
+    pub(crate) fn writers(&self) -> Reading {
+        self.sum(|_, own| own.io.write_calls > 0)
     }
 
     /// Whether the process has had one thread, as far as was seen.
@@ -167,68 +140,17 @@ impl Threads {
         self.threads.len() == 1 && !self.is_partial
     }
 
-    /// What the only thread has read and written.
-    pub(crate) fn io_of_only_thread(&self) -> Option<IoCounters> {
-        self.is_one().then(|| self.io())
-    }
-
-    /// The thread that has written most, and how often.
-    pub(crate) fn busiest(&self) -> Option<(i32, u64)> {
-        let threads = self.threads.iter();
-        let calls = threads.map(|(&id, thread)| (id, thread.own().write_calls));
-        calls.max_by_key(|&(_, calls)| calls)
-    }
-
-    /// The time of a thread on a processor, and ready to run without one.
-    pub(crate) fn schedule_ns(&self, thread: i32) -> (u64, u64) {
-        let reading = self.threads.get(&thread).and_then(Thread::reading);
-        reading.map_or((0, 0), |reading| {
-            (reading.processor.total_ns, reading.delayed_ns)
-        })
-    }
-
-    /// The same of all threads, since they were first read.
-    pub(crate) fn scheduled_ns(&self) -> u64 {
-        let threads = self.threads.values();
-        let scheduled = threads.map(|thread| {
-            let processor = thread.now.processor.since(thread.before.processor);
-            processor.total_ns
-                + thread
-                    .now
-                    .delayed_ns
-                    .saturating_sub(thread.before.delayed_ns)
-        });
-        scheduled.sum()
-    }
-
-    /// The processor time of the threads that have written.
-    pub(crate) fn of_writers(&self) -> Processor {
-        let writers = self.threads.values();
-        let writers = writers.filter(|thread| thread.own().write_calls > 0);
-        writers.fold(Processor::default(), |sum, thread| {
-            sum.plus(thread.now.processor.since(thread.before.processor))
-        })
-    }
-
-    /// How long the threads that have written, but for one of them, were ready to run without a processor.
-    pub(crate) fn delayed_ns(&self, but_for: Option<i32>) -> u64 {
-        let others = self.threads.iter();
-        let others =
-            others.filter(|(id, thread)| Some(**id) != but_for && thread.own().write_calls > 0);
-        others
-            .map(|(_, thread)| {
-                thread
-                    .now
-                    .delayed_ns
-                    .saturating_sub(thread.before.delayed_ns)
-            })
-            .sum()
+    /// The thread that has written most.
+    pub(crate) fn busiest(&self) -> Option<i32> {
+        let calls = |(_, thread): &(&i32, &Thread)| thread.own().io.write_calls;
+        self.threads.iter().max_by_key(calls).map(|(&id, _)| id)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::FileExt;
 
     #[test]
     fn the_threads_of_this_process_have_written_what_it_has() {
@@ -240,14 +162,16 @@ mod tests {
         for _ in 0..1000 {
             null.write_at(b"0123456789", 0).unwrap();
         }
-        threads.read(ours, &[this]);
-        assert!(threads.io().write_calls >= 1000);
-        let (busiest, calls) = threads.busiest().unwrap();
-        assert!(calls >= 1000, "{busiest}");
+        let readings = threads.read(ours, &[this]);
+        assert_eq!(threads.all().io, IoCounters::default());
+        threads.take(readings);
+        assert!(threads.all().io.write_calls >= 1000);
+        assert!(threads.busiest().is_some());
         // The kernel brings it up to date at its next tick.
-        while threads.of_writers().total_ns == 0 {
+        while threads.writers().processor.total_ns == 0 {
             null.write_at(b"0123456789", 0).unwrap();
-            threads.read(ours, &[this]);
+            let readings = threads.read(ours, &[this]);
+            threads.take(readings);
         }
     }
 
@@ -257,8 +181,9 @@ mod tests {
         let this = rustix::thread::gettid().as_raw_nonzero().get();
         let (mut former, mut next) = (Threads::default(), Threads::default());
         former.open(this, &[this]);
-        former.read(this, &[this]);
+        let readings = former.read(this, &[this]);
+        former.take(readings);
         next.go_on(this, &former);
-        assert_eq!(next.io(), IoCounters::default(), "of {ours}");
+        assert_eq!(next.all().io, IoCounters::default(), "of {ours}");
     }
 }

@@ -6,13 +6,13 @@
 use super::exact::tracepoints::{Points, aside};
 use super::peek;
 use super::tails::Tails;
-use super::threads::{Processor, Threads};
-use crate::platform::clock::{self, Delay};
+use super::threads::{Reading, Threads};
+use crate::platform::clock;
 use crate::platform::ending::Ending;
-use crate::platform::interrupts;
+use crate::platform::{interrupts, signals};
 use crate::trace::kernel::calls::WriteCall;
 use crate::trace::kernel::memory;
-use crate::trace::kernel::procfs::{self, Doing, IoCounters, Usage};
+use crate::trace::kernel::procfs::{self, Doing, IoCounters, Processor, Usage};
 use crate::trace::model::findings::{Mode, Recording};
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
@@ -22,7 +22,6 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -30,40 +29,31 @@ use std::time::Duration;
 /// Something done again and again, so seldom that it takes but a small part of a processor: what it
 /// watches should not feel it.
 struct Rhythm {
-    /// The shortest time from one to the next; in the beginning, so that short programs are seen, and
-    /// later.
-    at_first_ns: u64,
-    later_ns: u64,
+    /// The shortest time from one to the next, but for the beginning.
+    shortest_ns: u64,
     due_ns: u64,
 }
 
 /// One part in so many of a processor goes into it.
 const PART: u64 = 200;
 const AT_FIRST_NS: u64 = 500_000_000;
-/// The start-up of a program is looked at closely, whatever that costs.
+/// The start-up of a program is looked at closely, whatever that costs, so that short ones are seen.
 const START_NS: u64 = 30_000_000;
 /// However much one takes, the next is not later than this; in the beginning, when programs start others
-/// and become others, not later than that.
+/// and become others, not later than that, and not sooner than in a millisecond.
 const LONGEST_NS: u64 = 100_000_000;
 const LONGEST_AT_FIRST_NS: u64 = 5_000_000;
+const SHORTEST_AT_FIRST_NS: u64 = 1_000_000;
 
 impl Rhythm {
-    fn new(at_first_ns: u64, later_ns: u64) -> Self {
-        Self {
-            at_first_ns,
-            later_ns,
-            due_ns: 0,
-        }
-    }
-
     /// It was done, which took so much processor time, so long after the beginning.
     fn took(&mut self, processor_ns: u64, since_ns: u64, now_ns: u64) {
         let fair_ns = processor_ns * PART;
         self.due_ns = now_ns
             + match since_ns {
-                0..START_NS => self.at_first_ns,
-                START_NS..AT_FIRST_NS => fair_ns.clamp(self.at_first_ns, LONGEST_AT_FIRST_NS),
-                AT_FIRST_NS.. => fair_ns.clamp(self.later_ns, LONGEST_NS),
+                0..START_NS => SHORTEST_AT_FIRST_NS,
+                START_NS..AT_FIRST_NS => fair_ns.clamp(SHORTEST_AT_FIRST_NS, LONGEST_AT_FIRST_NS),
+                AT_FIRST_NS.. => fair_ns.clamp(self.shortest_ns, LONGEST_NS),
             };
     }
 }
@@ -86,17 +76,11 @@ const LARGEST_MESSAGES: u64 = 512;
 /// A program that starts this many threads is sampled in part.
 const MOST_THREADS: usize = 256;
 
-/// The call a thread was last seen asleep in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Asleep {
-    arguments: [u64; 6],
-    /// The process's count of finished writes then: unchanged, it is still the same call.
-    write_calls: u64,
-}
-
 struct Thread {
     call: File,
-    asleep: Option<Asleep>,
+    /// The arguments of the call that it was last seen asleep in, and the process's count of finished writes then: unchanged,
+    /// it is still the same call.
+    asleep: Option<([u64; 6], u64)>,
 }
 
 /// A write in which a thread was found asleep.
@@ -183,24 +167,12 @@ impl Watched {
 
     /// The processor time of its threads that write, while it was watched, without what stops at its calls took.
     pub(crate) fn processor(&self) -> Processor {
-        self.processor_and_stops().since(Processor {
-            total_ns: self.stops_ns,
-            user_ns: 0,
-            system_ns: self.stops_ns,
-        })
-    }
-
-    fn processor_and_stops(&self) -> Processor {
-        if !self.tasks.is_one() {
-            return self.tasks.of_writers();
-        }
-        let of_usage = |usage: Usage| Processor {
-            total_ns: usage.user_ns + usage.system_ns,
-            user_ns: usage.user_ns,
-            system_ns: usage.system_ns,
+        let with_stops = match self.reaped.filter(|_| self.tasks.is_one()) {
+            Some(reaped) => reaped.since(self.usage_before.processor),
+            // In `usage` it is rounded to hundredths of a second.
+            None => self.tasks.writers().processor,
         };
-        let now = self.reaped.unwrap_or(of_usage(self.usage));
-        now.since(of_usage(self.usage_before))
+        with_stops.since(Processor::of(0, self.stops_ns))
     }
 
     /// How long its threads slept in writes: of a process with one thread, that part of all the time it slept which it
@@ -212,8 +184,9 @@ impl Watched {
             return seen_ns;
         }
         let watched_ns = self.last_ns - self.first_ns;
+        let awake = self.tasks.all().processor;
         let asleep_ns = (watched_ns + self.stops_ns)
-            .saturating_sub(self.tasks.scheduled_ns() + self.peeking_ns);
+            .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns);
         (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
     }
 
@@ -229,11 +202,14 @@ impl Watched {
             .saturating_sub(self.usage_before.minor_faults)
     }
 
-    /// Whether a descriptor leads where stdout or stderr do (Node.js opens its terminal once more).
-    fn is_another_name(&self, descriptor: i32) -> bool {
-        let identity = Target::identity_of(self.process, descriptor);
-        let mut streams = (1..=2).filter_map(|stream| self.targets.get(&stream));
-        streams.any(|stream| identity == Some(stream.identity))
+    /// The one of stdout and stderr that leads where this does, if it is another name of it (Node.js opens its terminal
+    /// once more).
+    fn stream_at(&self, identity: Option<(u64, u64)>) -> Option<i32> {
+        let leads_there = |stream: &i32| {
+            let target = self.targets.get(stream);
+            target.is_some_and(|target| identity == Some(target.identity))
+        };
+        (1..=2).find(leads_there)
     }
 
     /// Whether it runs the same program still. One that has ended has no executable file, but a name until its parent
@@ -245,23 +221,19 @@ impl Watched {
         }
     }
 
-    /// Looks up what a descriptor is connected to, if that is not known, and gives its number: that of stdout or stderr
-    /// for another name of those (Node.js opens its terminal once more).
+    /// Looks up what a descriptor is connected to, if that is not known, and gives its number, or that of the stream that
+    /// it is another name of.
     fn identify(&mut self, descriptor: i32) -> i32 {
-        if descriptor > 2
-            && !self.targets.contains_key(&descriptor)
-            && let Some(target) = Target::of(self.process, descriptor)
-        {
-            self.targets.insert(descriptor, target);
+        if descriptor <= 2 {
+            return descriptor;
         }
-        let identity = |descriptor| Some(self.targets.get(&descriptor)?.identity);
-        let stream = (1..=2)
-            .find(|&stream| identity(stream).is_some() && identity(stream) == identity(descriptor));
-        if descriptor > 2 {
-            stream.unwrap_or(descriptor)
-        } else {
-            descriptor
+        if !self.targets.contains_key(&descriptor) {
+            let target = Target::of(self.process, descriptor);
+            self.targets
+                .extend(target.map(|target| (descriptor, target)));
         }
+        let identity = self.targets.get(&descriptor).map(|target| target.identity);
+        self.stream_at(identity).unwrap_or(descriptor)
     }
 
     /// The thread whose writes should be looked at exactly: it has made many since the last time, and neither their sums nor
@@ -274,9 +246,32 @@ impl Watched {
             && looks < ENOUGH_LOOKS
             && (self.mean_size() <= peek::LARGEST || own.write_calls >= FEWEST_LARGE)
             && Buffering::of_sums(own.write_calls, own.bytes_written).is_none();
-        is_due
-            .then(|| self.tasks.busiest())?
-            .map(|(thread, _)| thread)
+        is_due.then(|| self.tasks.busiest())?
+    }
+
+    /// Takes an exact look at a thread, and says what that took of its time.
+    fn peek(&mut self, thread: i32) -> io::Result<u64> {
+        if self.mean_size() > peek::LARGEST {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let look = peek::at(self.process, thread)?;
+        self.stops_ns += look.stops_ns;
+        self.peeking_ns += look.took_ns;
+        self.peeks += 1;
+        // Of less it had no processor, or has just stopped writing: it is worth another try.
+        if look.writes.len() >= FEWEST_PEEKED {
+            self.peeked_at = self.own().write_calls;
+        }
+        for write in look.writes {
+            let descriptor = self.identify(write.descriptor);
+            let seen = self.seen.entry(descriptor).or_default();
+            seen.peeked += 1;
+            // Where the registers do not say how much was to be written, its result does.
+            let written = u64::try_from(write.result).unwrap_or(0);
+            let size = write.asked.unwrap_or(0).max(written);
+            seen.tally.sample(size, write.ends_line);
+        }
+        Ok(look.took_ns)
     }
 
     /// Looks at a thread that was asleep in this, if that is a write. What it writes is sampled once.
@@ -288,10 +283,7 @@ impl Watched {
         let call = WriteCall::with_number(number)?;
         let ends_line = memory::ends_line(self.process, call, &arguments);
         let write_calls = self.read_counters().map_or(0, |io| io.write_calls);
-        thread.asleep = Some(Asleep {
-            arguments,
-            write_calls,
-        });
+        thread.asleep = Some((arguments, write_calls));
         let (is_new, descriptor) = (
             thread.asleep != before,
             self.identify(call.target(&arguments)),
@@ -356,21 +348,17 @@ impl Watched {
         IoCounters::read(self.counters.as_ref()?).ok()
     }
 
-    /// Reads the counters.
-    fn count(&mut self) {
-        let before = Usage::of(self.process);
-        let Some(io) = self.read_counters() else {
-            return;
+    /// The counters, as they are now.
+    fn counted(&self) -> Option<(IoCounters, Usage)> {
+        let before = Usage::of(self.process).unwrap_or(self.usage);
+        let io = self.read_counters()?;
+        // Those of the children may have come in between.
+        let after = Usage::of(self.process).unwrap_or(before);
+        let usage = Usage {
+            children_faults: after.children_faults,
+            ..before
         };
-        self.io = io;
-        if let Some(before) = before {
-            self.usage = Usage {
-                // Those of the children may have come in between.
-                children_faults: Usage::of(self.process)
-                    .map_or(before.children_faults, |after| after.children_faults),
-                ..before
-            };
-        }
+        Some((io, usage))
     }
 
     /// What it has read and written, with the children it has waited for.
@@ -386,7 +374,7 @@ impl Watched {
     /// is all unless one has ended.
     pub(crate) fn own(&self) -> IoCounters {
         let own = if self.has_reaped() {
-            self.tasks.io()
+            self.tasks.all().io
         } else {
             self.with_children()
         };
@@ -394,16 +382,13 @@ impl Watched {
     }
 }
 
+#[derive(Default)]
 struct Watcher {
     root: i32,
     launched: bool,
     alive: HashMap<i32, Watched>,
     ended: Vec<Watched>,
     timeline: Timeline,
-    /// How many of `ended` the current search has added.
-    ended_now: usize,
-    /// Whether there has been a search.
-    searched: bool,
     looks: u64,
     last_look_ns: u64,
     /// What exact looks took.
@@ -414,55 +399,39 @@ struct Watcher {
     points: OnceCell<Option<Points>>,
     /// A child may have ended since the last look for that.
     child_ended: bool,
-    /// The root's, since the watching began.
-    delay: Delay<i32>,
 }
 
-/// Watches a child of ours, which began then, until it ends.
-pub(super) fn child(
+/// Watches a process, a child of ours that began then until it ends; another, or until the user interrupts.
+pub(super) fn watch(
     root: i32,
+    launched: bool,
     timeline: Timeline,
     began_ns: u64,
 ) -> io::Result<(Recording, Vec<Watched>)> {
     let ours_before = IoCounters::of("self").unwrap_or_default();
-    let (mut run, processes) = Watcher::new(root, true, timeline, began_ns).watch()?;
-    run.tree = IoCounters::of("self")
-        .ok()
-        .map(|ours| ours.since(ours_before));
+    let watcher = Watcher {
+        root,
+        launched,
+        timeline,
+        last_look_ns: began_ns,
+        child_ended: true,
+        ..Watcher::default()
+    };
+    let (mut run, processes) = watcher.watch()?;
+    let ours = IoCounters::of("self").ok().filter(|_| launched);
+    run.tree = ours.map(|ours| ours.since(ours_before));
     Ok((run, processes))
 }
 
-/// Watches a process that was running already, until it ends or the user interrupts.
-pub(super) fn other(root: i32, timeline: Timeline) -> io::Result<(Recording, Vec<Watched>)> {
-    Watcher::new(root, false, timeline, clock::now_ns()).watch()
-}
-
 impl Watcher {
-    fn new(root: i32, launched: bool, timeline: Timeline, began_ns: u64) -> Self {
-        Self {
-            root,
-            launched,
-            alive: HashMap::new(),
-            ended: Vec::new(),
-            timeline,
-            ended_now: 0,
-            searched: false,
-            looks: 0,
-            last_look_ns: began_ns,
-            peeking_ns: 0,
-            listens: 0,
-            points: OnceCell::new(),
-            child_ended: true,
-            delay: Delay::of(root),
-        }
-    }
-
     fn watch(mut self) -> io::Result<(Recording, Vec<Watched>)> {
         let began_ns = self.last_look_ns;
         let mut ending = None;
         // New threads, children and programs are looked for; then what each thread is in.
-        let mut searches = Rhythm::new(1_000_000, 20_000_000);
-        let mut looks = Rhythm::new(1_000_000, 6_000_000);
+        let [mut searches, mut looks] = [20_000_000, 6_000_000].map(|shortest_ns| Rhythm {
+            shortest_ns,
+            due_ns: 0,
+        });
         let mut spent_ns = clock::thread_ns();
         loop {
             let now_ns = clock::now_ns();
@@ -488,13 +457,11 @@ impl Watcher {
             } else {
                 !self.alive.contains_key(&self.root)
             };
-            if over {
+            let signal = interrupts::take();
+            if over || (!self.launched && signal.is_some()) {
                 break;
             }
-            if let Some(signal) = interrupts::take() {
-                if !self.launched {
-                    break;
-                }
+            if let Some(signal) = signal {
                 interrupts::pass_on(signal, self.root);
             }
             // Until the next is due, or a signal (a child's end among them) arrives.
@@ -506,7 +473,6 @@ impl Watcher {
         self.ended
             .extend(std::mem::take(&mut self.alive).into_values());
         self.ended.sort_by_key(|process| process.first_ns);
-        self.settle_only_children();
         let delayed_ns = self.delayed_ns();
         let run = Recording {
             ending,
@@ -522,13 +488,17 @@ impl Watcher {
     /// How long the tree was ready to run and had no processor: the first thread of the root and those that wrote, or
     /// a process that the root waited for.
     fn delayed_ns(&self) -> u64 {
-        let of_root = |watched: &&Watched| watched.process == self.root;
-        let (root, others): (Vec<_>, Vec<_>) = self.ended.iter().partition(of_root);
-        let root = root
-            .iter()
-            .map(|root| root.tasks.delayed_ns(Some(self.root)));
-        let others = others.iter().map(|other| other.tasks.delayed_ns(None));
-        (self.delay.ns() + root.sum::<u64>()).max(others.max().unwrap_or(0))
+        let of = |watched: &Watched| {
+            let waited_for = |id, own: &Reading| id == self.root || own.io.write_calls > 0;
+            watched.tasks.sum(waited_for).processor.delayed_ns
+        };
+        let (root, others): (Vec<_>, Vec<_>) =
+            (self.ended.iter()).partition(|watched| watched.process == self.root);
+        let others = others.into_iter().map(of);
+        root.into_iter()
+            .map(of)
+            .sum::<u64>()
+            .max(others.max().unwrap_or(0))
     }
 
     /// Looks exactly at a thread that writes much, of each process of which the looks do not say how it is buffered.
@@ -539,46 +509,16 @@ impl Watcher {
             let Some(thread) = watched.worth_a_peek() else {
                 continue;
             };
-            watched.peeked_at = watched.own().write_calls;
-            let before = watched.tasks.schedule_ns(thread);
-            let began_ns = clock::now_ns();
-            let peek = if watched.mean_size() <= peek::LARGEST {
-                peek::at(watched.process, thread)
-            } else {
-                Err(io::ErrorKind::Unsupported.into())
-            };
-            let took_ns = clock::now_ns() - began_ns;
-            let after = watched.tasks.schedule_ns(thread);
-            let delay_ns = after.1.saturating_sub(before.1);
-            match peek {
-                Ok(writes) => {
-                    watched.stops_ns += after.0.saturating_sub(before.0);
-                    watched.peeks += 1;
-                    watched.peeking_ns += took_ns.saturating_sub(delay_ns);
-                    self.peeking_ns += took_ns.saturating_sub(delay_ns);
-                    if writes.len() < FEWEST_PEEKED {
-                        // It had no processor, or has just stopped writing: it is worth another try.
-                        watched.peeked_at = 0;
-                    }
-                    for write in writes {
-                        let descriptor = watched.identify(write.descriptor);
-                        let seen = watched.seen.entry(descriptor).or_default();
-                        seen.peeked += 1;
-                        seen.tally.sample(write.size, write.ends_line);
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => watched.peeked_at = 0,
+            match watched.peek(thread) {
+                Ok(peeking_ns) => self.peeking_ns += peeking_ns,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // It could do harm, or is not permitted.
-                Err(_) if watched.listens < MOST_LISTENS => {
-                    watched.peeked_at = 0;
-                    if !may_listen {
-                        continue;
-                    }
+                Err(_) if watched.listens >= MOST_LISTENS => watched.peeks = peek::MOST,
+                Err(_) if may_listen => {
                     watched.listens += 1;
-                    let in_messages = watched.mean_size() < LARGEST_MESSAGES;
-                    not_to_stop.push((watched.process, thread, in_messages));
+                    not_to_stop.push((watched.process, thread));
                 }
-                Err(_) => watched.peeks = peek::MOST,
+                Err(_) => {}
             }
         }
         if !not_to_stop.is_empty() {
@@ -589,18 +529,20 @@ impl Watcher {
 
     /// Listens to threads without stopping them: the kernel counts line ends for a moment, where it may be asked; else, and
     /// where the ends of blocks say nothing, looks in a row find some of the writes.
-    fn listen(&mut self, threads: &[(i32, i32, bool)]) {
-        let tails = if threads.iter().any(|&(_, _, in_messages)| in_messages) {
-            let points = self.points.get_or_init(|| Points::find().ok());
-            let event = points.and_then(|points| points.enter_alone().ok());
-            event.and_then(|event| Tails::begin(event).ok())
-        } else {
-            None
+    fn listen(&mut self, threads: &[(i32, i32)]) {
+        let in_messages = |(process, _): &&(i32, i32)| {
+            let watched = self.alive.get(process);
+            watched.is_some_and(|watched| watched.mean_size() < LARGEST_MESSAGES)
         };
-        let (heard, stalked): (Vec<_>, Vec<_>) = threads
-            .iter()
-            .partition(|(_, _, in_messages)| *in_messages && tails.is_some());
-        for (process, thread, _) in &stalked {
+        let (mut heard, mut stalked): (Vec<_>, Vec<_>) = threads.iter().partition(in_messages);
+        let points = || *self.points.get_or_init(|| Points::find().ok());
+        let event = (!heard.is_empty()).then(points).flatten();
+        let event = event.and_then(|points| points.enter_alone().ok());
+        let tails = event.and_then(|event| Tails::begin(event).ok());
+        if tails.is_none() {
+            stalked.append(&mut heard);
+        }
+        for (process, thread) in &stalked {
             let until_ns = clock::now_ns() + (LISTEN / stalked.len() as u32).as_nanos() as u64;
             if let Some(watched) = self.alive.get_mut(process) {
                 watched.stalk(*thread, until_ns);
@@ -608,7 +550,7 @@ impl Watcher {
         }
         if let Some(tails) = tails {
             self.child_ended |= interrupts::sleep(LISTEN);
-            for (process, ..) in &heard {
+            for (process, _) in &heard {
                 if let Some(watched) = self.alive.get_mut(process) {
                     watched.hear(&tails);
                 }
@@ -621,15 +563,10 @@ impl Watcher {
     fn search(&mut self, now_ns: u64) {
         let mut known = HashSet::new();
         let mut queue = vec![self.root];
-        self.delay.look();
         if self.launched {
             // Orphans of the tree have become our own children.
             let ours = std::process::id() as i32;
-            queue.extend(
-                procfs::threads(ours)
-                    .into_iter()
-                    .flat_map(|thread| procfs::children(ours, thread)),
-            );
+            queue.extend(procfs::children(ours, ours));
         }
         while let Some(process) = queue.pop() {
             let threads = procfs::threads(process);
@@ -641,69 +578,36 @@ impl Watcher {
             }
             self.refresh(process, threads, now_ns);
         }
-        let gone: Vec<i32> = self
-            .alive
-            .keys()
-            .copied()
-            .filter(|process| !known.contains(process))
-            .collect();
-        for process in gone {
-            self.ended.extend(self.alive.remove(&process));
-            self.ended_now += 1;
-        }
-        self.settle();
-        self.searched = true;
+        let first_gone = self.ended.len();
+        let gone = self.alive.extract_if(|process, _| !known.contains(process));
+        self.ended.extend(gone.map(|(_, watched)| watched));
+        self.settle(first_gone);
     }
 
-    /// Gives children that have ended the writes of their last moments: what they left to their parent beyond what they
-    /// were last seen with. Certain only where the parent's own are known, and one child that was there before, and
-    /// wrote, is all that has ended: another may have become another program at the last moment.
-    fn settle(&mut self) {
-        let first = self.ended.len() - std::mem::take(&mut self.ended_now);
-        let parents = self.parents();
+    /// Gives each child among `ended[first..]` the writes of its last moments: what it left to its parent beyond what it was last seen
+    /// with. That is certain only where the parent's own writes are known and a single child has ended, which wrote, and was seen before
+    /// or is the parent's only one: another may have become another program at the last moment.
+    fn settle(&mut self, first: usize) {
+        // By parent, how many children it has had: what a parent has left may be its children's.
+        let mut families: HashMap<i32, usize> = HashMap::new();
+        for watched in self.ended.iter().chain(self.alive.values()) {
+            *families.entry(watched.usage.parent).or_default() += 1;
+        }
         for parent in self.alive.values_mut() {
-            let Some(own) = parent.tasks.io_of_only_thread() else {
+            if !parent.tasks.is_one() {
                 continue;
-            };
-            let inherited = parent.with_children().since(own);
+            }
+            let inherited = parent.with_children().since(parent.tasks.all().io);
             let news = inherited.since(std::mem::replace(&mut parent.inherited, inherited));
             let mut children = self.ended[first..]
                 .iter_mut()
                 .filter(|child| child.usage.parent == parent.process);
             if let (Some(child), None) = (children.next(), children.next())
-                && child.searches > 1
+                && (child.searches > 1 || families[&parent.process] == 1)
                 && child.with_children().write_calls > 0
-                && !parents.contains(&child.process)
+                && !families.contains_key(&child.process)
             {
                 child.last_moments = news.since(child.with_children());
-            }
-        }
-    }
-
-    /// Those that have had children: what they left may be of these.
-    fn parents(&self) -> HashSet<i32> {
-        let all = self.ended.iter().chain(self.alive.values());
-        all.map(|watched| watched.usage.parent).collect()
-    }
-
-    /// The same where a parent has had one child in all, as far as was seen.
-    fn settle_only_children(&mut self) {
-        let with_children = self.parents();
-        let parents = self.ended.iter().filter_map(|parent| {
-            let inherited = parent
-                .with_children()
-                .since(parent.tasks.io_of_only_thread()?);
-            Some((parent.process, inherited))
-        });
-        for (parent, inherited) in parents.collect::<Vec<_>>() {
-            let mut children = self
-                .ended
-                .iter_mut()
-                .filter(|child| child.usage.parent == parent);
-            if let (Some(child), None) = (children.next(), children.next())
-                && !with_children.contains(&child.process)
-            {
-                child.last_moments = inherited.since(child.with_children());
             }
         }
     }
@@ -725,9 +629,9 @@ impl Watcher {
                     // It has ended, and nothing else says what it wrote to.
                     next.targets = former.targets.clone();
                 }
-            } else if !(self.launched || self.searched) {
+            } else if !self.launched && self.looks == 0 {
                 next.tasks.begin(process, &threads);
-                next.count();
+                (next.io, next.usage) = next.counted().unwrap_or_default();
                 (next.io_before, next.usage_before) = (next.io, next.usage);
             }
             self.ended.extend(former);
@@ -736,19 +640,19 @@ impl Watcher {
         let Some(watched) = self.alive.get_mut(&process) else {
             return;
         };
-        let known = (watched.tasks.known_io(), watched.io);
         // The threads' before the whole: a write in between is then no thread's, and no child's either.
-        watched.tasks.read(process, &threads);
-        watched.count();
+        let readings = watched.tasks.read(process, &threads);
+        let counted = watched.counted();
         watched.last_ns = clock::now_ns();
         watched.searches += 1;
-        if !watched.runs_as_before() {
-            // Counted for the program that it has just become, if that is seen.
-            watched.tasks.restore(&known.0);
-            watched.io = known.1;
+        // Else they count for the program that it has just become, if that is seen.
+        if watched.runs_as_before() {
+            watched.tasks.take(readings);
+            (watched.io, watched.usage) = counted.unwrap_or((watched.io, watched.usage));
         }
         if watched.start.is_none() && watched.own().write_calls > 0 {
-            watched.start = Some((watched.own().write_calls, watched.tasks.of_writers()));
+            let writers = watched.tasks.writers();
+            watched.start = Some((watched.own().write_calls, writers.processor));
         }
         watched.threads.retain(|thread, _| threads.contains(thread));
         for thread in threads {
@@ -763,14 +667,11 @@ impl Watcher {
         }
         let descriptors = procfs::descriptors(process);
         for descriptor in (0..=2).filter(|descriptor| descriptors.contains(descriptor)) {
-            let known = watched
-                .targets
-                .get(&descriptor)
-                .map(|target| target.identity);
-            if (known.is_none() || Target::identity_of(process, descriptor) != known)
-                && let Some(target) = Target::of(process, descriptor)
-            {
-                watched.targets.insert(descriptor, target);
+            let known = watched.targets.get(&descriptor);
+            if Target::identity_of(process, descriptor) != known.map(|target| target.identity) {
+                let target = Target::of(process, descriptor);
+                let target = target.map(|target| (descriptor, target));
+                watched.targets.extend(target);
             }
         }
         watched.writes_elsewhere |= descriptors
@@ -779,7 +680,9 @@ impl Watcher {
             .any(|descriptor| {
                 procfs::is_written(process, *descriptor)
                     && !procfs::is_read_by_itself(process, *descriptor, &descriptors)
-                    && !watched.is_another_name(*descriptor)
+                    && watched
+                        .stream_at(Target::identity_of(process, *descriptor))
+                        .is_none()
             });
     }
 
@@ -821,12 +724,12 @@ impl Watcher {
     /// Reads the final counters of children that have ended, then reaps them.
     fn reap(&mut self) -> io::Result<Option<Ending>> {
         let mut root = None;
-        self.delay.look();
-        for process in procfs::ended_children() {
-            if self.alive.contains_key(&process) {
-                // As another program, if it has become that since the last search.
-                self.refresh(process, procfs::threads(process), clock::now_ns());
-            }
+        let ended = signals::ended_children();
+        if !ended.is_empty() {
+            // As other programs, if they have become those since the last search.
+            self.search(clock::now_ns());
+        }
+        for process in ended {
             let before = clock::children_ns();
             let ending = Ending::of(process)?;
             let after = clock::children_ns();
@@ -834,12 +737,7 @@ impl Watcher {
                 && !watched.has_reaped()
             {
                 // What the process adds to ours is its own, as it has no children.
-                let (user_ns, system_ns) = (after.0 - before.0, after.1 - before.1);
-                watched.reaped = Some(Processor {
-                    total_ns: user_ns + system_ns,
-                    user_ns,
-                    system_ns,
-                });
+                watched.reaped = Some(Processor::of(after.0 - before.0, after.1 - before.1));
             }
             if process == self.root {
                 root = ending;
@@ -852,19 +750,21 @@ impl Watcher {
 
 impl Thread {
     fn doing(&self) -> Doing {
-        let mut text = [0; 256];
-        let length = self.call.read_at(&mut text, 0).unwrap_or(0);
-        std::str::from_utf8(&text[..length]).map_or(Doing::Hidden, Doing::parse)
+        procfs::read_again(&self.call).map_or(Doing::Hidden, |text| Doing::parse(&text))
     }
 }
 
 #[cfg(test)]
-impl Watched {
-    /// One that has written so much.
-    pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
-        let mut watched = Self::new(0, "program".into(), None, 0);
-        watched.io.write_calls = calls;
-        watched.io.bytes_written = bytes;
-        watched
+mod tests {
+    use super::*;
+
+    impl Watched {
+        /// One that has written so much.
+        pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
+            let mut watched = Self::new(0, "program".into(), None, 0);
+            watched.io.write_calls = calls;
+            watched.io.bytes_written = bytes;
+            watched
+        }
     }
 }

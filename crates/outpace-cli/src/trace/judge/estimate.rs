@@ -7,8 +7,8 @@
 //! ([`Cost`]), and what a call costs in the program's own code ([`Language::call_ns`]).
 
 use crate::trace::collect::floor;
-use crate::trace::collect::threads::Processor;
 use crate::trace::collect::watch::Watched;
+use crate::trace::kernel::procfs::Processor;
 use crate::trace::model::findings::Stream;
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
@@ -27,25 +27,20 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    const fn new(least_ns: f64, most_ns: f64, byte_ns: f64, bytes: (f64, f64)) -> Self {
+    pub(crate) const fn of(kind: Kind) -> Self {
+        let (least_ns, most_ns, byte_ns, bytes) = match kind {
+            Kind::Null => (40.0, 1_500.0, 0.0, (1e6, 1e9)),
+            Kind::Pipe => (100.0, 8_000.0, 2.0, (800.0, 8_000.0)),
+            Kind::Socket => (200.0, 12_000.0, 2.0, (800.0, 8_000.0)),
+            Kind::File => (100.0, 8_000.0, 3.0, (400.0, 4_000.0)),
+            Kind::Terminal => (250.0, 12_000.0, 60.0, (28.0, 120.0)),
+            Kind::Device | Kind::Other | Kind::Unknown => (40.0, 20_000.0, 60.0, (20.0, 1e6)),
+        };
         Self {
             least_ns,
             most_ns,
             byte_ns,
             bytes,
-        }
-    }
-
-    pub(crate) const fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::Null => Self::new(40.0, 1_500.0, 0.0, (1e6, 1e9)),
-            Kind::Pipe => Self::new(100.0, 8_000.0, 2.0, (800.0, 8_000.0)),
-            Kind::Socket => Self::new(200.0, 12_000.0, 2.0, (800.0, 8_000.0)),
-            Kind::File => Self::new(100.0, 8_000.0, 3.0, (400.0, 4_000.0)),
-            Kind::Terminal => Self::new(250.0, 12_000.0, 60.0, (28.0, 120.0)),
-            Kind::Device | Kind::Other | Kind::Unknown => {
-                Self::new(40.0, 20_000.0, 60.0, (20.0, 1e6))
-            }
         }
     }
 
@@ -79,14 +74,8 @@ const FEWEST_FOR_FLOOR: u64 = 2_000;
 const LARGEST_FOR_FLOOR: u64 = 1_024;
 const FLOOR: f64 = 0.85;
 
-/// What the writes of a process took.
-pub(super) struct Times {
-    pub(super) in_kernel_ns: Interval,
-    pub(super) own_ns: Interval,
-}
-
 /// From the first write of a process on: in the calls, on a processor, and its own between them.
-pub(super) fn times(process: &Watched, target: &Target) -> Times {
+pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) {
     let (io, processor) = (process.own(), process.processor());
     let (start, unseen) = match process.start {
         // It took as long for each write before it was first seen as after that.
@@ -103,12 +92,7 @@ pub(super) fn times(process: &Watched, target: &Target) -> Times {
     let total_ns = (processor.total_ns as f64 - start_ns).max(0.0);
     let (user, system) = (processor.user_ns as f64, processor.system_ns as f64);
     // The parts of a start are known in coarse units only.
-    let coarse_ns = UNIT_NS.min(start_ns / 2.0)
-        + if process.is_rounded() {
-            UNIT_NS / 2.0
-        } else {
-            0.0
-        };
+    let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0 * f64::from(process.is_rounded());
     let start_user = if start.user_ns + start.system_ns > 0 {
         start_ns * start.user_ns as f64 / (start.user_ns + start.system_ns) as f64
     } else {
@@ -142,10 +126,8 @@ pub(super) fn times(process: &Watched, target: &Target) -> Times {
         .taken_from(busy_ns)
         .within(least_ns, most_ns)
         .within(0.0, busy_ns);
-    Times {
-        in_kernel_ns,
-        own_ns: in_program.within(0.0, busy_ns - in_kernel_ns.low),
-    }
+    let own_ns = in_program.within(0.0, busy_ns - in_kernel_ns.low);
+    (in_kernel_ns, own_ns)
 }
 
 /// The part of a program's own time that calls take at least is no more than this.
@@ -164,7 +146,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
             ..Interval::default()
         };
     }
-    if stream.language == Language::Shell && kind != Kind::Terminal {
+    if stream.language == Language::SHELL && kind != Kind::Terminal {
         // Its writes become fewer, but what builds the text takes time, too.
         return Interval::between(0.0, in_kernel.high);
     }
@@ -224,7 +206,7 @@ mod tests {
     #[test]
     fn a_call_saves_its_time_in_the_kernel_and_its_part_of_the_programs_own() {
         for own_ns in [90.0, 1090.0] {
-            let saved = saved_by_blocks(&lines(Language::Rust, 250.0, own_ns));
+            let saved = saved_by_blocks(&lines(Language::RUST, 250.0, own_ns));
             let (low, high) = (saved.low / CALLS, saved.high / CALLS);
             assert!(low > 200.0 && high <= 300.0 + 130.0, "{low} to {high}");
             assert!(high < 2.0 * low);
@@ -233,7 +215,7 @@ mod tests {
 
     #[test]
     fn no_more_is_saved_of_the_programs_own_time_than_it_has() {
-        let saved = saved_by_blocks(&lines(Language::Python(None), 250.0, 20.0));
+        let saved = saved_by_blocks(&lines(Language::PYTHON, 250.0, 20.0));
         assert!(saved.high <= 325.0 * CALLS, "{saved:?}");
     }
 

@@ -1,7 +1,7 @@
 //! Which calls of the program lead to its writes, from samples of what was running.
 
 use crate::trace::model::findings::Stack;
-use crate::trace::model::timeline::{Frame, Sample};
+use crate::trace::model::timeline::Sample;
 use std::collections::HashMap;
 
 /// Stacks that are shown.
@@ -30,39 +30,28 @@ pub(crate) fn at_writes(samples: &[Sample]) -> Vec<Stack> {
     stacks
 }
 
-/// Whether a thread was in a call that writes: in the kernel's part of it, or, where that may not be seen, in the
-/// library's.
+/// Whether a thread was in a call that writes: in the kernel's part of it (`ksys_write`, `vfs_writev`, …), or, where that
+/// may not be seen, in the library's (`__GI___libc_write`).
 fn is_at_write(sample: &Sample) -> bool {
-    const IN_KERNEL: [&str; 5] = ["write", "sendto", "sendmsg", "splice", "sendfile"];
-    const IN_LIBRARY: [&str; 6] = ["write", "writev", "__write", "send", "sendto", "sendmsg"];
-    let is_system_call = |frame: &Frame| {
-        let call = [
-            "ksys_",
-            "__x64_sys_",
-            "__arm64_sys_",
-            "__riscv_sys_",
-            "do_",
-            "vfs_",
-        ]
-        .iter()
-        .find_map(|prefix| frame.name.strip_prefix(prefix));
-        call.is_some_and(|call| IN_KERNEL.iter().any(|name| call.starts_with(name)))
-    };
+    const CALLS: [&str; 6] = ["write", "writev", "sendto", "sendmsg", "splice", "sendfile"];
     let mut kernel = sample.frames.iter().filter(|frame| frame.in_kernel);
     let innermost = sample.frames.iter().rfind(|frame| !frame.in_kernel);
-    kernel.any(is_system_call)
-        || innermost.is_some_and(|frame| {
-            let name = frame
-                .name
-                .trim_start_matches("__GI_")
-                .trim_start_matches("__libc_");
-            IN_LIBRARY.contains(&name) || name == "_write"
-        })
+    let library = innermost.map_or("", |frame| {
+        let name = frame.name.trim_start_matches("__GI_");
+        name.trim_start_matches("__libc_").trim_start_matches('_')
+    });
+    // Not `down_write`, which takes a lock.
+    let is_call = |name: &str| {
+        let (layer, call) = name.rsplit_once('_').unwrap_or_default();
+        CALLS.contains(&call) && (layer.ends_with("sys") || layer == "do" || layer == "vfs")
+    };
+    kernel.any(|frame| is_call(&frame.name)) || library == "send" || CALLS.contains(&library)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::model::timeline::Frame;
 
     fn sample(own: &[&str], kernel: &[&str]) -> Sample {
         let frame = |name: &&str, in_kernel| Frame {
@@ -90,6 +79,7 @@ mod tests {
             sample(&["main", "compute"], &[]),
             sample(&["main", "load"], &["do_syscall_64", "ksys_read"]),
             sample(&["main", "overwrite"], &[]),
+            sample(&["main", "mmap64"], &["do_syscall_64", "down_write"]),
         ];
         let stacks = at_writes(&samples);
         assert_eq!(stacks.len(), 2, "{stacks:?}");

@@ -3,13 +3,13 @@
 use super::estimate::{self, Cost};
 use crate::trace::collect::exact::Entry;
 use crate::trace::collect::exact::tracepoints::CALL_NS;
-use crate::trace::collect::watch::Watched;
-use crate::trace::kernel::procfs::IoCounters;
+use crate::trace::collect::watch::{Seen, Watched};
 use crate::trace::model::findings::{Descriptors, Elsewhere, Mode, Recording, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
-use crate::trace::model::tally::{Buffering, CallTally};
+use crate::trace::model::tally::Buffering;
 use crate::trace::model::target::{Kind, Target};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The streams of the default mode.
@@ -66,23 +66,6 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.tally.merge(&other.tally);
 }
 
-/// A stream of one process, of which nothing is known yet but where it leads.
-fn stream(
-    program: &Rc<str>,
-    language: Language,
-    descriptors: Descriptors,
-    target: Target,
-) -> Stream {
-    Stream {
-        program: Rc::clone(program),
-        language,
-        processes: 1,
-        descriptors,
-        target,
-        ..Stream::default()
-    }
-}
-
 fn of_process(process: &Watched) -> Vec<Stream> {
     let io = process.own();
     if io.write_calls == 0 && process.seen.is_empty() {
@@ -91,60 +74,53 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     let seen_ns: u64 = process.seen.values().map(|seen| seen.waiting_ns).sum();
     let waiting_ns = process.waiting_ns();
     let (descriptors, main) = attribute(process);
-    let target = main
-        .and_then(|descriptor| process.targets.get(&descriptor).cloned())
-        .unwrap_or_default();
-    let tally = merged(process, main, descriptors);
-    let times = estimate::times(process, &target);
-    let mut streams = vec![Stream {
+    let target = main.and_then(|descriptor| process.targets.get(&descriptor));
+    // Whether the counted calls are judged by what was seen of a descriptor.
+    let is_main = |descriptor: i32| {
+        main == Some(descriptor) || (descriptors == Descriptors::Both && descriptor == 2)
+    };
+    let mut stream = Stream {
+        program: Rc::clone(&process.program),
+        language: process.language,
+        processes: 1,
+        descriptors,
+        target: target.cloned().unwrap_or_default(),
         calls: io.write_calls,
         bytes: io.bytes_written,
-        buffering: sampled_buffering(process.language, &tally, io, descriptors),
-        tally,
-        own_ns: times.own_ns,
-        in_kernel_ns: times.in_kernel_ns,
         waiting_ns,
-        ..stream(&process.program, process.language, descriptors, target)
-    }];
+        ..Stream::default()
+    };
+    let mut others = Vec::new();
     for (&descriptor, seen) in &process.seen {
-        if !is_main(descriptor, main, descriptors)
-            && let Some(other) = process.targets.get(&descriptor)
-        {
+        if is_main(descriptor) {
+            stream.tally.merge(&seen.tally);
+        } else if let Some(other) = process.targets.get(&descriptor) {
             // A thread waited for another stream, too: its time is known, its calls are not.
             let part = seen.waiting_ns as f64 / seen_ns.max(1) as f64;
             let others_ns = (waiting_ns as f64 * part) as u64;
-            streams[0].waiting_ns = streams[0].waiting_ns.saturating_sub(others_ns);
+            stream.waiting_ns = stream.waiting_ns.saturating_sub(others_ns);
             if others_ns > 0 && others_ns * 20 >= waiting_ns && is_stream(descriptor, other) {
-                let one = Descriptors::One(descriptor);
-                streams.push(Stream {
+                others.push(Stream {
+                    program: Rc::clone(&process.program),
+                    language: process.language,
+                    processes: 1,
+                    descriptors: Descriptors::One(descriptor),
+                    target: other.clone(),
                     tally: seen.tally.clone(),
                     waiting_ns: others_ns,
-                    ..stream(&process.program, process.language, one, other.clone())
+                    ..Stream::default()
                 });
             }
         }
     }
-    streams
-}
-
-/// Whether the counted calls are judged by what was seen of this descriptor.
-fn is_main(descriptor: i32, main: Option<i32>, descriptors: Descriptors) -> bool {
-    main == Some(descriptor) || (descriptors == Descriptors::Both && (1..=2).contains(&descriptor))
-}
-
-/// What was seen of the descriptors that the counted calls are judged by.
-fn merged(process: &Watched, main: Option<i32>, descriptors: Descriptors) -> CallTally {
-    let mut tally = CallTally::default();
-    for (descriptor, seen) in &process.seen {
-        if is_main(*descriptor, main, descriptors) {
-            tally.merge(&seen.tally);
-        }
-    }
-    tally
+    stream.buffering = sampled_buffering(&stream);
+    (stream.in_kernel_ns, stream.own_ns) = estimate::times(process, &stream.target);
+    others.insert(0, stream);
+    others
 }
 
 fn is_stream(descriptor: i32, target: &Target) -> bool {
-    (0..=2).contains(&descriptor) || matches!(target.kind, Kind::Terminal)
+    (0..=2).contains(&descriptor) || target.kind == Kind::Terminal
 }
 
 /// Writes that have to be seen before they say which descriptor is written to, or how.
@@ -157,18 +133,14 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let same = target(1)
         .zip(target(2))
         .is_some_and(|(out, err)| out.identity == err.identity);
-    let peeked: u64 = process.seen.values().map(|seen| seen.peeked).sum();
-    let weight = |seen: &crate::trace::collect::watch::Seen| {
-        if peeked >= ENOUGH {
-            seen.peeked
-        } else {
-            seen.looks
-        }
-    };
-    let all: u64 = process.seen.values().map(weight).sum();
-    let most = process.seen.iter().max_by_key(|(_, seen)| weight(seen));
-    if let Some((&descriptor, _)) =
-        most.filter(|(_, seen)| all >= ENOUGH && weight(seen) * 10 >= all * 9)
+    let seen = || process.seen.iter();
+    let is_peeked = seen().map(|(_, seen)| seen.peeked).sum::<u64>() >= ENOUGH;
+    let weight = |seen: &Seen| if is_peeked { seen.peeked } else { seen.looks };
+    let all: u64 = seen().map(|(_, seen)| weight(seen)).sum();
+    let most = seen().max_by_key(|(_, seen)| weight(seen));
+    if let Some((&descriptor, most)) = most
+        && all >= ENOUGH
+        && weight(most) * 10 >= all * 9
     {
         return (Descriptors::One(descriptor), Some(descriptor));
     }
@@ -185,38 +157,31 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     }
 }
 
+/// Writes that are shorter on average are small. Blocks are longer.
+pub(super) const SMALL_WRITES: u64 = 256;
+
 /// What the kernel's counts and the writes that were seen say about the buffering.
-fn sampled_buffering(
-    language: Language,
-    tally: &CallTally,
-    io: IoCounters,
-    descriptors: Descriptors,
-) -> Buffering {
-    let mean = io.bytes_written / io.write_calls.max(1);
+fn sampled_buffering(stream: &Stream) -> Buffering {
+    let (language, tally) = (stream.language, &stream.tally);
+    let mean = stream.mean_size();
     let seen = tally.sizes.count();
     let seen_mean = tally.sizes.sum() / seen.max(1);
     let agrees = mean > 0 && (mean / 2..=mean * 2).contains(&seen_mean);
-    let is_one = matches!(descriptors, Descriptors::One(_) | Descriptors::Both);
-    if seen >= ENOUGH && is_one {
+    if seen >= ENOUGH && matches!(stream.descriptors, Descriptors::One(_) | Descriptors::Both) {
         let shown = in_language(tally.buffering(), language);
         // That small writes are not all lines is shown by any of them.
-        if agrees || (shown == Buffering::Unbuffered && mean < 256) {
+        if agrees || (shown == Buffering::Unbuffered && mean < SMALL_WRITES) {
             return shown;
         }
     }
-    let is_stream = descriptors != Descriptors::Any;
-    if io.write_calls >= ENOUGH && mean < 256 && is_stream && language.prints_unbuffered() {
-        return Buffering::Unbuffered;
-    }
-    match io.write_calls {
+    let sums = Buffering::of_sums(stream.calls, stream.bytes);
+    match stream.calls {
         0 => Buffering::Nothing,
-        1..8 => Buffering::TooFew,
-        _ if descriptors == Descriptors::Any => Buffering::Unknown,
-        calls => Buffering::of_sums(calls, io.bytes_written).unwrap_or(if mean < 256 {
-            Buffering::Small
-        } else {
-            Buffering::Unknown
-        }),
+        1..ENOUGH => Buffering::TooFew,
+        _ if stream.descriptors == Descriptors::Any => Buffering::Unknown,
+        _ if mean < SMALL_WRITES && language.prints_unbuffered() => Buffering::Unbuffered,
+        _ if mean < SMALL_WRITES => Buffering::Small,
+        _ => sums.unwrap_or_default(),
     }
 }
 
@@ -256,20 +221,23 @@ pub(crate) fn exact(entries: Vec<Entry>, run: &Recording) -> (Vec<Stream>, Elsew
             continue;
         }
         let readers = entry.target.readers();
+        let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
         let waiting_ns = waiting_ns(&entry, &readers, run);
         let in_kernel_ns = in_kernel_ns(&entry, run.mode);
-        let one = Descriptors::One(entry.descriptor);
         streams.push(Stream {
             buffering: in_language(entry.tally.buffering(), entry.language),
             readers,
-            processes: entry.processes.len(),
+            processes: processes.len(),
             calls: entry.tally.calls,
             bytes: entry.tally.bytes,
             own_ns: Interval::between(0.0, run.user_ns as f64),
             in_kernel_ns,
             waiting_ns,
             tally: entry.tally,
-            ..stream(&entry.program, entry.language, one, (*entry.target).clone())
+            program: entry.program,
+            language: entry.language,
+            descriptors: Descriptors::One(entry.descriptor),
+            target: (*entry.target).clone(),
         });
     }
     (streams, elsewhere)
@@ -330,7 +298,6 @@ fn in_kernel_ns(entry: &Entry, mode: Mode) -> Interval {
 mod tests {
     use super::*;
     use crate::trace::collect::exact::Ledger;
-    use crate::trace::collect::watch::Seen;
     use crate::trace::kernel::calls::{Call, WriteCall};
 
     fn target(inode: u64) -> Target {
@@ -448,26 +415,29 @@ mod tests {
 
     #[test]
     fn small_writes_of_a_language_that_never_buffers_are_messages() {
-        let io = IoCounters {
-            write_calls: 1000,
-            bytes_written: 12_000,
-            ..IoCounters::default()
+        let of = |language| {
+            sampled_buffering(&Stream {
+                language,
+                descriptors: Descriptors::One(1),
+                calls: 1000,
+                bytes: 12_000,
+                ..Stream::default()
+            })
         };
-        let of =
-            |language| sampled_buffering(language, &CallTally::default(), io, Descriptors::One(1));
-        assert_eq!(of(Language::Go), Buffering::Unbuffered);
+        assert_eq!(of(Language::GO), Buffering::Unbuffered);
         assert_eq!(of(Language::C), Buffering::Small);
     }
 
     #[test]
     fn sums_name_blocks_and_leave_lines_open() {
         let of = |calls: u64, bytes: u64| {
-            let io = IoCounters {
-                write_calls: calls,
-                bytes_written: bytes,
-                ..IoCounters::default()
-            };
-            sampled_buffering(Language::C, &CallTally::default(), io, Descriptors::Both)
+            sampled_buffering(&Stream {
+                language: Language::C,
+                descriptors: Descriptors::Both,
+                calls,
+                bytes,
+                ..Stream::default()
+            })
         };
         assert_eq!(
             of(560, 559 * 4096 + 17),

@@ -1,15 +1,19 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
 use super::estimate;
+use super::streams::SMALL_WRITES;
 use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::target::Kind;
 use crate::user::quantity::{duration, grouped};
+use serde::Serialize;
 
 /// What stands in the way of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Limit {
     /// Nothing that a change would gain much from.
+    #[serde(rename = "none")]
     Nothing,
     /// The number of system calls.
     Calls,
@@ -17,18 +21,6 @@ pub(crate) enum Limit {
     Reader,
     /// The times that were measured are the tracer's own.
     Unknown,
-}
-
-impl Limit {
-    /// The word for JSON.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Nothing => "none",
-            Self::Calls => "calls",
-            Self::Reader => "reader",
-            Self::Unknown => "unknown",
-        }
-    }
 }
 
 /// The verdict on a trace.
@@ -66,80 +58,71 @@ const NOTHING: f64 = 50.0;
 
 impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
-        let run = &findings.run;
-        let now_ns = run
-            .wall_ns
-            .saturating_sub(run.overhead_ns)
-            .saturating_sub(run.delayed_ns)
-            .max(1);
-        let sum = |part: fn(&Stream) -> u64| findings.streams.iter().map(part).sum::<u64>();
+        let (run, streams) = (&findings.run, &findings.streams);
+        let not_its_own_ns = run.overhead_ns + run.delayed_ns;
+        let now_ns = run.wall_ns.saturating_sub(not_its_own_ns).max(1);
+        let sum = |part: fn(&Stream) -> u64| streams.iter().map(part).sum::<u64>();
         let writing_ns = sum(Stream::writing_ns).min(now_ns);
-        let share = writing_ns as f64 / now_ns as f64;
         let now = now_ns as f64;
-        let savings: Vec<Interval> = findings
-            .streams
-            .iter()
-            .map(estimate::saved_by_blocks)
-            .collect();
-        // Programs that write beside each other save no more together than the one that saves most, at worst.
-        let savings = Interval {
-            low: savings.iter().map(|saved| saved.low).fold(0.0, f64::max),
-            ..savings.into_iter().sum()
-        };
-        let chance_ns = if savings.high > 0.0 {
-            RUN_TO_RUN * now
-        } else {
-            0.0
-        };
+        let savings = streams.iter().map(estimate::saved_by_blocks);
+        let together: Interval = savings.clone().sum();
+        let chance_ns = RUN_TO_RUN * now * f64::from(together.high > 0.0);
         let blocks_save_ns = Interval {
-            low: savings.low - chance_ns,
-            high: savings.high + chance_ns,
-            ..savings
+            // Programs that write beside each other save no more together than the one that saves most, at worst.
+            low: savings.map(|saved| saved.low).fold(0.0, f64::max) - chance_ns,
+            high: together.high + chance_ns,
+            ..together
         }
         .within(0.0, now * (1.0 - LEAST_LEFT));
-        // A reader that keeps up already cannot be much faster.
-        let for_slow_readers = |stream: &Stream| {
-            if stream.reader_keeps_up() {
-                0
-            } else {
-                stream.waiting_ns
-            }
-        };
-        let slow_ns = sum(for_slow_readers).min(writing_ns) as f64;
-        let fast_reader_saves_ns = Interval {
-            low: WAITED * slow_ns,
-            likely: slow_ns,
-            high: slow_ns,
-        };
+        let waiting = sum(slow_ns).min(writing_ns) as f64;
         let mut verdict = Self {
             limit: Limit::Nothing,
-            share,
+            share: writing_ns as f64 / now,
             now_ns,
             blocks_save_ns,
-            fast_reader_saves_ns,
+            fast_reader_saves_ns: Interval {
+                low: WAITED * waiting,
+                likely: waiting,
+                high: waiting,
+            },
             sentences: Vec::new(),
             remedies: Vec::new(),
         };
-        let gains = [blocks_save_ns, fast_reader_saves_ns].map(|saved| verdict.gain(saved));
-        verdict.limit = match gains {
+        verdict.limit = match verdict.gains() {
             [blocks, reader] if reader >= WORTH_IT && reader > blocks => Limit::Reader,
             [blocks, _] if blocks >= WORTH_IT => Limit::Calls,
             _ => Limit::Nothing,
         };
-        let written = findings.streams.iter();
-        let written = written.filter(|stream| stream.calls > 0 || stream.waiting_ns > 0);
         // The stream that the sentences are about.
-        let weight = |stream: &Stream| match verdict.limit {
+        let weight = |stream: &&Stream| match verdict.limit {
             Limit::Calls => estimate::saved_by_blocks(stream).likely as u64,
-            Limit::Reader => for_slow_readers(stream),
+            Limit::Reader => slow_ns(stream),
             _ => stream.writing_ns(),
         };
-        match written.max_by_key(|stream| weight(stream)) {
-            Some(_) if findings.run.mode == Mode::Ptrace => verdict.leave_open(),
+        let written = streams.iter();
+        let written = written.filter(|stream| stream.calls > 0 || stream.waiting_ns > 0);
+        match written.max_by_key(weight) {
+            // Stopping changes which of the writes wait, too.
+            Some(_) if run.mode == Mode::Ptrace => {
+                verdict.limit = Limit::Unknown;
+                verdict.say(
+                    "No verdict: stopping the program at a write (ptrace) takes longer than the write. For times, run \
+                     `outpace trace` without --exact, or --exact as root.",
+                );
+            }
             Some(worst) => verdict.explain(findings, worst),
-            None => verdict.explain_silence(findings),
+            None => verdict.say(match run.tree {
+                Some(tree) if tree.write_calls > 0 => {
+                    let [calls, bytes] = [tree.write_calls, tree.bytes_written].map(grouped);
+                    format!(
+                        "No verdict: the program ended before it could be observed. The kernel counted {calls} write calls, \
+                         {bytes} bytes."
+                    )
+                }
+                _ => "Output is not the problem: the program wrote nothing to its streams.".to_owned(),
+            }),
         }
-        if findings.run.ending.is_some() {
+        if run.ending.is_some() {
             // It was started here, so that its command is known.
             let command = as_typed(&findings.command);
             for remedy in &mut verdict.remedies {
@@ -149,14 +132,10 @@ impl Verdict {
         verdict
     }
 
-    /// The part of the time that a change gains which saves so much of it.
-    fn gain(&self, saved_ns: Interval) -> f64 {
-        saved_ns.likely / self.now_ns as f64
-    }
-
-    fn best_gain(&self) -> f64 {
-        self.gain(self.blocks_save_ns)
-            .max(self.gain(self.fast_reader_saves_ns))
+    /// The parts of the time that blocks gain, and a fast reader.
+    fn gains(&self) -> [f64; 2] {
+        let saved = [self.blocks_save_ns, self.fast_reader_saves_ns];
+        saved.map(|saved| saved.likely / self.now_ns as f64)
     }
 
     /// The time that is left of all where so much of it is saved.
@@ -164,55 +143,39 @@ impl Verdict {
         saved_ns.taken_from(self.now_ns as f64)
     }
 
-    /// Stopping a program at each write takes longer than most writes, and changes which of them wait.
-    fn leave_open(&mut self) {
-        self.limit = Limit::Unknown;
-        self.sentences.push(
-            "No verdict: stopping the program at a write (ptrace) takes longer than the write. For times, run `outpace trace` \
-             without --exact, or --exact as root."
-                .to_owned(),
-        );
-    }
-
-    fn explain_silence(&mut self, findings: &Findings) {
-        let tree = findings.run.tree.filter(|tree| tree.write_calls > 0);
-        self.sentences.push(match tree {
-            Some(tree) => format!(
-                "No verdict: the program ended before it could be observed. The kernel counted {} write calls, {} bytes.",
-                grouped(tree.write_calls),
-                grouped(tree.bytes_written)
-            ),
-            None => "Output is not the problem: the program wrote nothing to its streams.".to_owned(),
-        });
+    fn say(&mut self, sentence: impl Into<String>) {
+        self.sentences.push(sentence.into());
     }
 
     fn explain(&mut self, findings: &Findings, worst: &Stream) {
         let percent = |part: f64| format!("{:.0} %", 100.0 * part);
-        let now = duration(self.now_ns as f64);
-        let all = percent(self.share);
+        let (now, all) = (duration(self.now_ns as f64), percent(self.share));
         if self.limit == Limit::Nothing {
+            let mut answer = "Output is not the problem";
             let why = if self.share < WORTH_IT {
                 "."
             } else if worst.could_be_larger() {
                 ", and larger writes would hardly save any of it."
+            } else if worst.descriptors == Descriptors::Any
+                && worst.calls > 0
+                && worst.mean_size() < SMALL_WRITES
+            {
+                (self.limit, answer) = (Limit::Unknown, "No verdict");
+                " in small writes, but where those went could not be seen; --exact shows it."
             } else {
                 ", but the writes are large and the reader keeps up: there is nothing to gain."
             };
-            self.sentences.push(format!(
-                "Output is not the problem: writing took {all} of {now}{why}"
-            ));
-            self.explain_now(findings);
-            return;
+            self.say(format!("{answer}: writing took {all} of {now}{why}"));
+            return self.explain_now(findings);
         }
         let of_worst = (worst.writing_ns() as f64 / self.now_ns as f64).min(self.share);
         let name = worst.descriptors.name();
-        let took = if percent(of_worst) == all {
-            format!("writing to {name} took {all} of {now}")
-        } else {
-            let of_worst = percent(of_worst);
-            format!("writing took {all} of {now}, and to {name} {of_worst}")
+        let took = match percent(of_worst) {
+            same if same == all => format!("writing to {name} took {all} of {now}"),
+            other => format!("writing took {all} of {now}, and to {name} {other}"),
         };
-        let part = if self.best_gain() < SMALL {
+        let [blocks, reader] = self.gains();
+        let part = if blocks.max(reader) < SMALL {
             "a small part of the time"
         } else {
             "the problem"
@@ -221,35 +184,23 @@ impl Verdict {
         // What is shown is to add up.
         let whole = |part: f64| (100.0 * part).round() as u64;
         let waiting = whole((worst.waiting_ns as f64 / self.now_ns as f64).min(of_worst));
-        let parts = match (whole(of_worst) - waiting, waiting) {
-            (_, 0) => String::new(),
-            (kernel, waiting) => {
-                format!(" ({kernel} % in the kernel, {waiting} % waiting for the {awaited})")
-            }
+        let kernel = whole(of_worst) - waiting;
+        let parts = match waiting {
+            0 => String::new(),
+            _ => format!(" ({kernel} % in the kernel, {waiting} % waiting for the {awaited})"),
         };
-        self.sentences
-            .push(format!("Output is {part}: {took}{parts}."));
-        let reader = match &worst.readers[..] {
-            [] => format!("the {awaited}"),
-            [(process, name)] => format!("the reader, {name} (process {process})"),
-            [(process, name), others @ ..] => {
-                format!(
-                    "the readers, {name} (process {process}) and {} more",
-                    others.len()
-                )
-            }
-        };
-        self.sentences.push(match self.limit {
-            Limit::Reader => {
-                format!(
-                    "The limit is {reader}: it takes output more slowly than the program writes."
-                )
-            }
-            _ => format!(
-                "The limit is the number of system calls: {} writes of {} bytes on average.",
-                grouped(worst.calls),
-                grouped(worst.mean_size())
-            ),
+        self.say(format!("Output is {part}: {took}{parts}."));
+        self.say(if self.limit == Limit::Reader {
+            let named = |(process, name): &(i32, String)| format!(", {name} (process {process})");
+            let reader = match &worst.readers[..] {
+                [] => awaited.to_owned(),
+                [one] => format!("reader{}", named(one)),
+                [one, more @ ..] => format!("readers{} and {} more", named(one), more.len()),
+            };
+            format!("The limit is the {reader}: it takes output more slowly than the program writes.")
+        } else {
+            let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
+            format!("The limit is the number of system calls: {calls} writes of {size} bytes on average.")
         });
         self.suggest(worst);
         self.explain_now(findings);
@@ -263,45 +214,42 @@ impl Verdict {
             (run.delayed_ns, "waiting for a processor"),
         ];
         let parts = parts.into_iter().filter(|(ns, _)| ns * 50 >= run.wall_ns);
-        let parts: Vec<String> = parts
-            .map(|(ns, what)| format!("{} {what}", duration(ns as f64)))
-            .collect();
+        let parts = parts.map(|(ns, what)| format!("{} {what}", duration(ns as f64)));
+        let parts = parts.collect::<Vec<_>>().join(" and ");
         if !parts.is_empty() {
-            self.sentences.push(format!(
-                "{} is {} on the clock, less {}.",
-                duration(self.now_ns as f64),
-                duration(run.wall_ns as f64),
-                parts.join(" and ")
-            ));
+            let [now, wall] = [self.now_ns, run.wall_ns].map(|ns| duration(ns as f64));
+            self.say(format!("{now} is {wall} on the clock, less {parts}."));
         }
     }
 
     fn suggest(&mut self, worst: &Stream) {
-        let blocks = worst.could_be_larger() && self.gain(self.blocks_save_ns) >= NAMED;
-        let blocks = blocks.then(|| {
+        let kind = worst.target.kind;
+        let is_read = matches!(kind, Kind::Terminal | Kind::Pipe | Kind::Socket);
+        let [blocks_gain, reader_gain] = self.gains();
+        let blocks = (worst.could_be_larger() && blocks_gain >= NAMED).then(|| {
+            let known = worst.language.remedy_for_calls(worst.buffering, kind);
             // What is known helps stdout.
-            let is_stderr = worst.descriptors == Descriptors::One(2);
-            let remedy = (worst.language)
-                .remedy_for_calls(worst.buffering, worst.target.kind)
-                .filter(|_| !is_stderr);
+            let remedy = known.filter(|_| worst.descriptors != Descriptors::One(2));
+            let or_run = if is_read {
+                ", or run it as `outpace run -- CMD…`"
+            } else {
+                ""
+            };
+            let language = worst.language.name();
             (
                 format!("Block buffering would save {}.", range(self.blocks_save_ns)),
-                remedy.unwrap_or_else(|| unrecognised(worst)),
+                remedy.unwrap_or_else(|| format!("{language}: let it write larger blocks{or_run}")),
             )
         });
-        let reader = (self.gain(self.fast_reader_saves_ns) >= NAMED).then(|| {
-            let remedy = match worst.target.kind {
-                Kind::Terminal | Kind::Pipe | Kind::Socket => {
-                    "unchanged: `outpace run -- CMD…` reads its output immediately"
-                }
-                _ => "write less, or to a faster device",
+        let reader = (reader_gain >= NAMED).then(|| {
+            let (awaited, saved) = (kind.awaited(), range(self.fast_reader_saves_ns));
+            let remedy = if is_read {
+                "unchanged: `outpace run -- CMD…` reads its output immediately"
+            } else {
+                "write less, or to a faster device"
             };
             (
-                format!(
-                    "A {} that never makes it wait would save {}.",
-                    worst.target.kind.awaited(),
-                    range(self.fast_reader_saves_ns)
-                ),
+                format!("A {awaited} that never makes it wait would save {saved}."),
                 remedy.to_owned(),
             )
         });
@@ -309,10 +257,18 @@ impl Verdict {
             Limit::Reader => [reader, blocks],
             _ => [blocks, reader],
         };
-        for (sentence, remedy) in in_order.into_iter().flatten() {
-            self.sentences.push(sentence);
-            self.remedies.push(remedy);
-        }
+        let (sentences, remedies): (Vec<_>, Vec<_>) = in_order.into_iter().flatten().unzip();
+        self.sentences.extend(sentences);
+        self.remedies.extend(remedies);
+    }
+}
+
+/// What of the waiting a faster reader would save: one that keeps up already cannot be much faster.
+fn slow_ns(stream: &Stream) -> u64 {
+    if stream.reader_keeps_up() {
+        0
+    } else {
+        stream.waiting_ns
     }
 }
 
@@ -325,17 +281,6 @@ fn range(saved_ns: Interval) -> String {
         format!("up to {high}")
     } else {
         format!("{low} to {high}")
-    }
-}
-
-/// What to do about many small writes of a program whose language has no remedy here.
-fn unrecognised(worst: &Stream) -> String {
-    let language = worst.language.name();
-    match worst.target.kind {
-        Kind::Terminal | Kind::Pipe | Kind::Socket => {
-            format!("{language}: let it write larger blocks, or run it as `outpace run -- CMD…`")
-        }
-        _ => format!("{language}: let it write larger blocks"),
     }
 }
 
@@ -367,7 +312,7 @@ mod tests {
     fn stream(calls: u64, in_kernel_ns: u64, waiting_ns: u64) -> Stream {
         Stream {
             program: "program".into(),
-            language: Language::Rust,
+            language: Language::RUST,
             processes: 1,
             descriptors: Descriptors::One(1),
             target: Target {
@@ -475,6 +420,35 @@ mod tests {
             "{verdict:?}"
         );
         assert!(verdict.remedies.is_empty());
+    }
+
+    #[test]
+    fn small_writes_that_went_nobody_knows_where_have_no_verdict() {
+        let unseen = Stream {
+            descriptors: Descriptors::Any,
+            buffering: Buffering::Unknown,
+            ..stream(100_000, 36 * MS, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![unseen]);
+        assert_eq!(verdict.limit, Limit::Unknown);
+        assert!(verdict.sentences[0].starts_with("No verdict: writing took 36 %"));
+    }
+
+    #[test]
+    fn a_stream_of_which_only_the_waiting_is_known_is_not_said_to_have_small_writes() {
+        let waited_for = Stream {
+            descriptors: Descriptors::One(2),
+            buffering: Buffering::Unknown,
+            ..stream(0, 0, 9 * MS)
+        };
+        let of_blocks = Stream {
+            bytes: 65_536 * 100,
+            buffering: Buffering::Large,
+            ..stream(100, 2 * MS, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![waited_for, of_blocks]);
+        assert_eq!(verdict.limit, Limit::Nothing);
+        assert!(!verdict.sentences[0].contains("small writes"));
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl WriteCall {
     }
 }
 
-/// A write call that has returned, as either exact mechanism saw it.
+/// A write call, as one of the exact mechanisms saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// Process (thread group) that made it.
@@ -91,6 +91,38 @@ pub(crate) struct Call {
     pub(crate) result: i64,
     /// Whether the bytes ended in a newline, where the mechanism shows it.
     pub(crate) ends_line: Option<bool>,
+}
+
+impl Call {
+    /// One of this thread that has begun then, if the number is one of the family's.
+    pub(crate) fn begun(
+        (process, thread): (i32, i32),
+        began_ns: u64,
+        number: i64,
+        arguments: &[u64; 6],
+    ) -> Option<Self> {
+        let kind = WriteCall::with_number(number)?;
+        Some(Self {
+            process,
+            thread,
+            began_ns,
+            took_ns: 0,
+            kind,
+            descriptor: kind.target(arguments),
+            asked: kind.asked(arguments),
+            result: 0,
+            ends_line: None,
+        })
+    }
+
+    /// The same after it has returned.
+    pub(crate) fn returned(self, now_ns: u64, result: i64) -> Self {
+        Self {
+            took_ns: now_ns.saturating_sub(self.began_ns),
+            result,
+            ..self
+        }
+    }
 }
 
 #[cfg(test)]

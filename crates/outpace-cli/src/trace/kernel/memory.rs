@@ -1,7 +1,7 @@
 //! Reading the end of what a thread is writing, from its memory.
 #![allow(unsafe_code)]
 
-use crate::trace::kernel::calls::{Payload, WriteCall};
+use crate::trace::kernel::calls::{Call, Payload, WriteCall};
 
 /// The bytes at `address` in another process, when all of them can be read.
 fn peek<const N: usize>(process: i32, address: u64) -> Option<[u8; N]> {
@@ -18,6 +18,20 @@ fn peek<const N: usize>(process: i32, address: u64) -> Option<[u8; N]> {
     let read =
         unsafe { libc::process_vm_readv(process, &raw const local, 1, &raw const remote, 1, 0) };
     (read == N as isize).then_some(bytes)
+}
+
+/// A call that a thread is about to make, with what its memory shows.
+pub(crate) fn begun(
+    thread: (i32, i32),
+    began_ns: u64,
+    number: i64,
+    arguments: &[u64; 6],
+) -> Option<Call> {
+    let call = Call::begun(thread, began_ns, number, arguments)?;
+    Some(Call {
+        ends_line: ends_line(call.process, call.kind, arguments),
+        ..call
+    })
 }
 
 /// Vectors longer than this are not followed.

@@ -2,16 +2,54 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// The kernel's own accounting of a process's reads and writes (`/proc/PID/io`). It covers every
-/// thread, ended ones too, and the children the process has waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct IoCounters {
-    pub(crate) bytes_read: u64,
-    pub(crate) bytes_written: u64,
-    pub(crate) read_calls: u64,
-    pub(crate) write_calls: u64,
+/// Numbers that grow, with their sums and differences.
+macro_rules! counters {
+    ($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $field:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub(crate) struct $name {
+            $($(#[$what])* pub(crate) $field: u64,)*
+        }
+
+        impl $name {
+            /// Both together.
+            pub(crate) fn plus(self, other: Self) -> Self {
+                Self { $($field: self.$field + other.$field,)* }
+            }
+
+            /// What was added since `earlier`.
+            pub(crate) fn since(self, earlier: Self) -> Self {
+                Self { $($field: self.$field.saturating_sub(earlier.$field),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// The kernel's own accounting of a process's reads and writes (`/proc/PID/io`). It covers every
+    /// thread, ended ones too, and the children the process has waited for.
+    IoCounters {
+        bytes_read,
+        bytes_written,
+        read_calls,
+        write_calls,
+    }
+}
+
+counters! {
+    /// Time of threads on a processor, and without one.
+    Processor {
+        /// To the nanosecond.
+        total_ns,
+        /// Its parts in the program and in the kernel, which the kernel tells apart by clock ticks.
+        user_ns,
+        system_ns,
+        /// Ready to run without a processor.
+        delayed_ns,
+    }
 }
 
 impl IoCounters {
@@ -36,28 +74,25 @@ impl IoCounters {
 
     /// The counters in an open `/proc/PID/io`. Held open it can be read until the process is reaped.
     pub(crate) fn read(file: &fs::File) -> io::Result<Self> {
-        let mut text = [0; 512];
-        let length = std::os::unix::fs::FileExt::read_at(file, &mut text, 0)?;
-        Ok(Self::parse(&String::from_utf8_lossy(&text[..length])))
+        read_again(file).map(|text| Self::parse(&text))
     }
+}
 
-    /// Both together.
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            bytes_read: self.bytes_read + other.bytes_read,
-            bytes_written: self.bytes_written + other.bytes_written,
-            read_calls: self.read_calls + other.read_calls,
-            write_calls: self.write_calls + other.write_calls,
-        }
-    }
+/// The text of an open file of `/proc`, as it is now.
+pub(crate) fn read_again(file: &fs::File) -> io::Result<String> {
+    let mut text = [0; 1024];
+    let length = file.read_at(&mut text, 0)?;
+    Ok(String::from_utf8_lossy(&text[..length]).into_owned())
+}
 
-    /// What happened since `earlier`.
-    pub(crate) fn since(self, earlier: Self) -> Self {
+impl Processor {
+    /// Of these parts.
+    pub(crate) fn of(user_ns: u64, system_ns: u64) -> Self {
         Self {
-            bytes_read: self.bytes_read.saturating_sub(earlier.bytes_read),
-            bytes_written: self.bytes_written.saturating_sub(earlier.bytes_written),
-            read_calls: self.read_calls.saturating_sub(earlier.read_calls),
-            write_calls: self.write_calls.saturating_sub(earlier.write_calls),
+            total_ns: user_ns + system_ns,
+            user_ns,
+            system_ns,
+            delayed_ns: 0,
         }
     }
 }
@@ -66,40 +101,32 @@ impl IoCounters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) parent: i32,
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
+    pub(crate) processor: Processor,
     pub(crate) minor_faults: u64,
     /// Faults of the children it has waited for: changes when it reaps one.
     pub(crate) children_faults: u64,
 }
 
 impl Usage {
-    fn parse(text: &str, ticks_per_second: u64) -> Option<Self> {
+    /// What `/proc/PID/stat` or `/proc/PID/task/TID/stat` says.
+    pub(crate) fn parse(text: &str, ticks_per_second: u64) -> Option<Self> {
         // The name, in parentheses, may itself hold spaces and parentheses.
         let fields: Vec<&str> = text[text.rfind(')')? + 1..]
             .split_ascii_whitespace()
             .collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        let nanoseconds = |ticks: u64| ticks * (1_000_000_000 / ticks_per_second);
+        let nanoseconds = |index| Some(number(index)? * (1_000_000_000 / ticks_per_second));
+        let (user_ns, system_ns) = (nanoseconds(11)?, nanoseconds(12)?);
         Some(Self {
             parent: fields.get(1)?.parse().ok()?,
             minor_faults: number(7)?,
             children_faults: number(8)?,
-            user_ns: nanoseconds(number(11)?),
-            system_ns: nanoseconds(number(12)?),
+            processor: Processor::of(user_ns, system_ns),
         })
     }
 
     pub(crate) fn of(process: i32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        Self::parse(&text, rustix::param::clock_ticks_per_second())
-    }
-
-    /// The same, of an open `/proc/PID/stat` or `/proc/PID/task/TID/stat`.
-    pub(crate) fn read(file: &fs::File) -> Option<Self> {
-        let mut text = [0; 1024];
-        let length = std::os::unix::fs::FileExt::read_at(file, &mut text, 0).ok()?;
-        let text = String::from_utf8_lossy(&text[..length]);
         Self::parse(&text, rustix::param::clock_ticks_per_second())
     }
 }
@@ -130,20 +157,16 @@ impl Doing {
             Some("running") => Self::Running,
             Some("-1") => Self::Asleep,
             Some(number) => {
-                let Ok(number) = number.parse() else {
-                    return Self::Hidden;
-                };
-                let mut arguments = [0; 6];
-                for argument in &mut arguments {
-                    let parsed = fields
-                        .next()
-                        .and_then(|field| u64::from_str_radix(field.strip_prefix("0x")?, 16).ok());
-                    match parsed {
-                        Some(value) => *argument = value,
-                        None => return Self::Hidden,
-                    }
+                let arguments: [Option<u64>; 6] = std::array::from_fn(|_| {
+                    u64::from_str_radix(fields.next()?.strip_prefix("0x")?, 16).ok()
+                });
+                match number.parse() {
+                    Ok(number) if !arguments.contains(&None) => Self::InCall {
+                        number,
+                        arguments: arguments.map(Option::unwrap_or_default),
+                    },
+                    _ => Self::Hidden,
                 }
-                Self::InCall { number, arguments }
             }
             None => Self::Hidden,
         }
@@ -177,50 +200,39 @@ pub(crate) fn descriptors(process: i32) -> Vec<i32> {
     numbers_in(&format!("/proc/{process}/fd"))
 }
 
+/// Where a descriptor of a process leads, as a text.
+pub(crate) fn link(process: i32, descriptor: i32) -> Option<String> {
+    let path = fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok()?;
+    Some(path.to_string_lossy().into_owned())
+}
+
+/// What `/proc/PID/fdinfo` says of a descriptor under this name.
+pub(crate) fn about(process: i32, descriptor: i32, name: &str) -> Option<String> {
+    let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).ok()?;
+    let mut values = info.lines().filter_map(|line| line.strip_prefix(name));
+    values.next().map(|value| value.trim().to_owned())
+}
+
+/// How a descriptor was opened: `O_RDONLY`, `O_WRONLY` or `O_RDWR`.
+pub(crate) fn access(process: i32, descriptor: i32) -> Option<i32> {
+    let flags = about(process, descriptor, "flags:")?;
+    Some(i32::from_str_radix(&flags, 8).ok()? & libc::O_ACCMODE)
+}
+
 /// Whether a descriptor of a process is open for writing and leads outside of it (not to one of the
 /// kernel's notification objects, such as an eventfd).
 pub(crate) fn is_written(process: i32, descriptor: i32) -> bool {
-    let link = fs::read_link(format!("/proc/{process}/fd/{descriptor}"));
-    if link.is_ok_and(|path| {
-        path.as_os_str()
-            .as_encoded_bytes()
-            .starts_with(b"anon_inode:")
-    }) {
-        return false;
-    }
-    let info =
-        fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).unwrap_or_default();
-    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
-    flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
+    let link = link(process, descriptor);
+    !link.is_some_and(|path| path.starts_with("anon_inode:"))
+        && access(process, descriptor).is_some_and(|access| access != libc::O_RDONLY)
 }
 
 /// Whether a descriptor is the end of a pipe of which the process has the other end, too: how threads
 /// of one wake one another.
 pub(crate) fn is_read_by_itself(process: i32, descriptor: i32, descriptors: &[i32]) -> bool {
-    let link = |descriptor: i32| fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok();
-    let Some(pipe) = link(descriptor).filter(|path| path.to_string_lossy().starts_with("pipe:"))
-    else {
-        return false;
-    };
-    descriptors
-        .iter()
-        .any(|&other| other != descriptor && link(other).as_ref() == Some(&pipe))
-}
-
-/// Children of this process that have ended and wait to be reaped.
-pub(crate) fn ended_children() -> Vec<i32> {
-    let ours = std::process::id() as i32;
-    let children = threads(ours)
-        .into_iter()
-        .flat_map(|thread| children(ours, thread));
-    children
-        .filter(|child| {
-            let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-            stat.rfind(')')
-                .is_some_and(|end| stat[end + 1..].trim_start().starts_with('Z'))
-        })
-        .collect()
+    let pipe = link(process, descriptor).filter(|path| path.starts_with("pipe:"));
+    let mut others = descriptors.iter().filter(|&&other| other != descriptor);
+    pipe.is_some() && others.any(|&other| link(process, other) == pipe)
 }
 
 /// Every process of the machine.
@@ -255,11 +267,6 @@ fn words(file: &str) -> Vec<String> {
         .collect()
 }
 
-/// The directory that a process is in, as a path that leads there from here.
-pub(crate) fn directory(process: i32) -> PathBuf {
-    format!("/proc/{process}/cwd").into()
-}
-
 /// The executable file of a process.
 pub(crate) fn executable(process: i32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{process}/exe")).ok()
@@ -292,8 +299,8 @@ mod tests {
         let usage = Usage::parse(text, 100).unwrap();
         assert_eq!(usage.parent, 7);
         assert_eq!(usage.minor_faults, 321);
-        assert_eq!(usage.user_ns, 2_500_000_000);
-        assert_eq!(usage.system_ns, 500_000_000);
+        assert_eq!(usage.processor.user_ns, 2_500_000_000);
+        assert_eq!(usage.processor.system_ns, 500_000_000);
     }
 
     #[test]

@@ -1,13 +1,15 @@
-//! The system calls behind `--exact` that have no safe wrapper: `ptrace`, the seccomp filter,
-//! `perf_event_open` and its ring buffer.
+//! The system calls behind `--exact` that have no safe wrapper: `ptrace`, the seccomp filter, `bpf`, what
+//! perf events are asked besides.
 #![allow(unsafe_code)]
 
-use std::fs::File;
+use perf_event::Counter;
+use perf_event_open_sys::ioctls;
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, waitid, waitpid};
+use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
@@ -25,46 +27,31 @@ fn check(result: libc::c_long) -> io::Result<libc::c_long> {
 pub(in crate::trace) fn wait_any(spin: Duration) -> io::Result<(i32, i32)> {
     let until = Instant::now() + spin;
     loop {
-        let patience = if Instant::now() < until {
-            libc::WNOHANG
-        } else {
-            0
-        };
-        let mut status = 0;
-        // SAFETY: `status` is a valid place for the result.
-        let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | patience) };
-        if check(pid.into())? != 0 {
-            return Ok((pid, status));
+        let mut options = WaitOptions::from_bits_retain(libc::__WALL as u32);
+        options.set(WaitOptions::NOHANG, Instant::now() < until);
+        if let Some((thread, status)) = waitpid(None, options)? {
+            return Ok((thread.as_raw_pid(), status.as_raw()));
         }
     }
 }
 
+fn next_of(thread: i32, events: WaitIdOptions) -> io::Result<Option<WaitIdStatus>> {
+    let all = WaitIdOptions::from_bits_retain(libc::__WALL as u32);
+    let thread = Pid::from_raw(thread).ok_or(io::ErrorKind::NotFound)?;
+    Ok(waitid(WaitId::Pid(thread), events | all)?)
+}
+
 /// What a traced thread has stopped for, if it has: the signal, and above it the event. Its end is left to others.
 pub(in crate::trace) fn stop_of(thread: i32) -> io::Result<Option<i32>> {
-    // SAFETY: the structure is plain numbers, for which zeroes are valid, and the call fills it in.
-    unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        let events = libc::WSTOPPED | libc::WNOHANG | libc::__WALL;
-        check(libc::waitid(libc::P_PID, thread as libc::id_t, &raw mut info, events).into())?;
-        Ok(
-            (info.si_code == libc::CLD_TRAPPED || info.si_code == libc::CLD_STOPPED)
-                .then(|| info.si_status()),
-        )
-    }
+    let stop = next_of(thread, WaitIdOptions::STOPPED | WaitIdOptions::NOHANG)?;
+    Ok(stop.and_then(|stop| stop.trapping_signal().or(stop.stopping_signal())))
 }
 
 /// Waits until a thread has something to report; whether that is its end, which is left to others.
 pub(in crate::trace) fn has_ended(thread: i32) -> io::Result<bool> {
-    // SAFETY: the structure is plain numbers, for which zeroes are valid, and the call fills it in.
-    unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        let events = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
-        check(libc::waitid(libc::P_PID, thread as libc::id_t, &raw mut info, events).into())?;
-        Ok(matches!(
-            info.si_code,
-            libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED
-        ))
-    }
+    let any = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;
+    let event = next_of(thread, any | WaitIdOptions::NOWAIT)?;
+    Ok(event.is_some_and(|event| event.exited() || event.killed() || event.dumped()))
 }
 
 /// A request's type differs between C libraries.
@@ -228,160 +215,23 @@ fn install_filter(filter: &[libc::sock_filter]) -> io::Result<()> {
 
 // ---- perf events -------------------------------------------------------------------------------
 
-/// `struct perf_event_attr` as of Linux 4.1 (`PERF_ATTR_SIZE_VER5`).
-#[repr(C)]
-#[derive(Clone, Default)]
-pub(in crate::trace) struct Attributes {
-    pub(in crate::trace) kind: u32,
-    pub(in crate::trace) size: u32,
-    pub(in crate::trace) config: u64,
-    pub(in crate::trace) sample_period: u64,
-    pub(in crate::trace) sample_type: u64,
-    pub(in crate::trace) read_format: u64,
-    pub(in crate::trace) flags: u64,
-    pub(in crate::trace) wakeup: u32,
-    pub(in crate::trace) breakpoint_type: u32,
-    pub(in crate::trace) config1: u64,
-    pub(in crate::trace) config2: u64,
-    pub(in crate::trace) branch_sample_type: u64,
-    pub(in crate::trace) sample_regs_user: u64,
-    pub(in crate::trace) sample_stack_user: u32,
-    pub(in crate::trace) clock: i32,
-    pub(in crate::trace) sample_regs_intr: u64,
-    pub(in crate::trace) aux_watermark: u32,
-    pub(in crate::trace) sample_max_stack: u16,
-    pub(in crate::trace) reserved: u16,
-}
-
-/// The flag of an event that waits to be [enabled](enable).
-pub(in crate::trace) const DISABLED: u64 = 1;
-/// The kind of a record that is a sample.
-pub(in crate::trace) const RECORD_SAMPLE: u32 = 9;
-
-/// Opens an event for one process or thread on one processor.
-pub(in crate::trace) fn open_event(
-    attributes: &Attributes,
-    process: i32,
-    processor: i32,
-) -> io::Result<OwnedFd> {
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
-        ..attributes.clone()
-    };
-    // SAFETY: the structure is valid, and as long as it says.
-    let fd = check(unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            process,
-            processor,
-            -1,
-            PERF_FLAG_FD_CLOEXEC,
-        )
-    })?;
-    // SAFETY: the kernel has just given us this descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
-}
-
-const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
-const PERF_EVENT_IOC_ENABLE: libc::Ioctl = 0x2400;
-const PERF_EVENT_IOC_SET_OUTPUT: libc::Ioctl = 0x2405;
-const PERF_EVENT_IOC_SET_FILTER: libc::Ioctl = 0x4008_2406_u32 as libc::Ioctl;
-
-/// Asks something of an event; `argument` is a number, or the address of what outlives the call.
-fn ask_event(event: &OwnedFd, request: libc::Ioctl, argument: usize) -> io::Result<()> {
-    // SAFETY: the callers below pass what the request is documented to take.
-    check(unsafe { libc::ioctl(event.as_raw_fd(), request, argument) }.into()).map(drop)
+/// A descriptor of an owner that has an older interface.
+pub(in crate::trace) fn borrowed(owner: &impl AsRawFd) -> BorrowedFd<'_> {
+    // SAFETY: the owner keeps it open for as long as it is borrowed.
+    unsafe { BorrowedFd::borrow_raw(owner.as_raw_fd()) }
 }
 
 /// Lets an event pass only the records that match a tracepoint filter.
-pub(in crate::trace) fn set_filter(event: &OwnedFd, filter: &std::ffi::CStr) -> io::Result<()> {
-    ask_event(event, PERF_EVENT_IOC_SET_FILTER, filter.as_ptr() as usize)
+pub(in crate::trace) fn set_filter(event: &Counter, filter: &CStr) -> io::Result<()> {
+    // SAFETY: the text is terminated; the kernel copies it and does not write to it.
+    let set = unsafe { ioctls::SET_FILTER(event.as_raw_fd(), filter.as_ptr().cast_mut()) };
+    check(set.into()).map(drop)
 }
 
 /// Sends an event's records to the ring of another event on the same processor.
-pub(in crate::trace) fn send_to(event: &OwnedFd, ring: &OwnedFd) -> io::Result<()> {
-    ask_event(event, PERF_EVENT_IOC_SET_OUTPUT, ring.as_raw_fd() as usize)
-}
-
-/// Starts an event that was opened disabled.
-pub(in crate::trace) fn enable(event: &OwnedFd) -> io::Result<()> {
-    ask_event(event, PERF_EVENT_IOC_ENABLE, 0)
-}
-
-/// The ring buffer of an event, mapped: a page of positions, then the data.
-pub(in crate::trace) struct Ring {
-    base: *mut u8,
-    page: usize,
-    size: usize,
-}
-
-// SAFETY: the mapping belongs to the process, not to a thread, and whoever has the ring is its only
-// reader.
-unsafe impl Send for Ring {}
-
-/// Byte offsets of the positions in `struct perf_event_mmap_page`.
-const DATA_HEAD: usize = 1024;
-const DATA_TAIL: usize = 1032;
-
-impl Ring {
-    /// Maps the ring of `event`; `size` is a power of two of at least a page.
-    pub(in crate::trace) fn map(event: &OwnedFd, size: usize) -> io::Result<Self> {
-        // SAFETY: no memory is involved.
-        let page = usize::try_from(check(unsafe { libc::sysconf(libc::_SC_PAGESIZE) })?)
-            .map_err(io::Error::other)?;
-        debug_assert!(size.is_power_of_two() && size >= page);
-        // SAFETY: a fresh shared mapping of the event, unmapped when this is dropped.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                page + size,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                event.as_raw_fd(),
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self {
-            base: base.cast(),
-            page,
-            size,
-        })
-    }
-
-    fn position(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: the first page is mapped and writable for as long as `self` lives, the offset is
-        // aligned, and the kernel accesses the position as one 64-bit word.
-        unsafe { &*self.base.add(offset).cast::<AtomicU64>() }
-    }
-
-    /// Appends everything that has arrived to `into` and gives the space back.
-    pub(in crate::trace) fn take(&self, into: &mut Vec<u8>) {
-        let head = self.position(DATA_HEAD).load(Ordering::Acquire);
-        let tail = self.position(DATA_TAIL).load(Ordering::Relaxed);
-        let available = (head - tail) as usize;
-        debug_assert!(available <= self.size);
-        let from = tail as usize & (self.size - 1);
-        let first = available.min(self.size - from);
-        // SAFETY: both parts lie inside the mapped data, and the kernel does not write between
-        // tail and head until the tail moves.
-        unsafe {
-            let data = self.base.add(self.page);
-            into.extend_from_slice(std::slice::from_raw_parts(data.add(from), first));
-            into.extend_from_slice(std::slice::from_raw_parts(data, available - first));
-        }
-        self.position(DATA_TAIL).store(head, Ordering::Release);
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: this is the mapping made in `map`, and nothing borrows from it any more.
-        unsafe { libc::munmap(self.base.cast(), self.page + self.size) };
-    }
+pub(in crate::trace) fn send_to(event: &Counter, ring: &Counter) -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    check(unsafe { ioctls::SET_OUTPUT(event.as_raw_fd(), ring.as_raw_fd()) }.into()).map(drop)
 }
 
 // ---- bpf ---------------------------------------------------------------------------------------
@@ -391,7 +241,6 @@ const BPF_MAP_LOOKUP_ELEM: libc::c_int = 1;
 const BPF_PROG_LOAD: libc::c_int = 5;
 const BPF_MAP_TYPE_LRU_HASH: u32 = 9;
 const BPF_PROG_TYPE_TRACEPOINT: u32 = 5;
-const PERF_EVENT_IOC_SET_BPF: libc::Ioctl = 0x4004_2408_u32 as libc::Ioctl;
 
 fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_long> {
     // SAFETY: the attributes are valid, as long as the size says, and what they point to lives in
@@ -428,51 +277,10 @@ pub(in crate::trace) fn bpf_load(program: &[u64]) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
-/// Runs a program at the tracepoint of an event.
-pub(in crate::trace) fn bpf_attach(event: &OwnedFd, program: &OwnedFd) -> io::Result<()> {
-    ask_event(event, PERF_EVENT_IOC_SET_BPF, program.as_raw_fd() as usize)
-}
-
 /// Looks a key up; the map's keys and values are of these types.
 pub(in crate::trace) fn bpf_lookup(map: &OwnedFd, key: [i32; 2]) -> Option<[u64; 2]> {
     let mut value = [0; 2];
     let (key_at, value_at) = (key.as_ptr() as u64, value.as_mut_ptr() as u64);
     let lookup = [map.as_raw_fd() as u64, key_at, value_at, 0];
     bpf(BPF_MAP_LOOKUP_ELEM, &lookup).ok().map(|_| value)
-}
-
-// ---- tracefs -----------------------------------------------------------------------------------
-
-const FSOPEN_CLOEXEC: libc::c_uint = 1;
-const FSMOUNT_CLOEXEC: libc::c_uint = 1;
-const FSCONFIG_CMD_CREATE: libc::c_uint = 6;
-
-/// Opens the tracing file system without mounting it anywhere (Linux 5.2, privileges).
-pub(in crate::trace) fn open_tracefs() -> io::Result<File> {
-    // SAFETY: the name is terminated; the calls take no other memory, and each descriptor is owned
-    // as soon as it is there.
-    unsafe {
-        let context = check(libc::syscall(
-            libc::SYS_fsopen,
-            c"tracefs".as_ptr(),
-            FSOPEN_CLOEXEC,
-        ))?;
-        let context = OwnedFd::from_raw_fd(context as RawFd);
-        let nothing = std::ptr::null::<u8>();
-        check(libc::syscall(
-            libc::SYS_fsconfig,
-            context.as_raw_fd(),
-            FSCONFIG_CMD_CREATE,
-            nothing,
-            nothing,
-            0,
-        ))?;
-        let mount = check(libc::syscall(
-            libc::SYS_fsmount,
-            context.as_raw_fd(),
-            FSMOUNT_CLOEXEC,
-            0,
-        ))?;
-        Ok(File::from_raw_fd(mount as RawFd))
-    }
 }

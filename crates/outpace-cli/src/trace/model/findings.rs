@@ -7,16 +7,18 @@ use super::target::{Kind, Target};
 use super::timeline::{Sample, Timeline};
 use crate::platform::ending::Ending;
 use crate::trace::kernel::procfs::IoCounters;
+use serde::Serialize;
 use std::rc::Rc;
 
 /// How the calls were observed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Kernel counters and looks at `/proc`.
     Sampled { looks: u64 },
     /// Every call, by tracepoints; records lost for want of room.
     Tracepoints { lost: u64 },
     /// Every call, by stopping the program at it.
+    #[default]
     Ptrace,
 }
 
@@ -117,7 +119,7 @@ impl Stream {
 const LEAST_MEAN_OF_BLOCKS: u64 = 1024;
 
 /// A run as one of the mechanisms recorded it, before it is judged.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Recording {
     pub(crate) root: i32,
     pub(crate) mode: Mode,
@@ -145,17 +147,7 @@ impl Recording {
         Self {
             root,
             mode,
-            ending: None,
-            wall_ns: 0,
-            overhead_ns: 0,
-            delayed_ns: 0,
-            asleep_ns: None,
-            user_ns: 0,
-            system_ns: 0,
-            tree: None,
-            notes: Vec::new(),
-            timeline: Timeline::default(),
-            samples: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -173,14 +165,14 @@ pub(crate) struct Findings {
 }
 
 /// Functions that call each other, the outermost first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Stack {
     pub(crate) frames: Vec<String>,
     pub(crate) samples: u64,
 }
 
 /// Writes that went to no stream.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Elsewhere {
     pub(crate) calls: u64,
     pub(crate) bytes: u64,

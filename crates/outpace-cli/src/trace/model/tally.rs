@@ -2,7 +2,7 @@
 
 use crate::platform::histogram;
 use crate::trace::kernel::calls::Call;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// By power of two.
 pub(crate) type Histogram = histogram::Histogram<0>;
@@ -44,7 +44,7 @@ pub(crate) struct CallTally {
     /// Calls whose last byte was seen, and those among them where it was a newline.
     pub(crate) tails_seen: u64,
     pub(crate) line_ends: u64,
-    exact_sizes: HashMap<u64, u64>,
+    exact_sizes: BTreeMap<u64, u64>,
 }
 
 impl CallTally {
@@ -79,12 +79,8 @@ impl CallTally {
         self.partial += other.partial;
         self.tails_seen += other.tails_seen;
         self.line_ends += other.line_ends;
-        for (ours, theirs) in [
-            (&mut self.sizes, &other.sizes),
-            (&mut self.durations_ns, &other.durations_ns),
-        ] {
-            ours.merge(theirs);
-        }
+        self.sizes.merge(&other.sizes);
+        self.durations_ns.merge(&other.durations_ns);
         for (name, count) in &other.by_name {
             *self.by_name.entry(name).or_default() += count;
         }
@@ -101,21 +97,6 @@ impl CallTally {
             .iter()
             .max_by_key(|(size, count)| (**count, **size))?;
         Some((*size, *count as f64 / total as f64))
-    }
-
-    /// How many writes are at least `size` long, and the bytes in them.
-    fn in_sizes_from(&self, size: u64) -> (u64, u64) {
-        let large = self
-            .exact_sizes
-            .iter()
-            .filter(|(length, _)| **length >= size);
-        large.fold((0, 0), |(count, bytes), (length, writes)| {
-            (count + writes, bytes + length * writes)
-        })
-    }
-
-    fn largest(&self) -> u64 {
-        self.exact_sizes.keys().copied().max().unwrap_or(0)
     }
 
     /// What the writes say about the buffering. Never a guess: two writers that make the same
@@ -161,10 +142,13 @@ impl CallTally {
                 },
             });
         }
-        let largest = self.largest();
+        let largest = *self.exact_sizes.last_key_value()?.0;
         // What is left over at the end of a block may come as a small write of its own (Rust's
         // `BufWriter` above its `LineWriter`): so blocks are known by the bytes they carry.
-        let (blocks, carried) = self.in_sizes_from(largest - largest / 8);
+        let large = self.exact_sizes.range(largest - largest / 8..);
+        let (blocks, carried) = large.fold((0, 0), |(blocks, bytes), (size, count)| {
+            (blocks + count, bytes + size * count)
+        });
         let carries_all = carried as f64 >= self.sizes.sum() as f64 * CARRIED;
         if blocks >= 3 && largest >= SMALLEST_BLOCK && carries_all && blocks * 5 >= writes * 2 {
             return Some(Buffering::Block {
@@ -237,40 +221,37 @@ impl Buffering {
         })
     }
 
-    /// The word for JSON.
-    pub(crate) fn word(self) -> &'static str {
+    /// The word for JSON, and what a report says of it.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Unbuffered => "unbuffered",
-            Self::Line => "line",
-            Self::Block { .. } => "block",
-            Self::Small => "small writes",
-            Self::Large => "large writes",
-            Self::TooFew => "too few writes",
-            Self::Nothing => "nothing written",
-            Self::Unknown => "unknown",
+            Self::Unbuffered => ("unbuffered", "unbuffered: a write per message or fragment"),
+            Self::Line => ("line", "line-buffered: a write per line"),
+            Self::Block { exact: true, .. } => ("block", "block-buffered: blocks of"),
+            Self::Block { exact: false, .. } => ("block", "block-buffered: blocks of up to"),
+            Self::Small => (
+                "small writes",
+                "small writes; whether each is a line could not be seen",
+            ),
+            Self::Large => ("large writes", "large writes of varying size"),
+            Self::TooFew => (
+                "too few writes",
+                "too few writes to tell how it is buffered",
+            ),
+            Self::Nothing => ("nothing written", "nothing was written"),
+            Self::Unknown => ("unknown", "how it is buffered could not be seen"),
         }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        self.words().0
     }
 
     /// The phrase for reports.
     pub(crate) fn describe(self) -> String {
+        let phrase = self.words().1;
         match self {
-            Self::Unbuffered => "unbuffered: a write per message or fragment".to_owned(),
-            Self::Line => "line-buffered: a write per line".to_owned(),
-            Self::Block {
-                capacity,
-                exact: true,
-            } => format!("block-buffered: blocks of {capacity} bytes"),
-            Self::Block {
-                capacity,
-                exact: false,
-            } => {
-                format!("block-buffered: blocks of up to {capacity} bytes")
-            }
-            Self::Small => "small writes; whether each is a line could not be seen".to_owned(),
-            Self::Large => "large writes of varying size".to_owned(),
-            Self::TooFew => "too few writes to tell how it is buffered".to_owned(),
-            Self::Nothing => "nothing was written".to_owned(),
-            Self::Unknown => "how it is buffered could not be seen".to_owned(),
+            Self::Block { capacity, .. } => format!("{phrase} {capacity} bytes"),
+            _ => phrase.to_owned(),
         }
     }
 

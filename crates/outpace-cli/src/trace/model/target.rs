@@ -63,7 +63,7 @@ impl Target {
     pub(crate) fn of(process: i32, descriptor: i32) -> Option<Self> {
         let link = format!("/proc/{process}/fd/{descriptor}");
         let metadata = fs::metadata(&link).ok()?;
-        let path = fs::read_link(&link).ok()?.to_string_lossy().into_owned();
+        let path = procfs::link(process, descriptor)?;
         let file_type = metadata.file_type();
         let device = (file_type.is_char_device() || file_type.is_block_device())
             .then(|| (libc::major(metadata.rdev()), libc::minor(metadata.rdev())));
@@ -118,12 +118,11 @@ impl Target {
         if let Some((major, minor)) = self.device {
             text += &format!(", {major}:{minor}");
         }
+        let what = match self.kind {
+            Kind::File => "on",
+            _ => "driver",
+        };
         if let Some(driver) = &self.driver {
-            let what = if self.kind == Kind::File {
-                "on"
-            } else {
-                "driver"
-            };
             text += &format!(", {what} {driver}");
         }
         text + ")"
@@ -133,38 +132,29 @@ impl Target {
     /// pseudoterminal, or the processes that have the pipe open for reading. Found by looking
     /// through the processes of this machine that this user may look at.
     pub(crate) fn readers(&self) -> Vec<(i32, String)> {
-        let mut found = Vec::new();
         if !matches!(self.kind, Kind::Terminal | Kind::Pipe) {
-            return found;
+            return Vec::new();
         }
-        for process in procfs::processes() {
-            if procfs::descriptors(process)
-                .into_iter()
-                .any(|fd| self.is_read_through(process, fd))
-            {
-                found.push((process, procfs::name(process).unwrap_or_default()));
-            }
-        }
-        found
+        let reads_it = |process: &i32| {
+            let mut descriptors = procfs::descriptors(*process).into_iter();
+            descriptors.any(|descriptor| self.is_read_through(*process, descriptor))
+        };
+        let readers = procfs::processes().into_iter().filter(reads_it);
+        let named = |process| (process, procfs::name(process).unwrap_or_default());
+        readers.map(named).collect()
     }
 
     fn is_read_through(&self, process: i32, descriptor: i32) -> bool {
-        let Ok(path) = fs::read_link(format!("/proc/{process}/fd/{descriptor}")) else {
+        let Some(path) = procfs::link(process, descriptor) else {
             return false;
         };
-        let path = path.to_string_lossy();
-        let info = || {
-            fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).unwrap_or_default()
-        };
-        match self.kind {
-            Kind::Terminal => {
-                let Some(index) = self.path.strip_prefix("/dev/pts/") else {
-                    return false;
-                };
-                path.ends_with("ptmx") && field(&info(), "tty-index:") == Some(index)
-            }
-            Kind::Pipe => path == self.path && !is_write_only(&info()),
-            _ => false,
+        let index = self.path.strip_prefix("/dev/pts/");
+        if self.kind == Kind::Terminal {
+            path.ends_with("ptmx")
+                && index.is_some()
+                && procfs::about(process, descriptor, "tty-index:").as_deref() == index
+        } else {
+            path == self.path && procfs::access(process, descriptor) != Some(libc::O_WRONLY)
         }
     }
 }
@@ -177,17 +167,6 @@ fn identity(metadata: &fs::Metadata) -> (u64, u64) {
     } else {
         (metadata.dev(), metadata.ino())
     }
-}
-
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.lines()
-        .find_map(|line| line.strip_prefix(name))
-        .map(str::trim)
-}
-
-fn is_write_only(fdinfo: &str) -> bool {
-    let flags = field(fdinfo, "flags:").and_then(|flags| i32::from_str_radix(flags, 8).ok());
-    flags.is_some_and(|flags| flags & libc::O_ACCMODE == libc::O_WRONLY)
 }
 
 /// The name of the terminal driver that owns a device number, from `/proc/tty/drivers`.

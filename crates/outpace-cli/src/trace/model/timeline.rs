@@ -50,15 +50,6 @@ pub(crate) struct Frame {
     pub(crate) in_kernel: bool,
 }
 
-/// What one thread did.
-#[derive(Debug, Default)]
-pub(crate) struct Track {
-    pub(crate) process: i32,
-    pub(crate) program: Rc<str>,
-    /// By descriptor, in the order of time.
-    pub(crate) streams: BTreeMap<i32, Vec<Span>>,
-}
-
 /// The spans of every thread; records nothing unless it was asked to.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
@@ -68,8 +59,10 @@ pub(crate) struct Timeline {
     /// Calls that follow one another more closely are one span. It starts at nothing and doubles
     /// whenever there are too many spans, so that all of the time is kept, as sharply as there is room.
     resolution_ns: u64,
-    /// By thread.
-    pub(crate) tracks: HashMap<i32, Track>,
+    /// By process, thread and descriptor, in the order of time.
+    pub(crate) tracks: BTreeMap<[i32; 3], Vec<Span>>,
+    /// By process.
+    pub(crate) programs: HashMap<i32, Rc<str>>,
 }
 
 /// A profile with more spans than this loads slowly.
@@ -111,12 +104,11 @@ impl Timeline {
         if self.most == 0 {
             return;
         }
-        let track = self.tracks.entry(thread).or_insert_with(|| Track {
-            process,
-            program: Rc::clone(program),
-            streams: BTreeMap::new(),
-        });
-        let spans = track.streams.entry(descriptor).or_default();
+        self.programs
+            .entry(process)
+            .or_insert_with(|| Rc::clone(program));
+        let track = [process, thread, descriptor];
+        let spans = self.tracks.entry(track).or_default();
         match spans.last_mut() {
             Some(before) if belong_together(before, &span, self.resolution_ns) => {
                 before.append(&span);
@@ -139,10 +131,8 @@ impl Timeline {
 
     fn compact(&mut self) {
         let resolution_ns = self.resolution_ns;
-        let tracks = self.tracks.values_mut();
-        let streams = tracks.flat_map(|track| track.streams.values_mut());
         self.spans = 0;
-        for spans in streams {
+        for spans in self.tracks.values_mut() {
             spans.dedup_by(|next, before| {
                 let together = belong_together(before, next, resolution_ns);
                 if together {
@@ -187,7 +177,7 @@ mod tests {
                 timeline.add(1, 1, &program, (n % 2) as i32 + 1, span(at, 1));
                 assert!(timeline.spans <= most);
             }
-            let spans = || timeline.tracks[&1].streams.values().flatten();
+            let spans = || timeline.tracks.values().flatten();
             assert_eq!(spans().map(|span| span.calls).sum::<u64>(), 5_000);
             assert_eq!(spans().map(|span| span.bytes.unwrap()).sum::<u64>(), 35_000);
             assert_eq!(spans().map(|span| span.in_calls_ns).sum::<u64>(), 500_000);
@@ -201,7 +191,7 @@ mod tests {
         for n in 0..100 {
             timeline.add(1, 1, &"program".into(), 1, span(n * 100, 1));
         }
-        assert_eq!(timeline.tracks[&1].streams[&1].len(), 100);
+        assert_eq!(timeline.tracks[&[1, 1, 1]].len(), 100);
     }
 
     #[test]
@@ -210,7 +200,7 @@ mod tests {
         for (at, calls) in [(0, 1), (100, 0), (200, 0), (300, 1)] {
             timeline.add(1, 1, &"program".into(), 1, span(at, calls));
         }
-        let lengths: Vec<u64> = timeline.tracks[&1].streams[&1]
+        let lengths: Vec<u64> = timeline.tracks[&[1, 1, 1]]
             .iter()
             .map(|span| span.ended_ns - span.began_ns)
             .collect();

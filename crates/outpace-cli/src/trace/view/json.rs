@@ -7,16 +7,15 @@ use crate::platform::ending::Ending;
 use crate::trace::judge::verdict::Verdict;
 use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
 use crate::trace::model::interval::Interval;
-use crate::trace::model::tally::{Buffering, Histogram};
+use crate::trace::model::tally::Buffering;
 use serde_json::{Value, json};
 
 /// The findings as one object.
 pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
     let run = &findings.run;
-    let lost = if let Mode::Tracepoints { lost } = run.mode {
-        lost
-    } else {
-        0
+    let lost = match run.mode {
+        Mode::Tracepoints { lost } => lost,
+        _ => 0,
     };
     let with_blocks = verdict.left_ns(verdict.blocks_save_ns);
     let with_fast_reader = verdict.left_ns(verdict.fast_reader_saves_ns);
@@ -36,7 +35,7 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
         "user_ns": run.user_ns,
         "system_ns": run.system_ns,
         "verdict": {
-            "limit": verdict.limit.word(),
+            "limit": verdict.limit,
             "share": verdict.share,
             "now_ns": verdict.now_ns,
             "blocks_save_interval_ns": interval(verdict.blocks_save_ns),
@@ -49,15 +48,8 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
             "remedies": verdict.remedies,
         },
         "streams": findings.streams.iter().map(stream).collect::<Vec<_>>(),
-        "stacks": findings.stacks.iter().map(|stack| json!({
-            "samples": stack.samples,
-            "frames": stack.frames,
-        })).collect::<Vec<_>>(),
-        "elsewhere": {
-            "calls": findings.elsewhere.calls,
-            "bytes": findings.elsewhere.bytes,
-            "writing_ns": findings.elsewhere.writing_ns,
-        },
+        "stacks": findings.stacks,
+        "elsewhere": findings.elsewhere,
         "tree": run.tree.map(|tree| json!({
             "write_calls": tree.write_calls,
             "bytes_written": tree.bytes_written,
@@ -67,21 +59,16 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
 }
 
 fn stream(stream: &Stream) -> Value {
-    let descriptor = if let Descriptors::One(descriptor) = stream.descriptors {
-        Some(descriptor)
-    } else {
-        None
+    let descriptor = match stream.descriptors {
+        Descriptors::One(descriptor) => Some(descriptor),
+        _ => None,
     };
-    let capacity = if let Buffering::Block { capacity, .. } = stream.buffering {
-        Some(capacity)
-    } else {
-        None
+    let capacity = match stream.buffering {
+        Buffering::Block { capacity, .. } => Some(capacity),
+        _ => None,
     };
-    let readers: Vec<Value> = stream
-        .readers
-        .iter()
-        .map(|(process, name)| json!({ "process": process, "name": name }))
-        .collect();
+    let readers = stream.readers.iter();
+    let readers = readers.map(|(process, name)| json!({ "process": process, "name": name }));
     json!({
         "program": &*stream.program,
         "language": stream.language.name(),
@@ -94,7 +81,7 @@ fn stream(stream: &Stream) -> Value {
             "device": stream.target.device.map(|(major, minor)| [major, minor]),
             "driver": stream.target.driver,
         },
-        "readers": readers,
+        "readers": readers.collect::<Vec<_>>(),
         "buffering": stream.buffering.word(),
         "capacity": capacity,
         "calls": stream.calls,
@@ -108,8 +95,8 @@ fn stream(stream: &Stream) -> Value {
         "by_name": stream.tally.by_name,
         "tails_seen": stream.tally.tails_seen,
         "line_ends": stream.tally.line_ends,
-        "sizes": buckets(&stream.tally.sizes),
-        "durations_ns": buckets(&stream.tally.durations_ns),
+        "sizes": stream.tally.sizes.buckets().collect::<Vec<_>>(),
+        "durations_ns": stream.tally.durations_ns.buckets().collect::<Vec<_>>(),
     })
 }
 
@@ -119,13 +106,4 @@ fn whole(ns: f64) -> u64 {
 
 fn interval(ns: Interval) -> [u64; 2] {
     [whole(ns.low), whole(ns.high)]
-}
-
-fn buckets(histogram: &Histogram) -> Vec<Value> {
-    histogram
-        .buckets()
-        .map(|bucket| {
-            json!({ "least": bucket.least, "most": bucket.most, "count": bucket.count, "sum": bucket.sum })
-        })
-        .collect()
 }

@@ -24,6 +24,19 @@ struct WriteMarker {
     in_calls_ns: u64,
 }
 
+const fn field(
+    key: &'static str,
+    label: &'static str,
+    format: MarkerFieldFormat,
+) -> StaticSchemaMarkerField {
+    StaticSchemaMarkerField {
+        key,
+        label,
+        format,
+        flags: MarkerFieldFlags::empty(),
+    }
+}
+
 impl StaticSchemaMarker for WriteMarker {
     const UNIQUE_MARKER_TYPE_NAME: &'static str = "Write";
     const LOCATIONS: MarkerLocations = MarkerLocations::MARKER_CHART
@@ -32,24 +45,9 @@ impl StaticSchemaMarker for WriteMarker {
     const CHART_LABEL: Option<&'static str> = Some("{marker.data.bytes}");
     const TABLE_LABEL: Option<&'static str> = Some("{marker.name}: {marker.data.bytes}");
     const FIELDS: &'static [StaticSchemaMarkerField] = &[
-        StaticSchemaMarkerField {
-            key: "bytes",
-            label: "Bytes",
-            format: MarkerFieldFormat::Bytes,
-            flags: MarkerFieldFlags::empty(),
-        },
-        StaticSchemaMarkerField {
-            key: "calls",
-            label: "Calls",
-            format: MarkerFieldFormat::Integer,
-            flags: MarkerFieldFlags::empty(),
-        },
-        StaticSchemaMarkerField {
-            key: "inCalls",
-            label: "Time in them",
-            format: MarkerFieldFormat::Duration,
-            flags: MarkerFieldFlags::empty(),
-        },
+        field("bytes", "Bytes", MarkerFieldFormat::Bytes),
+        field("calls", "Calls", MarkerFieldFormat::Integer),
+        field("inCalls", "Time in them", MarkerFieldFormat::Duration),
     ];
 
     fn name(&self, _profile: &mut Profile) -> StringHandle {
@@ -77,11 +75,7 @@ impl StaticSchemaMarker for WriteMarker {
 /// The whole profile.
 pub(crate) fn build(findings: &Findings) -> Profile {
     let (timeline, samples) = (&findings.run.timeline, &findings.run.samples);
-    let spans = timeline
-        .tracks
-        .values()
-        .flat_map(|track| track.streams.values())
-        .flat_map(|spans| spans.first());
+    let spans = timeline.tracks.values().filter_map(|spans| spans.first());
     let began_ns = spans
         .map(|span| span.began_ns)
         .chain(samples.iter().map(|sample| sample.time_ns))
@@ -124,9 +118,8 @@ impl Builder {
         let (timeline, samples) = (&findings.run.timeline, &findings.run.samples);
         let name = findings.command.first().map_or("", String::as_str);
         let mut named: HashMap<i32, &str> = HashMap::from([(findings.run.root, name)]);
-        for track in timeline.tracks.values() {
-            named.insert(track.process, &track.program);
-        }
+        let programs = timeline.programs.iter();
+        named.extend(programs.map(|(&process, program)| (process, &**program)));
         let mut threads: BTreeMap<(i32, i32), Vec<&Sample>> = BTreeMap::new();
         for sample in samples {
             let thread = (sample.process, sample.thread);
@@ -140,15 +133,11 @@ impl Builder {
             let program = named.get(&process).copied().unwrap_or("child");
             self.stacks(process, thread, program, &samples);
         }
-        let mut tracks: Vec<_> = timeline.tracks.iter().collect();
-        tracks.sort_by_key(|(thread, track)| (track.process, **thread));
         let mut written: BTreeMap<(i32, i32), Vec<&Span>> = BTreeMap::new();
-        for (&thread, track) in tracks {
-            for (&descriptor, spans) in &track.streams {
-                self.stream(track.process, thread, &track.program, descriptor, spans);
-                let stream = (track.process, descriptor);
-                written.entry(stream).or_default().extend(spans);
-            }
+        for (&[process, thread, descriptor], spans) in &timeline.tracks {
+            self.stream(process, thread, named[&process], descriptor, spans);
+            let stream = (process, descriptor);
+            written.entry(stream).or_default().extend(spans);
         }
         for ((process, descriptor), mut spans) in written {
             spans.sort_unstable_by_key(|span| span.ended_ns);
@@ -195,22 +184,15 @@ impl Builder {
         self.profile.set_thread_name(handle, program);
         let interval = Duration::from_secs(1) / FREQUENCY;
         for sample in samples {
-            let frames: Vec<FrameInfo> = sample
-                .frames
-                .iter()
-                .map(|frame| {
-                    let category = if frame.in_kernel {
-                        self.kernel
-                    } else {
-                        self.program
-                    };
-                    FrameInfo {
-                        frame: Frame::Label(self.profile.intern_string(&frame.name)),
-                        category_pair: category.into(),
-                        flags: FrameFlags::empty(),
-                    }
-                })
-                .collect();
+            let mut frames = Vec::new();
+            for frame in &sample.frames {
+                let category = [self.program, self.kernel][usize::from(frame.in_kernel)];
+                frames.push(FrameInfo {
+                    frame: Frame::Label(self.profile.intern_string(&frame.name)),
+                    category_pair: category.into(),
+                    flags: FrameFlags::empty(),
+                });
+            }
             let stack = self.profile.intern_stack_frames(handle, frames.into_iter());
             let at = self.at(sample.time_ns);
             let busy = CpuDelta::from(interval);

@@ -8,78 +8,69 @@ use crate::trace::model::tally::Histogram;
 use crate::user::inert::inert;
 use crate::user::quantity::{duration, grouped};
 use crate::user::screen::{Screen, broken};
-use std::fmt::Write;
 
 /// Widest bar of a histogram, in characters.
 const BAR: u64 = 32;
 
 /// The whole report, for a terminal like this one, if it is for one.
 pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen>) -> String {
-    let mut text = Page::new(screen);
+    let mut page = Page {
+        text: String::new(),
+        screen,
+    };
     for (i, sentence) in verdict.sentences.iter().enumerate() {
         let style = match (i, verdict.limit) {
             (0, Limit::Calls | Limit::Reader) => Style::Problem,
             (0, _) => Style::Strong,
             _ => Style::Plain,
         };
-        text.line(style, 0, sentence);
+        page.line(style, 0, sentence);
     }
     if !verdict.remedies.is_empty() {
-        text.line(Style::Plain, 0, "What to do:");
-        for remedy in &verdict.remedies {
-            text.line(Style::Strong, 2, remedy);
-        }
+        page.line(Style::Plain, 0, "What to do:");
     }
-    text.gap();
-    let (shown, rest): (Vec<&Stream>, Vec<&Stream>) = findings
-        .streams
-        .iter()
-        .partition(|stream| matters(stream, findings));
+    for remedy in &verdict.remedies {
+        page.line(Style::Strong, 2, remedy);
+    }
+    page.text.push('\n');
+    let streams = findings.streams.iter();
+    let (shown, rest): (Vec<&Stream>, Vec<&Stream>) =
+        streams.partition(|stream| matters(stream, findings));
     for stream in shown {
-        stream_figures(&mut text, stream, findings);
+        stream_figures(&mut page, stream, findings.run.mode);
     }
     if !rest.is_empty() {
-        text.faint(0, &in_sum(&rest));
+        page.faint(0, &in_sum(&rest));
     }
     let sampled: u64 = findings.stacks.iter().map(|stack| stack.samples).sum();
     if sampled > 0 {
-        text.faint(0, "where it writes:");
+        page.faint(0, "where it writes:");
     }
     for stack in &findings.stacks {
         let percent = (stack.samples * 100).div_ceil(sampled);
-        let line = format!("{percent:>3} % {}", called(&stack.frames));
-        text.faint(2, &line);
+        page.faint(2, &format!("{percent:>3} % {}", called(&stack.frames)));
     }
-    if findings.elsewhere.calls > 0 {
-        let elsewhere = findings.elsewhere;
-        text.faint(
-            0,
-            &format!(
-                "other files: {} write calls, {} bytes, {}",
-                grouped(elsewhere.calls),
-                grouped(elsewhere.bytes),
-                duration(elsewhere.writing_ns as f64)
-            ),
-        );
+    let elsewhere = findings.elsewhere;
+    if elsewhere.calls > 0 {
+        let written = written(elsewhere.calls, elsewhere.bytes);
+        let took = duration(elsewhere.writing_ns as f64);
+        page.faint(0, &format!("other files: {written}, {took}"));
     }
-    let processor = format!(
-        "{} wall, {} user, {} system",
-        duration(findings.run.wall_ns as f64),
-        ticks(findings.run.user_ns),
-        ticks(findings.run.system_ns)
+    let run = &findings.run;
+    let wall = duration(run.wall_ns as f64);
+    let [user, system] = [run.user_ns, run.system_ns].map(|ns| time(ns, "under 10 ms"));
+    let mode = mode_line(run.mode, run.overhead_ns);
+    page.faint(
+        0,
+        &format!("{wall} wall, {user} user, {system} system; {mode}"),
     );
-    text.faint(0, &format!("{processor}; {}", mode_line(findings)));
-    if let Some(ending) = findings
-        .run
-        .ending
-        .filter(|ending| *ending != Ending::Exited(0))
-    {
-        text.faint(0, &format!("the program ended with {}", ending.describe()));
+    if let Some(ending) = run.ending.filter(|ending| *ending != Ending::Exited(0)) {
+        page.faint(0, &format!("the program ended with {}", ending.describe()));
     }
-    for note in &findings.run.notes {
-        text.faint(0, &format!("note: {note}"));
+    for note in &run.notes {
+        page.faint(0, &format!("note: {note}"));
     }
-    text.text
+    page.text
 }
 
 /// The inner functions of a stack.
@@ -97,11 +88,10 @@ fn called(frames: &[String]) -> String {
 /// Whether a stream is worth lines of its own: a hundredth of the time, a tenth of the calls, or most of
 /// them.
 fn matters(stream: &Stream, findings: &Findings) -> bool {
-    let calls: u64 = findings.streams.iter().map(|stream| stream.calls).sum();
-    let most = findings.streams.iter().map(|stream| stream.calls).max();
+    let calls = || findings.streams.iter().map(|stream| stream.calls);
     stream.writing_ns() * 100 >= findings.run.wall_ns
-        || stream.calls * 10 >= calls
-        || Some(stream.calls) == most
+        || stream.calls * 10 >= calls().sum()
+        || Some(stream.calls) == calls().max()
 }
 
 /// One line for the streams that do not matter.
@@ -111,31 +101,27 @@ fn in_sum(streams: &[&Stream]) -> String {
     programs.dedup();
     let sum = |part: fn(&Stream) -> u64| streams.iter().map(|stream| part(stream)).sum::<u64>();
     format!(
-        "{} more stream{} ({}): {} write calls, {} bytes, {}; --json lists them",
+        "{} more stream{} ({}): {}, {}; --json lists them",
         streams.len(),
         if streams.len() == 1 { "" } else { "s" },
         programs.join(", "),
-        grouped(sum(|stream| stream.calls)),
-        grouped(sum(|stream| stream.bytes)),
-        time(sum(Stream::writing_ns)),
+        written(sum(|stream| stream.calls), sum(|stream| stream.bytes)),
+        time(sum(Stream::writing_ns), NO_TIME),
     )
 }
 
-/// A time, or that there was none.
-fn time(ns: u64) -> String {
-    if ns == 0 {
-        "no measurable time".to_owned()
-    } else {
-        duration(ns as f64)
-    }
+fn written(calls: u64, bytes: u64) -> String {
+    let [calls, bytes] = [calls, bytes].map(grouped);
+    format!("{calls} write calls, {bytes} bytes")
 }
 
-/// Processor time, which the kernel counts in ticks.
-fn ticks(ns: u64) -> String {
-    if ns == 0 {
-        "under 10 ms".to_owned()
-    } else {
-        duration(ns as f64)
+const NO_TIME: &str = "no measurable time";
+
+/// A time, or what to say where there was none.
+fn time(ns: u64, none: &str) -> String {
+    match ns {
+        0 => none.to_owned(),
+        ns => duration(ns as f64),
     }
 }
 
@@ -158,19 +144,10 @@ struct Page {
 }
 
 impl Page {
-    fn new(screen: Option<Screen>) -> Self {
-        Self {
-            text: String::new(),
-            screen,
-        }
-    }
-
     fn line(&mut self, style: Style, indent: usize, content: &str) {
         let content = inert(content);
-        let Some(screen) = self.screen else {
-            return self.push(indent, &content);
-        };
-        let width = screen.columns.saturating_sub(indent);
+        let width = self.screen.map_or(usize::MAX, |screen| screen.columns);
+        let width = width.saturating_sub(indent);
         let lines: Vec<String> = if content.chars().count() <= width {
             // With its own spaces.
             vec![content.into_owned()]
@@ -178,130 +155,95 @@ impl Page {
             broken(&content, width.saturating_sub(CONTINUED)).collect()
         };
         for (i, line) in lines.into_iter().enumerate() {
-            let line = match style {
-                Style::Plain => line,
-                Style::Strong => screen.strong(&line),
-                Style::Problem => screen.wrong(&line),
-                Style::Faint => screen.faint(&line),
+            let line = match (self.screen, style) {
+                (None, _) | (_, Style::Plain) => line,
+                (Some(screen), Style::Strong) => screen.strong(&line),
+                (Some(screen), Style::Problem) => screen.wrong(&line),
+                (Some(screen), Style::Faint) => screen.faint(&line),
             };
-            self.push(indent + if i > 0 { CONTINUED } else { 0 }, &line);
+            let margin = " ".repeat(indent + if i > 0 { CONTINUED } else { 0 });
+            self.text += &format!("{margin}{line}\n");
         }
     }
 
     fn faint(&mut self, indent: usize, content: &str) {
         self.line(Style::Faint, indent, content);
     }
-
-    fn push(&mut self, indent: usize, line: &str) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.text, "{:indent$}{line}", "");
-    }
-
-    fn gap(&mut self) {
-        self.text.push('\n');
-    }
 }
 
-fn mode_line(findings: &Findings) -> String {
-    match findings.run.mode {
-        Mode::Sampled { looks } => format!("{} samples, counts from the kernel", grouped(looks)),
-        Mode::Tracepoints { lost: 0 } => {
-            format!(
-                "every write call, by tracepoints (which added about {})",
-                time(findings.run.overhead_ns)
-            )
+fn mode_line(mode: Mode, overhead_ns: u64) -> String {
+    let by = match mode {
+        Mode::Sampled { looks } => {
+            return format!("{} samples, counts from the kernel", grouped(looks));
         }
+        Mode::Tracepoints { lost: 0 } => "tracepoints",
         Mode::Tracepoints { lost } => {
-            format!(
-                "write calls by tracepoints; {} records were lost: too little locked memory",
-                grouped(lost)
-            )
+            let lost = grouped(lost);
+            return format!(
+                "write calls by tracepoints; {lost} records were lost: too little locked memory"
+            );
         }
-        Mode::Ptrace => format!(
-            "every write call, by ptrace (which added about {})",
-            time(findings.run.overhead_ns)
-        ),
-    }
+        Mode::Ptrace => "ptrace",
+    };
+    let added = time(overhead_ns, NO_TIME);
+    format!("every write call, by {by} (which added about {added})")
 }
 
-fn stream_figures(text: &mut Page, stream: &Stream, findings: &Findings) {
-    let of = if stream.processes > 1 {
-        format!(" ({} processes)", stream.processes)
-    } else {
-        String::new()
+fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
+    let of = match stream.processes {
+        0..=1 => String::new(),
+        several => format!(" ({several} processes)"),
     };
-    let name = stream.descriptors.name();
-    text.line(
+    let (program, name) = (&stream.program, stream.descriptors.name());
+    let target = stream.target.describe();
+    page.line(
         Style::Plain,
         0,
-        &format!(
-            "{}{of}: {name} -> {}",
-            stream.program,
-            stream.target.describe()
-        ),
+        &format!("{program}{of}: {name} -> {target}"),
     );
     for (process, reader) in &stream.readers {
-        text.faint(2, &format!("read by {reader} (process {process})"));
+        page.faint(2, &format!("read by {reader} (process {process})"));
     }
     if stream.calls > 0 {
-        text.faint(
-            2,
-            &format!(
-                "{} write calls, {} bytes, {} bytes per call; {}",
-                grouped(stream.calls),
-                grouped(stream.bytes),
-                grouped(stream.mean_size()),
-                stream.buffering.describe()
-            ),
-        );
+        let written = written(stream.calls, stream.bytes);
+        let (mean, how) = (grouped(stream.mean_size()), stream.buffering.describe());
+        page.faint(2, &format!("{written}, {mean} bytes per call; {how}"));
     }
-    if stream.tally.errors + stream.tally.partial > 0 {
-        let (errors, partial) = (grouped(stream.tally.errors), grouped(stream.tally.partial));
-        text.faint(
+    let tally = &stream.tally;
+    if tally.errors + tally.partial > 0 {
+        let [errors, partial] = [tally.errors, tally.partial].map(grouped);
+        page.faint(
             2,
             &format!("{errors} calls failed, {partial} wrote only a part"),
         );
     }
-    let waiting = match stream.waiting_ns {
-        0 => "none".to_owned(),
-        some => duration(some as f64),
-    };
-    text.faint(
-        2,
-        &format!(
-            "{} in write calls, {waiting} of it waiting for the {}",
-            time(stream.writing_ns()),
-            stream.target.kind.awaited()
-        ),
+    let (took, waiting) = (
+        time(stream.writing_ns(), NO_TIME),
+        time(stream.waiting_ns, "none"),
     );
-    if !matches!(findings.run.mode, Mode::Sampled { .. }) {
-        histogram(
-            text,
-            "sizes of the write calls",
-            &stream.tally.sizes,
-            grouped,
-        );
-        histogram(
-            text,
-            "durations of the write calls",
-            &stream.tally.durations_ns,
-            |ns| duration(ns as f64),
-        );
+    let awaited = stream.target.kind.awaited();
+    page.faint(
+        2,
+        &format!("{took} in write calls, {waiting} of it waiting for the {awaited}"),
+    );
+    if !matches!(mode, Mode::Sampled { .. }) {
+        histogram(page, "sizes", &tally.sizes, grouped);
+        histogram(page, "durations", &tally.durations_ns, |ns| {
+            duration(ns as f64)
+        });
     }
 }
 
-fn histogram(text: &mut Page, title: &str, histogram: &Histogram, unit: impl Fn(u64) -> String) {
+fn histogram(page: &mut Page, what: &str, histogram: &Histogram, unit: impl Fn(u64) -> String) {
     let buckets: Vec<Bucket> = histogram.buckets().collect();
     let Some(most) = buckets.iter().map(|bucket| bucket.count).max() else {
         return;
     };
-    text.faint(2, title);
+    page.faint(2, &format!("{what} of the write calls"));
     for bucket in buckets {
         let bar = "#".repeat((bucket.count * BAR).div_ceil(most) as usize);
         let range = format!("{} to {}", unit(bucket.least), unit(bucket.most));
-        text.faint(
-            4,
-            &format!("{range:<24} {:>12}  {bar}", grouped(bucket.count)),
-        );
+        let count = grouped(bucket.count);
+        page.faint(4, &format!("{range:<24} {count:>12}  {bar}"));
     }
 }

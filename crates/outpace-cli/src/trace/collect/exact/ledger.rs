@@ -11,7 +11,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// What a process is, as far as the ledger needs it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Process {
     program: Rc<str>,
     language: Language,
@@ -20,33 +20,28 @@ struct Process {
     descriptors: HashMap<i32, Rc<Target>>,
 }
 
-/// A stream as it is reported: the same descriptor of the same program, on the same destination.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    program: Rc<str>,
-    descriptor: i32,
-    identity: (u64, u64),
-}
-
-/// The calls of one stream.
+/// The calls of one stream: of the same descriptor of the same program, on the same destination.
+#[derive(Default)]
 pub(crate) struct Entry {
     pub(crate) program: Rc<str>,
     pub(crate) language: Language,
     pub(crate) descriptor: i32,
     pub(crate) target: Rc<Target>,
-    pub(crate) processes: BTreeSet<i32>,
     pub(crate) threads: BTreeSet<i32>,
     /// A pipe that another process of those traced has as its input.
     pub(crate) is_read_within: bool,
     /// The processes with the descriptors that they used for it.
-    used: BTreeSet<(i32, i32)>,
+    pub(crate) used: BTreeSet<(i32, i32)>,
     pub(crate) tally: CallTally,
 }
+
+type Key = (Rc<str>, i32, (u64, u64));
 
 /// All write calls so far.
 #[derive(Default)]
 pub(crate) struct Ledger {
     processes: HashMap<i32, Process>,
+    /// By program, descriptor and destination.
     entries: BTreeMap<Key, Entry>,
     pub(crate) timeline: Timeline,
 }
@@ -64,13 +59,10 @@ impl Ledger {
         self.processes.entry(process).or_insert_with(|| {
             let executable = procfs::executable(process);
             let name = || procfs::name(process).unwrap_or_else(|| "?".to_owned());
+            let program = executable.as_deref().map(file_name);
             let mut known = Process {
-                program: executable
-                    .as_deref()
-                    .map_or_else(|| name().into(), file_name),
-                language: Language::Unrecognised,
-                gone: false,
-                descriptors: HashMap::new(),
+                program: program.unwrap_or_else(|| name().into()),
+                ..Process::default()
             };
             if let Some(executable) = executable {
                 known.language = Language::of(process, &executable);
@@ -170,23 +162,14 @@ impl Ledger {
         let target = self.target(call.process, call.descriptor);
         let descriptor = self.stream_of(call, &target);
         let process = &self.processes[&call.process];
-        let key = Key {
-            program: Rc::clone(&process.program),
-            descriptor,
-            identity: target.identity,
-        };
+        let key = (Rc::clone(&process.program), descriptor, target.identity);
         let entry = self.entries.entry(key).or_insert_with(|| Entry {
             program: Rc::clone(&process.program),
             language: process.language,
             descriptor,
             target,
-            processes: BTreeSet::new(),
-            threads: BTreeSet::new(),
-            is_read_within: false,
-            used: BTreeSet::new(),
-            tally: CallTally::default(),
+            ..Entry::default()
         });
-        entry.processes.insert(call.process);
         entry.threads.insert(call.thread);
         entry.used.insert((call.process, call.descriptor));
         entry.tally.add(call);

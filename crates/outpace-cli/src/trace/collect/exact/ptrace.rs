@@ -4,36 +4,19 @@
 use super::Ledger;
 use crate::platform::ending::Ending;
 use crate::platform::{clock, interrupts};
-use crate::trace::kernel::calls::{Call, WRITE_FAMILY, WriteCall};
-use crate::trace::kernel::sys;
-use crate::trace::kernel::{memory, procfs};
-use crate::trace::model::findings::Mode;
-use crate::trace::model::findings::Recording;
+use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
+use crate::trace::kernel::{memory, procfs, sys};
+use crate::trace::model::findings::{Mode, Recording};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-/// A call that has been entered and not left.
-struct Entered {
-    kind: &'static WriteCall,
-    descriptor: i32,
-    asked: Option<u64>,
-    ends_line: Option<bool>,
-    began_ns: u64,
-}
-
 struct Thread {
     process: i32,
-    entered: Option<Entered>,
-}
-
-impl Thread {
-    fn of(process: i32) -> Self {
-        let entered = None;
-        Self { process, entered }
-    }
+    /// The call that it has entered and not left.
+    entered: Option<Call>,
 }
 
 /// Traces by `ptrace`; only the thread that made it may use it.
@@ -42,14 +25,12 @@ struct Tracer<'a> {
     threads: HashMap<i32, Thread>,
     /// Whether the filter stops the program at the calls of interest, and only there.
     filtered: bool,
-    root: i32,
     /// Calls are counted once the program has been started.
     started: bool,
-    ending: Option<Ending>,
     began_ns: u64,
-    /// When the program, without those it leaves behind, had ended.
-    ended_ns: Option<u64>,
-    stopped_ns: u64,
+    /// Of the program, without those it leaves behind. The time without a processor is left out: most of it would be ours, as
+    /// every stop ends with some.
+    run: Recording,
 }
 
 /// How long to ask for the next stop before sleeping.
@@ -102,64 +83,45 @@ pub(crate) fn run(
         ready(root);
         tracer.began_ns = clock::now_ns();
         gate.open()?;
-        tracer.run()?;
-        Ok(tracer.recording())
+        tracer.run()
     })
 }
 
 /// Traces a process that is running already, until it ends or the user interrupts.
 pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
     let mut tracer = Tracer::new(root, ledger, false);
-    tracer.started = true;
     for thread in procfs::threads(root) {
         sys::seize(thread, OPTIONS)?;
         sys::interrupt(thread)?;
-        tracer.threads.insert(thread, Thread::of(root));
+        tracer.know(thread, root);
     }
-    tracer.run()?;
     // The kernel detaches what this thread still traces when the thread ends.
-    Ok(tracer.recording())
+    tracer.run()
 }
 
 impl<'a> Tracer<'a> {
     fn new(root: i32, ledger: &'a mut Ledger, filtered: bool) -> Self {
-        let threads = HashMap::from([(root, Thread::of(root))]);
-        Self {
+        let mut tracer = Self {
             ledger,
-            threads,
+            threads: HashMap::new(),
             filtered,
-            root,
-            started: false,
-            ending: None,
+            started: !filtered,
             began_ns: clock::now_ns(),
-            ended_ns: None,
-            stopped_ns: 0,
-        }
+            run: Recording::of(root, Mode::Ptrace),
+        };
+        tracer.know(root, root);
+        tracer
     }
 
-    /// The time without a processor is left out: most of it would be ours, as every stop ends with some.
-    fn recording(&self) -> Recording {
-        let ended_ns = self.ended_ns.unwrap_or_else(clock::now_ns);
-        Recording {
-            ending: self.ending,
-            wall_ns: ended_ns - self.began_ns,
-            overhead_ns: self.stopped_ns,
-            ..Recording::of(self.root, Mode::Ptrace)
-        }
+    /// A thread that is traced from now on, and its process; or one that has become another program.
+    fn know(&mut self, thread: i32, process: i32) {
+        let entered = None;
+        self.threads.insert(thread, Thread { process, entered });
     }
 
-    /// How a thread goes on when it is in no call of interest.
-    fn onward(&self) -> sys::Resume {
-        if self.filtered {
-            sys::Resume::Run
-        } else {
-            sys::Resume::ToCall
-        }
-    }
-
-    fn run(&mut self) -> io::Result<()> {
+    fn run(mut self) -> io::Result<Recording> {
         while !self.threads.is_empty() {
-            if !self.started && sys::has_ended(self.root)? {
+            if !self.started && sys::has_ended(self.run.root)? {
                 // It could not be started; the thread that tried waits for it.
                 break;
             }
@@ -173,31 +135,34 @@ impl<'a> Tracer<'a> {
                 if !self.filtered {
                     break;
                 }
-                interrupts::pass_on(signal, self.root);
+                interrupts::pass_on(signal, self.run.root);
             }
         }
-        Ok(())
+        if self.run.ending.is_none() {
+            self.run.wall_ns = clock::now_ns() - self.began_ns;
+        }
+        Ok(self.run)
     }
 
     fn event(&mut self, thread: i32, status: i32) -> io::Result<()> {
         if let Some(ending) = Ending::from_status(status) {
             self.threads.remove(&thread);
-            if thread == self.root {
-                self.ending = Some(ending);
-                self.ended_ns = Some(clock::now_ns());
+            if thread == self.run.root {
+                self.run.ending = Some(ending);
+                self.run.wall_ns = clock::now_ns() - self.began_ns;
             }
             return Ok(());
         }
-        let signal = libc::WSTOPSIG(status);
-        let event = status >> 16;
-        let resumed = match (signal, event) {
-            (_, libc::PTRACE_EVENT_SECCOMP) => self.at_call(thread, clock::now_ns()),
-            (signal, 0) if signal == libc::SIGTRAP | 0x80 => self.at_call(thread, clock::now_ns()),
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        let is_at_call =
+            event == libc::PTRACE_EVENT_SECCOMP || (event == 0 && signal == libc::SIGTRAP | 0x80);
+        let mut is_stopped_by_others = false;
+        match (signal, event) {
+            _ if is_at_call => {}
             (_, libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK) => {
                 if let Ok(child) = sys::event_message(thread) {
                     self.adopt(child as i32, Some(thread));
                 }
-                sys::resume(thread, self.next(thread), 0)
             }
             (_, libc::PTRACE_EVENT_EXEC) => {
                 let former = sys::event_message(thread).unwrap_or(0) as i32;
@@ -207,25 +172,22 @@ impl<'a> Tracer<'a> {
                 self.started = true;
                 let name = procfs::name(thread).unwrap_or_default();
                 self.ledger.executed(thread, &name);
-                self.threads.insert(thread, Thread::of(thread));
-                sys::resume(thread, self.onward(), 0)
+                self.know(thread, thread);
             }
             (
                 libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU,
                 libc::PTRACE_EVENT_STOP,
-            ) => {
-                if self.threads.contains_key(&thread) {
-                    sys::resume(thread, sys::Resume::Listen, 0)
-                } else {
-                    self.adopt(thread, None);
-                    sys::resume(thread, self.onward(), 0)
-                }
-            }
-            (_, libc::PTRACE_EVENT_STOP) => {
-                self.adopt(thread, None);
-                sys::resume(thread, self.next(thread), 0)
-            }
-            (signal, _) => sys::resume(thread, self.next(thread), signal),
+            ) if self.threads.contains_key(&thread) => is_stopped_by_others = true,
+            (_, libc::PTRACE_EVENT_STOP) => self.adopt(thread, None),
+            _ => {}
+        }
+        let passed_on = if event == 0 && !is_at_call { signal } else { 0 };
+        let resumed = if is_at_call {
+            self.at_call(thread)
+        } else if is_stopped_by_others {
+            sys::resume(thread, sys::Resume::Listen, 0)
+        } else {
+            sys::resume(thread, self.next(thread), passed_on)
         };
         match resumed {
             // It was killed while it stood still; its end is reported next.
@@ -234,16 +196,16 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Inside a call of interest a thread must go on to its exit.
+    /// How a thread goes on: inside a call of interest to its exit.
     fn next(&self, thread: i32) -> sys::Resume {
-        let inside = self
+        let entered = self
             .threads
             .get(&thread)
-            .is_some_and(|thread| thread.entered.is_some());
-        if inside {
+            .and_then(|thread| thread.entered.as_ref());
+        if entered.is_some() || !self.filtered {
             sys::Resume::ToCall
         } else {
-            self.onward()
+            sys::Resume::Run
         }
     }
 
@@ -263,62 +225,34 @@ impl<'a> Tracer<'a> {
         if let Some(parent) = parent.and_then(|parent| self.threads.get(&parent)) {
             self.ledger.forked(parent.process, process);
         }
-        self.threads.insert(thread, Thread::of(process));
+        self.know(thread, process);
     }
 
-    fn at_call(&mut self, thread: i32, now_ns: u64) -> io::Result<()> {
+    fn at_call(&mut self, thread: i32) -> io::Result<()> {
+        let now_ns = clock::now_ns();
         let at = sys::at_call(thread)?;
-        let started = self.started;
-        let onward = self.onward();
-        let Some(state) = self.threads.get_mut(&thread) else {
-            return sys::resume(thread, onward, 0);
-        };
-        let how = match at {
-            sys::AtCall::Entry { number, arguments } => {
-                state.entered = WriteCall::with_number(number)
-                    .filter(|_| started)
-                    .map(|kind| Entered {
-                        kind,
-                        descriptor: kind.target(&arguments),
-                        asked: kind.asked(&arguments),
-                        ends_line: memory::ends_line(state.process, kind, &arguments),
-                        began_ns: 0,
-                    });
-                if state.entered.is_some() {
-                    sys::Resume::ToCall
-                } else {
-                    onward
+        if let Some(state) = self.threads.get_mut(&thread) {
+            match at {
+                sys::AtCall::Entry { number, arguments } if self.started => {
+                    let process = state.process;
+                    state.entered = memory::begun((process, thread), now_ns, number, &arguments);
                 }
-            }
-            sys::AtCall::Exit { result } => {
-                if let Some(entered) = state.entered.take() {
-                    let call = Call {
-                        process: state.process,
-                        thread,
-                        began_ns: entered.began_ns,
-                        took_ns: now_ns.saturating_sub(entered.began_ns),
-                        kind: entered.kind,
-                        descriptor: entered.descriptor,
-                        asked: entered.asked,
-                        result,
-                        ends_line: entered.ends_line,
-                    };
-                    self.ledger.verify(call.process, call.descriptor);
-                    self.ledger.add(&call);
+                sys::AtCall::Exit { result } => {
+                    if let Some(call) = state.entered.take() {
+                        let call = call.returned(now_ns, result);
+                        self.ledger.verify(call.process, call.descriptor);
+                        self.ledger.add(&call);
+                    }
                 }
-                onward
+                _ => {}
             }
-            sys::AtCall::No => onward,
-        };
-        let before_ns = clock::now_ns();
-        self.stopped_ns += before_ns.saturating_sub(now_ns);
-        if let Some(entered) = self
-            .threads
-            .get_mut(&thread)
-            .and_then(|state| state.entered.as_mut())
-        {
-            entered.began_ns = before_ns;
         }
-        sys::resume(thread, how, 0)
+        let before_ns = clock::now_ns();
+        self.run.overhead_ns += before_ns.saturating_sub(now_ns);
+        let state = self.threads.get_mut(&thread);
+        if let Some(call) = state.and_then(|state| state.entered.as_mut()) {
+            call.began_ns = before_ns;
+        }
+        sys::resume(thread, self.next(thread), 0)
     }
 }

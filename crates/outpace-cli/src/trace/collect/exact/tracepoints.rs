@@ -7,18 +7,22 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
 use crate::trace::collect::tails::Tails;
-use crate::trace::kernel::calls::{Call, WRITE_FAMILY, WriteCall};
-use crate::trace::kernel::procfs;
-use crate::trace::kernel::sys;
-use crate::trace::model::findings::Mode;
-use crate::trace::model::findings::Recording;
+use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
+use crate::trace::kernel::{procfs, sys};
+use crate::trace::model::findings::{Mode, Recording};
+use perf_event::data::parse::Parser;
+use perf_event::data::{self, RecordMetadata, Visitor};
+use perf_event::events::Tracepoint;
+use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
+use perf_event_open_sys::bindings::{PERF_RECORD_MISC_COMM_EXEC, perf_event_header};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::process::Command;
 
@@ -34,45 +38,24 @@ pub(crate) struct Points {
 /// are measured.
 pub(crate) const CALL_NS: u64 = 500;
 
-const PERF_TYPE_TRACEPOINT: u32 = 2;
-const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 10; // PERF_SAMPLE_TID | TIME | RAW
-const INHERIT: u64 = 1 << 1;
-const MMAP: u64 = 1 << 8;
-const COMM: u64 = 1 << 9;
-const ENABLE_ON_EXEC: u64 = 1 << 12;
-const TASK: u64 = 1 << 13;
-const WATERMARK: u64 = 1 << 14;
-const SAMPLE_ID_ALL: u64 = 1 << 18;
-const COMM_EXEC: u64 = 1 << 24;
-const USE_CLOCK_ID: u64 = 1 << 25;
-
-const RECORD_MMAP: u32 = 1;
-const RECORD_LOST: u32 = 2;
-const RECORD_COMM: u32 = 3;
-const RECORD_FORK: u32 = 7;
-const MISC_COMM_EXEC: u16 = 1 << 13;
-
 /// Ring sizes to try: the largest that the limit on locked memory allows.
-const RING_SIZES: [usize; 4] = [16 << 20, 4 << 20, 1 << 20, 128 << 10];
+const RING_SIZES: [usize; 3] = [16 << 20, 4 << 20, 1 << 20];
+const LEAST_RING: usize = 128 << 10;
 /// How long records may lie in a ring that is not filling.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
 };
 
+/// Calls that only older programs make.
+#[cfg(target_arch = "x86_64")]
+const OLDER: [libc::c_long; 2] = [libc::SYS_dup2, libc::SYS_open];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER: [libc::c_long; 2] = [libc::SYS_dup3, libc::SYS_openat];
 /// Calls other than writes that change what a descriptor number means.
-const BOOKKEEPING: [libc::c_long; 3] = [libc::SYS_close, libc::SYS_dup3, DUP2];
-#[cfg(target_arch = "x86_64")]
-const DUP2: libc::c_long = libc::SYS_dup2;
-#[cfg(not(target_arch = "x86_64"))]
-const DUP2: libc::c_long = libc::SYS_dup3;
-
+const BOOKKEEPING: [libc::c_long; 3] = [libc::SYS_close, libc::SYS_dup3, OLDER[0]];
 /// Calls that open a file.
-const OPENING: [libc::c_long; 3] = [libc::SYS_openat, libc::SYS_openat2, OPEN];
-#[cfg(target_arch = "x86_64")]
-const OPEN: libc::c_long = libc::SYS_open;
-#[cfg(not(target_arch = "x86_64"))]
-const OPEN: libc::c_long = libc::SYS_openat;
+const OPENING: [libc::c_long; 3] = [libc::SYS_openat, libc::SYS_openat2, OLDER[1]];
 
 impl Points {
     /// Finds the tracepoints and tries one on this very thread.
@@ -83,7 +66,11 @@ impl Points {
         let points = match mounted {
             Some(points) => points,
             None => {
-                let detached = sys::open_tracefs()?;
+                // Without mounting it anywhere (Linux 5.2, privileges).
+                let tracefs = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+                fsconfig_create(&tracefs)?;
+                let close = FsMountFlags::FSMOUNT_CLOEXEC;
+                let detached = fsmount(&tracefs, close, MountAttrFlags::empty())?;
                 Self::read(&format!("/proc/self/fd/{}", detached.as_raw_fd()))?
             }
         };
@@ -92,12 +79,8 @@ impl Points {
     }
 
     /// Opens the one at the entry of a call for this thread alone, without records.
-    pub(in crate::trace::collect) fn enter_alone(&self) -> io::Result<OwnedFd> {
-        let attributes = sys::Attributes {
-            flags: sys::DISABLED,
-            ..attributes(self.enter, 0)
-        };
-        sys::open_event(&attributes, 0, -1)
+    pub(in crate::trace::collect) fn enter_alone(&self) -> io::Result<Counter> {
+        event(self.enter).build()
     }
 
     fn read(tracefs: &str) -> io::Result<Self> {
@@ -118,22 +101,24 @@ pub(in crate::trace::collect) fn aside(value: impl Send + 'static) {
     std::thread::spawn(move || drop(value));
 }
 
-fn attributes(tracepoint: u64, more_flags: u64) -> sys::Attributes {
-    sys::Attributes {
-        kind: PERF_TYPE_TRACEPOINT,
-        config: tracepoint,
-        sample_period: 1,
-        sample_type: SAMPLE,
-        flags: sys::DISABLED | INHERIT | WATERMARK | SAMPLE_ID_ALL | USE_CLOCK_ID | more_flags,
-        clock: libc::CLOCK_MONOTONIC,
-        ..Default::default()
-    }
+/// An event at a tracepoint, not yet enabled.
+fn event<'a>(tracepoint: u64) -> Builder<'a> {
+    let mut event = Builder::new(Tracepoint::with_id(tracepoint));
+    event
+        .include_kernel()
+        .include_hv()
+        .sample_period(1)
+        .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW)
+        .sample_id_all(true)
+        .clockid(Clock::MONOTONIC);
+    event
 }
 
-/// The rings of all processors, and the events that fill them.
+/// The rings of all processors, and the events that fill them, too.
 struct Rings {
-    rings: Vec<(OwnedFd, sys::Ring)>,
-    others: Vec<OwnedFd>,
+    points: Points,
+    rings: Vec<Sampler>,
+    others: Vec<Counter>,
     tails: Option<Tails>,
 }
 
@@ -146,8 +131,8 @@ impl Rings {
             .map(|number| format!("id=={number}"))
             .collect();
         let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
-        let on_exec = if launched { ENABLE_ON_EXEC } else { 0 };
         let mut rings = Self {
+            points,
             rings: Vec::new(),
             others: Vec::new(),
             tails: None,
@@ -155,139 +140,171 @@ impl Rings {
         for processor in online_processors()? {
             let mut ring_of: Option<usize> = None;
             for &thread in threads {
-                for (tracepoint, flags) in [
-                    (points.enter, TASK | MMAP | COMM | COMM_EXEC),
-                    (points.exit, 0),
-                ] {
-                    let mut attributes = attributes(tracepoint, flags | on_exec);
-                    attributes.wakeup = (RING_SIZES[RING_SIZES.len() - 1] / 4) as u32;
-                    let event = sys::open_event(&attributes, thread, processor)?;
+                for tracepoint in [points.enter, points.exit] {
+                    let is_enter = tracepoint == points.enter;
+                    let mut event = event(tracepoint);
+                    event
+                        .inherit(true)
+                        .observe_pid(thread)
+                        .one_cpu(processor)
+                        .enable_on_exec(launched)
+                        .wakeup_watermark(LEAST_RING / 4)
+                        .task(is_enter)
+                        .mmap(is_enter)
+                        // The records of the first kind have no time.
+                        .mmap2(is_enter)
+                        .comm(is_enter)
+                        .comm_exec(is_enter);
+                    let Some(index) = ring_of else {
+                        let ring = with_ring(&event)?;
+                        sys::set_filter(&ring, &filter)?;
+                        ring_of = Some(rings.rings.len());
+                        rings.rings.push(ring);
+                        continue;
+                    };
+                    let event = event.build()?;
                     sys::set_filter(&event, &filter)?;
-                    match ring_of {
-                        None => {
-                            let ring = map_largest(&event)?;
-                            ring_of = Some(rings.rings.len());
-                            rings.rings.push((event, ring));
-                        }
-                        Some(index) => {
-                            sys::send_to(&event, &rings.rings[index].0)?;
-                            rings.others.push(event);
-                        }
-                    }
+                    sys::send_to(&event, &rings.rings[index])?;
+                    rings.others.push(event);
                 }
             }
         }
         if !launched {
-            let all = rings
-                .rings
-                .iter()
-                .map(|(event, _)| event)
-                .chain(&rings.others);
-            all.into_iter().try_for_each(sys::enable)?;
+            let of_rings = rings.rings.iter_mut().map(Sampler::as_counter_mut);
+            let mut all = of_rings.chain(&mut rings.others);
+            all.try_for_each(Counter::enable)?;
         }
         // Without it everything else is still seen.
         rings.tails = points.enter_alone().and_then(Tails::begin).ok();
         Ok(rings)
     }
 
-    /// Adds to the ledger how many writes were seen to end lines.
-    fn tell_line_ends(&self, ledger: &mut Ledger) {
-        if let Some(tails) = &self.tails {
-            ledger.add_line_ends(|process, descriptor| tails.of(process, descriptor));
-        }
-    }
-
     /// Waits until a ring is a quarter full or the program has ended, or for a while.
     fn wait(&self, program: Option<&OwnedFd>) {
-        let mut waiting: Vec<PollFd<'_>> = self
-            .rings
-            .iter()
-            .map(|(event, _)| event)
-            .chain(program)
-            .map(|event| PollFd::new(event, PollFlags::IN))
+        let rings = self.rings.iter().map(sys::borrowed);
+        let mut waiting: Vec<PollFd<'_>> = rings
+            .chain(program.map(AsFd::as_fd))
+            .map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN))
             .collect();
         // An error is an interruption, which the caller looks for anyway.
         let _ = poll(&mut waiting, Some(&PATIENCE));
     }
 }
 
-fn map_largest(event: &OwnedFd) -> io::Result<sys::Ring> {
-    let mut refused = None;
-    for size in RING_SIZES {
-        match sys::Ring::map(event, size) {
-            Ok(ring) => return Ok(ring),
-            Err(error) => refused = Some(error),
-        }
-    }
-    Err(refused.unwrap_or_else(|| io::ErrorKind::OutOfMemory.into()))
+/// Opens an event with the largest ring that may be had.
+fn with_ring(event: &Builder) -> io::Result<Sampler> {
+    let ring = |size| event.build()?.sampled(size);
+    let mut rings = RING_SIZES.into_iter().map(ring);
+    rings
+        .find_map(Result::ok)
+        .map_or_else(|| ring(LEAST_RING), Ok)
 }
 
-fn online_processors() -> io::Result<Vec<i32>> {
+fn online_processors() -> io::Result<Vec<usize>> {
     let text = fs::read_to_string("/sys/devices/system/cpu/online")?;
     let ranges = text.trim().split(',').filter_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.parse::<i32>().ok()?..=last.parse().ok()?)
+        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
     });
     Ok(ranges.flatten().collect())
 }
 
 /// One record, decoded.
-enum Event {
-    Enter {
-        number: i64,
-        arguments: [u64; 6],
-    },
-    Exit {
-        number: i64,
-        result: i64,
-    },
-    Fork {
-        parent: i32,
-    },
-    Exec {
-        name: String,
-    },
-    /// Code of this file is run: of the program first, and then of libraries.
-    Mapped {
-        file: String,
-    },
-}
-
-struct Record {
+pub(crate) struct Record {
     time_ns: u64,
     process: i32,
     thread: i32,
     event: Event,
 }
 
-/// A little reader over native-endian fields.
-struct Fields<'a>(&'a [u8]);
+pub(crate) enum Event {
+    /// The number and the arguments of a call that begins.
+    Enter(i64, [u64; 6]),
+    /// The number and the result of one that has returned.
+    Exit(i64, i64),
+    /// The process was forked by this one.
+    Fork(i32),
+    /// It is a program of this name now.
+    Exec(String),
+    /// Code of this file is run: of the program first, and then of libraries.
+    Mapped(String),
+    /// So many records found no room.
+    Lost(u64),
+}
 
-impl Fields<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*first)
-    }
-    fn word(&mut self) -> Option<u32> {
-        self.take().map(u32::from_ne_bytes)
-    }
-    fn long(&mut self) -> Option<u64> {
-        self.take().map(u64::from_ne_bytes)
-    }
-    /// The end of a record: a text, and the thread and the time that each record has.
-    fn name_and_time(&mut self) -> Option<(String, u64)> {
-        let (name, sample_id) = self.0.split_at_checked(self.0.len().checked_sub(16)?)?;
-        let name = String::from_utf8_lossy(name);
-        let time_ns = Fields(sample_id.get(8..)?).long()?;
-        Some((name.trim_end_matches('\0').to_owned(), time_ns))
+impl Event {
+    /// With the time and the thread that every record has.
+    fn beside(self, metadata: &RecordMetadata) -> Option<Record> {
+        let id = metadata.sample_id();
+        Some(Record {
+            time_ns: id.time()?,
+            process: id.pid()? as i32,
+            thread: id.tid()? as i32,
+            event: self,
+        })
     }
 }
 
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+impl<'a> Visitor<'a> for Points {
+    type Output = Option<Record>;
+
+    fn visit_unimplemented(self, _: RecordMetadata) -> Option<Record> {
+        None
+    }
+
+    fn visit_sample(self, sample: data::Sample<'a>, _: RecordMetadata) -> Option<Record> {
+        // The tracepoint, the number of the call, its arguments or its result.
+        let raw = sample.raw()?;
+        let word = |at: usize| Some(u64::from_ne_bytes(*raw.get(at * 8..)?.first_chunk()?));
+        let number = word(1)? as i64;
+        let event = if word(0)? & 0xffff == self.enter {
+            let mut arguments = [0; 6];
+            for (argument, at) in arguments.iter_mut().zip(2..) {
+                *argument = word(at)?;
+            }
+            Event::Enter(number, arguments)
+        } else {
+            Event::Exit(number, word(2)? as i64)
+        };
+        Some(Record {
+            time_ns: sample.time()?,
+            process: sample.pid()? as i32,
+            thread: sample.tid()? as i32,
+            event,
+        })
+    }
+
+    fn visit_fork(self, fork: data::Fork, _: RecordMetadata) -> Option<Record> {
+        Some(Record {
+            time_ns: fork.time,
+            process: fork.pid as i32,
+            thread: fork.tid as i32,
+            event: Event::Fork(fork.ppid as i32),
+        })
+    }
+
+    fn visit_comm(self, named: data::Comm<'a>, metadata: RecordMetadata) -> Option<Record> {
+        let is_exec = u32::from(metadata.misc()) & PERF_RECORD_MISC_COMM_EXEC != 0;
+        is_exec.then(|| Event::Exec(text(&named.comm)).beside(&metadata))?
+    }
+
+    fn visit_mmap(self, mapped: data::Mmap<'a>, metadata: RecordMetadata) -> Option<Record> {
+        Event::Mapped(text(&mapped.filename)).beside(&metadata)
+    }
+
+    fn visit_lost(self, lost: data::Lost, metadata: RecordMetadata) -> Option<Record> {
+        Event::Lost(lost.lost).beside(&metadata)
+    }
+}
+
+#[derive(Default)]
 struct Reader {
-    points: Points,
-    bytes: Vec<u8>,
     records: Vec<Record>,
+    /// Calls that have begun, by thread: when, the number, the arguments.
     inside: HashMap<i32, (u64, i64, [u64; 6])>,
     /// Descriptors that were opened in the records read last: what they are is asked at once, because
     /// when something is written there the process may have ended.
@@ -298,33 +315,29 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(points: Points) -> Self {
-        Self {
-            points,
-            bytes: Vec::new(),
-            records: Vec::new(),
-            inside: HashMap::new(),
-            opened: BTreeSet::new(),
-            started: false,
-            lost: 0,
-        }
-    }
-
-    /// Takes what has arrived and passes on what is certainly in order: everything up to the moment
-    /// before the first ring was looked at (a thread moves between processors, so that its records
-    /// lie in several rings).
-    fn drain(&mut self, rings: &Rings, ledger: &mut Ledger, everything: bool) {
-        let until_ns = if everything {
-            u64::MAX
-        } else {
-            clock::now_ns()
-        };
-        for (_, ring) in &rings.rings {
-            self.bytes.clear();
-            ring.take(&mut self.bytes);
-            let bytes = std::mem::take(&mut self.bytes);
-            self.split(&bytes);
-            self.bytes = bytes;
+    /// Takes what has arrived and passes on what is certainly in order: everything up to this moment
+    /// (a thread moves between processors, so that its records lie in several rings), or all.
+    fn drain(&mut self, rings: &mut Rings, ledger: &mut Ledger, until_ns: u64) {
+        for ring in &mut rings.rings {
+            let config = ring.config().clone();
+            while let Some(record) = ring.next_record() {
+                let header = perf_event_header {
+                    type_: record.ty(),
+                    misc: record.misc(),
+                    size: (record.len() + size_of::<perf_event_header>()) as u16,
+                };
+                let bytes = record.to_contiguous();
+                let record = Parser::new(&*bytes, config.clone())
+                    .parse_record_with_header(rings.points, header);
+                let Ok(Some(record)) = record else {
+                    continue;
+                };
+                let is_later = record.time_ns > until_ns;
+                self.records.push(record);
+                if is_later {
+                    break;
+                }
+            }
         }
         self.records.sort_by_key(|record| record.time_ns);
         let ready = self
@@ -339,103 +352,6 @@ impl Reader {
         }
     }
 
-    /// Takes the last records.
-    fn finish(mut self, rings: Rings, ledger: &mut Ledger, run: Recording) -> Recording {
-        self.drain(&rings, ledger, true);
-        rings.tell_line_ends(ledger);
-        aside(rings);
-        Recording {
-            mode: Mode::Tracepoints { lost: self.lost },
-            ..run
-        }
-    }
-
-    fn split(&mut self, mut bytes: &[u8]) {
-        while let Some((header, _)) = bytes.split_first_chunk::<8>() {
-            let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
-            let misc = u16::from_ne_bytes([header[4], header[5]]);
-            let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
-            let Some(body) = bytes.get(8..size) else {
-                break;
-            };
-            if let Some(record) = self.decode(kind, misc, body) {
-                self.records.push(record);
-            }
-            bytes = &bytes[size..];
-        }
-    }
-
-    fn decode(&mut self, kind: u32, misc: u16, body: &[u8]) -> Option<Record> {
-        let mut fields = Fields(body);
-        match kind {
-            sys::RECORD_SAMPLE => {
-                let (process, thread) = (fields.word()? as i32, fields.word()? as i32);
-                let time_ns = fields.long()?;
-                fields.word()?; // length of the tracepoint's own record, which follows
-                let tracepoint = u64::from(u16::from_ne_bytes(fields.take()?));
-                fields.take::<6>()?;
-                let number = fields.long()? as i64;
-                let event = if tracepoint == self.points.enter {
-                    let mut arguments = [0; 6];
-                    for argument in &mut arguments {
-                        *argument = fields.long()?;
-                    }
-                    Event::Enter { number, arguments }
-                } else {
-                    Event::Exit {
-                        number,
-                        result: fields.long()? as i64,
-                    }
-                };
-                Some(Record {
-                    time_ns,
-                    process,
-                    thread,
-                    event,
-                })
-            }
-            RECORD_FORK => {
-                let (process, parent) = (fields.word()? as i32, fields.word()? as i32);
-                let thread = fields.word()? as i32;
-                fields.word()?;
-                let time_ns = fields.long()?;
-                Some(Record {
-                    time_ns,
-                    process,
-                    thread,
-                    event: Event::Fork { parent },
-                })
-            }
-            RECORD_COMM if misc & MISC_COMM_EXEC != 0 => {
-                let (process, thread) = (fields.word()? as i32, fields.word()? as i32);
-                let (name, time_ns) = fields.name_and_time()?;
-                Some(Record {
-                    time_ns,
-                    process,
-                    thread,
-                    event: Event::Exec { name },
-                })
-            }
-            RECORD_MMAP => {
-                let (process, thread) = (fields.word()? as i32, fields.word()? as i32);
-                fields.take::<24>()?; // address, length, offset
-                let (file, time_ns) = fields.name_and_time()?;
-                Some(Record {
-                    time_ns,
-                    process,
-                    thread,
-                    event: Event::Mapped { file },
-                })
-            }
-            RECORD_LOST => {
-                fields.long()?;
-                self.lost += fields.long()?;
-                None
-            }
-            _ => None,
-        }
-    }
-
     fn apply(&mut self, record: Record, ledger: &mut Ledger) {
         let Record {
             time_ns,
@@ -444,18 +360,19 @@ impl Reader {
             event,
         } = record;
         match event {
-            Event::Fork { parent } => {
+            Event::Fork(parent) => {
                 if process != parent {
                     ledger.forked(parent, process);
                 }
             }
-            Event::Exec { name } => {
+            Event::Exec(name) => {
                 self.started = true;
                 ledger.executed(process, &name);
                 ledger.look_at(process);
             }
-            Event::Mapped { file } => ledger.mapped(process, Path::new(&file)),
-            Event::Enter { number, arguments } => {
+            Event::Lost(records) => self.lost += records,
+            Event::Mapped(file) => ledger.mapped(process, Path::new(&file)),
+            Event::Enter(number, arguments) => {
                 self.inside.insert(thread, (time_ns, number, arguments));
                 if number == libc::SYS_close {
                     let descriptor = arguments[0] as i32;
@@ -463,7 +380,7 @@ impl Reader {
                     self.opened.remove(&(process, descriptor));
                 }
             }
-            Event::Exit { number, result } => {
+            Event::Exit(number, result) => {
                 let Some((began_ns, _, arguments)) = self
                     .inside
                     .remove(&thread)
@@ -471,18 +388,9 @@ impl Reader {
                 else {
                     return;
                 };
-                if let Some(kind) = WriteCall::with_number(number) {
-                    ledger.add(&Call {
-                        process,
-                        thread,
-                        began_ns,
-                        took_ns: time_ns.saturating_sub(began_ns),
-                        kind,
-                        descriptor: kind.target(&arguments),
-                        asked: kind.asked(&arguments),
-                        result,
-                        ends_line: None,
-                    });
+                let call = Call::begun((process, thread), began_ns, number, &arguments);
+                if let Some(call) = call {
+                    ledger.add(&call.returned(time_ns, result));
                 } else if OPENING.contains(&number) {
                     if let Ok(descriptor) = i32::try_from(result)
                         && descriptor >= 0
@@ -508,64 +416,58 @@ pub(crate) fn run(
 ) -> io::Result<Recording> {
     gate::start(command, None, |root, gate: Gate| {
         let rings = Rings::open(points, &[root], true)?;
-        let program = end_of(root);
         ready(root);
-        let began_ns = clock::now_ns();
-        let mut delay = Delay::of(root);
-        gate.open()?;
-        let mut reader = Reader::new(points);
-        let mut ending = None;
-        // A program that could not be started is gone without an ending.
-        while ending.is_none() && procfs::name(root).is_some() {
-            rings.wait(program.as_ref());
-            if reader.started {
-                // Before that, the thread that starts the program waits for it.
-                delay.look();
-                ending = Ending::reap(root)?;
-            }
-            reader.drain(&rings, ledger, false);
-            if let Some(signal) = interrupts::take() {
-                interrupts::pass_on(signal, root);
-            }
-        }
-        let wall_ns = clock::now_ns() - began_ns;
-        let run = Recording {
-            ending,
-            wall_ns,
-            delayed_ns: delay.ns(),
-            asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns())),
-            ..Recording::of(root, Mode::Tracepoints { lost: 0 })
-        };
-        Ok(reader.finish(rings, ledger, run))
+        watch(rings, root, Some(gate), ledger)
     })
-}
-
-/// What is readable once a process has ended.
-fn end_of(process: i32) -> Option<OwnedFd> {
-    let process = Pid::from_raw(process)?;
-    // Without it the end is noticed a little later.
-    pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
 /// Watches a process that is running already, until it ends or the user interrupts.
 pub(crate) fn attach(points: Points, root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
-    let began_ns = clock::now_ns();
     let rings = Rings::open(points, &procfs::threads(root), false)?;
-    let program = end_of(root);
     ledger.look_at(root);
-    let mut reader = Reader::new(points);
+    watch(rings, root, None, ledger)
+}
+
+fn watch(
+    mut rings: Rings,
+    root: i32,
+    gate: Option<Gate>,
+    ledger: &mut Ledger,
+) -> io::Result<Recording> {
+    // What is readable once the process has ended. Without it the end is noticed a little later.
+    let program = Pid::from_raw(root).and_then(|root| pidfd_open(root, PidfdFlags::empty()).ok());
+    let launched = gate.is_some();
+    let began_ns = clock::now_ns();
     let mut delay = Delay::of(root);
-    while procfs::name(root).is_some() && interrupts::take().is_none() {
+    gate.map_or(Ok(()), Gate::open)?;
+    let mut reader = Reader::default();
+    let mut ending = None;
+    // A program that could not be started is gone without an ending.
+    while ending.is_none() && procfs::name(root).is_some() {
         rings.wait(program.as_ref());
         delay.look();
-        reader.drain(&rings, ledger, false);
+        if launched && reader.started {
+            // Before that, the thread that starts the program waits for it.
+            ending = Ending::reap(root)?;
+        }
+        reader.drain(&mut rings, ledger, clock::now_ns());
+        match interrupts::take() {
+            Some(_) if !launched => break,
+            Some(signal) => interrupts::pass_on(signal, root),
+            None => {}
+        }
     }
     let wall_ns = clock::now_ns() - began_ns;
-    let run = Recording {
+    reader.drain(&mut rings, ledger, u64::MAX);
+    if let Some(tails) = &rings.tails {
+        ledger.add_line_ends(|process, descriptor| tails.of(process, descriptor));
+    }
+    aside(rings);
+    Ok(Recording {
+        ending,
         wall_ns,
         delayed_ns: delay.ns(),
         asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns())),
-        ..Recording::of(root, Mode::Tracepoints { lost: 0 })
-    };
-    Ok(reader.finish(rings, ledger, run))
+        ..Recording::of(root, Mode::Tracepoints { lost: reader.lost })
+    })
 }
