@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 struct rung_reading {
-    long long monotonic_ns, cpu_ns, writes, delay_ns;
+    long long monotonic_ns, cpu_ns, writes, written, delay_ns;
 };
 
 static struct rung_reading rung_before;
@@ -45,6 +45,7 @@ static long long rung_counter(const char *path, const char *name) {
 
 static void rung_counters(struct rung_reading *reading) {
     reading->writes = rung_counter("/proc/self/io", "syscw: ");
+    reading->written = rung_counter("/proc/self/io", "wchar: ");
     reading->delay_ns = rung_counter("/proc/self/schedstat", " ");
 }
 
@@ -76,6 +77,8 @@ static inline int rung_end(void) {
             after.monotonic_ns - rung_before.monotonic_ns, after.cpu_ns - rung_before.cpu_ns);
     if (rung_before.writes >= 0 && after.writes >= 0)
         fprintf(report, "writes %lld\n", after.writes - rung_before.writes);
+    if (rung_before.written >= 0 && after.written >= 0)
+        fprintf(report, "written %lld\n", after.written - rung_before.written);
     if (rung_before.delay_ns >= 0 && after.delay_ns >= 0)
         fprintf(report, "delay_ns %lld\n", after.delay_ns - rung_before.delay_ns);
     return fclose(report) != 0;

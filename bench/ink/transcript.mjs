@@ -1,71 +1,88 @@
-// What a token and a key below a transcript of 500 messages cost by Ink: bytes written to a terminal of 80x24.
-//     npm install --prefix DIRECTORY ink react
-//     cp bench/ink/transcript.mjs DIRECTORY && node DIRECTORY/transcript.mjs
-// Prints what outpace bench draw/transcript-* prints of its rungs. Each message is shown before the next.
-import { EventEmitter } from 'node:events';
-import { createElement as h } from 'react';
-import { Box, Static, Text, render } from 'ink';
+// draw/transcript-token-ink and -key-ink: a transcript by Ink, with finished messages in <Static>, as its documentation has them, and
+// only rows that changed written again. TALK says which message it is about. Each is on its way to the terminal before the next.
+// https://github.com/vadimdemedes/ink
+// npm: ink react
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+// It would show nothing but the last frame there.
+delete process.env.CI;
+const require = createRequire(import.meta.url);
+const { createElement: h } = require('react');
+const { Box, Static, Text, render } = await import(pathToFileURL(require.resolve('ink')));
 
 const MESSAGES = 500;
-const COUNT = 300;
+const TOKENS_A_LINE = 10;
 const TOKENS = ['a', ' stream', ' of', ' tokens', ' that', ' grows', ','];
+const count = Number(process.argv[2] ?? 0);
+const key = process.env.TALK === 'key';
 
-class Terminal extends EventEmitter {
-  columns = 80;
-  rows = 24;
-  isTTY = true;
-  bytes = 0;
-  write(text) {
-    this.bytes += Buffer.byteLength(text);
-    return true;
-  }
+let wrote = () => {};
+const write = process.stdout.write.bind(process.stdout);
+process.stdout.write = (...all) => {
+  wrote();
+  return write(...all);
+};
+// What a frame writes it writes in one turn.
+const next = () => new Promise((done) => { wrote = () => setImmediate(done); });
+
+let lines = Array.from({ length: MESSAGES }, (_, n) => `message ${n}: some words of it`);
+let [open, typed] = ['', ''];
+
+const view = () => h(Box, { flexDirection: 'column' },
+  h(Static, { items: lines, children: (line, n) => h(Text, { key: n }, line) }),
+  h(Text, null, open === '' ? ' ' : open),
+  h(Text, { dimColor: true }, '\u2500'.repeat(process.stdout.columns ?? 80)),
+  h(Text, null, `> ${typed}`),
+  h(Text, null, '? for help'));
+
+function reading() {
+  const io = readFileSync('/proc/self/io', 'utf8');
+  const counter = (name) => Number(io.match(`${name}: (\\d+)`)[1]);
+  const { user, system } = process.cpuUsage();
+  return { ns: process.hrtime.bigint(), cpu: (user + system) * 1000, writes: counter('syscw'), written: counter('wchar') };
 }
 
-const messages = Array.from({ length: MESSAGES }, (_, n) => `message ${n}: some words of it`);
-
-function status(typed) {
-  return [
-    h(Text, { key: 'rule', dimColor: true }, '\u2500'.repeat(80)),
-    h(Text, { key: 'input' }, `> ${typed}`),
-    h(Text, { key: 'help' }, '? for help'),
-  ];
-}
-
-// Finished messages as Ink's documentation has them, in <Static>, or all of them in one tree, as applications begin.
-function view(inStatic, lines, open, typed) {
-  const line = (text, key) => h(Text, { key }, text === '' ? ' ' : text);
-  const finished = inStatic
-    ? h(Static, { items: lines, children: line })
-    : h(Box, { flexDirection: 'column' }, lines.map(line));
-  return h(Box, { flexDirection: 'column' }, finished, h(Text, null, open === '' ? ' ' : open), ...status(typed));
-}
-
-const shown = () => new Promise((done) => setTimeout(done, 40));
-
-for (const inStatic of [true, false]) {
-  for (const what of ['token', 'key']) {
-    const stdout = new Terminal();
-    const options = { stdout, stdin: Object.assign(new EventEmitter(), { isTTY: false }), debug: false, patchConsole: false, exitOnCtrlC: false };
-    let [lines, open, typed] = [messages, '', ''];
-    const app = render(view(inStatic, lines, open, typed), options);
-    await shown();
-    const before = stdout.bytes;
-    for (let n = 0; n < COUNT; n++) {
-      if (what === 'key') {
-        typed = (typed.length >= 40 ? '' : typed) + String.fromCharCode(97 + (n % 26));
-      } else {
-        if (n % 10 === 0 && n > 0) {
-          lines = [...lines, open];
-          open = '';
-        }
-        open += TOKENS[n % 7];
-      }
-      app.rerender(view(inStatic, lines, open, typed));
-      await shown();
+let shown = next();
+const options = { maxFps: 0, incrementalRendering: true, patchConsole: false, exitOnCtrlC: false };
+const app = render(view(), options);
+await shown;
+const before = reading();
+for (let n = 0; n < count; n++) {
+  if (key) {
+    typed = (typed.length >= 40 ? '' : typed) + String.fromCharCode(97 + (n % 26));
+  } else {
+    if (n % TOKENS_A_LINE === 0 && n > 0) {
+      lines = [...lines, open];
+      open = '';
     }
-    const bytes = (stdout.bytes - before) / COUNT;
-    console.log(`a ${what}, ${inStatic ? 'messages in <Static>' : 'messages in one tree'}: ${Math.round(bytes)} bytes`);
-    app.unmount();
+    open += TOKENS[n % TOKENS.length];
   }
+  shown = next();
+  app.rerender(view());
+  await shown;
 }
-process.exit(0);
+if (!key) {
+  lines = [...lines, open];
+  open = '';
+  shown = next();
+  app.rerender(view());
+  await shown;
+}
+const called = process.hrtime.bigint();
+if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+const after = reading();
+app.unmount();
+if (process.env.OUTPACE_RUNG_REPORT) {
+  writeFileSync(process.env.OUTPACE_RUNG_REPORT, [
+    `started_ns ${before.ns}`,
+    `caller_ns ${called - before.ns}`,
+    `wall_ns ${after.ns - before.ns}`,
+    `cpu_ns ${after.cpu - before.cpu}`,
+    `writes ${after.writes - before.writes}`,
+    `written ${after.written - before.written}`,
+    '',
+  ].join('\n'));
+}

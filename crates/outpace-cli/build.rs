@@ -53,6 +53,9 @@ fn build(output: &PathBuf) -> Result<(), String> {
             "link-arg=-nostartfiles",
             "-C",
             "link-arg=-Wl,-z,now",
+            // What the user has loaded before it may have functions of these names, too.
+            "-C",
+            "link-arg=-Wl,-Bsymbolic",
         ])
         .arg("-o")
         .arg(output)

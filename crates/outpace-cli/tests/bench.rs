@@ -426,11 +426,28 @@ fn without_compilers_their_rungs_are_skipped_with_the_reason() {
     assert_eq!(status, Some(0));
     let skipped = row(&rows, "turbo-c")["skipped"].as_str().unwrap();
     assert!(
-        skipped.contains("no C here (looked for gcc, clang)"),
+        skipped.contains("no C here (looked for gcc, clang, cc)"),
         "{skipped}"
     );
     assert_eq!(row(&rows, "vecbuf")["verified"], true);
     assert!(row(&rows, "mappy")["fails_as_published"].is_string());
+}
+
+#[test]
+fn a_compiler_that_has_no_other_name_than_cc_is_found() {
+    let path = std::env::var_os("PATH").unwrap();
+    let Some(gcc) = std::env::split_paths(&path)
+        .map(|place| place.join("gcc"))
+        .find(|gcc| gcc.is_file())
+    else {
+        eprintln!("skipped: no gcc here");
+        return;
+    };
+    let scratch = Scratch::new("cc");
+    let script = format!("PATH={}; exec {} \"$@\"", path.display(), gcc.display());
+    let (status, rows) = ladder_with(&scratch, &programs(&scratch, &[("cc", &script)]));
+    assert_eq!(status, Some(0));
+    assert_eq!(row(&rows, "turbo-c")["verified"], true);
 }
 
 #[test]
@@ -793,6 +810,48 @@ fn ctrl_c_ends_with_what_there_is_and_status_130() {
 }
 
 #[test]
+fn nothing_more_is_compiled_after_ctrl_c() {
+    let scratch = Scratch::new("interrupted-compiling");
+    let log = scratch.path("log");
+    // It hears no Ctrl-C itself, and is slow.
+    let script = format!(
+        "[ \"$1\" = --version ] && echo 1 && exit\necho call >>{}\nexec sleep 1",
+        log.display()
+    );
+    let programs = programs(&scratch, &[("gcc", &script), ("g++", &script)]);
+    symlink_to_path(&programs, "sleep");
+    let mut child = Command::new("/usr/bin/env")
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_outpace")])
+        .args(["bench", "ladder", "--to", "pipe", "--runs", "1"])
+        .env("PATH", &programs)
+        .env("XDG_CACHE_HOME", scratch.path("cache"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let calls = || fs::read_to_string(&log).unwrap_or_default().lines().count();
+    let started = Instant::now();
+    while calls() == 0 && started.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    child.wait().unwrap();
+    // As many as are compiled at once, and those begun before the signal came.
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!((1..=2 * workers).contains(&calls()), "{} calls", calls());
+}
+
+/// Has a program of this machine in a directory.
+fn symlink_to_path(directory: &Path, name: &str) {
+    let path = std::env::var_os("PATH").unwrap();
+    let mut places = std::env::split_paths(&path).map(|place| place.join(name));
+    let found = places.find(|place| place.is_file()).unwrap();
+    std::os::unix::fs::symlink(found, directory.join(name)).unwrap();
+}
+
+#[test]
 fn a_terminal_is_measured_until_it_answers() {
     let scratch = Scratch::new("terminal");
     let file = scratch.path("terminal.json");
@@ -834,12 +893,17 @@ fn a_terminal_is_measured_until_it_answers() {
     );
 }
 
-/// Runs the program with a terminal as its stdin, stdout, stderr and controlling terminal.
+/// Runs the program with a terminal as its stdin, stdout, stderr and controlling terminal, one that has no size.
 fn on_a_terminal(arguments: &[&str], script: &Path) -> Option<String> {
-    let command: Vec<&str> = [env!("CARGO_BIN_EXE_outpace")]
-        .into_iter()
-        .chain(arguments.iter().copied())
-        .collect();
+    let command: Vec<&str> = [
+        "timeout",
+        "--foreground",
+        "300",
+        env!("CARGO_BIN_EXE_outpace"),
+    ]
+    .into_iter()
+    .chain(arguments.iter().copied())
+    .collect();
     let status = undisturbed(Command::new("script"))
         .args(["-qec", &command.join(" ")])
         .arg(script)
@@ -888,6 +952,31 @@ fn this_terminal_is_measured_on_its_alternate_screen() {
         shown.contains("\x1b[1m"),
         "strong text on a terminal: {shown}"
     );
+}
+
+/// As `script` makes one where its stdin is empty: crossterm takes that for the size of every terminal.
+#[test]
+fn a_transcript_is_measured_though_the_terminal_of_the_process_has_no_size() {
+    let scratch = Scratch::new("no-size");
+    for rung in [
+        "draw/transcript-token-insert-before",
+        "draw/transcript-token-outpace",
+    ] {
+        let arguments = [
+            "bench",
+            rung,
+            "--to",
+            "pty",
+            "--runs",
+            "1",
+            "--messages",
+            "50",
+        ];
+        let Some(shown) = on_a_terminal(&arguments, &scratch.path("typescript")) else {
+            return;
+        };
+        assert!(shown.contains("bytes a frame"), "{shown}");
+    }
 }
 
 #[test]

@@ -118,6 +118,21 @@ fn no_line_is_longer_than_the_terminal_is_wide() {
     }
 }
 
+#[test]
+fn the_figures_of_the_animation_fit_the_terminal() {
+    // So slow that frames are skipped, of which there is more to say.
+    let (shown, status) = on_a_terminal(&["fps", "--seconds", "1"], "xterm", 80, Some(400_000));
+    assert_eq!(status, Some(0), "{shown:?}");
+    let (_, last) = shown
+        .rsplit_once("\x1b[?1049l")
+        .expect("it leaves the other screen");
+    assert!(last.contains("skipped"), "{last:?}");
+    for line in last.lines() {
+        let text = line.rsplit('\x1b').next().unwrap_or_default();
+        assert!(text.trim_end().chars().count() <= 80, "{line:?}");
+    }
+}
+
 /// The completion script of a shell, in a file.
 fn script(shell: &str) -> String {
     let path = scratch(&format!("completions-{shell}"));

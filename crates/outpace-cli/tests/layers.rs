@@ -172,7 +172,7 @@ fn imports_within_bench_and_within_trace_point_down() {
             };
             let here = first.as_os_str().to_str().unwrap();
             // Tests beside the code, in a file of their own.
-            if path.ends_with("verdicts") {
+            if path.ends_with("conclusions") {
                 continue;
             }
             let own = level(here).unwrap_or_else(|| panic!("{folder}: {here} is on no level"));

@@ -170,6 +170,34 @@ fn benches_that_the_pages_name_exist() {
 }
 
 #[test]
+fn the_script_that_types_every_command_knows_those_of_the_pages() {
+    let script = root().join("docs/commands.py");
+    let Ok(output) = Command::new("python3").arg(script).arg("--list").output() else {
+        println!("skipped: python3 is not installed");
+        return;
+    };
+    assert!(output.status.success(), "{output:?}");
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let typed_there = [
+        "README.md",
+        "bench/README.md",
+        "docs/",
+        "crates/outpace-ratatui/README.md",
+    ];
+    for (page, command) in commands() {
+        let page = page.strip_prefix(root()).unwrap().display().to_string();
+        let has_placeholder = command.contains("FILE") || command.contains('…');
+        if typed_there.iter().any(|place| page.starts_with(place)) && !has_placeholder {
+            assert!(
+                listed.contains(&format!("{page}: {command}")),
+                "{page}: {command}"
+            );
+        }
+    }
+    assert!(listed.lines().count() > 50, "{listed}");
+}
+
+#[test]
 fn figures_are_those_of_the_recorded_results() {
     let figures = root().join("docs/figures");
     let made = env::temp_dir().join(format!("outpace-figures-{}", std::process::id()));

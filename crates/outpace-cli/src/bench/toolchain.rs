@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A rung's source, embedded in this program.
 pub(crate) struct Source {
@@ -24,18 +24,51 @@ pub(crate) struct Source {
 impl Source {
     /// Whether it is to be linked with outpace's C interface.
     fn needs_library(&self) -> bool {
-        self.text.contains("#include \"outpace.h")
+        let asks = |text: &str| text.contains("#include \"outpace.h");
+        let includes = |name: &str| self.text.contains(&format!("#include \"{name}\""));
+        let mut others = OTHER_FILES.iter();
+        asks(self.text) || others.any(|(name, text)| includes(name) && asks(text))
     }
 
-    /// What it wants of the compiler beyond its usual flags: a line of the source, `// flags: …`.
+    /// Further flags for the compiler: a line of the source, `// flags: …`.
     fn flags(&self) -> impl Iterator<Item = &'static str> {
+        self.asks_for("// flags: ")
+    }
+
+    /// What it imports of npm's packages: a line of the source, `// npm: …`.
+    fn packages(&self) -> impl Iterator<Item = &'static str> {
+        self.asks_for("// npm: ")
+    }
+
+    fn asks_for(&self, what: &str) -> impl Iterator<Item = &'static str> {
         let mut lines = self.text.lines();
-        let line = lines.find_map(|line| line.strip_prefix("// flags: "));
+        let line = lines.find_map(|line| line.strip_prefix(what));
         line.unwrap_or_default().split_whitespace()
     }
 }
 
-/// What sources include beside [`HEADER`].
+/// Where npm's packages are, if all of them are at one place: in `NODE_PATH`, in our cache, or where npm puts them for all users.
+/// Nothing is fetched.
+fn node_modules(packages: &[&str]) -> Result<PathBuf, String> {
+    let own = cache()?.join("node");
+    let named = std::env::var_os("NODE_PATH").unwrap_or_default();
+    let shared = ["/usr/local/lib/node_modules", "/usr/lib/node_modules"];
+    let has_all = |place: &PathBuf| {
+        let mut packages = packages.iter();
+        packages.all(|package| place.join(package).join("package.json").is_file())
+    };
+    std::env::split_paths(&named)
+        .chain([own.join("node_modules")])
+        .chain(shared.map(PathBuf::from))
+        .find(has_all)
+        .ok_or_else(|| {
+            let packages = packages.join(" ");
+            let own = own.display();
+            format!("no {packages} of npm's here: npm install --prefix {own} {packages}")
+        })
+}
+
+/// The files that sources include beside [`HEADER`].
 const OTHER_FILES: &[(&str, &str)] = &[
     ("outpace.h", include_str!("../../include/outpace.h")),
     ("outpace.hpp", include_str!("../../include/outpace.hpp")),
@@ -63,36 +96,24 @@ fn library() -> Result<PathBuf, String> {
         })
 }
 
-/// A language rungs are written in. To add one: a variant, and an entry in [`Language::tools`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Language {
-    Awk,
-    Bash,
-    C,
-    Cpp,
-    Go,
-    Java,
-    JavaScript,
-    Lua,
-    Perl,
-    Php,
-    Python,
-    Ruby,
-    Rust,
-    Zig,
-}
+use Build::{Classes, Compile, CompileTo, Interpret};
+
+type Words = &'static [&'static str];
 
 /// One way to run a language: what to look for, and what to do with it.
 struct Tool {
     /// The name rungs get after a dot when a language has several tools.
     name: &'static str,
     /// Programs to look for, the first found is taken. A name ending in `-` takes a version.
-    programs: &'static [&'static str],
+    programs: Words,
     /// Arguments that are part of the program itself, such as `-m ziglang`.
-    leading: &'static [&'static str],
+    leading: Words,
+    /// The argument that asks for its version.
     version: &'static str,
-    /// What makes a launcher name the program it would start, such as a version manager's.
-    real: &'static [&'static str],
+    /// Whether it is looked for only where the language has no other tool here.
+    only_without_others: bool,
+    /// Arguments that make a launcher, such as a version manager's, name the program it would start.
+    real: Words,
     build: Build,
 }
 
@@ -100,138 +121,92 @@ struct Tool {
 #[derive(Clone, Copy)]
 enum Build {
     /// `program FLAGS… -o OUTPUT SOURCE` makes a program.
-    Compile(&'static [&'static str]),
+    Compile(Words),
     /// As `Compile`, where the output is named by this prefix, in one word.
-    CompileTo(&'static [&'static str], &'static str),
+    CompileTo(Words, &'static str),
     /// `javac -d DIRECTORY SOURCE`, then `java -cp DIRECTORY Rung`.
     Classes,
     /// `program FLAGS… SOURCE` runs it.
-    Interpret(&'static [&'static str]),
+    Interpret(Words),
 }
 
 /// The best each compiler can do, and POSIX and GNU names visible.
 const C_FLAGS: &[&str] = &["-O3", "-march=native", "-std=gnu11"];
 const CPP_FLAGS: &[&str] = &["-O3", "-march=native", "-std=gnu++17"];
+const RUST_FLAGS: &[&str] = &["-O", "-C", "target-cpu=native", "--edition", "2021"];
+const ZIG: Build = CompileTo(&["build-exe", "-O", "ReleaseFast", "-lc"], "-femit-bin=");
 
-impl Language {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Awk => "awk",
-            Self::Bash => "bash",
-            Self::C => "C",
-            Self::Cpp => "C++",
-            Self::Go => "Go",
-            Self::Java => "Java",
-            Self::JavaScript => "JavaScript",
-            Self::Lua => "Lua",
-            Self::Perl => "Perl",
-            Self::Php => "PHP",
-            Self::Python => "Python",
-            Self::Ruby => "Ruby",
-            Self::Rust => "Rust",
-            Self::Zig => "Zig",
-        }
-    }
+macro_rules! languages {
+    ($($language:ident $name:literal: $($tool:expr),+;)*) => {
+        /// A language rungs are written in.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub(crate) enum Language { $($language),* }
 
-    const fn tools(self) -> &'static [Tool] {
-        match self {
-            Self::Awk => {
-                const {
-                    &[
-                        Tool::new("gawk", &["gawk"], Build::Interpret(&["-f"])),
-                        Tool {
-                            version: "-Wversion",
-                            ..Tool::new("mawk", &["mawk"], Build::Interpret(&["-f"]))
-                        },
-                    ]
-                }
+        impl Language {
+            const ALL: &[Self] = &[$(Self::$language),*];
+
+            const fn name(self) -> &'static str {
+                match self { $(Self::$language => $name),* }
             }
-            Self::Bash => const { &[Tool::new("bash", &["bash"], Build::Interpret(&[]))] },
-            Self::C => {
-                const {
-                    &[
-                        Tool::new("gcc", &["gcc"], Build::Compile(C_FLAGS)),
-                        Tool::new("clang", &["clang", "clang-"], Build::Compile(C_FLAGS)),
-                    ]
-                }
-            }
-            Self::Cpp => {
-                const {
-                    &[
-                        Tool::new("gcc", &["g++"], Build::Compile(CPP_FLAGS)),
-                        Tool::new("clang", &["clang++", "clang++-"], Build::Compile(CPP_FLAGS)),
-                    ]
-                }
-            }
-            Self::Go => {
-                const {
-                    &[Tool {
-                        version: "version",
-                        ..Tool::new("go", &["go"], Build::Compile(&["build"]))
-                    }]
-                }
-            }
-            Self::Java => const { &[Tool::new("java", &["javac"], Build::Classes)] },
-            Self::JavaScript => const { &[Tool::new("node", &["node"], Build::Interpret(&[]))] },
-            Self::Lua => {
-                const {
-                    &[Tool {
-                        version: "-v",
-                        ..Tool::new("lua", &["lua", "lua5.4", "lua5.3"], Build::Interpret(&[]))
-                    }]
-                }
-            }
-            Self::Perl => const { &[Tool::new("perl", &["perl"], Build::Interpret(&[]))] },
-            Self::Php => const { &[Tool::new("php", &["php"], Build::Interpret(&[]))] },
-            Self::Ruby => const { &[Tool::new("ruby", &["ruby"], Build::Interpret(&[]))] },
-            Self::Python => {
-                const {
-                    &[Tool {
-                        real: &["-c", "import sys; print(sys.executable)"],
-                        ..Tool::new("python", &["python3"], Build::Interpret(&[]))
-                    }]
-                }
-            }
-            Self::Rust => {
-                const {
-                    &[Tool::new(
-                        "rustc",
-                        &["rustc"],
-                        Build::Compile(&["-O", "-C", "target-cpu=native", "--edition", "2021"]),
-                    )]
-                }
-            }
-            Self::Zig => {
-                const {
-                    &[
-                        Tool {
-                            version: "version",
-                            ..Tool::new("zig", &["zig"], ZIG)
-                        },
-                        Tool {
-                            leading: &["-m", "ziglang"],
-                            version: "version",
-                            ..Tool::new("zig", &["python3"], ZIG)
-                        },
-                    ]
-                }
+
+            const fn tools(self) -> &'static [Tool] {
+                match self { $(Self::$language => const { &[$($tool),+] }),* }
             }
         }
-    }
+    };
 }
 
-const ZIG: Build = Build::CompileTo(&["build-exe", "-O", "ReleaseFast", "-lc"], "-femit-bin=");
+// A language a row: its name, and its tools. To add one: a row.
+languages! {
+    Awk "awk": Tool::new("gawk", &["gawk"], Interpret(&["-f"])), Tool::new("mawk", &["mawk"], Interpret(&["-f"])).version("-Wversion"),
+        Tool::new("awk", &["awk"], Interpret(&["-f"])).version("BEGIN { print \"awk\" }").only_without_others();
+    Bash "bash": Tool::new("bash", &["bash"], Interpret(&[]));
+    C "C": Tool::new("gcc", &["gcc"], Compile(C_FLAGS)), Tool::new("clang", &["clang", "clang-"], Compile(C_FLAGS)),
+        Tool::new("cc", &["cc"], Compile(C_FLAGS)).only_without_others();
+    Cpp "C++": Tool::new("gcc", &["g++"], Compile(CPP_FLAGS)), Tool::new("clang", &["clang++", "clang++-"], Compile(CPP_FLAGS)),
+        Tool::new("c++", &["c++"], Compile(CPP_FLAGS)).only_without_others();
+    Go "Go": Tool::new("go", &["go"], Compile(&["build"])).version("version");
+    Java "Java": Tool::new("java", &["javac"], Classes);
+    JavaScript "JavaScript": Tool::new("node", &["node"], Interpret(&[]));
+    Lua "Lua": Tool::new("lua", &["lua", "lua5.4", "lua5.3"], Interpret(&[])).version("-v");
+    Perl "Perl": Tool::new("perl", &["perl"], Interpret(&[]));
+    Php "PHP": Tool::new("php", &["php"], Interpret(&[]));
+    Python "Python": Tool::new("python", &["python3"], Interpret(&[])).real(&["-c", "import sys; print(sys.executable)"]);
+    Ruby "Ruby": Tool::new("ruby", &["ruby"], Interpret(&[]));
+    Rust "Rust": Tool::new("rustc", &["rustc"], Compile(RUST_FLAGS));
+    Zig "Zig": Tool::new("zig", &["zig"], ZIG).version("version"), Tool::new("zig", &["python3"], ZIG).version("version").leading(&["-m", "ziglang"]);
+}
 
 impl Tool {
-    const fn new(name: &'static str, programs: &'static [&'static str], build: Build) -> Self {
+    const fn new(name: &'static str, programs: Words, build: Build) -> Self {
         Self {
             name,
             programs,
             leading: &[],
             version: "--version",
+            only_without_others: false,
             real: &[],
             build,
         }
+    }
+
+    const fn version(self, version: &'static str) -> Self {
+        Self { version, ..self }
+    }
+
+    const fn only_without_others(self) -> Self {
+        Self {
+            only_without_others: true,
+            ..self
+        }
+    }
+
+    const fn leading(self, leading: Words) -> Self {
+        Self { leading, ..self }
+    }
+
+    const fn real(self, real: Words) -> Self {
+        Self { real, ..self }
     }
 }
 
@@ -241,7 +216,7 @@ pub(crate) struct Toolchain {
     /// The short name, such as `gcc`.
     pub(crate) name: &'static str,
     program: PathBuf,
-    leading: &'static [&'static str],
+    leading: Words,
     build: Build,
     /// The first line of what it says of itself.
     pub(crate) version: String,
@@ -256,7 +231,8 @@ pub(crate) fn toolchains(language: Language) -> Result<Vec<Toolchain>, String> {
     let toolchains = found.entry(language).or_insert_with(|| {
         let mut present: Vec<Toolchain> = Vec::new();
         for tool in language.tools() {
-            if present.iter().all(|toolchain| toolchain.name != tool.name) {
+            let is_new = present.iter().all(|toolchain| toolchain.name != tool.name);
+            if is_new && (present.is_empty() || !tool.only_without_others) {
                 present.extend(tool.find());
             }
         }
@@ -275,20 +251,15 @@ pub(crate) fn toolchains(language: Language) -> Result<Vec<Toolchain>, String> {
 
 /// Every toolchain that is present, as `name: version`.
 pub(crate) fn all() -> BTreeMap<String, String> {
-    use Language::{
-        Awk, Bash, C, Cpp, Go, Java, JavaScript, Lua, Perl, Php, Python, Ruby, Rust, Zig,
-    };
-    let all = [
-        Awk, Bash, C, Cpp, Go, Java, JavaScript, Lua, Perl, Php, Python, Ruby, Rust, Zig,
-    ];
-    all.into_iter()
-        .flat_map(|language| toolchains(language).unwrap_or_default())
+    Language::ALL
+        .iter()
+        .flat_map(|&language| toolchains(language).unwrap_or_default())
         .map(|toolchain| (toolchain.name.to_owned(), toolchain.version))
         .collect()
 }
 
 impl Tool {
-    /// What was looked for.
+    /// The command that was looked for.
     fn called(&self) -> String {
         [&self.programs[..1], self.leading].concat().join(" ")
     }
@@ -312,7 +283,7 @@ impl Tool {
     }
 }
 
-/// The first line of what a program prints, if it ends well.
+/// The first line of what a program prints that says something, if it ends well.
 fn said(program: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(arguments)
@@ -320,10 +291,13 @@ fn said(program: &Path, arguments: &[&str]) -> Option<String> {
         .output()
         .ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    output
-        .status
-        .success()
-        .then(|| text.lines().next().unwrap_or_default().trim().to_owned())
+    output.status.success().then(|| {
+        let mut lines = text.lines().map(str::trim);
+        lines
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+            .to_owned()
+    })
 }
 
 /// Looks for a program in `PATH`. A name that ends in `-` finds the highest version: `clang-`
@@ -350,9 +324,9 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .max_by_key(|path| version(path))
 }
 
-/// What a compiled rung is called in its directory.
+/// The file name of a compiled rung in its directory.
 const BUILT: &str = "rung";
-/// What every C and C++ rung includes.
+/// The header that every C and C++ rung includes.
 const HEADER: (&str, &str) = ("rung.h", include_str!("../../bench/rung.h"));
 
 impl Toolchain {
@@ -360,23 +334,43 @@ impl Toolchain {
     /// error is what the compiler said.
     pub(crate) fn command(&self, source: &Source) -> Result<Command, String> {
         let directory = self.directory(source)?;
-        if !directory.exists() {
-            self.prepare(source, &directory)?;
-        }
+        self.prepare_once(source, &directory)?;
         let file = directory.join(source.file);
         Ok(match self.build {
-            Build::Compile(_) | Build::CompileTo(..) => Command::new(directory.join(BUILT)),
-            Build::Classes => {
+            Compile(_) | CompileTo(..) => Command::new(directory.join(BUILT)),
+            Classes => {
                 let mut command = Command::new(self.program.with_file_name("java"));
                 command.arg("-cp").arg(&directory).arg("Rung");
                 command
             }
-            Build::Interpret(flags) => {
+            Interpret(flags) => {
                 let mut command = Command::new(&self.program);
                 command.args(self.leading).args(flags).arg(file);
+                let packages: Vec<&str> = source.packages().collect();
+                if !packages.is_empty() {
+                    command.env("NODE_PATH", node_modules(&packages)?);
+                }
                 command
             }
         })
+    }
+
+    /// Builds a source that is not built yet. Several rungs may have the same one, and be made ready at the same time.
+    fn prepare_once(&self, source: &Source, directory: &Path) -> Result<(), String> {
+        static BUILDING: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
+        let own = BUILDING
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .entry(directory.to_owned())
+            .or_default()
+            .clone();
+        let _building = own
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if directory.exists() {
+            return Ok(());
+        }
+        self.prepare(source, directory)
     }
 
     /// Builds in a directory of this process's own and moves it into place complete, so that
@@ -415,7 +409,7 @@ impl Toolchain {
             .current_dir(directory)
             .stdin(Stdio::null());
         match self.build {
-            Build::Compile(flags) => {
+            Compile(flags) => {
                 compiler
                     .args(flags)
                     .args(source.flags())
@@ -425,12 +419,12 @@ impl Toolchain {
                 }
                 &mut compiler
             }
-            Build::CompileTo(flags, prefix) => compiler
+            CompileTo(flags, prefix) => compiler
                 .args(flags)
                 .arg(format!("{prefix}{BUILT}"))
                 .arg(file),
-            Build::Classes => compiler.args(["-d", ".", file]),
-            Build::Interpret(_) => return Ok(()),
+            Classes => compiler.args(["-d", ".", file]),
+            Interpret(_) => return Ok(()),
         };
         let output = compiler
             .output()
@@ -441,7 +435,8 @@ impl Toolchain {
         let said = String::from_utf8_lossy(&output.stderr);
         let first = said
             .lines()
-            .find(|line| line.contains("error"))
+            .find(|line| line.contains("undefined reference"))
+            .or(said.lines().find(|line| line.contains("error")))
             .or(said.lines().next());
         Err(format!(
             "{} could not compile it: {}",
@@ -471,8 +466,8 @@ impl Toolchain {
         )
             .hash(&mut hasher);
         match self.build {
-            Build::Compile(flags) | Build::CompileTo(flags, _) => flags.hash(&mut hasher),
-            Build::Classes | Build::Interpret(_) => {}
+            Compile(flags) | CompileTo(flags, _) => flags.hash(&mut hasher),
+            Classes | Interpret(_) => {}
         }
         let key = format!("{}-{}-{:016x}", source.file, self.name, hasher.finish());
         Ok(cache()?.join("rungs").join(key))
@@ -482,7 +477,7 @@ impl Toolchain {
 /// Where programs are kept that were built here: `$XDG_CACHE_HOME/outpace`, by default `~/.cache/outpace`. Without a
 /// home that can be used, a directory of this user's own among the temporary files.
 ///
-/// What lies there is run. So a directory that another user owns or can write to is never taken.
+/// Files there are executed. So a directory that another user owns or can write to is never taken.
 pub(crate) fn cache() -> Result<&'static Path, String> {
     static CACHE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let absolute = |name| {
@@ -540,6 +535,53 @@ pub(crate) fn cpu_model() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rungs_of_one_source_that_are_made_ready_at_once_build_it_once() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (compiler, built) = (
+            scratch.path().join("compiler"),
+            scratch.path().join("built"),
+        );
+        let script = "#!/bin/sh\nsleep 0.1\nfor source; do :; done\ncp $source rung && echo built >>$OLDPWD/log\n";
+        let script = script.replace("$OLDPWD", &scratch.path().display().to_string());
+        fs::write(&compiler, script).unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+        let toolchain = Toolchain {
+            name: "slow",
+            program: compiler,
+            leading: &[],
+            build: Build::Compile(&[]),
+            version: String::new(),
+        };
+        let source = Source {
+            language: Language::C,
+            file: "rung.c",
+            text: "int main(void) { return 0; }",
+        };
+        std::thread::scope(|scope| {
+            let ready = || toolchain.prepare_once(&source, &built);
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(ready)).collect();
+            for ready in all {
+                assert_eq!(ready.join().unwrap(), Ok(()));
+            }
+        });
+        let log = fs::read_to_string(scratch.path().join("log")).unwrap();
+        assert_eq!(log, "built\n");
+        assert!(built.join(BUILT).is_file());
+    }
+
+    #[test]
+    fn what_includes_the_header_by_way_of_another_source_is_linked_with_the_library_too() {
+        let source = |text| Source {
+            language: Language::C,
+            file: "rung.c",
+            text,
+        };
+        assert!(source("#include \"outpace.h\"").needs_library());
+        assert!(source(include_str!("../../bench/ladder/random-outpace.c")).needs_library());
+        assert!(!source(include_str!("../../bench/ladder/turbo.c")).needs_library());
+    }
 
     #[test]
     fn a_directory_that_others_can_change_is_not_private() {

@@ -17,7 +17,7 @@ use crate::bench::results::figures::Figures;
 use crate::bench::results::machine::{Machine, disturbance};
 use crate::bench::results::rows::{Results, Row};
 use crate::bench::runner::contestant::Contestant;
-use crate::bench::runner::pace::Pace;
+use crate::bench::runner::timetable::Timetable;
 use crate::bench::runner::{self, Plan};
 use crate::bench::view::block::Block;
 use crate::bench::view::columns;
@@ -83,7 +83,7 @@ pub(crate) struct Bench {
     /// Write the rows to a file as JSON, each as soon as it is measured
     #[arg(long, value_name = "FILE")]
     export_json: Option<PathBuf>,
-    /// Write the tables and verdicts to a file
+    /// Write the tables and conclusions to a file
     #[arg(long, value_name = "FILE")]
     export_markdown: Option<PathBuf>,
     /// Write the same as a page for a browser
@@ -126,7 +126,7 @@ impl Action for Bench {
             writable(path)?;
         }
         interrupts::watch();
-        let mut session = Session {
+        let mut session = BenchRun {
             results: Results {
                 command: command(),
                 machine: Machine::this(),
@@ -142,7 +142,7 @@ impl Action for Bench {
 }
 
 impl Bench {
-    /// What the user asked for, each experiment once.
+    /// The experiments and rungs that the user asked for, each experiment once.
     fn chosen(&self) -> Result<Vec<Choice>, Failure> {
         if self.experiments.is_empty() {
             return Ok(ALL
@@ -233,7 +233,7 @@ impl Bench {
     }
 
     /// The time for everything, and the longest that one series needs.
-    fn pace(&self, chosen: &[Choice]) -> Pace {
+    fn timetable(&self, chosen: &[Choice]) -> Timetable {
         let weight = chosen
             .iter()
             .map(|choice| {
@@ -246,7 +246,7 @@ impl Bench {
         } else {
             (Duration::from_secs(18 * 60), Duration::from_secs(50))
         };
-        Pace::new(total, weight, longest)
+        Timetable::new(total, weight, longest)
     }
 
     fn destinations(&self, experiment: &Experiment) -> Vec<Destination> {
@@ -277,11 +277,11 @@ impl Bench {
 
     /// Whether a rung is left to the whole bench, unless it was asked for by name.
     fn leaves_out(&self, experiment: &Experiment, rung: &Rung) -> bool {
-        self.quick
-            && matches!(
-                (experiment.method, rung.stream),
-                (Method::Programs, Stream::Stderr)
-            )
+        let is_stderr = matches!(
+            (experiment.method, rung.stream),
+            (Method::Programs, Stream::Stderr)
+        );
+        self.quick && (is_stderr || rung.takes_long)
     }
 }
 
@@ -330,17 +330,17 @@ impl Choice {
 }
 
 /// A bench while it runs.
-struct Session<'a> {
+struct BenchRun<'a> {
     bench: &'a Bench,
     results: Results,
     /// All that was said so far.
     blocks: Vec<Block>,
     screen: Screen,
-    /// What the user asked for by name and cannot have here.
+    /// Rungs and destinations that the user asked for by name and that cannot run here.
     missing: Vec<Failure>,
 }
 
-impl Session<'_> {
+impl BenchRun<'_> {
     fn run(&mut self, chosen: &[Choice]) -> Outcome {
         self.say(Block::Origin(self.results.origin()))?;
         if let Some(warning) = disturbance(Duration::from_millis(300)) {
@@ -348,9 +348,9 @@ impl Session<'_> {
         }
         let progress = Progress::new();
         let nowhere = self.try_destinations(chosen, &progress);
-        let mut pace = self.bench.pace(chosen);
+        let mut timetable = self.bench.timetable(chosen);
         for choice in chosen.iter().filter(|_| !nowhere) {
-            self.experiment(choice, &mut pace, &progress)?;
+            self.experiment(choice, &mut timetable, &progress)?;
             if interrupts::came() {
                 break;
             }
@@ -450,12 +450,12 @@ impl Session<'_> {
     fn experiment(
         &mut self,
         choice: &Choice,
-        pace: &mut Pace,
+        timetable: &mut Timetable,
         progress: &Progress,
     ) -> Result<(), Failure> {
         let experiment = choice.experiment;
         progress.show(&format!("{}: compiling", experiment.name), 0.0);
-        // What the others are compared with is always there.
+        // The baseline always takes part.
         let contestants = Contestant::all(experiment, |rung| {
             let asked = choice.named.contains(&rung.name);
             let wanted = choice.rungs.contains(&rung.name) || choice.is_baseline(rung);
@@ -491,16 +491,18 @@ impl Session<'_> {
                 if beside_the_point && self.bench.to.is_empty() {
                     continue;
                 }
-                let plan = self.bench.plan(choice, method, pace.share(weight(method)));
+                let plan = self
+                    .bench
+                    .plan(choice, method, timetable.share(weight(method)));
                 self.series(experiment, contestants, &to, &plan, progress)?;
             }
         }
         let rows = &self.results.rows[first..];
-        let verdict = (experiment.verdict)(&Figures::new(experiment.name, rows));
+        let conclusion = (experiment.conclusion)(&Figures::new(experiment.name, rows));
         if let Some(table) = columns::together(experiment, rows) {
             self.say(Block::Table(table))?;
         }
-        self.say(Block::Verdict(verdict))
+        self.say(Block::Conclusion(conclusion))
     }
 
     /// Contestants at one destination.
@@ -607,7 +609,7 @@ fn command() -> String {
         .join(" ")
 }
 
-/// What makes a destination possible that is not.
+/// The remedy for a destination that cannot be opened.
 fn remedy(to: &Destination) -> &'static str {
     match to {
         Destination::Tty => "run it in a terminal, or measure one that outpace opens: --to pty",

@@ -67,7 +67,7 @@ const NEXT: [(&str, &str); 3] = [
 const LABEL: usize = 31;
 const CELL: usize = 12;
 
-/// Nobody waits longer for a first look, whatever the terminal.
+/// The longest that a first look may take, whatever the terminal.
 const LIMIT: Duration = Duration::from_secs(9);
 
 /// Measures and prints, a line as soon as it is known.
@@ -175,9 +175,9 @@ fn line(label: &str, to: &str, rows: &[Row], screen: Screen) -> String {
     )
 }
 
-/// What the figures mean, and what to try next.
+/// The meaning of the figures, and commands to try next.
 fn ending(rows: &[Row], screen: Screen) -> String {
-    let mut text = format!("\n{}\n", screen.paragraph(&verdict(rows), 0));
+    let mut text = format!("\n{}\n", screen.paragraph(&conclusion(rows), 0));
     for (command, about) in NEXT {
         text += &format!("  {}{}\n", screen.strong(&format!("{command:36}")), about);
     }
@@ -185,7 +185,7 @@ fn ending(rows: &[Row], screen: Screen) -> String {
 }
 
 /// Whether output costs this machine's programs anything worth saving.
-fn verdict(rows: &[Row]) -> String {
+fn conclusion(rows: &[Row]) -> String {
     let figures = Figures::new(EXPERIMENT, rows);
     let (terminal, called) = if figures.wall("println", "tty").is_some() {
         ("tty", "to this terminal")
@@ -262,7 +262,7 @@ mod tests {
     use crate::bench::results::figures::rows_of;
 
     fn say(println: u64, bufwriter: u64, outpace: u64) -> String {
-        verdict(&rows_of(
+        conclusion(&rows_of(
             EXPERIMENT,
             &[
                 ("println", "pty", println),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn reversed_figures_give_the_opposite_verdict() {
+    fn reversed_figures_give_the_opposite_conclusion() {
         let usual = say(1566, 366, 300);
         assert!(
             usual.contains("costs 5.22 times what it costs with outpace"),

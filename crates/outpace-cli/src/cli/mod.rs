@@ -169,7 +169,7 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
     Failure::usage(object, cause).remedy(remedy(&error, subcommand))
 }
 
-/// What is wrong with a number, in words: Rust's and clap's are about types.
+/// Says why a number is wrong: Rust's and clap's messages are about types.
 fn plainly(cause: &str) -> String {
     let range = cause
         .split_once(" is not in ")
@@ -206,7 +206,7 @@ fn remedy(error: &clap::Error, subcommand: &str) -> String {
     }
 }
 
-/// What clap knows of an error.
+/// A value that clap has noted of an error.
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     match error.get(kind)? {
         ContextValue::String(text) if !text.is_empty() => Some(text.clone()),
@@ -216,7 +216,7 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
-/// What a subcommand needs that was called without it, and how it is called.
+/// The arguments that a subcommand lacks, and its usage.
 fn missing(subcommand: &str, argument: &str) -> Option<(&'static str, &'static str)> {
     Some(match (subcommand, argument) {
         ("trace", "<CMD>...") => (

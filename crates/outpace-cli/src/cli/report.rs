@@ -59,7 +59,7 @@ impl Action for Report {
     }
 }
 
-/// What the bench said.
+/// The blocks of the bench's own report.
 fn again(file: &Named) -> Vec<Block> {
     let rows = &file.results.rows;
     let mut blocks = vec![Block::Origin(file.results.origin())];
@@ -83,7 +83,7 @@ fn again(file: &Named) -> Vec<Block> {
         let last = places.get(index + 1).is_none_or(|(next, _)| *next != name);
         if last {
             blocks.extend(columns::together(experiment, rows).map(Block::Table));
-            blocks.push(Block::Verdict((experiment.verdict)(&Figures::new(
+            blocks.push(Block::Conclusion((experiment.conclusion)(&Figures::new(
                 name, rows,
             ))));
         }
@@ -96,7 +96,7 @@ fn compared(files: &[Named]) -> Vec<Block> {
     let mut blocks: Vec<Block> = files.iter().map(origin).collect();
     let yardstick = Yardstick::of(files);
     if yardstick == Yardstick::Ratios {
-        blocks.push(Block::Verdict(
+        blocks.push(Block::Conclusion(
             "The machines differ: compared are the ratios to the baseline of the same run."
                 .to_owned(),
         ));
@@ -114,6 +114,6 @@ fn compared(files: &[Named]) -> Vec<Block> {
         last = Some(place.0);
         blocks.push(Block::Table(table));
     }
-    blocks.push(Block::Conclusion(comparison::verdict(files, yardstick)));
+    blocks.push(Block::Closing(comparison::conclusion(files, yardstick)));
     blocks
 }

@@ -1,4 +1,4 @@
-//! What the animation is drawn through: crossterm's backend over some buffering, or outpace's.
+//! The backend of the animation: crossterm's over some buffering, or outpace's.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -114,7 +114,7 @@ impl std::fmt::Display for Drawing {
     }
 }
 
-/// What drawing has cost so far.
+/// The cost of drawing so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cost {
     pub(crate) bytes: u64,

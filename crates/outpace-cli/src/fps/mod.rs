@@ -19,6 +19,7 @@ use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::output;
 use crate::user::quantity::{grouped, significant};
+use crate::user::screen::Screen;
 use canvas::{Canvas, Cost, Drawing, Stream};
 use highlight::{Highlight, Witness};
 
@@ -87,7 +88,13 @@ impl Action for Fps {
         let restored = outpace_ratatui::try_restore();
         let summary = shown.map_err(|error| Failure::failed(self.stream.name(), error))?;
         restored.map_err(|error| Failure::failed(name, error))?;
-        output::print(&summary)?;
+        output::print(&match Screen::of(&io::stdout()) {
+            Some(screen) => {
+                let lines = summary.lines().map(|line| screen.paragraph(line, 0));
+                lines.collect()
+            }
+            None => summary,
+        })?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -193,7 +200,7 @@ impl Fps {
 
 enum Key {
     Quit,
-    /// None that anybody pressed.
+    /// Not pressed: the window has another size.
     Resized,
     OtherStream,
 }

@@ -1,9 +1,9 @@
-//! What every subcommand is.
+//! The trait of every subcommand.
 
 use super::failure::Outcome;
 use clap::Args;
 
-/// What a subcommand does: its arguments are the type, its help is the type's documentation.
+/// A subcommand: the type has its arguments, the type's documentation is its help.
 pub(crate) trait Action: Args {
     /// The word the user types.
     const NAME: &'static str;

@@ -1,4 +1,4 @@
-//! What went wrong, in the one form every error of the program has.
+//! Errors, in the one form that every error of the program has.
 
 use super::inert::inert;
 use crate::platform;
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What a subcommand ends with: its exit status, or the reason it could not do its work.
+/// The end of a subcommand: its exit status, or the reason it could not do its work.
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
 /// An error, shown as `outpace: <object>: <cause>` with one remedy on the line below.

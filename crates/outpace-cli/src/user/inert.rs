@@ -1,10 +1,10 @@
-//! Text that others chose, such as the names of files and processes, on its way to a terminal.
+//! Makes text from outside, such as names of files and processes, safe to show on a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The same text without the characters that a terminal obeys or that reorder what stands beside them: control
-/// characters and marks of direction are shown by their numbers.
+/// The same text without characters that a terminal obeys or that reorder text: control characters and marks of
+/// direction are shown by their numbers.
 pub(crate) fn inert(text: &str) -> Cow<'_, str> {
     let is_active = |c: char| {
         c.is_control()

@@ -1,4 +1,4 @@
-//! What all commands share in talking with the user: words for quantities, errors, the screen, results.
+//! Talking with the user, for all commands: words for quantities, errors, the screen, results.
 
 pub(crate) mod action;
 pub(crate) mod failure;

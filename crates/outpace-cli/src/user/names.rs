@@ -1,6 +1,6 @@
 //! Near matches for misspelt names.
 
-/// The name nearest to what was typed, when it is near enough to be what was meant.
+/// The name nearest to the typed one, if it is near enough to be meant.
 pub(crate) fn closest<'a>(
     typed: &str,
     names: impl IntoIterator<Item = &'a str>,

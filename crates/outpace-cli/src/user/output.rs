@@ -5,8 +5,7 @@ use crate::platform::ending::Ending;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Prints a text to stdout, at once. When its reader is gone, the program ends as one that knows
-/// nothing of it would: by SIGPIPE, silently.
+/// Prints a text to stdout, at once. When its reader is gone, the program ends as by default: by SIGPIPE, silently.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = outpace::stdout();
     stdout

@@ -1,6 +1,6 @@
 //! One line of progress on stderr, when that is a terminal and there is something to wait for.
 //!
-//! A thread of its own shows it, so that whatever takes long need not know that it does.
+//! A thread of its own shows it, so that long tasks need not call it again and again.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,9 +23,9 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// What is being done, and since when there was something to say.
+    /// The current task, and the time of the first report.
     text: Option<(String, Instant)>,
-    /// What the line on the screen says.
+    /// The text of the line on the screen.
     shown: Option<String>,
     ended: bool,
 }
@@ -76,7 +76,7 @@ impl Drop for Progress {
         self.shared.state().ended = true;
         self.shared.ended.notify_one();
         if let Some(shower) = self.shower.take() {
-            // It only fails by a panic, which has been told.
+            // It only fails by a panic, which has been reported.
             let _ = shower.join();
         }
     }

@@ -1,4 +1,4 @@
-//! What the terminal that shows the results can do.
+//! The abilities of the terminal that shows the results.
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -20,7 +20,7 @@ impl Screen {
         })
     }
 
-    /// The same, but what is not shown on a terminal has lines of any length: another program reads them.
+    /// The same, but with lines of any length where stdout is no terminal: another program reads them.
     pub(crate) fn of_stdout_or_endless() -> Self {
         Self::of(&io::stdout()).unwrap_or(Self {
             columns: usize::MAX,

@@ -5,17 +5,20 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{OptionalActions, Termios, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 /// Nothing that a test waits for takes this long, on a machine that does other things as well.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// For `env`: `nohup`, tmux, or a shell that runs the tests in the background, may have taken these from them.
+pub(crate) const DEFAULT_SIGNALS: &str = "--default-signal=INT,QUIT,HUP,TSTP,TTIN,TTOU";
 
 /// A subcommand of the program under test.
 pub(crate) fn outpace(subcommand: &str) -> Command {
@@ -34,13 +37,24 @@ pub(crate) fn without_privileges(subcommand: &str) -> Command {
     command
 }
 
-/// A file of this test program's own; what a test leaves there, the next run overwrites.
+/// A file of this process's own: two runs of the same tests share none. What a test leaves there, a later run removes.
 pub(crate) fn scratch(name: &str) -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program.file_stem().unwrap());
-    std::fs::create_dir_all(&directory).unwrap();
-    let file = directory.join(name);
-    let _ = std::fs::remove_file(&file);
+    static DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
+        let program = std::env::current_exe().unwrap();
+        let runs = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program.file_stem().unwrap());
+        let own = std::process::id().to_string();
+        for run in fs::read_dir(&runs).into_iter().flatten().flatten() {
+            let process = run.file_name();
+            if process == *own || !Path::new("/proc").join(process).exists() {
+                let _ = fs::remove_dir_all(run.path());
+            }
+        }
+        let directory = runs.join(own);
+        fs::create_dir_all(&directory).unwrap();
+        directory
+    });
+    let file = DIRECTORY.join(name);
+    let _ = fs::remove_file(&file);
     file
 }
 
@@ -65,6 +79,10 @@ pub(crate) fn open_terminal(columns: u16, rows: u16) -> (OwnedFd, OwnedFd) {
     let theirs = ioctl_tiocgptpeer(&ours, flags).unwrap();
     tcsetwinsize(&ours, size(columns, rows)).unwrap();
     (ours, theirs)
+}
+
+fn settings_of(terminal: &OwnedFd) -> String {
+    format!("{:?}", tcgetattr(terminal).unwrap())
 }
 
 fn size(columns: u16, rows: u16) -> Winsize {
@@ -96,6 +114,8 @@ impl Shown {
 pub(crate) struct Terminal {
     keyboard: Option<File>,
     program_side: OwnedFd,
+    /// Those that the program found.
+    first_settings: String,
     shown: Arc<(Mutex<Shown>, Condvar)>,
     seen: usize,
     child: Child,
@@ -105,17 +125,11 @@ impl Terminal {
     /// Starts a command, 80 columns by 24 rows; a stalled terminal reads nothing until told to.
     pub(crate) fn start(program: &str, arguments: &[&str], stalled: bool) -> Self {
         let (ours, theirs) = open_terminal(80, 24);
+        let first_settings = settings_of(&theirs);
         let side = || Stdio::from(theirs.try_clone().unwrap());
-        // `setsid --ctty` makes its stdin the controlling terminal of a new session. A shell that runs
-        // the tests in the background may have taken Ctrl-C from them.
+        // `setsid --ctty` makes its stdin the controlling terminal of a new session.
         let child = Command::new("env")
-            .args([
-                "--default-signal=INT,QUIT,HUP",
-                "setsid",
-                "--ctty",
-                "--wait",
-                program,
-            ])
+            .args([DEFAULT_SIGNALS, "setsid", "--ctty", "--wait", program])
             .args(arguments)
             .env("TERM", "xterm")
             .env("PS1", "$ ")
@@ -168,6 +182,7 @@ impl Terminal {
         Self {
             keyboard: Some(keyboard),
             program_side: theirs,
+            first_settings,
             shown,
             seen: 0,
             child,
@@ -240,10 +255,24 @@ impl Terminal {
 
     /// The terminal's settings, in words.
     pub(crate) fn settings(&self) -> String {
-        format!(
-            "{:?}",
-            rustix::termios::tcgetattr(&self.program_side).unwrap()
-        )
+        settings_of(&self.program_side)
+    }
+
+    /// Those from before the program was started, which changes them as soon as it runs.
+    pub(crate) fn first_settings(&self) -> String {
+        self.first_settings.clone()
+    }
+
+    /// Sets the terminal, as a program on it would.
+    pub(crate) fn set(&self, change: impl FnOnce(&mut Termios)) {
+        let mut settings = tcgetattr(&self.program_side).unwrap();
+        change(&mut settings);
+        tcsetattr(&self.program_side, OptionalActions::Now, &settings).unwrap();
+    }
+
+    /// The process that was started on it.
+    pub(crate) fn process(&self) -> i32 {
+        self.child.id() as i32
     }
 
     pub(crate) fn has_ended(&mut self) -> bool {

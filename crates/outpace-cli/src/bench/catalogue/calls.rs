@@ -14,7 +14,7 @@ use rustix::termios::tcgetwinsize;
 use super::sources;
 use crate::bench::destination::venue::Size;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Timed, Work, bare_scene, no_bytes};
+use crate::bench::experiment::{Experiment, Method, Timed, bare_scene, no_bytes};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::Row;
 use crate::fps::canvas::{Canvas, Drawing, Stream};
@@ -39,20 +39,11 @@ pub(crate) const CALLS: Experiment = Experiment {
         published: PUBLISHED_SAMPLES,
         expected,
     }),
-    rungs: &[
-        Rung::described(
-            "stdout",
-            "crossterm's backend over a line buffer, as stdout has",
-            Work::Here(on_stdout),
-        ),
-        Rung::described(
-            "stderr",
-            "the same without a buffer, as stderr is",
-            Work::Here(on_stderr),
-        )
-        .on_stderr(),
-    ],
-    verdict,
+    rungs: rungs! {
+        described "stdout": Here(on_stdout), "crossterm's backend over a line buffer, as stdout has";
+        described "stderr": Here(on_stderr), "the same without a buffer, as stderr is" .on_stderr();
+    },
+    conclusion,
 };
 
 /// Samples of the published profiles, by rung.
@@ -64,7 +55,7 @@ const SAMPLES_PER_SECOND: u64 = 1_000;
 /// How long the published animation was profiled.
 const PUBLISHED_TIME: Duration = Duration::from_secs(5);
 
-/// What a profiler that samples running threads counts in the published time, from the processor
+/// The samples of a profiler of running threads in the published time, from the processor
 /// time of some other time.
 fn samples(cpu_ns: u64, wall_ns: u64) -> u64 {
     let share = cpu_ns as f64 / wall_ns.max(1) as f64;
@@ -123,7 +114,7 @@ impl Write for Kept {
     }
 }
 
-/// What so many frames come to, drawn into memory.
+/// The bytes of so many frames, drawn into memory.
 fn expected(size: Size, frames: u64) -> io::Result<Vec<u8>> {
     let kept = Kept::default();
     let area = Rect::new(0, 0, size.columns, size.rows);
@@ -140,8 +131,8 @@ fn expected(size: Size, frames: u64) -> io::Result<Vec<u8>> {
     Ok(kept.0.take())
 }
 
-/// What one frame took.
-struct Frame {
+/// The cost of one frame.
+struct FrameCost {
     writes: f64,
     write_ns: f64,
     /// The least and the most that the runs give.
@@ -149,7 +140,7 @@ struct Frame {
     samples: u64,
 }
 
-impl Frame {
+impl FrameCost {
     fn of(row: &Row) -> Option<Self> {
         let frames = row.messages as f64;
         (frames > 0.0).then_some(())?;
@@ -165,16 +156,16 @@ impl Frame {
     }
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
-        let frame = |rung| figures.row(rung, to).and_then(Frame::of);
+        let frame = |rung| figures.row(rung, to).and_then(FrameCost::of);
         let (Some(out), Some(err)) = (frame("stdout"), frame("stderr")) else {
             continue;
         };
         let calls = err.writes / out.writes.max(1e-9);
         let time = err.write_ns / out.write_ns.max(1e-9);
-        let each = |frame: &Frame| duration(frame.write_ns / frame.writes.max(1e-9));
+        let each = |frame: &FrameCost| duration(frame.write_ns / frame.writes.max(1e-9));
         sentences.push(format!(
             "To {to} a frame takes {} in {} writes on stderr, {} in {} on stdout; a profiler sees \
              {} samples and {} (published: 3,315 and 708).",

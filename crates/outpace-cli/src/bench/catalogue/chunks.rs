@@ -1,15 +1,16 @@
 //! `chunks`: how much to hand to the kernel at a time.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io::{self, BufWriter, LineWriter, Write};
 
 use outpace_ratatui::workloads::Workload;
 
-use super::lines::bare_stdout;
+use super::lines::{bare_stdout, by};
 use super::pictures::{Rows, WHOLE_FRAME, crossterm};
 use super::sources;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::{Compared, Figures, joined, leaders};
+use crate::bench::experiment::{Experiment, Method, Rung};
+use crate::bench::results::figures::{Compared, Figures, first_of, leaders};
 use crate::bench::results::rows::Row;
 use crate::user::quantity::{significant, times};
 
@@ -26,108 +27,37 @@ pub(crate) const CHUNKS: Experiment = Experiment {
     to: &["pipe", "pipe:512KiB", "pipe:1MiB", "pty"],
     baseline: "8KiB",
     method: Method::Work,
-    rungs: &[
-        Rung::described("100B", "a buffer of 100 bytes", Work::Here(chunk::<100>)),
-        Rung::described("line", "one line a drain", Work::Here(line)),
-        Rung::added(
-            "1KiB",
-            "a buffer of 1 KiB",
-            Work::Here(chunk::<{ 1 << 10 }>),
-        ),
-        Rung::added(
-            "4KiB",
-            "a buffer of 4 KiB",
-            Work::Here(chunk::<{ 4 << 10 }>),
-        ),
-        Rung::described(
-            "8KiB",
-            "a buffer of 8 KiB",
-            Work::Here(chunk::<{ 8 << 10 }>),
-        ),
-        Rung::added(
-            "16KiB",
-            "a buffer of 16 KiB",
-            Work::Here(chunk::<{ 16 << 10 }>),
-        ),
-        Rung::added(
-            "32KiB",
-            "a buffer of 32 KiB",
-            Work::Here(chunk::<{ 32 << 10 }>),
-        ),
-        Rung::added(
-            "64KiB",
-            "a buffer of 64 KiB",
-            Work::Here(chunk::<{ 64 << 10 }>),
-        ),
-        Rung::added(
-            "128KiB",
-            "a buffer of 128 KiB",
-            Work::Here(chunk::<{ 128 << 10 }>),
-        ),
-        Rung::described(
-            "1MiB",
-            "a buffer of 1 MiB",
-            Work::Here(chunk::<{ 1 << 20 }>),
-        ),
-        Rung::outpace(
-            "outpace",
-            "typed calls, the size outpace takes by itself",
-            Work::Here(outpace),
-        ),
-        Rung::described(
-            "picture-100B",
-            "the animation of fps, a buffer of 100 bytes",
-            Work::Here(picture::<100>),
-        )
-        .draws(Workload::Animation)
-        .against(PICTURE_8KIB),
-        Rung::added(
-            "picture-1KiB",
-            "the animation, a buffer of 1 KiB",
-            Work::Here(picture::<{ 1 << 10 }>),
-        )
-        .draws(Workload::Animation)
-        .against(PICTURE_8KIB),
-        Rung::described(
-            "picture-row",
-            "the animation, a row a drain",
-            Work::Here(|span| crossterm(span, Workload::Animation, Rows::of_stdout()?)),
-        )
-        .draws(Workload::Animation)
-        .against(PICTURE_8KIB),
-        Rung::described(
-            PICTURE_8KIB,
-            "the animation, a buffer of 8 KiB",
-            Work::Here(picture::<{ 8 << 10 }>),
-        )
-        .draws(Workload::Animation)
-        .against(PICTURE_8KIB),
-        Rung::added(
-            "picture-64KiB",
-            "the animation, a buffer of 64 KiB",
-            Work::Here(picture::<{ 64 << 10 }>),
-        )
-        .draws(Workload::Animation)
-        .against(PICTURE_8KIB),
-        Rung::described(
-            "picture-1MiB",
-            "the animation, a buffer of 1 MiB",
-            Work::Here(picture::<{ 1 << 20 }>),
-        )
-        .draws(Workload::Animation)
-        .against(PICTURE_8KIB),
-        Rung::added(
-            "picture-frame",
-            "the animation, a frame a drain",
-            Work::Here(picture::<WHOLE_FRAME>),
-        )
-        .draws(Workload::Animation)
-        .against(PICTURE_8KIB),
-    ],
-    verdict,
+    rungs: rungs! {
+        described "100B": Here(chunk::<100>), "a buffer of 100 bytes";
+        described "line": Here(line), "one line a drain";
+        added "1KiB": Here(chunk::<{ 1 << 10 }>), "a buffer of 1 KiB";
+        added "4KiB": Here(chunk::<{ 4 << 10 }>), "a buffer of 4 KiB";
+        described "8KiB": Here(chunk::<{ 8 << 10 }>), "a buffer of 8 KiB";
+        added "16KiB": Here(chunk::<{ 16 << 10 }>), "a buffer of 16 KiB";
+        added "32KiB": Here(chunk::<{ 32 << 10 }>), "a buffer of 32 KiB";
+        added "64KiB": Here(chunk::<{ 64 << 10 }>), "a buffer of 64 KiB";
+        added "128KiB": Here(chunk::<{ 128 << 10 }>), "a buffer of 128 KiB";
+        described "1MiB": Here(chunk::<{ 1 << 20 }>), "a buffer of 1 MiB";
+        outpace "outpace": Here(outpace), "typed calls, the size outpace takes by itself";
+        described "picture-100B": Here(picture::<100>), "the animation of fps, a buffer of 100 bytes" .animation();
+        added "picture-1KiB": Here(picture::<{ 1 << 10 }>), "the animation, a buffer of 1 KiB" .animation();
+        described "picture-row": Here(picture_by_rows), "the animation, a row a drain" .animation();
+        described PICTURE_8KIB: Here(picture::<{ 8 << 10 }>), "the animation, a buffer of 8 KiB" .animation();
+        added "picture-64KiB": Here(picture::<{ 64 << 10 }>), "the animation, a buffer of 64 KiB" .animation();
+        described "picture-1MiB": Here(picture::<{ 1 << 20 }>), "the animation, a buffer of 1 MiB" .animation();
+        added "picture-frame": Here(picture::<WHOLE_FRAME>), "the animation, a frame a drain" .animation();
+    },
+    conclusion,
 };
 
 const PICTURE_8KIB: &str = "picture-8KiB";
+
+impl Rung {
+    /// The same, drawing the animation of fps, and compared with others that do.
+    const fn animation(self) -> Self {
+        self.draws(Workload::Animation).against(PICTURE_8KIB)
+    }
+}
 
 /// The ladder's messages, as lines so that one can be torn.
 fn message(index: u64, into: &mut Vec<u8>) {
@@ -141,6 +71,10 @@ fn chunk<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
 fn picture<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
     let out = BufWriter::with_capacity(CAPACITY, bare_stdout()?);
     crossterm(span, Workload::Animation, out)
+}
+
+fn picture_by_rows(span: &mut Span) -> io::Result<()> {
+    crossterm(span, Workload::Animation, Rows::of_stdout()?)
 }
 
 fn line(span: &mut Span) -> io::Result<()> {
@@ -168,7 +102,7 @@ fn pieces(span: &mut Span, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     let is = |row: &Row, kind: fn(&Rung) -> bool| CHUNKS.rung(&row.rung).is_some_and(kind);
     for to in figures.destinations() {
@@ -176,19 +110,23 @@ fn verdict(figures: &Figures<'_>) -> String {
         let (Some((_, best)), Some((_, worst))) = (ranked.first(), ranked.last()) else {
             continue;
         };
-        let all = joined(&leaders(&ranked));
+        let all = leaders(&ranked);
+        let are = if all.len() > 1 {
+            "sizes are"
+        } else {
+            "size is"
+        };
+        let all = first_of(&all);
         let compared = Compared::of(worst, best);
-        sentences.push(match compared {
-            Compared::More(ratio) => format!(
-                "To {to} the best size is {all}, the worst, {}, takes {} as long.",
+        let said = compared.sentence(&worst.rung, &best.rung, to, |time, ratio| match time {
+            Greater => format!(
+                "To {to} the best {are} {all}, the worst, {}, takes {} as long.",
                 worst.rung,
-                times(ratio).replace('x', " times")
+                by(ratio)
             ),
-            Compared::Same | Compared::Less(_) => format!("To {to} the size does not matter."),
-            Compared::Open(_) => compared
-                .unsettled(&worst.rung, &best.rung, to)
-                .unwrap_or_default(),
+            Equal | Less => format!("To {to} the size does not matter."),
         });
+        sentences.push(said);
         if let Some(line) = figures.row("line", to) {
             sentences.extend(match Compared::of(line, best) {
                 Compared::Less(_) => Some("One line a drain wins there.".to_owned()),
@@ -215,20 +153,16 @@ fn verdict(figures: &Figures<'_>) -> String {
         let size = |row: &Row| drains(row.rung.trim_start_matches("picture-"));
         if let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) {
             let compared = Compared::of(worst, best);
-            sentences.push(match compared {
-                Compared::More(ratio) => format!(
+            let said = compared.sentence(&worst.rung, &best.rung, to, |time, ratio| match time {
+                Greater => format!(
                     "The animation to {to} is fastest with drains of {}, slowest with {}, {} the frames.",
                     size(best),
                     size(worst),
                     times(1.0 / ratio)
                 ),
-                Compared::Same | Compared::Less(_) => {
-                    format!("The animation to {to} does not care.")
-                }
-                Compared::Open(_) => compared
-                    .unsettled(&worst.rung, &best.rung, to)
-                    .unwrap_or_default(),
+                Equal | Less => format!("The animation to {to} does not care."),
             });
+            sentences.push(said);
         }
     }
     let torn = |rung| {
@@ -253,7 +187,7 @@ fn verdict(figures: &Figures<'_>) -> String {
     sentences.join(" ")
 }
 
-/// What a rung hands to the kernel at a time, in words.
+/// The size of a rung's writes, in words.
 fn drains(size: &str) -> String {
     match size {
         "row" | "frame" => format!("a {size}"),

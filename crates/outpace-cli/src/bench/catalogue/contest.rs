@@ -1,12 +1,13 @@
 //! `contest`: pairs of numbers in, their sums out, as a judge's problem.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io::{self, BufRead, BufWriter, Write};
 
 use super::input::number;
 use super::sources;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::{Compared, Figures};
+use crate::bench::experiment::{Experiment, Method};
+use crate::bench::results::figures::Figures;
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::times;
 
@@ -28,47 +29,17 @@ pub(crate) const CONTEST: Experiment = Experiment {
     to: &["null", "file", "pipe"],
     baseline: "mapped",
     method: Method::Work,
-    rungs: &[
-        Rung::added(
-            "std",
-            "read_line and parse, a BufWriter and writeln!",
-            Work::Here(std_ways),
-        )
-        .reads_file(pair),
-        Rung::added(
-            "proconio",
-            "proconio's input! macro, a BufWriter and writeln!",
-            Work::Here(by_proconio),
-        )
-        .reads_file(pair),
-        Rung::added("scanf", "scanf and printf", Work::Source(&SCANF)).reads_file(pair),
-        Rung::added("cin", "cin and cout without sync", Work::Source(&CIN)).reads_file(pair),
-        Rung::added(
-            "mapped",
-            "mapped, eight digits at a time; four at a time from a table",
-            Work::Source(&MAPPED),
-        )
-        .reads_file(pair),
-        Rung::added(
-            "simd",
-            "mapped, a vector register at a time, in and out",
-            Work::Source(&VECTORS),
-        )
-        .reads_file(pair),
-        Rung::outpace(
-            "outpace",
-            "outpace::input, typed calls on the guard",
-            Work::Here(library),
-        )
-        .reads_file(pair),
-        Rung::outpace(
-            "outpace-contest",
-            "the single-file edition",
-            Work::Here(single_file),
-        )
-        .reads_file(pair),
-    ],
-    verdict,
+    rungs: rungs! {
+        added "std": Here(std_ways), "read_line and parse, a BufWriter and writeln!" .reads_file(pair);
+        added "proconio": Here(by_proconio), "proconio's input! macro, a BufWriter and writeln!" .reads_file(pair);
+        added "scanf": Source(&SCANF), "scanf and printf" .reads_file(pair);
+        added "cin": Source(&CIN), "cin and cout without sync" .reads_file(pair);
+        added "mapped": Source(&MAPPED), "mapped, eight digits at a time; four at a time from a table" .reads_file(pair);
+        added "simd": Source(&VECTORS), "mapped, a vector register at a time, in and out" .reads_file(pair);
+        outpace "outpace": Here(library), "outpace::input, typed calls on the guard" .reads_file(pair);
+        outpace "outpace-contest": Here(single_file), "the single-file edition" .reads_file(pair);
+    },
+    conclusion,
 };
 
 macro_rules! ways {
@@ -165,21 +136,15 @@ fn single_file(span: &mut Span) -> io::Result<()> {
     Ok(())
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         for ours in ["outpace", "outpace-contest"] {
             for rival in ["mapped", "simd"] {
-                let Some(compared) = figures.compare(ours, rival, to) else {
-                    continue;
-                };
-                sentences.push(match compared {
-                    Compared::Less(ratio) | Compared::More(ratio) => {
-                        format!("To {to} {ours} takes {} of {rival}.", times(ratio))
-                    }
-                    Compared::Same => format!("To {to} {ours} and {rival} are equal."),
-                    Compared::Open(_) => compared.unsettled(ours, rival, to).unwrap_or_default(),
-                });
+                sentences.extend(figures.sentence(ours, rival, to, |time, ratio| match time {
+                    Equal => format!("To {to} {ours} and {rival} are equal."),
+                    Less | Greater => format!("To {to} {ours} takes {} of {rival}.", times(ratio)),
+                }));
             }
         }
     }

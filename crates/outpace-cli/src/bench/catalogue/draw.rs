@@ -10,6 +10,7 @@ use super::transcripts::{Talk, insert_before, key_lines, outpace, token_lines};
 use crate::bench::experiment::{Experiment, Method, Rung, Work, no_bytes};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::{Latency, Row};
+use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{duration, significant, times};
 
 pub(crate) const DRAW: Experiment = Experiment {
@@ -17,7 +18,7 @@ pub(crate) const DRAW: Experiment = Experiment {
     question: "What does a frame cost, in bytes, write calls, processor time and waiting?",
     published: "Ours. crossterm's, termion's and termina's backends on stdout, as their documentation \
                 has them. ratatui issue #2742: while the terminal does not read, drawing waits.",
-    sources: &[sources::DRAWING_WAITS],
+    sources: &[sources::DRAWING_WAITS, sources::INK, sources::NOTCURSES],
     published_to: &[],
     unit: "frame",
     message: no_bytes,
@@ -26,7 +27,7 @@ pub(crate) const DRAW: Experiment = Experiment {
     baseline: "animation-crossterm",
     method: Method::Frames,
     rungs: RUNGS,
-    verdict,
+    conclusion,
 };
 
 /// Every workload by every backend, and others.
@@ -79,11 +80,27 @@ const RUNGS: &[Rung] = rungs! {
     Editor "editor";
     Dashboard "dashboard";
     Idle "idle";
+    + Rung::added("animation-notcurses", "animation, notcurses, in C", Work::Source(&NOTCURSES))
+        .told(&[("WORKLOAD", "animation")])
+        .draws(Workload::Animation)
+        .against("animation-crossterm");
+    + Rung::added("noise-notcurses", "noise, notcurses, in C", Work::Source(&NOTCURSES))
+        .told(&[("WORKLOAD", "noise")])
+        .draws(Workload::Noise)
+        .against("noise-crossterm");
     + Rung::added(
         "transcript-token-insert-before",
         "a token of a transcript, ratatui's insert_before on crossterm",
         Work::Here(|span| insert_before(span, Talk::Token)),
     )
+    .prints(token_lines)
+    .against("transcript-token-insert-before");
+    + Rung::added(
+        "transcript-token-ink",
+        "the same by Ink, in JavaScript, messages in <Static>",
+        Work::Source(&INK),
+    )
+    .told(&[("TALK", "token")])
     .prints(token_lines)
     .against("transcript-token-insert-before");
     + Rung::outpace(
@@ -100,6 +117,14 @@ const RUNGS: &[Rung] = rungs! {
     )
     .prints(key_lines)
     .against("transcript-key-insert-before");
+    + Rung::added(
+        "transcript-key-ink",
+        "the same by Ink, in JavaScript, messages in <Static>",
+        Work::Source(&INK),
+    )
+    .told(&[("TALK", "key")])
+    .prints(key_lines)
+    .against("transcript-key-insert-before");
     + Rung::outpace(
         "transcript-key-outpace",
         "a key below 500 messages, outpace's Transcript",
@@ -109,7 +134,17 @@ const RUNGS: &[Rung] = rungs! {
     .against("transcript-key-insert-before");
 };
 
-fn verdict(figures: &Figures<'_>) -> String {
+sources! {
+    "draw";
+    NOTCURSES: C, "notcurses.c";
+}
+
+sources! {
+    "ink";
+    INK: JavaScript, "transcript.mjs";
+}
+
+fn conclusion(figures: &Figures<'_>) -> String {
     let destinations = figures.destinations();
     let said = destinations.iter().flat_map(|to| {
         [
@@ -166,7 +201,9 @@ fn talking(figures: &Figures<'_>, to: &str) -> Option<String> {
     };
     let said = ["token", "key"].into_iter().filter_map(|what| {
         let (ours, theirs) = (cost(what, "outpace")?, cost(what, "insert-before")?);
-        Some(format!("a {what} {ours} ({theirs} by insert_before)"))
+        let ink = cost(what, "ink").map(|bytes| format!(", {bytes} by Ink"));
+        let ink = ink.unwrap_or_default();
+        Some(format!("a {what} {ours} ({theirs} by insert_before{ink})"))
     });
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| format!("Bytes of a transcript: {}.", said.join(", ")))

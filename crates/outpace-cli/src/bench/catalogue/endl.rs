@@ -1,9 +1,11 @@
 //! `endl`: C++'s `std::endl` against `'\n'`.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
+
 use super::lines::message;
 use super::sources;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::{Compared, Figures};
+use crate::bench::experiment::{Experiment, Method};
+use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::Row;
 use crate::bench::results::stats::Interval;
 use crate::bench::toolchain::{Language, Source};
@@ -23,31 +25,13 @@ pub(crate) const ENDL: Experiment = Experiment {
     to: &["file", "pipe", "pty", "xterm"],
     baseline: "newline",
     method: Method::Work,
-    rungs: &[
-        Rung::published(
-            "endl",
-            0.827,
-            "std::cout << i << std::endl",
-            Work::Source(&WITH_ENDL),
-        ),
-        Rung::published(
-            "newline",
-            0.031,
-            "std::cout << i << '\\n'",
-            Work::Source(&WITH_NEWLINE),
-        ),
-        Rung::added(
-            "newline-nosync",
-            "std::cout << i << '\\n' after sync_with_stdio(false)",
-            Work::Source(&WITHOUT_SYNC),
-        ),
-        Rung::outpace(
-            "outpace-endl",
-            "outpace::cout << i << std::endl, by include/outpace.hpp",
-            Work::Source(&OUTPACE),
-        ),
-    ],
-    verdict,
+    rungs: rungs! {
+        published "endl" 0.827 s: Source(&WITH_ENDL), "std::cout << i << std::endl";
+        published "newline" 0.031 s: Source(&WITH_NEWLINE), "std::cout << i << '\\n'";
+        added "newline-nosync": Source(&WITHOUT_SYNC), "std::cout << i << '\\n' after sync_with_stdio(false)";
+        outpace "outpace-endl": Source(&OUTPACE), "outpace::cout << i << std::endl, by include/outpace.hpp";
+    },
+    conclusion,
 };
 
 sources! {
@@ -58,27 +42,22 @@ sources! {
     OUTPACE: Cpp, "outpace.cpp";
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         let (Some(endl), Some(newline)) = (figures.row("endl", to), figures.row("newline", to))
         else {
             continue;
         };
-        let compared = Compared::of(endl, newline);
-        sentences.push(match compared {
-            Compared::More(ratio) => format!("To {to} endl takes {} of newline.", times(ratio)),
-            Compared::Less(ratio) => {
-                format!(
-                    "To {to} endl is the faster one, with {} of newline.",
-                    times(ratio)
-                )
-            }
-            Compared::Same => format!("To {to} they are equal."),
-            Compared::Open(_) => compared
-                .unsettled("endl", "newline", to)
-                .unwrap_or_default(),
+        let said = figures.sentence("endl", "newline", to, |time, ratio| match time {
+            Greater => format!("To {to} endl takes {} of newline.", times(ratio)),
+            Less => format!(
+                "To {to} endl is the faster one, with {} of newline.",
+                times(ratio)
+            ),
+            Equal => format!("To {to} they are equal."),
         });
+        sentences.extend(said);
         if let (Some(endl), Some(newline)) =
             (figures.writes("endl", to), figures.writes("newline", to))
         {

@@ -7,7 +7,7 @@ use outpace_ratatui::workloads::Workload;
 use super::lines::bare_stdout;
 use super::pictures::{WHOLE_FRAME, crossterm, crossterm_on, direct, presenter};
 use super::sources;
-use crate::bench::experiment::{Experiment, Method, Rung, Work, no_bytes};
+use crate::bench::experiment::{Experiment, Method, no_bytes};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::fps::canvas::Stream;
 use crate::user::quantity::times;
@@ -29,72 +29,30 @@ pub(crate) const FPS: Experiment = Experiment {
     to: &["pty", "xterm", "alacritty", "kitty"],
     baseline: "stdout-line",
     method: Method::Frames,
-    rungs: &[
-        Rung::described(
-            "stdout-line",
-            "crossterm's backend on stdout",
-            Work::Here(|span| crossterm(span, ANIMATION, io::stdout())),
-        )
-        .draws(ANIMATION),
-        Rung::described(
-            "stdout-raw",
-            "on stdout without a buffer",
-            Work::Here(|span| crossterm(span, ANIMATION, bare_stdout()?)),
-        )
-        .draws(ANIMATION),
-        Rung::described(
-            "stdout-block",
-            "on stdout in a BufWriter",
-            Work::Here(|span| crossterm(span, ANIMATION, BufWriter::new(bare_stdout()?))),
-        )
-        .draws(ANIMATION),
-        Rung::described(
-            "stderr-raw",
-            "on stderr",
-            Work::Here(|span| crossterm_on(STDERR, span, ANIMATION, io::stderr())),
-        )
-        .draws(ANIMATION)
-        .on_stderr(),
-        Rung::described(
-            "stderr-line",
-            "on stderr in a LineWriter",
-            Work::Here(|span| crossterm_on(STDERR, span, ANIMATION, LineWriter::new(io::stderr()))),
-        )
-        .draws(ANIMATION)
-        .on_stderr(),
-        Rung::described(
-            "stderr-block",
-            "on stderr in a BufWriter",
-            Work::Here(|span| crossterm_on(STDERR, span, ANIMATION, BufWriter::new(io::stderr()))),
-        )
-        .draws(ANIMATION)
-        .on_stderr(),
-        Rung::added(
-            "stdout-frame",
-            "on stdout in a BufWriter with room for a frame",
-            Work::Here(|span| {
-                let out = BufWriter::with_capacity(WHOLE_FRAME, bare_stdout()?);
-                crossterm(span, ANIMATION, out)
-            }),
-        )
-        .draws(ANIMATION),
-        Rung::outpace(
-            "outpace-direct",
-            "outpace's backend, every frame",
-            Work::Here(|span| direct(span, ANIMATION)),
-        )
-        .draws(ANIMATION),
-        Rung::outpace(
-            "outpace",
-            "outpace's backend, which skips what the terminal has no time for",
-            Work::Here(|span| presenter(span, ANIMATION)),
-        )
-        .draws(ANIMATION),
-    ],
-    verdict,
+    rungs: rungs! {
+        described "stdout-line": Here(|span| crossterm(span, ANIMATION, io::stdout())),
+            "crossterm's backend on stdout" .draws(ANIMATION);
+        described "stdout-raw": Here(|span| crossterm(span, ANIMATION, bare_stdout()?)),
+            "on stdout without a buffer" .draws(ANIMATION);
+        described "stdout-block": Here(|span| crossterm(span, ANIMATION, BufWriter::new(bare_stdout()?))),
+            "on stdout in a BufWriter" .draws(ANIMATION);
+        described "stderr-raw": Here(|span| crossterm_on(STDERR, span, ANIMATION, io::stderr())),
+            "on stderr" .draws(ANIMATION).on_stderr();
+        described "stderr-line": Here(|span| crossterm_on(STDERR, span, ANIMATION, LineWriter::new(io::stderr()))),
+            "on stderr in a LineWriter" .draws(ANIMATION).on_stderr();
+        described "stderr-block": Here(|span| crossterm_on(STDERR, span, ANIMATION, BufWriter::new(io::stderr()))),
+            "on stderr in a BufWriter" .draws(ANIMATION).on_stderr();
+        added "stdout-frame": Here(|span| crossterm(span, ANIMATION, BufWriter::with_capacity(WHOLE_FRAME, bare_stdout()?))),
+            "on stdout in a BufWriter with room for a frame" .draws(ANIMATION);
+        outpace "outpace-direct": Here(|span| direct(span, ANIMATION)),
+            "outpace's backend, every frame" .draws(ANIMATION);
+        outpace "outpace": Here(|span| presenter(span, ANIMATION)),
+            "outpace's backend, which skips what the terminal has no time for" .draws(ANIMATION);
+    },
+    conclusion,
 };
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         // Of the times of a frame; frames a second are their inverse.
@@ -148,7 +106,7 @@ fn verdict(figures: &Figures<'_>) -> String {
     sentences.join(" ")
 }
 
-/// What outpace's backend makes of it, when it skips nothing.
+/// The sentence on outpace's backend, when it skips nothing.
 fn ours(figures: &Figures<'_>, to: &str) -> Option<String> {
     let (own, stdout) = (
         figures.row("outpace-direct", to)?,

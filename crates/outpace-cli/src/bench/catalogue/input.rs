@@ -1,13 +1,14 @@
 //! `input`: integers, floats, words and lines from a file and through a pipe.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io::{self, BufRead, Read, Write};
 
 use outpace::input::Input;
 
 use super::sources;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::{Compared, Figures};
+use crate::bench::experiment::{Experiment, Method};
+use crate::bench::results::figures::Figures;
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::times;
 
@@ -30,167 +31,52 @@ pub(crate) const INPUT: Experiment = Experiment {
     to: &["null"],
     baseline: "mapped",
     method: Method::Work,
-    rungs: &[
-        Rung::added("read-line", "read_line and parse", Work::Here(read_line)).reads_file(integer),
-        Rung::added(
-            "read-to-string",
-            "read_to_string, split and parse",
-            Work::Here(read_to_string),
-        )
-        .reads_file(integer),
-        Rung::added("bytes", "a BufReader's bytes, by hand", Work::Here(bytes)).reads_file(integer),
-        Rung::added(
-            "proconio",
-            "proconio's input! macro, value by value",
-            Work::Here(by_proconio),
-        )
-        .reads_file(integer),
-        Rung::added("scanf", "scanf", Work::Source(&SCANF)).reads_file(integer),
-        Rung::added("cin-tied", "cin", Work::Source(&CIN_TIED)).reads_file(integer),
-        Rung::added("cin", "cin, untied and without sync", Work::Source(&CIN)).reads_file(integer),
-        Rung::added("fread", "fread, by hand", Work::Source(&FREAD)).reads_file(integer),
-        Rung::added(
-            "mapped",
-            "mapped, eight digits at a time",
-            Work::Source(&MAPPED),
-        )
-        .reads_file(integer),
-        Rung::added(
-            "simd",
-            "mapped, a vector register at a time",
-            Work::Source(&SIMD),
-        )
-        .reads_file(integer),
-        Rung::outpace("outpace", "outpace::input", Work::Here(integers)).reads_file(integer),
-        Rung::outpace(
-            "outpace-contest",
-            "the single-file edition",
-            Work::Here(edition_integers),
-        )
-        .reads_file(integer),
-        Rung::added(
-            "read-line-pipe",
-            "read_line and parse",
-            Work::Here(read_line),
-        )
-        .reads_pipe(integer)
-        .against("fread-pipe"),
-        Rung::added("scanf-pipe", "scanf", Work::Source(&SCANF))
-            .reads_pipe(integer)
-            .against("fread-pipe"),
-        Rung::added(
-            "cin-pipe",
-            "cin, untied and without sync",
-            Work::Source(&CIN),
-        )
-        .reads_pipe(integer)
-        .against("fread-pipe"),
-        Rung::added("fread-pipe", "fread, by hand", Work::Source(&FREAD))
-            .reads_pipe(integer)
-            .against("fread-pipe"),
-        Rung::added(
-            "mapped-pipe",
-            "read whole, eight digits at a time",
-            Work::Source(&MAPPED),
-        )
-        .reads_pipe(integer)
-        .against("fread-pipe"),
-        Rung::outpace("outpace-pipe", "outpace::input", Work::Here(integers))
-            .reads_pipe(integer)
-            .against("fread-pipe"),
-        Rung::outpace(
-            "outpace-contest-pipe",
-            "the single-file edition",
-            Work::Here(edition_integers),
-        )
-        .reads_pipe(integer)
-        .against("fread-pipe"),
-        Rung::added(
-            "floats-read-line",
-            "read_line and parse",
-            Work::Here(read_line_floats),
-        )
-        .reads_file(float)
-        .writes(sums_of_floats)
-        .against("floats-from-chars"),
-        Rung::added("floats-strtod", "fgets and strtod", Work::Source(&STRTOD))
-            .reads_file(float)
-            .writes(sums_of_floats)
-            .against("floats-from-chars"),
-        Rung::added(
-            "floats-cin",
-            "cin, untied and without sync",
-            Work::Source(&CIN_FLOAT),
-        )
-        .reads_file(float)
-        .writes(sums_of_floats)
-        .against("floats-from-chars"),
-        Rung::added(
-            "floats-from-chars",
-            "mapped, std::from_chars",
-            Work::Source(&FROM_CHARS),
-        )
-        .reads_file(float)
-        .writes(sums_of_floats)
-        .against("floats-from-chars"),
-        Rung::outpace("floats-outpace", "outpace::input", Work::Here(floats))
-            .reads_file(float)
-            .writes(sums_of_floats)
-            .against("floats-from-chars"),
-        Rung::outpace(
-            "floats-outpace-contest",
-            "the single-file edition",
-            Work::Here(edition_floats),
-        )
-        .reads_file(float)
-        .writes(sums_of_floats)
-        .against("floats-from-chars"),
-        Rung::added(
-            "words-split",
-            "read_to_end, found by memchr",
-            Work::Here(memchr_words),
-        )
-        .reads_file(word)
-        .writes(sums_of_words)
-        .against("words-split"),
-        Rung::added("words-scanf", "scanf", Work::Source(&SCANF_WORD))
-            .reads_file(word)
-            .writes(sums_of_words)
-            .against("words-split"),
-        Rung::added(
-            "words-cin",
-            "cin, untied and without sync",
-            Work::Source(&CIN_WORD),
-        )
-        .reads_file(word)
-        .writes(sums_of_words)
-        .against("words-split"),
-        Rung::outpace("words-outpace", "outpace::input", Work::Here(words))
-            .reads_file(word)
-            .writes(sums_of_words)
-            .against("words-split"),
-        Rung::added(
-            "lines-read-until",
-            "read_until, which finds by memchr",
-            Work::Here(read_until),
-        )
-        .reads_file(line)
-        .writes(sums_of_lines)
-        .against("lines-getline"),
-        Rung::added("lines-fgets", "fgets", Work::Source(&FGETS))
-            .reads_file(line)
-            .writes(sums_of_lines)
-            .against("lines-getline"),
-        Rung::added("lines-getline", "getline", Work::Source(&GETLINE))
-            .reads_file(line)
-            .writes(sums_of_lines)
-            .against("lines-getline"),
-        Rung::outpace("lines-outpace", "outpace::input", Work::Here(lines))
-            .reads_file(line)
-            .writes(sums_of_lines)
-            .against("lines-getline"),
-    ],
-    verdict,
+    rungs: rungs! {
+        added "read-line": Here(read_line), "read_line and parse" .reads_file(integer);
+        added "read-to-string": Here(read_to_string), "read_to_string, split and parse" .reads_file(integer);
+        added "bytes": Here(bytes), "a BufReader's bytes, by hand" .reads_file(integer);
+        added "proconio": Here(by_proconio), "proconio's input! macro, value by value" .reads_file(integer);
+        added "scanf": Source(&SCANF), "scanf" .reads_file(integer);
+        added "cin-tied": Source(&CIN_TIED), "cin" .reads_file(integer);
+        added "cin": Source(&CIN), "cin, untied and without sync" .reads_file(integer);
+        added "fread": Source(&FREAD), "fread, by hand" .reads_file(integer);
+        added "mapped": Source(&MAPPED), "mapped, eight digits at a time" .reads_file(integer);
+        added "simd": Source(&SIMD), "mapped, a vector register at a time" .reads_file(integer);
+        outpace "outpace": Here(integers), "outpace::input" .reads_file(integer);
+        outpace "outpace-contest": Here(edition_integers), "the single-file edition" .reads_file(integer);
+        added "read-line-pipe": Here(read_line), "read_line and parse" .reads_pipe(integer).against("fread-pipe");
+        added "scanf-pipe": Source(&SCANF), "scanf" .reads_pipe(integer).against("fread-pipe");
+        added "cin-pipe": Source(&CIN), "cin, untied and without sync" .reads_pipe(integer).against("fread-pipe");
+        added "fread-pipe": Source(&FREAD), "fread, by hand" .reads_pipe(integer).against("fread-pipe");
+        added "mapped-pipe": Source(&MAPPED), "read whole, eight digits at a time" .reads_pipe(integer).against("fread-pipe");
+        outpace "outpace-pipe": Here(integers), "outpace::input" .reads_pipe(integer).against("fread-pipe");
+        outpace "outpace-contest-pipe": Here(edition_integers), "the single-file edition"
+            .reads_pipe(integer).against("fread-pipe");
+        added "floats-read-line": Here(read_line_floats), "read_line and parse"
+            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
+        added "floats-strtod": Source(&STRTOD), "fgets and strtod"
+            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
+        added "floats-cin": Source(&CIN_FLOAT), "cin, untied and without sync"
+            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
+        added "floats-from-chars": Source(&FROM_CHARS), "mapped, std::from_chars"
+            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
+        outpace "floats-outpace": Here(floats), "outpace::input"
+            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
+        outpace "floats-outpace-contest": Here(edition_floats), "the single-file edition"
+            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
+        added "words-split": Here(memchr_words), "read_to_end, found by memchr"
+            .reads_file(word).writes(sums_of_words).against("words-split");
+        added "words-scanf": Source(&SCANF_WORD), "scanf" .reads_file(word).writes(sums_of_words).against("words-split");
+        added "words-cin": Source(&CIN_WORD), "cin, untied and without sync"
+            .reads_file(word).writes(sums_of_words).against("words-split");
+        outpace "words-outpace": Here(words), "outpace::input" .reads_file(word).writes(sums_of_words).against("words-split");
+        added "lines-read-until": Here(read_until), "read_until, which finds by memchr"
+            .reads_file(line).writes(sums_of_lines).against("lines-getline");
+        added "lines-fgets": Source(&FGETS), "fgets" .reads_file(line).writes(sums_of_lines).against("lines-getline");
+        added "lines-getline": Source(&GETLINE), "getline" .reads_file(line).writes(sums_of_lines).against("lines-getline");
+        outpace "lines-outpace": Here(lines), "outpace::input" .reads_file(line).writes(sums_of_lines).against("lines-getline");
+    },
+    conclusion,
 };
 
 macro_rules! readers {
@@ -262,7 +148,7 @@ fn sums_of_floats(index: u64, into: &mut Vec<u8>) {
     sums(index, into, value);
 }
 
-/// What a text comes to: its length, and its first byte.
+/// The sum of a text: its length and its first byte.
 fn of_text(text: &[u8]) -> u64 {
     text.len() as u64 + text.first().map_or(0, |&first| u64::from(first))
 }
@@ -407,7 +293,7 @@ fn read_until(span: &mut Span) -> io::Result<()> {
     })
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for (what, ours, rival) in [
         ("integers from a file", "outpace", "mapped"),
@@ -418,16 +304,10 @@ fn verdict(figures: &Figures<'_>) -> String {
         ("lines", "lines-outpace", "lines-getline"),
     ] {
         for to in figures.destinations() {
-            let Some(compared) = figures.compare(ours, rival, to) else {
-                continue;
-            };
-            sentences.push(match compared {
-                Compared::Less(ratio) | Compared::More(ratio) => {
-                    format!("For {what} {ours} takes {} of {rival}.", times(ratio))
-                }
-                Compared::Same => format!("For {what} {ours} and {rival} are equal."),
-                Compared::Open(_) => compared.unsettled(ours, rival, to).unwrap_or_default(),
-            });
+            sentences.extend(figures.sentence(ours, rival, to, |time, ratio| match time {
+                Equal => format!("For {what} {ours} and {rival} are equal."),
+                Less | Greater => format!("For {what} {ours} takes {} of {rival}.", times(ratio)),
+            }));
         }
     }
     sentences.join(" ")

@@ -5,7 +5,7 @@
 //! as its first argument says, to stderr if `STREAM` is set; `MODE` chooses a variant.
 
 use super::sources;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::times;
@@ -24,214 +24,81 @@ pub(crate) const LANGUAGES: Experiment = Experiment {
     to: &["pty", "pipe", "file"],
     baseline: "c",
     method: Method::Programs,
-    rungs: &[
-        Rung::described("c", "C: fputs and fprintf", C),
-        Rung::described("c-none", "C: setvbuf(stdout, NULL, _IONBF, 0)", C)
-            .told(&[("MODE", "none")])
-            .against("c"),
-        Rung::described("c-line", "C: _IOLBF", C)
-            .told(&[("MODE", "line")])
-            .against("c"),
-        Rung::described("c-block", "C: _IOFBF", C)
-            .told(&[("MODE", "block")])
-            .against("c"),
-        Rung::added(
-            "c-fixed",
-            "C: setvbuf(stdout, buffer, _IOFBF, sizeof buffer)",
-            C,
-        )
-        .told(FIXED)
-        .against("c"),
-        Rung::added("c-run", "C: the first, under outpace run", C)
-            .relayed()
-            .against("c"),
-        Rung::added("c-stderr", "C: the first, to stderr", C)
-            .on_stderr()
-            .against("c"),
-        Rung::described("cpp", "C++: std::cout << i << std::endl", CPP),
-        Rung::added("cpp-newline", "C++: std::cout << i << '\\n'", CPP)
-            .told(&[("MODE", "newline")])
-            .against("cpp"),
-        Rung::added(
-            "cpp-fixed",
-            "C++: '\\n', sync_with_stdio(false), a buffer of 64 KiB",
-            CPP,
-        )
-        .told(FIXED)
-        .against("cpp"),
-        Rung::added("cpp-run", "C++: the first, under outpace run", CPP)
-            .relayed()
-            .against("cpp"),
-        Rung::added("cpp-stderr", "C++: the first, to stderr", CPP)
-            .on_stderr()
-            .against("cpp"),
-        Rung::described("go", "Go: fmt.Fprint to os.Stdout", GO),
-        Rung::added("go-fixed", "Go: bufio.NewWriterSize(os.Stdout, 1<<16)", GO)
-            .told(FIXED)
-            .against("go"),
-        Rung::added("go-run", "Go: the first, under outpace run", GO)
-            .relayed()
-            .against("go"),
-        Rung::described("go-stderr", "Go: the first, to stderr", GO)
-            .on_stderr()
-            .against("go"),
-        Rung::added("rust", "Rust: print! and println!", RUST),
-        Rung::added("rust-fixed", "Rust: a BufWriter of 64 KiB", RUST)
-            .told(FIXED)
-            .against("rust"),
-        Rung::added("rust-run", "Rust: the first, under outpace run", RUST)
-            .relayed()
-            .against("rust"),
-        Rung::added("rust-stderr", "Rust: the first, to stderr", RUST)
-            .on_stderr()
-            .against("rust"),
-        Rung::described("zig", "Zig: a File's writer without a buffer", ZIG),
-        Rung::added("zig-fixed", "Zig: the writer with a buffer of 64 KiB", ZIG)
-            .told(FIXED)
-            .against("zig"),
-        Rung::added("zig-run", "Zig: the first, under outpace run", ZIG)
-            .relayed()
-            .against("zig"),
-        Rung::added("zig-stderr", "Zig: the first, to stderr", ZIG)
-            .on_stderr()
-            .against("zig"),
-        Rung::added("java", "Java: System.out", JAVA),
-        Rung::added(
-            "java-fixed",
-            "Java: a PrintStream with a buffer of 64 KiB",
-            JAVA,
-        )
-        .told(FIXED)
-        .against("java"),
-        Rung::added("java-run", "Java: the first, under outpace run", JAVA)
-            .relayed()
-            .against("java"),
-        Rung::added("java-stderr", "Java: the first, to stderr", JAVA)
-            .on_stderr()
-            .against("java"),
-        Rung::added("node", "Node: process.stdout.write", NODE),
-        Rung::added("node-fixed", "Node: joined, a write for 64 KiB", NODE)
-            .told(FIXED)
-            .against("node"),
-        Rung::added("node-run", "Node: the first, under outpace run", NODE)
-            .relayed()
-            .against("node"),
-        Rung::added("node-stderr", "Node: the first, to stderr", NODE)
-            .on_stderr()
-            .against("node"),
-        Rung::described("python", "Python: print", PYTHON),
-        Rung::described(
-            "python-unbuffered",
-            "Python: -u, or PYTHONUNBUFFERED=1",
-            PYTHON,
-        )
-        .told(&[("PYTHONUNBUFFERED", "1")])
-        .against("python"),
-        Rung::added(
-            "python-fixed",
-            "Python: open(1, \"w\", buffering=1 << 16, closefd=False)",
-            PYTHON,
-        )
-        .told(FIXED)
-        .against("python"),
-        Rung::added("python-run", "Python: the first, under outpace run", PYTHON)
-            .relayed()
-            .against("python"),
-        Rung::described("python-stderr", "Python: the first, to stderr", PYTHON)
-            .on_stderr()
-            .against("python"),
-        Rung::added("perl", "Perl: print", PERL),
-        Rung::added("perl-autoflush", "Perl: $| = 1", PERL)
-            .told(&[("MODE", "autoflush")])
-            .against("perl"),
-        Rung::added("perl-fixed", "Perl: joined, a print for 64 KiB", PERL)
-            .told(FIXED)
-            .against("perl"),
-        Rung::added("perl-run", "Perl: the first, under outpace run", PERL)
-            .relayed()
-            .against("perl"),
-        Rung::added("perl-stderr", "Perl: the first, to stderr", PERL)
-            .on_stderr()
-            .against("perl"),
-        Rung::added("ruby", "Ruby: write and puts", RUBY),
-        Rung::added("ruby-sync", "Ruby: $stdout.sync = true", RUBY)
-            .told(&[("MODE", "sync")])
-            .against("ruby"),
-        Rung::added("ruby-fixed", "Ruby: joined, a write for 64 KiB", RUBY)
-            .told(FIXED)
-            .against("ruby"),
-        Rung::added("ruby-run", "Ruby: the first, under outpace run", RUBY)
-            .relayed()
-            .against("ruby"),
-        Rung::added("ruby-stderr", "Ruby: the first, to stderr", RUBY)
-            .on_stderr()
-            .against("ruby"),
-        Rung::added("php", "PHP: echo", PHP),
-        Rung::added("php-fixed", "PHP: ob_start(null, 65536)", PHP)
-            .told(FIXED)
-            .against("php"),
-        Rung::added("php-run", "PHP: the first, under outpace run", PHP)
-            .relayed()
-            .against("php"),
-        Rung::added("php-stderr", "PHP: the first, to stderr", PHP)
-            .on_stderr()
-            .against("php"),
-        Rung::added("lua", "Lua: io.write and print", LUA),
-        Rung::added(
-            "lua-fixed",
-            "Lua: io.stdout:setvbuf(\"full\", 65536), and write",
-            LUA,
-        )
-        .told(FIXED)
-        .against("lua"),
-        Rung::added("lua-run", "Lua: the first, under outpace run", LUA)
-            .relayed()
-            .against("lua"),
-        Rung::added("lua-stderr", "Lua: the first, to stderr", LUA)
-            .on_stderr()
-            .against("lua"),
-        Rung::added("awk", "awk: printf and print", AWK),
-        Rung::added("awk-fflush", "awk: fflush() after each line", AWK)
-            .told(&[("MODE", "fflush")])
-            .against("awk"),
-        Rung::added("awk-run", "awk: the first, under outpace run", AWK)
-            .relayed()
-            .against("awk"),
-        Rung::added("awk-stderr", "awk: the first, to stderr", AWK)
-            .on_stderr()
-            .against("awk"),
-        Rung::added("bash", "bash: printf", BASH),
-        Rung::added(
-            "bash-fixed",
-            "bash: the text built, a printf for 64 KiB",
-            BASH,
-        )
-        .told(FIXED)
-        .against("bash"),
-        Rung::added("bash-run", "bash: the first, under outpace run", BASH)
-            .relayed()
-            .against("bash"),
-        Rung::added("bash-stderr", "bash: the first, to stderr", BASH)
-            .on_stderr()
-            .against("bash"),
-    ],
-    verdict,
+    rungs: rungs! {
+        described "c": Source(&C), "C: fputs and fprintf";
+        described "c-none": Source(&C), "C: setvbuf(stdout, NULL, _IONBF, 0)" .told(&[("MODE", "none")]).against("c");
+        described "c-line": Source(&C), "C: _IOLBF" .told(&[("MODE", "line")]).against("c");
+        described "c-block": Source(&C), "C: _IOFBF" .told(&[("MODE", "block")]).against("c");
+        added "c-fixed": Source(&C), "C: setvbuf(stdout, buffer, _IOFBF, sizeof buffer)" .told(FIXED).against("c");
+        added "c-run": Source(&C), "C: the first, under outpace run" .relayed().against("c");
+        added "c-stderr": Source(&C), "C: the first, to stderr" .on_stderr().against("c");
+        described "cpp": Source(&CPP), "C++: std::cout << i << std::endl";
+        added "cpp-newline": Source(&CPP), "C++: std::cout << i << '\\n'" .told(&[("MODE", "newline")]).against("cpp");
+        added "cpp-fixed": Source(&CPP), "C++: '\\n', sync_with_stdio(false), a buffer of 64 KiB" .told(FIXED).against("cpp");
+        added "cpp-run": Source(&CPP), "C++: the first, under outpace run" .relayed().against("cpp");
+        added "cpp-stderr": Source(&CPP), "C++: the first, to stderr" .on_stderr().against("cpp");
+        described "go": Source(&GO), "Go: fmt.Fprint to os.Stdout";
+        added "go-fixed": Source(&GO), "Go: bufio.NewWriterSize(os.Stdout, 1<<16)" .told(FIXED).against("go");
+        added "go-run": Source(&GO), "Go: the first, under outpace run" .relayed().against("go");
+        described "go-stderr": Source(&GO), "Go: the first, to stderr" .on_stderr().against("go");
+        added "rust": Source(&RUST), "Rust: print! and println!";
+        added "rust-fixed": Source(&RUST), "Rust: a BufWriter of 64 KiB" .told(FIXED).against("rust");
+        added "rust-run": Source(&RUST), "Rust: the first, under outpace run" .relayed().against("rust");
+        added "rust-stderr": Source(&RUST), "Rust: the first, to stderr" .on_stderr().against("rust");
+        described "zig": Source(&ZIG), "Zig: a File's writer without a buffer";
+        added "zig-fixed": Source(&ZIG), "Zig: the writer with a buffer of 64 KiB" .told(FIXED).against("zig");
+        added "zig-run": Source(&ZIG), "Zig: the first, under outpace run" .relayed().against("zig");
+        added "zig-stderr": Source(&ZIG), "Zig: the first, to stderr" .on_stderr().against("zig");
+        added "java": Source(&JAVA), "Java: System.out";
+        added "java-fixed": Source(&JAVA), "Java: a PrintStream with a buffer of 64 KiB" .told(FIXED).against("java");
+        added "java-run": Source(&JAVA), "Java: the first, under outpace run" .relayed().against("java");
+        added "java-stderr": Source(&JAVA), "Java: the first, to stderr" .on_stderr().against("java");
+        added "node": Source(&NODE), "Node: process.stdout.write";
+        added "node-fixed": Source(&NODE), "Node: joined, a write for 64 KiB" .told(FIXED).against("node");
+        added "node-run": Source(&NODE), "Node: the first, under outpace run" .relayed().against("node");
+        added "node-stderr": Source(&NODE), "Node: the first, to stderr" .on_stderr().against("node");
+        described "python": Source(&PYTHON), "Python: print";
+        described "python-unbuffered": Source(&PYTHON), "Python: -u, or PYTHONUNBUFFERED=1"
+            .told(&[("PYTHONUNBUFFERED", "1")]).against("python");
+        added "python-fixed": Source(&PYTHON), "Python: open(1, \"w\", buffering=1 << 16, closefd=False)"
+            .told(FIXED).against("python");
+        added "python-run": Source(&PYTHON), "Python: the first, under outpace run" .relayed().against("python");
+        described "python-stderr": Source(&PYTHON), "Python: the first, to stderr" .on_stderr().against("python");
+        added "perl": Source(&PERL), "Perl: print";
+        added "perl-autoflush": Source(&PERL), "Perl: $| = 1" .told(&[("MODE", "autoflush")]).against("perl");
+        added "perl-fixed": Source(&PERL), "Perl: joined, a print for 64 KiB" .told(FIXED).against("perl");
+        added "perl-run": Source(&PERL), "Perl: the first, under outpace run" .relayed().against("perl");
+        added "perl-stderr": Source(&PERL), "Perl: the first, to stderr" .on_stderr().against("perl");
+        added "ruby": Source(&RUBY), "Ruby: write and puts";
+        added "ruby-sync": Source(&RUBY), "Ruby: $stdout.sync = true" .told(&[("MODE", "sync")]).against("ruby");
+        added "ruby-fixed": Source(&RUBY), "Ruby: joined, a write for 64 KiB" .told(FIXED).against("ruby");
+        added "ruby-run": Source(&RUBY), "Ruby: the first, under outpace run" .relayed().against("ruby");
+        added "ruby-stderr": Source(&RUBY), "Ruby: the first, to stderr" .on_stderr().against("ruby");
+        added "php": Source(&PHP), "PHP: echo";
+        added "php-fixed": Source(&PHP), "PHP: ob_start(null, 65536)" .told(FIXED).against("php");
+        added "php-run": Source(&PHP), "PHP: the first, under outpace run" .relayed().against("php");
+        added "php-stderr": Source(&PHP), "PHP: the first, to stderr" .on_stderr().against("php");
+        added "lua": Source(&LUA), "Lua: io.write and print";
+        added "lua-fixed": Source(&LUA), "Lua: io.stdout:setvbuf(\"full\", 65536), and write" .told(FIXED).against("lua");
+        added "lua-run": Source(&LUA), "Lua: the first, under outpace run" .relayed().against("lua");
+        added "lua-stderr": Source(&LUA), "Lua: the first, to stderr" .on_stderr().against("lua");
+        added "awk": Source(&AWK), "awk: printf and print";
+        added "awk-fflush": Source(&AWK), "awk: fflush() after each line" .told(&[("MODE", "fflush")]).against("awk");
+        added "awk-run": Source(&AWK), "awk: the first, under outpace run" .relayed().against("awk");
+        added "awk-stderr": Source(&AWK), "awk: the first, to stderr" .on_stderr().against("awk");
+        added "bash": Source(&BASH), "bash: printf";
+        added "bash-fixed": Source(&BASH), "bash: the text built, a printf for 64 KiB" .told(FIXED).against("bash");
+        added "bash-run": Source(&BASH), "bash: the first, under outpace run" .relayed().against("bash");
+        added "bash-stderr": Source(&BASH), "bash: the first, to stderr" .on_stderr().against("bash");
+    },
+    conclusion,
 };
 
 const FIXED: &[(&str, &str)] = &[("MODE", "fixed")];
 
-/// To add a language: a source file, a line here, and its lines in the list of rungs.
-macro_rules! sources {
-    ($($name:ident: $language:ident, $file:literal;)*) => {
-        $(const $name: Work = Work::Source(&Source {
-            language: Language::$language,
-            file: $file,
-            text: include_str!(concat!("../../../bench/languages/", $file)),
-        });)*
-    };
-}
-
+// To add a language: a source file, a line here, and its lines in the list of rungs.
 sources! {
+    "languages";
     C: C, "lines.c";
     CPP: Cpp, "lines.cpp";
     GO: Go, "lines.go";
@@ -248,7 +115,7 @@ sources! {
     BASH: Bash, "lines.sh";
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         let of_kind = |wanted: &str| -> Vec<&str> {

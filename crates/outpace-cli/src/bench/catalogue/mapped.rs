@@ -1,5 +1,6 @@
 //! `mapped`: output through mapped memory instead of `write`.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom};
 use std::os::fd::AsFd;
@@ -8,9 +9,9 @@ use super::ladder::{fast_integers, message};
 use super::lines::{bare_stdout, by};
 use super::sources;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::{Compared, Figures};
-use window::Window;
+use crate::bench::experiment::{Experiment, Method};
+use crate::bench::results::figures::Figures;
+use window::FileWindow;
 
 pub(crate) const MAPPED: Experiment = Experiment {
     name: "mapped",
@@ -25,17 +26,13 @@ pub(crate) const MAPPED: Experiment = Experiment {
     to: &["tmpfs", "file"],
     baseline: "write",
     method: Method::Work,
-    rungs: &[
-        Rung::described("mappy", "maps standard output as it is", Work::Here(mappy))
-            .fails("a shared mapping needs a descriptor that can be read, and > opens none"),
-        Rung::added(
-            "reopened",
-            "maps standard output opened again for reading and writing",
-            Work::Here(reopened),
-        ),
-        Rung::added("write", "a BufWriter of 64 KiB", Work::Here(write)),
-    ],
-    verdict,
+    rungs: rungs! {
+        described "mappy": Here(mappy), "maps standard output as it is"
+            .fails("a shared mapping needs a descriptor that can be read, and > opens none");
+        added "reopened": Here(reopened), "maps standard output opened again for reading and writing";
+        added "write": Here(write), "a BufWriter of 64 KiB";
+    },
+    conclusion,
 };
 
 /// Maps standard output itself, as was published.
@@ -76,7 +73,7 @@ fn mapped(span: &mut Span, file: File, start: u64) -> io::Result<()> {
 /// Writes the messages through a window of the file that moves on when it is full; gives the
 /// number of bytes.
 fn mapped_from(span: &mut Span, file: &File, start: u64) -> io::Result<u64> {
-    let mut window = Window::open(file, start)?;
+    let mut window = FileWindow::open(file, start)?;
     let mut digits = itoa::Buffer::new();
     for index in 0..span.messages {
         window.append(b"Hello, ")?;
@@ -103,7 +100,7 @@ mod window {
     /// A multiple of every page size in use.
     const LENGTH: usize = 4 << 20;
 
-    pub(super) struct Window<'a> {
+    pub(super) struct FileWindow<'a> {
         file: &'a File,
         /// Where in the file the mapping begins.
         base: u64,
@@ -112,7 +109,7 @@ mod window {
         used: usize,
     }
 
-    impl<'a> Window<'a> {
+    impl<'a> FileWindow<'a> {
         /// A window at an offset of the file, which is made longer to hold it.
         pub(super) fn open(file: &'a File, offset: u64) -> io::Result<Self> {
             let base = offset - offset % LENGTH as u64;
@@ -161,7 +158,7 @@ mod window {
         }
     }
 
-    impl Drop for Window<'_> {
+    impl Drop for FileWindow<'_> {
         fn drop(&mut self) {
             // SAFETY: `memory` came from `map`, is unmapped once, and nothing points into it.
             // The kernel keeps what was written; unmapping a valid range cannot fail.
@@ -191,7 +188,7 @@ mod window {
     }
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     if figures
         .rows()
@@ -204,22 +201,15 @@ fn verdict(figures: &Figures<'_>) -> String {
         );
     }
     for to in figures.destinations() {
-        let Some(compared) = figures.compare("reopened", "write", to) else {
-            continue;
-        };
-        sentences.push(match compared {
-            Compared::More(ratio) => format!(
+        let said = figures.sentence("reopened", "write", to, |time, ratio| match time {
+            Greater => format!(
                 "To {to} it takes {} as long as write: page faults cost more.",
                 by(ratio)
             ),
-            Compared::Less(ratio) => {
-                format!("To {to} it is {} faster than write.", by(1.0 / ratio))
-            }
-            Compared::Same => format!("To {to} it is as fast as write."),
-            Compared::Open(_) => compared
-                .unsettled("reopened", "write", to)
-                .unwrap_or_default(),
+            Less => format!("To {to} it is {} faster than write.", by(1.0 / ratio)),
+            Equal => format!("To {to} it is as fast as write."),
         });
+        sentences.extend(said);
     }
     sentences.join(" ")
 }

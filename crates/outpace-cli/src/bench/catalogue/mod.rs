@@ -1,4 +1,4 @@
-//! The experiments, as data: a question, the rungs that compete, what was published, and a verdict
+//! The experiments, as data: a question, the rungs that compete, what was published, and a conclusion
 //! computed from the figures.
 //!
 //! To add a rung: a function and a line in its experiment's list (in another language: a source
@@ -15,8 +15,22 @@ macro_rules! sources {
     };
 }
 
+/// Rungs, a line each: where it comes from (a constructor of `Rung`), its name, the published seconds, the code, how it
+/// writes, and by methods of `Rung` what else there is to know of it.
+macro_rules! rungs {
+    ($($origin:ident $name:tt $($seconds:literal s)?: $runs:ident($work:expr), $about:literal $(.$more:ident($($with:expr),*))*;)*) => {{
+        use crate::bench::experiment::{Rung, Work};
+        const RUNGS: &[Rung] = &[$(
+            Rung::$origin($name, $($seconds,)? $about, Work::$runs($work))$(.$more($($with),*))*
+        ),*];
+        RUNGS
+    }};
+}
+
 mod calls;
 mod chunks;
+#[cfg(test)]
+mod conclusions;
 mod contest;
 mod draw;
 mod endl;
@@ -25,6 +39,7 @@ mod input;
 mod ladder;
 mod languages;
 mod lines;
+mod log;
 mod mapped;
 mod pictures;
 mod raw;
@@ -34,8 +49,6 @@ mod startup;
 mod terminal;
 mod threads;
 mod transcripts;
-#[cfg(test)]
-mod verdicts;
 mod when;
 
 use crate::bench::experiment::{Experiment, Rung};
@@ -56,6 +69,7 @@ pub(crate) const ALL: &[&Experiment] = &[
     &mapped::MAPPED,
     &draw::DRAW,
     &threads::THREADS,
+    &log::LOG,
     &server::SERVER,
     &startup::STARTUP,
     &languages::LANGUAGES,

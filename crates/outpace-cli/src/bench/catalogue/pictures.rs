@@ -27,25 +27,25 @@ use crate::fps::canvas::Stream;
 
 /// More than a frame has.
 pub(super) const WHOLE_FRAME: usize = 16 << 20;
-/// Nothing is learned about the machine by watching it for longer at a time.
+/// Watching the machine for longer at a time teaches nothing.
 const A_FRAME_NS: u64 = 16_000_000;
 /// How long the terminal may take for the last frame of a rung that does not wait for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The terminal shows its other page, which nothing scrolls off.
+/// Shows the terminal's alternate screen, which has no scrollback.
 fn enter_alternate_screen(stream: Stream) -> io::Result<()> {
     stream.open()?.write_all(b"\x1b[?1049h\x1b[H")
 }
 
 /// The terminal's size.
-fn size_of(stream: Stream) -> io::Result<Winsize> {
+pub(super) fn size_of(stream: Stream) -> io::Result<Winsize> {
     tcgetwinsize(stream.open()?).map_err(|error| {
         let name = stream.name();
         io::Error::other(format!("{name} is not a terminal: run it in one ({error})"))
     })
 }
 
-/// All of the terminal, for backends that would ask another one for its size.
+/// All of the terminal on that stream, for backends that would ask another one for its size.
 fn all_of(stream: Stream) -> io::Result<Viewport> {
     let size = size_of(stream)?;
     enter_alternate_screen(stream)?;
@@ -120,7 +120,7 @@ fn play<B: Backend<Error = io::Error>>(
     let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
     let mut frames = Frames::new(workload);
     let mut calls = Calls::new();
-    let memory = Memory::now();
+    let memory = PeakMemory::now();
     let paced = !span.pause.is_zero();
     if paced {
         span.begin();
@@ -142,9 +142,9 @@ fn play<B: Backend<Error = io::Error>>(
         }
     }
     span.done_calling();
-    let grown = memory.and_then(Memory::grown);
+    let grown = memory.and_then(PeakMemory::grown);
     let skipped = finish(&mut terminal)?;
-    // Dropped, the terminal gets its cursor back.
+    // Dropping the terminal shows its cursor again.
     span.end();
     span.note("skipped", skipped);
     span.note("pictures_ns", frames.spent.as_nanos() as u64);
@@ -191,21 +191,21 @@ impl Frames {
     }
 }
 
-/// What this thread has used.
+/// The processor time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 /// How much memory the process had at some time.
-struct Memory(u64);
+struct PeakMemory(u64);
 
-impl Memory {
+impl PeakMemory {
     fn now() -> Option<Self> {
         Self::read("VmRSS:").map(Self)
     }
 
-    /// How much more it had at most since then, if that was the most ever.
+    /// The growth up to the process's peak since then.
     fn grown(self) -> Option<u64> {
         Some(Self::read("VmHWM:")?.saturating_sub(self.0))
     }

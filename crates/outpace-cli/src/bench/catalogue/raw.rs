@@ -1,12 +1,13 @@
 //! `raw`: ways to an unbuffered stdout, one of which closes it.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io::{self, Write};
 
 use super::lines::message;
 use super::sources;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::{Compared, Figures};
+use crate::bench::experiment::{Experiment, Method};
+use crate::bench::results::figures::Figures;
 use crate::user::quantity::times;
 
 pub(crate) const RAW: Experiment = Experiment {
@@ -23,31 +24,15 @@ pub(crate) const RAW: Experiment = Experiment {
     to: &["pipe", "pty"],
     baseline: "mutex",
     method: Method::Work,
-    rungs: &[
-        Rung::described(
-            "from-raw-fd",
-            "File::from_raw_fd(1) for each use",
-            Work::Here(descriptors::from_raw_fd),
-        )
-        .fails("the first use closes stdout"),
-        Rung::described(
-            "mutex",
-            "a mutex around a global File",
-            Work::Here(descriptors::mutex),
-        ),
-        Rung::described(
-            "cloned",
-            "a global OwnedFd made from 1, cloned for each use",
-            Work::Here(descriptors::cloned),
-        ),
-        Rung::described(
-            "cloned-as-raw-fd",
-            "the same, made from as_raw_fd",
-            Work::Here(descriptors::cloned_as_raw_fd),
-        ),
-        Rung::outpace("outpace", "outpace::raw::stdout()", Work::Here(outpace_raw)),
-    ],
-    verdict,
+    rungs: rungs! {
+        described "from-raw-fd": Here(descriptors::from_raw_fd), "File::from_raw_fd(1) for each use"
+            .fails("the first use closes stdout");
+        described "mutex": Here(descriptors::mutex), "a mutex around a global File";
+        described "cloned": Here(descriptors::cloned), "a global OwnedFd made from 1, cloned for each use";
+        described "cloned-as-raw-fd": Here(descriptors::cloned_as_raw_fd), "the same, made from as_raw_fd";
+        outpace "outpace": Here(outpace_raw), "outpace::raw::stdout()";
+    },
+    conclusion,
 };
 
 /// One line, in one write call.
@@ -127,7 +112,7 @@ mod descriptors {
     }
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     if let Some(cause) = figures.rows().find_map(|row| {
         row.fails_as_published
@@ -140,25 +125,18 @@ fn verdict(figures: &Figures<'_>) -> String {
         ));
     }
     for to in figures.destinations() {
-        let Some(compared) = figures.compare("cloned", "mutex", to) else {
-            continue;
-        };
-        sentences.push(match compared {
-            Compared::More(ratio) => format!(
+        let said = figures.sentence("cloned", "mutex", to, |time, ratio| match time {
+            Greater => format!(
                 "To {to} a clone for each line takes {} of the mutex.",
                 times(ratio)
             ),
-            Compared::Less(ratio) => format!(
+            Less => format!(
                 "To {to} the mutex takes {} of a clone for each line.",
                 times(1.0 / ratio)
             ),
-            Compared::Same => {
-                format!("To {to} a clone for each line costs no more than the mutex.")
-            }
-            Compared::Open(_) => compared
-                .unsettled("cloned", "mutex", to)
-                .unwrap_or_default(),
+            Equal => format!("To {to} a clone for each line costs no more than the mutex."),
         });
+        sentences.extend(said);
     }
     sentences.join(" ")
 }

@@ -3,8 +3,8 @@
 use std::io;
 
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::{Compared, Figures, joined, leaders};
+use crate::bench::experiment::{Experiment, Method};
+use crate::bench::results::figures::{Compared, Figures, first_of, leaders};
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{duration, times};
 
@@ -21,24 +21,20 @@ pub(crate) const STARTUP: Experiment = Experiment {
     to: &["pipe"],
     baseline: "std",
     method: Method::Process,
-    rungs: &[
-        Rung::added("std", "println!", Work::Here(std)),
-        Rung::outpace("outpace", "outpace::println!", Work::Here(outpace)),
-        Rung::added("rustc", "println!, compiled alone", hello(&RUST)),
-        Rung::added("c", "puts", hello(&C)),
-        Rung::added("cpp", "std::cout", hello(&CPP)),
-        Rung::added("go", "fmt.Println", hello(&GO)),
-        Rung::added("java", "System.out.println", hello(&JAVA)),
-        Rung::added("node", "console.log", hello(&NODE)),
-        Rung::added("python", "print", hello(&PYTHON)),
-        Rung::added("zig", "write", hello(&ZIG)),
-    ],
-    verdict,
+    rungs: rungs! {
+        added "std": Here(std), "println!";
+        outpace "outpace": Here(outpace), "outpace::println!";
+        added "rustc": Source(&RUST), "println!, compiled alone";
+        added "c": Source(&C), "puts";
+        added "cpp": Source(&CPP), "std::cout";
+        added "go": Source(&GO), "fmt.Println";
+        added "java": Source(&JAVA), "System.out.println";
+        added "node": Source(&NODE), "console.log";
+        added "python": Source(&PYTHON), "print";
+        added "zig": Source(&ZIG), "write";
+    },
+    conclusion,
 };
-
-const fn hello(source: &'static Source) -> Work {
-    Work::Source(source)
-}
 
 // To add a language: a source file, a line here, and a line in the list of rungs.
 sources! {
@@ -65,7 +61,7 @@ fn outpace(_: &mut Span) -> io::Result<()> {
     Ok(())
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let Some(to) = figures.destinations().first().copied() else {
         return String::new();
     };
@@ -77,7 +73,7 @@ fn verdict(figures: &Figures<'_>) -> String {
     let says = if best.len() > 1 { "say" } else { "says" };
     let mut text = format!(
         "{} {says} hello first, after {}",
-        joined(&best),
+        first_of(&best),
         duration(*time)
     );
     text += &match Compared::of(last, first).factor() {

@@ -12,7 +12,7 @@ use super::sources;
 use crate::bench::destination::check::Generator;
 use crate::bench::experiment::calls::Calls;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::user::quantity::{duration, significant};
 
@@ -29,50 +29,16 @@ pub(crate) const TERMINAL: Experiment = Experiment {
     to: &["xterm", "alacritty", "kitty", "foot", "tmux"],
     baseline: "text",
     method: Method::Terminal,
-    rungs: &[
-        Rung::added(
-            "text",
-            "lines of letters",
-            Work::Here(|span| write(span, text)),
-        ),
-        Rung::added(
-            "colours",
-            "lines of words in 256 colours, some bold",
-            Work::Here(|span| write(span, colours)),
-        )
-        .writes(colours),
-        Rung::added(
-            "scrolling",
-            "lines of one letter",
-            Work::Here(|span| write(span, scrolling)),
-        )
-        .writes(scrolling),
-        Rung::added(
-            "unicode",
-            "lines of wide, combined and joined characters",
-            Work::Here(|span| write(span, unicode)),
-        )
-        .writes(unicode),
-        Rung::added(
-            "redraw",
-            "the whole screen again and again, in true colours",
-            Work::Here(|span| write(span, redraw)),
-        )
-        .writes(redraw),
-        Rung::added(
-            "motion",
-            "single letters all over the screen",
-            Work::Here(|span| write(span, motion)),
-        )
-        .writes(motion),
-        Rung::added(
-            "answer",
-            "nothing but the question where the cursor is",
-            Work::Here(answer),
-        )
-        .writes(question),
-    ],
-    verdict,
+    rungs: rungs! {
+        added "text": Here(|span| write(span, text)), "lines of letters";
+        added "colours": Here(|span| write(span, colours)), "lines of words in 256 colours, some bold" .writes(colours);
+        added "scrolling": Here(|span| write(span, scrolling)), "lines of one letter" .writes(scrolling);
+        added "unicode": Here(|span| write(span, unicode)), "lines of wide, combined and joined characters" .writes(unicode);
+        added "redraw": Here(|span| write(span, redraw)), "the whole screen again and again, in true colours" .writes(redraw);
+        added "motion": Here(|span| write(span, motion)), "single letters all over the screen" .writes(motion);
+        added "answer": Here(answer), "nothing but the question where the cursor is" .writes(question);
+    },
+    conclusion,
 };
 
 /// The screen that pictures fill. A larger one is filled in part.
@@ -156,7 +122,7 @@ fn question(index: u64, into: &mut Vec<u8>) {
     }
 }
 
-/// What a write takes: as much as programs with a large buffer write.
+/// The bytes of a write: as many as programs with a large buffer write.
 const CHUNK: usize = 16 << 10;
 
 /// Writes what was made before.
@@ -216,8 +182,8 @@ fn ask(mut terminal: impl Read + Write + std::os::fd::AsFd) -> io::Result<()> {
     }
 }
 
-/// What each terminal does with text, with the kind that it is slowest at, and with a question.
-fn verdict(figures: &Figures<'_>) -> String {
+/// Each terminal's speed at text, at the kind that it is slowest at, and at answering.
+fn conclusion(figures: &Figures<'_>) -> String {
     let rate = |rung: &str, to: &str| {
         let row = figures.row(rung, to)?;
         row.terminal_figures()?.consumed_per_second

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::lines::message;
 use crate::bench::experiment::clock::{Span, thread_delay_ns};
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::user::quantity::times;
 
@@ -20,57 +20,17 @@ pub(crate) const THREADS: Experiment = Experiment {
     to: &["null", "pipe"],
     baseline: "println-1",
     method: Method::Work,
-    rungs: &[
-        Rung::added(
-            "println-1",
-            "println! in 1 thread",
-            Work::Here(println::<1>),
-        )
-        .threads(1),
-        Rung::added(
-            "println-2",
-            "println! in 2 threads",
-            Work::Here(println::<2>),
-        )
-        .threads(2),
-        Rung::added(
-            "println-4",
-            "println! in 4 threads",
-            Work::Here(println::<4>),
-        )
-        .threads(4),
-        Rung::added(
-            "println-8",
-            "println! in 8 threads",
-            Work::Here(println::<8>),
-        )
-        .threads(8),
-        Rung::outpace(
-            "outpace-1",
-            "outpace::println! in 1 thread",
-            Work::Here(outpace::<1>),
-        )
-        .threads(1),
-        Rung::outpace(
-            "outpace-2",
-            "outpace::println! in 2 threads",
-            Work::Here(outpace::<2>),
-        )
-        .threads(2),
-        Rung::outpace(
-            "outpace-4",
-            "outpace::println! in 4 threads",
-            Work::Here(outpace::<4>),
-        )
-        .threads(4),
-        Rung::outpace(
-            "outpace-8",
-            "outpace::println! in 8 threads",
-            Work::Here(outpace::<8>),
-        )
-        .threads(8),
-    ],
-    verdict,
+    rungs: rungs! {
+        added "println-1": Here(println::<1>), "println! in 1 thread" .threads(1);
+        added "println-2": Here(println::<2>), "println! in 2 threads" .threads(2);
+        added "println-4": Here(println::<4>), "println! in 4 threads" .threads(4);
+        added "println-8": Here(println::<8>), "println! in 8 threads" .threads(8);
+        outpace "outpace-1": Here(outpace::<1>), "outpace::println! in 1 thread" .threads(1);
+        outpace "outpace-2": Here(outpace::<2>), "outpace::println! in 2 threads" .threads(2);
+        outpace "outpace-4": Here(outpace::<4>), "outpace::println! in 4 threads" .threads(4);
+        outpace "outpace-8": Here(outpace::<8>), "outpace::println! in 8 threads" .threads(8);
+    },
+    conclusion,
 };
 
 fn println<const THREADS: u64>(span: &mut Span) -> io::Result<()> {
@@ -108,7 +68,7 @@ fn in_threads(span: &mut Span, threads: u64, print: impl Fn(u64) + Sync) {
     span.worked_in(&delays);
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         let compared: Vec<(u32, Compared)> = [1, 2, 4, 8]
@@ -136,8 +96,9 @@ fn verdict(figures: &Figures<'_>) -> String {
             ),
             Compared::Same => format!("To {to} both cost the same with {threads} threads."),
             worst => format!(
-                "To {to} outpace takes {} of println! with {threads} threads.",
-                times(factor(worst))
+                "To {to} outpace takes {} of println! with {threads} {}.",
+                times(factor(worst)),
+                if *threads == 1 { "thread" } else { "threads" }
             ),
         }));
         sentences.extend(open);

@@ -12,12 +12,14 @@ use ratatui::text::Text;
 use ratatui::widgets::{Paragraph, Widget};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
+use super::pictures::size_of;
 use crate::bench::experiment::clock::Span;
+use crate::fps::canvas::Stream;
 
 const MESSAGES: u64 = 500;
 const TOKENS_A_LINE: u64 = 10;
 
-/// What a message of the experiment is.
+/// A message of the experiment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Talk {
     Token,
@@ -155,7 +157,8 @@ pub(super) fn insert_before(span: &mut Span, talk: Talk) -> io::Result<()> {
     Ok(())
 }
 
-/// A backend that need not ask where the cursor of an empty terminal is.
+/// A backend that need not ask where the cursor of an empty terminal is, and has the size of the terminal that it draws on: crossterm
+/// asks the one that the process was started from, which may have none. There ratatui's `insert_before` never ends.
 struct Placed<W: Write>(CrosstermBackend<W>);
 
 impl<W: Write> Backend for Placed<W> {
@@ -197,11 +200,15 @@ impl<W: Write> Backend for Placed<W> {
     }
 
     fn size(&self) -> io::Result<Size> {
-        self.0.size()
+        let size = size_of(Stream::Stdout)?;
+        Ok(Size::new(size.ws_col, size.ws_row))
     }
 
     fn window_size(&mut self) -> io::Result<WindowSize> {
-        self.0.window_size()
+        Ok(WindowSize {
+            columns_rows: self.size()?,
+            pixels: Size::ZERO,
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -8,7 +8,7 @@ use outpace::{Buffering, Stream};
 use super::lines::bare_stdout;
 use super::sources;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Text, Work};
+use crate::bench::experiment::{Experiment, Method, Text};
 use crate::bench::results::figures::Figures;
 use crate::user::quantity::duration;
 
@@ -29,18 +29,14 @@ pub(crate) const WHEN: Experiment = Experiment {
     to: &["pipe", "pty"],
     baseline: "raw",
     method: Method::Arrival(TEXTS),
-    rungs: &[
-        Rung::described("linewriter", "std's LineWriter", Work::Here(linewriter)),
-        Rung::described("bufwriter", "std's BufWriter", Work::Here(bufwriter)),
-        Rung::described("raw", "a write call each time", Work::Here(raw)),
-        Rung::outpace("prompt", "outpace's Prompt", Work::Here(prompt)),
-        Rung::outpace(
-            "prompt-bytes",
-            "the same, each byte a message of its own",
-            Work::Here(prompt_bytes),
-        ),
-    ],
-    verdict,
+    rungs: rungs! {
+        described "linewriter": Here(linewriter), "std's LineWriter";
+        described "bufwriter": Here(bufwriter), "std's BufWriter";
+        described "raw": Here(raw), "a write call each time";
+        outpace "prompt": Here(prompt), "outpace's Prompt";
+        outpace "prompt-bytes": Here(prompt_bytes), "the same, each byte a message of its own";
+    },
+    conclusion,
 };
 
 const TEXTS: &[Text] = &[
@@ -136,7 +132,7 @@ fn steps(span: &mut Span, mut out: impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for (rung, called) in [
         ("linewriter", "A LineWriter"),

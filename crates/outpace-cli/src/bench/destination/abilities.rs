@@ -1,4 +1,4 @@
-//! What a terminal says that it supports: the questions, and what their answers mean.
+//! A terminal's abilities: the questions, and the meaning of their answers.
 
 /// Private modes, asked for by DECRQM: the answer's second number is 0 where the terminal does not know the mode, and 4 where it is
 /// off for good.
@@ -19,7 +19,7 @@ pub(super) fn questions() -> String {
     modes.chain(rest.map(str::to_owned)).collect()
 }
 
-/// What is supported, by the answers.
+/// The abilities, by the answers.
 pub(super) fn of(said: &str) -> Vec<String> {
     let is_known = |mode: &str| {
         let answer = said.split(&format!("\x1b[?{mode};")).nth(1);

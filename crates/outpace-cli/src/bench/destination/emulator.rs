@@ -40,13 +40,14 @@ enum Multiplexer {
 #[derive(Debug, PartialEq, Eq)]
 struct Terminal {
     name: &'static str,
+    /// The argument that asks for its version.
     version: &'static str,
     /// Its arguments, where `{columns}` and `{rows}` stand for the size; the command follows.
-    arguments: &'static [&'static str],
+    arguments: &'static str,
     display: Display,
 }
 
-/// What an emulator draws on.
+/// The display that an emulator draws on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Display {
     /// X11, and so also a private X server.
@@ -60,112 +61,38 @@ enum Display {
 }
 
 /// To add an emulator: an entry here.
+#[rustfmt::skip]
 const TERMINALS: &[Terminal] = &[
-    Terminal {
-        name: "xterm",
-        version: "-version",
-        arguments: &["-geometry", "{columns}x{rows}", "-e"],
-        display: Display::X,
-    },
-    Terminal {
-        name: "alacritty",
-        version: "--version",
-        arguments: &[
-            "-o",
-            "window.dimensions.columns={columns}",
-            "-o",
-            "window.dimensions.lines={rows}",
-            "-e",
-        ],
-        display: Display::X,
-    },
-    Terminal {
-        name: "kitty",
-        version: "--version",
-        arguments: &[
-            "-o",
-            "remember_window_size=no",
-            "-o",
-            "initial_window_width={columns}c",
-            "-o",
-            "initial_window_height={rows}c",
-        ],
-        display: Display::X,
-    },
-    Terminal {
-        name: "foot",
-        version: "--version",
-        arguments: &["-W", "{columns}x{rows}"],
-        display: Display::Wayland,
-    },
-    Terminal {
-        name: "wezterm",
-        version: "--version",
-        arguments: &[
-            "--config",
-            "initial_cols={columns}",
-            "--config",
-            "initial_rows={rows}",
-            "start",
-            "--always-new-process",
-            "--",
-        ],
-        display: Display::X,
-    },
-    Terminal {
-        name: "konsole",
-        version: "--version",
-        arguments: &[
-            "--separate",
-            "-p",
-            "TerminalColumns={columns}",
-            "-p",
-            "TerminalRows={rows}",
-            "-e",
-        ],
-        display: Display::X,
-    },
-    Terminal {
-        name: "urxvt",
-        version: "-help",
-        arguments: &["-geometry", "{columns}x{rows}", "-e"],
-        display: Display::X,
-    },
-    Terminal {
-        name: "st",
-        version: "-v",
-        arguments: &["-g", "{columns}x{rows}", "-e"],
-        display: Display::X,
-    },
-    Terminal {
-        name: "tmux",
-        version: "-V",
-        arguments: &[
-            "-L",
-            "{session}",
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            "{columns}",
-            "-y",
-            "{rows}",
-        ],
-        display: Display::Nothing,
-    },
-    Terminal {
-        name: XTERM_JS,
-        version: "",
-        arguments: &["{columns}", "{rows}"],
-        display: Display::Engine,
-    },
+    terminal("xterm", "-version", "-geometry {columns}x{rows} -e", Display::X),
+    terminal("alacritty", "--version", "-o window.dimensions.columns={columns} -o window.dimensions.lines={rows} -e", Display::X),
+    terminal("kitty", "--version", "-o remember_window_size=no -o initial_window_width={columns}c -o initial_window_height={rows}c", Display::X),
+    terminal("foot", "--version", "-W {columns}x{rows}", Display::Wayland),
+    terminal("wezterm", "--version", "--config initial_cols={columns} --config initial_rows={rows} start --always-new-process --", Display::X),
+    terminal("konsole", "--version", "--separate -p TerminalColumns={columns} -p TerminalRows={rows} -e", Display::X),
+    terminal("urxvt", "-help", "-geometry {columns}x{rows} -e", Display::X),
+    terminal("st", "-v", "-g {columns}x{rows} -e", Display::X),
+    terminal("tmux", "-V", "-L {session} -f /dev/null new-session -d -x {columns} -y {rows}", Display::Nothing),
+    terminal(XTERM_JS, "", "{columns} {rows}", Display::Engine),
 ];
+
+const fn terminal(
+    name: &'static str,
+    version: &'static str,
+    arguments: &'static str,
+    display: Display,
+) -> Terminal {
+    Terminal {
+        name,
+        version,
+        arguments,
+        display,
+    }
+}
 
 /// VS Code's terminal without its window.
 const XTERM_JS: &str = "xterm.js";
 
-/// What reads a pseudo-terminal for it.
+/// The program that reads a pseudo-terminal for it.
 const ENGINE: &str = include_str!("../../../bench/terminal/xterm.cjs");
 
 /// The names of the emulators that can be asked for.
@@ -246,7 +173,7 @@ impl Multiplexer {
 pub(crate) struct Window {
     /// The terminal's device.
     pub(crate) device: PathBuf,
-    /// What the emulator says of its version.
+    /// The emulator's version, in its own words.
     pub(crate) version: String,
     /// The `TERM` that programs in it are given.
     pub(crate) term: String,
@@ -316,7 +243,7 @@ impl Emulator {
             .args(arguments)
             .args(shell)
             .env_remove("TMUX")
-            // What it leaves behind there when it is ended goes with the rest.
+            // Files that it leaves there are removed with the rest.
             .env("TMPDIR", scratch.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -385,7 +312,8 @@ impl Emulator {
 
 /// Its arguments for a size.
 fn arguments(terminal: &Terminal, size: Size) -> impl Iterator<Item = String> {
-    terminal.arguments.iter().map(move |argument| {
+    let arguments = terminal.arguments.split(' ');
+    arguments.map(move |argument| {
         argument
             .replace("{columns}", &size.columns.to_string())
             .replace("{rows}", &size.rows.to_string())
@@ -467,7 +395,7 @@ impl Window {
                 }
                 Err(_) => {}
             }
-            // What starts a multiplexer's server ends before it.
+            // The process that starts a multiplexer's server ends before the server.
             let is_detached = |status: &ExitStatus| self.session.is_some() && status.success();
             if let Ok(Some(status)) = self.process.try_wait()
                 && !is_detached(&status)
@@ -493,7 +421,7 @@ impl Drop for Window {
     }
 }
 
-/// What a server that was asked to end may take.
+/// The time a server may take to end when asked to.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An X server or a Wayland compositor that draws into memory, for machines without a display.

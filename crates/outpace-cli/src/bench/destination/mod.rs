@@ -29,7 +29,7 @@ pub(crate) enum Destination {
     File,
     /// A file in memory.
     Tmpfs,
-    /// A pseudo-terminal that nobody draws.
+    /// A pseudo-terminal without a window.
     Pty(Pace),
     /// This terminal.
     Tty,
@@ -37,7 +37,7 @@ pub(crate) enum Destination {
     Emulator(Emulator),
 }
 
-/// What the user may name, with an example of each form.
+/// Examples of the forms that a user may name.
 pub(crate) fn examples() -> impl Iterator<Item = &'static str> {
     let own = [
         "null",

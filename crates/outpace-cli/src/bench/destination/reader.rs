@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use memchr::memmem;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, read};
 
@@ -15,7 +16,7 @@ use super::{Pace, STALL};
 use crate::bench::destination::check::Check;
 use crate::platform::clock::now_ns;
 
-/// What a reader does besides touching every byte.
+/// A reader's tasks besides touching every byte.
 #[derive(Default)]
 pub(crate) struct Wanted {
     /// Compare the bytes.
@@ -28,21 +29,21 @@ pub(crate) struct Wanted {
     pub(crate) answers: bool,
     /// Answer where the cursor is, as a terminal that is not looked at.
     pub(crate) reports: bool,
-    /// From then on it reads at once, and until then it stalls, if it does.
+    /// A stalling reader stalls until then.
     pub(crate) release: Option<Arc<Release>>,
 }
 
-/// The moment from which on a reader reads at once.
+/// The moment from which a reader reads at once.
 #[derive(Debug, Default)]
 pub(crate) struct Release(AtomicBool);
 
 impl Release {
-    /// It has come.
+    /// Makes it this moment.
     pub(crate) fn now(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Sleeps until then, but not for longer than so long; returns whether it has come.
+    /// Sleeps until then, at most for so long; returns whether the moment has come.
     fn sleep(&self, time: Duration) -> bool {
         const STEP: Duration = Duration::from_millis(2);
         let until = Instant::now() + time;
@@ -57,7 +58,7 @@ impl Release {
     }
 }
 
-/// What arrived.
+/// The bytes that arrived.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     pub(crate) bytes: u64,
@@ -74,7 +75,7 @@ pub(crate) struct Received {
     pub(crate) kept: Vec<u8>,
 }
 
-/// What programs ask when they begin ends with a question that every terminal answers (DA1)...
+/// Programs' first questions end with one that every terminal answers (DA1)...
 const QUESTION: &[u8] = b"\x1b[c";
 /// ...by what it is; before that, this one says that the alternate screen is on and that it knows synchronized
 /// output.
@@ -82,7 +83,7 @@ const ANSWER: &[u8] = b"\x1b[?1049;1$y\x1b[?2026;2$y\x1b[?62;22c";
 /// Where is the cursor (`DSR`, ECMA-48)?
 const WHERE: &[u8] = b"\x1b[6n";
 /// A program that has written so much without a question has none.
-const PREAMBLE: u64 = 1 << 10;
+const PREAMBLE: u64 = 4 << 10;
 
 /// As much as a pipe of the usual capacity holds.
 const CHUNK: usize = 64 << 10;
@@ -97,7 +98,7 @@ pub(crate) fn read_to_end(from: &OwnedFd, mut pace: Pace, wanted: Wanted) -> io:
     match pace {
         Pace::AtOnce => {}
         Pace::PerSecond(rate) => {
-            // Two hundred small meals a second.
+            // Two hundred small reads a second.
             limit = usize::try_from(rate / 200).unwrap_or(CHUNK).clamp(1, CHUNK);
         }
         Pace::Stalled => {
@@ -128,8 +129,12 @@ pub(crate) fn read_to_end(from: &OwnedFd, mut pace: Pace, wanted: Wanted) -> io:
         received.bytes += length as u64;
         received.reads += 1;
         received.torn += u64::from(!arrived.ends_with(b"\n"));
-        if wanted.answers && received.bytes < PREAMBLE && arrived.ends_with(QUESTION) {
-            // A program that does not wait for it is none the worse.
+        // Some write more behind it before they wait for the answer.
+        let asked = wanted.answers
+            && received.bytes < PREAMBLE
+            && memmem::find(arrived, QUESTION).is_some();
+        if asked {
+            // A program that does not wait for it ignores it.
             let _ = rustix::io::write(from, ANSWER);
         }
         if wanted.reports && arrived.ends_with(WHERE) {

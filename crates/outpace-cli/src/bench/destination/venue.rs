@@ -33,7 +33,7 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// Of a terminal that nobody resized.
+    /// The default size of terminals.
     pub(crate) const USUAL: Self = Self {
         columns: 80,
         rows: 24,
@@ -56,7 +56,7 @@ impl std::str::FromStr for Size {
 pub(crate) struct Venue {
     place: Place,
     size: Size,
-    /// What is known of the terminal, if it is one.
+    /// The terminal, if it is one.
     pub(crate) terminal: Option<Terminal>,
 }
 
@@ -113,7 +113,7 @@ impl Venue {
         })
     }
 
-    /// Opens a destination for a moment, or says why it cannot be had. This terminal is not opened, which would turn
+    /// Opens a destination for a moment, or says why it cannot be had. Does not open this terminal, which would turn
     /// its page.
     pub(crate) fn probe(to: &Destination, size: Size) -> Result<(), String> {
         if *to == Destination::Tty {
@@ -142,7 +142,7 @@ impl Venue {
         }
     }
 
-    /// Asks a terminal that somebody draws what it can do.
+    /// Asks a real terminal for its abilities.
     pub(crate) fn ask_abilities(&mut self) {
         if let (Place::Device(device), Some(terminal)) = (&self.place, &mut self.terminal) {
             // One that does not say supports nothing that we know of.
@@ -283,7 +283,7 @@ fn temporary_file(directories: [PathBuf; 3], in_memory: bool) -> Option<TempPath
         .find_map(|directory| Some(file(directory).ok()?.into_temp_path()))
 }
 
-/// What arrived in a file.
+/// The bytes that arrived in a file.
 fn received(path: &Path, wanted: Wanted) -> io::Result<Received> {
     let mut file = File::open(path)?;
     if wanted.check.is_some() || wanted.keep {
@@ -326,7 +326,7 @@ fn memories() -> [PathBuf; 3] {
     ["/dev/shm".into(), std::env::temp_dir(), "/run".into()]
 }
 
-/// A terminal that somebody draws, held open; its modes are restored when it is dropped.
+/// A real terminal, held open; its modes are restored when it is dropped.
 pub(crate) struct Device {
     path: PathBuf,
     file: File,
@@ -410,7 +410,7 @@ impl Device {
         })
     }
 
-    /// What the terminal says of itself, up to its answer to the last question, which every one answers.
+    /// The terminal's answers, up to that to the last question, which every terminal answers.
     fn asked(&self, questions: &str) -> io::Result<String> {
         let mut said = String::new();
         if !self.answers {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use super::clock::{Report, Span};
+use super::clock::{RungReport, Span};
 use crate::bench::results::rows::Latency;
 use crate::platform::clock::{delay_in, now_ns};
 use crate::platform::histogram::Histogram;
@@ -75,9 +75,7 @@ impl Calls {
     }
 
     pub(crate) fn note(&self, span: &mut Span) {
-        span.note("call_median_ns", self.times.quantile(0.5));
-        span.note("call_p99_ns", self.times.quantile(0.99));
-        span.note("call_max_ns", self.times.max());
+        note_quantiles(span, &self.times);
         if self.schedstat.is_some() {
             span.note("call_max_less_delay_ns", self.longest_less_delay);
             if let Some(machine) = self.machine {
@@ -87,12 +85,21 @@ impl Calls {
     }
 }
 
-/// What [`Calls::note`] noted, if it did.
-pub(crate) fn noted(report: &Report) -> Option<Latency> {
+/// Notes how long calls took.
+pub(crate) fn note_quantiles(span: &mut Span, times: &Histogram<6>) {
+    span.note("call_median_ns", times.quantile(0.5));
+    span.note("call_p99_ns", times.quantile(0.99));
+    span.note("call_p99_9_ns", times.quantile(0.999));
+    span.note("call_max_ns", times.max());
+}
+
+/// What [`note_quantiles`] and [`Calls::note`] noted, if they did.
+pub(crate) fn noted(report: &RungReport) -> Option<Latency> {
     let notes = &report.notes;
     Some(Latency {
         median: *notes.get("call_median_ns")?,
         p99: *notes.get("call_p99_ns")?,
+        p99_9: notes.get("call_p99_9_ns").copied(),
         max: *notes.get("call_max_ns")?,
         max_less_delay: notes.get("call_max_less_delay_ns").copied(),
         machine_max: notes.get("machine_max_ns").copied(),

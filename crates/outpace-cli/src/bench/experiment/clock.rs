@@ -24,21 +24,21 @@ fn cpu_ns() -> u64 {
 
 /// One reading of everything a rung measures about itself.
 #[derive(Clone, Copy)]
-struct Reading {
+struct Counters {
     monotonic_ns: u64,
     cpu_ns: u64,
     written: Option<Written>,
     delay_ns: Option<u64>,
 }
 
-/// What a process has written so far, as the kernel counts it: all threads, all descriptors.
+/// The bytes and calls a process has written so far, as the kernel counts them: all threads, all descriptors.
 #[derive(Clone, Copy)]
 struct Written {
     calls: u64,
     bytes: u64,
 }
 
-impl Reading {
+impl Counters {
     /// Read so that the clocks are the last thing before the work.
     fn before() -> Self {
         let written = written();
@@ -67,7 +67,7 @@ impl Reading {
 
 /// Which threads did the work.
 #[derive(Clone, Copy)]
-enum Threads {
+enum WorkedIn {
     ThisOne,
     /// One that was begun for it, while this one waited; and how long it waited for a processor.
     AnotherOne(u64),
@@ -80,10 +80,10 @@ pub(crate) struct Span {
     pub(crate) messages: u64,
     /// How long to wait between the steps of a rung that has them.
     pub(crate) pause: std::time::Duration,
-    begun: Option<Reading>,
-    ended: Option<Reading>,
+    begun: Option<Counters>,
+    ended: Option<Counters>,
     called_at: Option<u64>,
-    threads: Threads,
+    threads: WorkedIn,
     steps: Vec<(&'static str, u64)>,
     notes: Vec<(&'static str, u64)>,
 }
@@ -96,7 +96,7 @@ impl Span {
             begun: None,
             ended: None,
             called_at: None,
-            threads: Threads::ThisOne,
+            threads: WorkedIn::ThisOne,
             steps: Vec::new(),
             notes: Vec::new(),
         }
@@ -104,12 +104,12 @@ impl Span {
 
     /// Called by a rung that has to prepare something first: what it has done until here does not count.
     pub(crate) fn begin(&mut self) {
-        self.begun = Some(Reading::before());
+        self.begun = Some(Counters::before());
     }
 
     /// Called by a rung that has to clean up afterwards: what it does from here on does not count.
     pub(crate) fn end(&mut self) {
-        self.ended = Some(Reading::after());
+        self.ended = Some(Counters::after());
     }
 
     /// Called by a rung when it has written its last message and only the final flush is left:
@@ -120,12 +120,12 @@ impl Span {
     }
 
     /// Called by a rung whose work was done by threads of its own, with the [`thread_delay_ns`] of each at its
-    /// end. Several of them wait for each other's processors, too, so that nobody can tell what other programs
+    /// end. Several of them wait for each other's processors, too, so that it is unknown what other programs
     /// took from them: then the run has no delay.
     pub(crate) fn worked_in(&mut self, delays_ns: &[Option<u64>]) {
         self.threads = match delays_ns {
-            &[Some(delay)] => Threads::AnotherOne(delay),
-            _ => Threads::Several,
+            &[Some(delay)] => WorkedIn::AnotherOne(delay),
+            _ => WorkedIn::Several,
         };
     }
 
@@ -144,9 +144,9 @@ impl Span {
         mut self,
         work: impl FnOnce(&mut Self) -> io::Result<()>,
     ) -> io::Result<String> {
-        let started = Reading::before();
+        let started = Counters::before();
         work(&mut self)?;
-        let after = self.ended.unwrap_or_else(Reading::after);
+        let after = self.ended.unwrap_or_else(Counters::after);
         let before = self.begun.unwrap_or(started);
 
         let mut report = String::new();
@@ -166,9 +166,9 @@ impl Span {
             line("written", since(after.bytes, before.bytes));
         }
         let others = match self.threads {
-            Threads::ThisOne => Some(0),
-            Threads::AnotherOne(delay) => Some(delay),
-            Threads::Several => None,
+            WorkedIn::ThisOne => Some(0),
+            WorkedIn::AnotherOne(delay) => Some(delay),
+            WorkedIn::Several => None,
         };
         if let (Some(before), Some(after), Some(others)) = (before.delay_ns, after.delay_ns, others)
         {
@@ -184,9 +184,9 @@ impl Span {
     }
 }
 
-/// What a rung reported about one run of its work.
+/// A rung's report about one run of its work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct RungReport {
     /// When the work began, by the monotonic clock.
     pub(crate) started_ns: u64,
     /// Until the last message was written, without the final flush.
@@ -203,11 +203,11 @@ pub(crate) struct Report {
     pub(crate) delay_ns: Option<u64>,
     /// Each step and when it began, by the monotonic clock.
     pub(crate) steps: Vec<(String, u64)>,
-    /// What the rung alone can count, by name.
+    /// Counts that only the rung can make, by name.
     pub(crate) notes: BTreeMap<String, u64>,
 }
 
-impl Report {
+impl RungReport {
     /// Reads what a rung wrote; the error names the line that makes no sense or is missing.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut report = Self::default();
@@ -283,7 +283,7 @@ mod tests {
                 Ok(())
             })
             .unwrap();
-        let report = Report::parse(&text).unwrap();
+        let report = RungReport::parse(&text).unwrap();
         assert!(report.caller_ns <= report.wall_ns);
         assert_eq!(report.steps.len(), 1);
         assert_eq!(report.steps[0].0, "a partial line");
@@ -303,7 +303,7 @@ mod tests {
                 Ok(())
             })
             .unwrap();
-        let report = Report::parse(&text).unwrap();
+        let report = RungReport::parse(&text).unwrap();
         assert!(report.started_ns >= report.notes["begun"]);
         assert!(report.started_ns + report.wall_ns <= report.notes["ended"]);
     }
@@ -317,7 +317,7 @@ mod tests {
                     Ok(())
                 })
                 .unwrap();
-            Report::parse(&text).unwrap().delay_ns
+            RungReport::parse(&text).unwrap().delay_ns
         };
         if thread_delay_ns().is_some() {
             assert!(delay(&[Some(1 << 40)]).is_some_and(|delay| delay >= 1 << 40));
@@ -328,9 +328,9 @@ mod tests {
 
     #[test]
     fn a_report_without_a_time_is_an_error() {
-        assert!(Report::parse("").unwrap_err().contains("no time"));
+        assert!(RungReport::parse("").unwrap_err().contains("no time"));
         assert!(
-            Report::parse("wall_ns soon")
+            RungReport::parse("wall_ns soon")
                 .unwrap_err()
                 .contains("wall_ns soon")
         );

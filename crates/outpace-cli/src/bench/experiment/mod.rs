@@ -1,5 +1,5 @@
-//! What an experiment is: a question, the rungs that compete, how they are measured, what was published, and a
-//! verdict computed from the figures. The catalogue has the experiments, the runner runs any of them, and
+//! An experiment: a question, the rungs that compete, how they are measured, the published figures, and a
+//! conclusion computed from the figures. The catalogue has the experiments, the runner runs any of them, and
 //! neither knows the other.
 
 pub(crate) mod calls;
@@ -22,13 +22,13 @@ use clock::Span;
 pub(crate) struct Experiment {
     pub(crate) name: &'static str,
     pub(crate) question: &'static str,
-    /// What was published about it.
+    /// The published figures and claims.
     pub(crate) published: &'static str,
     /// Where it was published; none where the question is ours.
     pub(crate) sources: &'static [Publication],
     /// The kinds of destination that the published figures are of.
     pub(crate) published_to: &'static [&'static str],
-    /// What one message is called in a table.
+    /// The name of one message in a table.
     pub(crate) unit: &'static str,
     /// The plainest possible generator of the bytes every rung has to write, if it has none of its own.
     pub(crate) message: Generator,
@@ -42,7 +42,7 @@ pub(crate) struct Experiment {
     pub(crate) method: Method,
     pub(crate) rungs: &'static [Rung],
     /// Answers the question from the figures and nothing else.
-    pub(crate) verdict: fn(&Figures<'_>) -> String,
+    pub(crate) conclusion: fn(&Figures<'_>) -> String,
 }
 
 /// A publication, as a reader finds it.
@@ -107,7 +107,7 @@ pub(crate) struct Text {
     pub(crate) bytes: &'static [u8],
 }
 
-/// What there is to know of servers that log. The experiment's baseline is the rung that writes nothing.
+/// Servers that log. The experiment's baseline is the rung that writes nothing.
 pub(crate) struct Server {
     /// The control for terminals that compete for the processor: it writes nothing either, and another process
     /// feeds the terminal.
@@ -122,19 +122,19 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// What a server is asked for when the load is over: it answers, and ends.
+    /// The path of the last request: the server answers, and ends.
     pub(crate) const STOP: &'static str = "/outpace/stop";
     /// From here on it clocks its log calls.
     pub(crate) const CLOCK: &'static str = "/outpace/clock";
 }
 
-/// What there is to know of rungs that work for a time.
+/// Rungs that work for a time.
 pub(crate) struct Timed {
     /// The published time.
     pub(crate) time: Duration,
-    /// What a profiler counts in that time, by the processor time and the wall time of another.
+    /// A profiler's samples in that time, from the processor time and the wall time of another.
     pub(crate) samples: fn(cpu_ns: u64, wall_ns: u64) -> u64,
-    /// What it counted as published, by rung.
+    /// The published samples, by rung.
     pub(crate) published: &'static [(&'static str, u64)],
     /// The bytes of so many messages on a terminal of a size.
     pub(crate) expected: fn(Size, u64) -> io::Result<Vec<u8>>,
@@ -153,21 +153,23 @@ pub(crate) struct Rung {
     pub(crate) stream: Stream,
     /// Why it is expected to fail: the published forms that do not work are shown not to.
     pub(crate) fails: Option<&'static str>,
-    /// What it draws, if it does.
+    /// The pictures or lines it draws, if it does.
     pub(crate) draws: Option<Drawn>,
     /// The rung that ratios are taken against, where it is not its experiment's.
     pub(crate) baseline: Option<&'static str>,
     /// The generator of its bytes, where these are not its experiment's.
     pub(crate) message: Option<Generator>,
-    /// What it reads from its standard input, if anything.
+    /// Its standard input, if it reads one.
     pub(crate) reads: Option<Reads>,
-    /// What its environment says to it.
+    /// Variables of its environment.
     pub(crate) environment: &'static [(&'static str, &'static str)],
     /// Whether it runs under `outpace run`.
     pub(crate) is_relayed: bool,
+    /// Whether it is left out of a quick bench.
+    pub(crate) takes_long: bool,
 }
 
-/// What a rung reads, and from where.
+/// A rung's input, and where from.
 #[derive(Clone, Copy)]
 pub(crate) struct Reads {
     /// The part of the input that each message needs.
@@ -188,7 +190,7 @@ pub(crate) enum Origin {
     Added,
 }
 
-/// What a rung runs.
+/// The code of a rung.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     /// A function of this program, called in a child process of its own.
@@ -213,6 +215,7 @@ impl Rung {
             reads: None,
             environment: &[],
             is_relayed: false,
+            takes_long: false,
         }
     }
 
@@ -236,100 +239,49 @@ impl Rung {
         Self::new(name, about, Origin::Outpace, work)
     }
 
-    /// A rung that nobody published and that makes something clearer.
+    /// A rung for comparison, not published.
     pub(crate) const fn added(name: &'static str, about: &'static str, work: Work) -> Self {
         Self::new(name, about, Origin::Added, work)
     }
-
-    /// The same, written by so many threads.
-    pub(crate) const fn threads(self, threads: u64) -> Self {
-        Self {
-            order: Order::PerThread(threads),
-            ..self
-        }
-    }
-
-    /// The same, on standard error.
-    pub(crate) const fn on_stderr(self) -> Self {
-        Self {
-            stream: Stream::Stderr,
-            ..self
-        }
-    }
-
-    /// The same, expected to fail.
-    pub(crate) const fn fails(self, why: &'static str) -> Self {
-        Self {
-            fails: Some(why),
-            ..self
-        }
-    }
 }
 
-impl Rung {
+/// Methods that give the same rung with another value in a field.
+macro_rules! variants {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) $field:ident = $value:expr;)*) => {
+        impl Rung {
+            $($(#[$doc])*
+            pub(crate) const fn $name(self $(, $argument: $type)?) -> Self {
+                Self { $field: $value, ..self }
+            })*
+        }
+    };
+}
+
+variants! {
+    /// The same, written by so many threads.
+    threads(threads: u64) order = Order::PerThread(threads);
+    /// The same, on standard error.
+    on_stderr() stream = Stream::Stderr;
+    /// The same, expected to fail.
+    fails(why: &'static str) fails = Some(why);
     /// The same, drawing pictures.
-    pub(crate) const fn draws(self, workload: Workload) -> Self {
-        Self {
-            draws: Some(Drawn::Picture(workload)),
-            ..self
-        }
-    }
-
+    draws(workload: Workload) draws = Some(Drawn::Picture(workload));
     /// The same, leaving these lines in the terminal's scrollback after so many messages.
-    pub(crate) const fn prints(self, lines: fn(u64) -> Vec<String>) -> Self {
-        Self {
-            draws: Some(Drawn::Lines(lines)),
-            ..self
-        }
-    }
-
+    prints(lines: fn(u64) -> Vec<String>) draws = Some(Drawn::Lines(lines));
     /// The same, with a file as its standard input.
-    pub(crate) const fn reads_file(self, text: Generator) -> Self {
-        Self {
-            reads: Some(Reads { text, pipe: false }),
-            ..self
-        }
-    }
-
+    reads_file(text: Generator) reads = Some(Reads { text, pipe: false });
     /// The same, with a pipe as its standard input.
-    pub(crate) const fn reads_pipe(self, text: Generator) -> Self {
-        Self {
-            reads: Some(Reads { text, pipe: true }),
-            ..self
-        }
-    }
-
+    reads_pipe(text: Generator) reads = Some(Reads { text, pipe: true });
     /// The same, with this in its environment.
-    pub(crate) const fn told(self, environment: &'static [(&'static str, &'static str)]) -> Self {
-        Self {
-            environment,
-            ..self
-        }
-    }
-
+    told(environment: &'static [(&'static str, &'static str)]) environment = environment;
     /// The same, under `outpace run`.
-    pub(crate) const fn relayed(self) -> Self {
-        Self {
-            is_relayed: true,
-            ..self
-        }
-    }
-
+    relayed() is_relayed = true;
+    /// The same, left out of a quick bench.
+    takes_long() takes_long = true;
     /// The same, writing other bytes than its experiment's others do.
-    pub(crate) const fn writes(self, message: Generator) -> Self {
-        Self {
-            message: Some(message),
-            ..self
-        }
-    }
-
+    writes(message: Generator) message = Some(message);
     /// The same, compared with another rung than its experiment's others are.
-    pub(crate) const fn against(self, baseline: &'static str) -> Self {
-        Self {
-            baseline: Some(baseline),
-            ..self
-        }
-    }
+    against(baseline: &'static str) baseline = Some(baseline);
 }
 
 impl Experiment {
@@ -357,7 +309,7 @@ impl Experiment {
     }
 }
 
-/// What a terminal has to show in the end.
+/// The expected screen at the end.
 #[derive(Clone, Copy)]
 pub(crate) enum Drawn {
     Picture(Workload),

@@ -1,4 +1,6 @@
-//! The figures a verdict is computed from, and nothing else.
+//! The figures a conclusion is computed from, and nothing else.
+
+use std::cmp::Ordering;
 
 use super::rows::Row;
 use super::stats::Interval;
@@ -54,13 +56,24 @@ impl<'a> Figures<'a> {
 
     /// Write calls for a thousand messages.
     pub(crate) fn writes(&self, rung: &str, to: &str) -> Option<f64> {
-        let row = self.row(rung, to)?;
-        Some(row.writes? as f64 * 1_000.0 / row.messages.max(1) as f64)
+        Some(self.row(rung, to)?.writes_per_message()? * 1_000.0)
     }
 
     /// How many times as long one rung takes as another.
     pub(crate) fn compare(&self, rung: &str, against: &str, to: &str) -> Option<Compared> {
         Some(Compared::of(self.row(rung, to)?, self.row(against, to)?))
+    }
+
+    /// The same as a sentence; `None` where one of them has no row.
+    pub(crate) fn sentence(
+        &self,
+        rung: &str,
+        against: &str,
+        to: &str,
+        say: impl FnOnce(Ordering, f64) -> String,
+    ) -> Option<String> {
+        let compared = self.compare(rung, against, to)?;
+        Some(compared.sentence(rung, against, to, say))
     }
 
     /// The rungs at a destination, the fastest first, each with the time of a message.
@@ -79,7 +92,7 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// What the runs of two rungs allow to be said of them. A difference is one only where the intervals of the two and
+/// The outcome of comparing the runs of two rungs. It is a difference only where the intervals of the two and
 /// of their ratio agree on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Compared {
@@ -124,6 +137,22 @@ impl Compared {
         }
     }
 
+    /// The sentence that `say` makes of the order of the two times and their ratio, or that nothing can be said of them.
+    pub(crate) fn sentence(
+        self,
+        rung: &str,
+        against: &str,
+        to: &str,
+        say: impl FnOnce(Ordering, f64) -> String,
+    ) -> String {
+        match self {
+            Self::Less(factor) => say(Ordering::Less, factor),
+            Self::Same => say(Ordering::Equal, 1.0),
+            Self::More(factor) => say(Ordering::Greater, factor),
+            Self::Open(_) => self.unsettled(rung, against, to).unwrap_or_default(),
+        }
+    }
+
     /// The sentence where nothing can be said of the two, else `None`.
     pub(crate) fn unsettled(self, rung: &str, against: &str, to: &str) -> Option<String> {
         match self {
@@ -148,7 +177,7 @@ impl Compared {
     }
 }
 
-/// The names of the first rows that the noise does not tell from the first: the one that is best, or those that are.
+/// The names of the best row and of those behind it that the noise does not tell from it.
 pub(crate) fn leaders<'a>(ranked: &[(f64, &'a Row)]) -> Vec<&'a str> {
     let Some((_, best)) = ranked.first() else {
         return Vec::new();
@@ -169,6 +198,16 @@ pub(crate) fn joined(names: &[&str]) -> String {
     }
 }
 
+/// Names in a sentence: of many the first.
+pub(crate) fn first_of(names: &[&str]) -> String {
+    const MOST: usize = 5;
+    if names.len() <= MOST + 1 {
+        return joined(names);
+    }
+    let more = format!("{} more", names.len() - MOST);
+    joined(&[&names[..MOST], &[&more]].concat())
+}
+
 fn rank(row: &Row) -> f64 {
     row.wall_per_message().unwrap_or(f64::INFINITY)
 }
@@ -178,7 +217,7 @@ pub(crate) fn base_name(rung: &str) -> &str {
     rung.split_once('.').map_or(rung, |(name, _)| name)
 }
 
-/// Rows with the given wall times a message, for the tests of verdicts.
+/// Rows with the given wall times a message, for the tests of conclusions.
 #[cfg(test)]
 pub(crate) fn rows_of(experiment: &str, figures: &[(&str, &str, u64)]) -> Vec<Row> {
     use super::stats::Spread;
@@ -268,5 +307,13 @@ mod tests {
         let figures = Figures::new("lines", &rows);
         let best = leaders(&figures.ranked("pipe", |_| true));
         assert_eq!(joined(&best), "a and b");
+        assert_eq!(
+            first_of(&["a", "b", "c", "d", "e", "f"]),
+            "a, b, c, d, e and f"
+        );
+        assert_eq!(
+            first_of(&["a", "b", "c", "d", "e", "f", "g"]),
+            "a, b, c, d, e and 2 more"
+        );
     }
 }

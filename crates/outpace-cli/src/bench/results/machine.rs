@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bench::toolchain;
 
-/// What has to be known of a machine to compare figures with another's.
+/// The properties of a machine without which its figures cannot be compared with another's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Machine {
     pub(crate) cpu: String,
@@ -127,7 +127,7 @@ fn utc(since_1970: Duration) -> String {
 /// Processor time that others took, from two readings of /proc/stat.
 #[derive(Clone, Copy)]
 struct Busy {
-    /// Ticks in which some processor worked for anybody.
+    /// Ticks in which some processor was busy.
     working: u64,
     /// Ticks that the hypervisor gave to another machine.
     stolen: u64,
@@ -160,7 +160,7 @@ pub(crate) fn disturbance(watched: Duration) -> Option<String> {
     disturbed(before, Busy::now()?, cores)
 }
 
-/// What took so many processors away between two readings, if that is worth a word.
+/// A warning if other programs used the processors between two readings.
 fn disturbed(before: Busy, after: Busy, cores: usize) -> Option<String> {
     // The kernel's counts may go back (proc(5)), on a virtual machine that was moved above all.
     let since = |ticks: fn(&Busy) -> u64| ticks(&after).saturating_sub(ticks(&before)) as f64;

@@ -1,4 +1,4 @@
-//! What a bench leaves behind: the machine it ran on, and a row for each rung and destination.
+//! The results of a bench: the machine it ran on, and a row for each rung and destination.
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(crate) struct Row {
     /// of a frame.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) samples: Vec<u64>,
-    /// What only rows of its kind have.
+    /// Figures that only rows of its kind have.
     #[serde(flatten)]
     pub(crate) kind: Kind,
     /// The figure from the literature.
@@ -62,10 +62,10 @@ pub(crate) struct Row {
     /// Why it did not run here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) skipped: Option<String>,
-    /// What went wrong when it ran.
+    /// The failure of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) failed: Option<String>,
-    /// What went wrong as published: the rung is there to show it.
+    /// The failure that was published: the rung is there to show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fails_as_published: Option<String>,
 }
@@ -96,6 +96,9 @@ pub(crate) struct WorkFigures {
     /// a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) torn_per_1000: Option<f64>,
+    /// How long each call held its caller up, where calls are clocked one by one. Then the median is what a message takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) call_ns: Option<Latency>,
 }
 
 /// Of programs whose text is clocked when it arrives.
@@ -110,7 +113,7 @@ pub(crate) struct ArrivalFigures {
 pub(crate) struct TimedFigures {
     /// Time in the system calls that write.
     pub(crate) write_ns: Spread,
-    /// What a sampling profiler counts in the published time.
+    /// A sampling profiler's count in the published time.
     pub(crate) profiler_samples: ProfilerSamples,
 }
 
@@ -127,7 +130,7 @@ pub(crate) struct ServerFigures {
     /// How long a log call held its caller up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) log_call_ns: Option<Latency>,
-    /// What the log dropped, and what was still to be written when the load was over.
+    /// Bytes that the log dropped, and bytes still to be written when the load was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) dropped_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,17 +154,17 @@ impl ServerFigures {
 /// Of pictures.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct FrameFigures {
-    /// Frames a second that the terminal was given, until it answered that it had them all.
+    /// Frames a second that the terminal was given, up to its answer that it had them all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fps: Option<f64>,
-    /// Those frames of one run, and those that newer ones replaced before.
+    /// Frames of one run that were given to it, and frames that newer ones replaced before.
     pub(crate) frames_presented: u64,
     pub(crate) frames_skipped: u64,
     pub(crate) bytes_per_frame: f64,
     /// How long drawing a frame held its caller up, where frames come at a pace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) draw_call_ns: Option<Latency>,
-    /// How much more memory the process had at most than when its work began.
+    /// The growth of the process's memory since its work began, at its peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) memory_bytes: Option<u64>,
 }
@@ -171,7 +174,7 @@ pub(crate) struct FrameFigures {
 pub(crate) struct TerminalFigures {
     /// Bytes a second, until the program had written them.
     pub(crate) written_per_second: f64,
-    /// Until the terminal had worked through them; none of a rung that asks instead.
+    /// Bytes a second, until the terminal had worked through them; `None` of a rung that asks instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) consumed_per_second: Option<f64>,
     /// From a question to its answer.
@@ -186,22 +189,24 @@ pub(crate) struct Terminal {
     pub(crate) version: Option<String>,
     pub(crate) columns: u16,
     pub(crate) rows: u16,
-    /// What it says that it can do, where it was asked.
+    /// Its abilities, where it was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) supports: Vec<String>,
 }
 
-/// How long something took that happens often, in nanoseconds.
+/// The times of many calls, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Latency {
     pub(crate) median: u64,
     pub(crate) p99: u64,
+    /// One in a thousand takes longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) p99_9: Option<u64>,
     pub(crate) max: u64,
-    /// The maximum of the times less what of each the thread waited for a processor.
+    /// The maximum of the times, each less the thread's wait for a processor in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_less_delay: Option<u64>,
-    /// The longest, less delay, that the same thread was away while for as long as the calls took it did nothing
-    /// but read the clock.
+    /// The control: the longest gap, less delay, of the same thread reading the clock for as long as the calls took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) machine_max: Option<u64>,
 }
@@ -236,38 +241,31 @@ pub(crate) struct Arrival {
     pub(crate) spread_ns: Option<Spread>,
 }
 
+/// The figures of each kind, if a row is of it.
+macro_rules! kinds {
+    ($($name:ident: $kind:ident($figures:ty);)*) => {
+        impl Row {
+            $(pub(crate) fn $name(&self) -> Option<&$figures> {
+                match &self.kind {
+                    Kind::$kind(figures) => Some(figures),
+                    _ => None,
+                }
+            })*
+        }
+    };
+}
+
+kinds! {
+    server: Server(ServerFigures);
+    frames: Frames(FrameFigures);
+    terminal_figures: Terminal(TerminalFigures);
+    timed: Timed(TimedFigures);
+}
+
 impl Row {
-    pub(crate) fn server(&self) -> Option<&ServerFigures> {
-        match &self.kind {
-            Kind::Server(figures) => Some(figures),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn frames(&self) -> Option<&FrameFigures> {
-        match &self.kind {
-            Kind::Frames(figures) => Some(figures),
-            _ => None,
-        }
-    }
-
     /// Frames a second.
     pub(crate) fn fps(&self) -> Option<f64> {
         self.frames()?.fps
-    }
-
-    pub(crate) fn terminal_figures(&self) -> Option<&TerminalFigures> {
-        match &self.kind {
-            Kind::Terminal(figures) => Some(figures),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn timed(&self) -> Option<&TimedFigures> {
-        match &self.kind {
-            Kind::Timed(figures) => Some(figures),
-            _ => None,
-        }
     }
 
     /// When the text of each step arrived, for experiments about that.
@@ -285,7 +283,15 @@ impl Row {
         }
     }
 
-    /// What a message took, run by run; of terminals a byte, for messages differ in length.
+    /// How long its calls took, where they are clocked one by one.
+    pub(crate) fn calls(&self) -> Option<Latency> {
+        match &self.kind {
+            Kind::Work(figures) => figures.call_ns,
+            _ => None,
+        }
+    }
+
+    /// The time of a message, run by run; of terminals that of a byte, for messages differ in length.
     pub(crate) fn times(&self) -> Vec<f64> {
         let messages = match self.kind {
             Kind::Frames(_) => 1,
@@ -301,10 +307,14 @@ impl Row {
         Interval::of_median(&self.times())
     }
 
+    /// System calls that write, for a message.
+    pub(crate) fn writes_per_message(&self) -> Option<f64> {
+        Some(self.writes? as f64 / self.messages.max(1) as f64)
+    }
+
     /// How a program buffers that prints each message by two calls: its write calls tell.
     pub(crate) fn buffering(&self) -> Option<&'static str> {
-        let writes = self.writes? as f64 / self.messages.max(1) as f64;
-        Some(match writes {
+        Some(match self.writes_per_message()? {
             0.0..0.5 => "block",
             0.5..1.5 => "line",
             _ => "none",
@@ -376,7 +386,7 @@ impl Results {
     }
 }
 
-/// The same value, all of whose texts may be shown anywhere: the file may be anybody's.
+/// The same value with every text made inert: the file may come from anyone.
 fn without_active_text(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(inert(&text).into_owned()),
@@ -395,8 +405,7 @@ mod tests {
 
     use super::*;
 
-    /// Results that were recorded when all kinds of rows were one: what is read from them and written again is the
-    /// same, field by field.
+    /// Results recorded when all kinds of rows were one read and write the same, field by field.
     #[test]
     fn the_recorded_rows_of_every_kind_read_and_write_the_same() {
         let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/results");

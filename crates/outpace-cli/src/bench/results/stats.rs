@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What several runs of one rung took: nothing is averaged, the extremes are kept.
+/// The times of several runs of one rung: nothing is averaged, the extremes are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub(crate) min: u64,
-    /// A quarter of the runs took less: what a busy neighbour moves later than the median, and a single lucky run not
-    /// at all. Not of few runs.
+    /// A quarter of the runs took less. A busy neighbour moves it later than the median, and a single lucky run does not
+    /// move it at all. `None` of few runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lower_quartile: Option<u64>,
     pub(crate) median: u64,
@@ -75,7 +75,7 @@ impl Ratio {
     }
 }
 
-/// Where the median of runs that might have been taken lies, as far as those that were taken tell.
+/// The confidence interval of a median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Interval {
     pub(crate) low: f64,

@@ -1,13 +1,13 @@
 //! When text reached the reader, from the steps a rung reported and the pieces its reader saw.
 
-use super::child::Sample;
+use super::child::Trial;
 use crate::bench::experiment::Text;
 use crate::bench::results::rows::Arrival;
 use crate::bench::results::stats::{Spread, median};
 
 /// The arrival of each text: the time is the median of the runs, the step that of the run nearest
 /// to it.
-pub(crate) fn arrivals(texts: &[Text], is_terminal: bool, samples: &[Sample]) -> Vec<Arrival> {
+pub(crate) fn arrivals(texts: &[Text], is_terminal: bool, trials: &[Trial]) -> Vec<Arrival> {
     let mut end = 0;
     texts
         .iter()
@@ -17,9 +17,9 @@ pub(crate) fn arrivals(texts: &[Text], is_terminal: bool, samples: &[Sample]) ->
                 // Each newline arrives as two bytes.
                 end += text.bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
             }
-            let seen: Vec<(u64, &str)> = samples
+            let seen: Vec<(u64, &str)> = trials
                 .iter()
-                .filter_map(|sample| arrival(text, end, sample))
+                .filter_map(|trial| arrival(text, end, trial))
                 .collect();
             let middle = median(&seen.iter().map(|&(after, _)| after).collect::<Vec<_>>());
             let &(_, step) = seen
@@ -38,9 +38,9 @@ pub(crate) fn arrivals(texts: &[Text], is_terminal: bool, samples: &[Sample]) ->
 
 /// In one run: how long after its step a text that ends at byte `end` had arrived, and the last
 /// step that had begun by then.
-fn arrival<'a>(text: &Text, end: u64, sample: &'a Sample) -> Option<(u64, &'a str)> {
-    let steps = &sample.report.steps;
-    let &(at, _) = sample
+fn arrival<'a>(text: &Text, end: u64, trial: &'a Trial) -> Option<(u64, &'a str)> {
+    let steps = &trial.report.steps;
+    let &(at, _) = trial
         .received
         .arrivals
         .iter()
@@ -54,7 +54,7 @@ fn arrival<'a>(text: &Text, end: u64, sample: &'a Sample) -> Option<(u64, &'a st
 mod tests {
     use super::*;
     use crate::bench::destination::reader::Received;
-    use crate::bench::experiment::clock::Report;
+    use crate::bench::experiment::clock::RungReport;
 
     const TEXTS: &[Text] = &[
         Text {
@@ -69,28 +69,28 @@ mod tests {
         },
     ];
 
-    fn sample(arrivals: &[(u64, u64)]) -> Sample {
+    fn trial(arrivals: &[(u64, u64)]) -> Trial {
         let steps = vec![("one".to_owned(), 100), ("two".to_owned(), 200)];
-        let report = Report {
+        let report = RungReport {
             steps,
-            ..Report::default()
+            ..RungReport::default()
         };
         let received = Received {
             arrivals: arrivals.to_vec(),
             ..Received::default()
         };
-        Sample::new(report, received)
+        Trial::new(report, received)
     }
 
     #[test]
     fn a_text_that_waits_for_its_newline_arrives_in_the_newlines_step() {
-        let late = arrivals(TEXTS, false, &[sample(&[(203, 5)])]);
+        let late = arrivals(TEXTS, false, &[trial(&[(203, 5)])]);
         assert_eq!(
             (late[0].arrived_at.as_str(), late[0].after_ns),
             ("two", 103)
         );
         assert_eq!((late[1].arrived_at.as_str(), late[1].after_ns), ("two", 3));
-        let prompt = arrivals(TEXTS, false, &[sample(&[(104, 4), (203, 5)])]);
+        let prompt = arrivals(TEXTS, false, &[trial(&[(104, 4), (203, 5)])]);
         assert_eq!(
             (prompt[0].arrived_at.as_str(), prompt[0].after_ns),
             ("one", 4)
@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn a_terminal_adds_a_carriage_return() {
-        let seen = arrivals(TEXTS, true, &[sample(&[(104, 4), (203, 5), (204, 6)])]);
+        let seen = arrivals(TEXTS, true, &[trial(&[(104, 4), (203, 5), (204, 6)])]);
         assert_eq!(seen[1].after_ns, 4);
     }
 
     #[test]
     fn a_text_that_never_arrives_has_no_arrival() {
-        assert_eq!(arrivals(TEXTS, false, &[sample(&[(104, 4)])]).len(), 1);
+        assert_eq!(arrivals(TEXTS, false, &[trial(&[(104, 4)])]).len(), 1);
     }
 }

@@ -13,21 +13,21 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::load::Answers;
 use crate::bench::destination::reader::Received;
 use crate::bench::destination::venue::Sink;
-use crate::bench::experiment::clock::{self, Report};
+use crate::bench::experiment::clock::{self, RungReport};
 use crate::fps::canvas::Stream;
 use crate::platform::clock::{children_ns, now_ns};
 use crate::platform::interrupts;
 
-/// What one run gave.
-pub(super) struct Sample {
-    pub(super) report: Report,
+/// The figures of one run.
+pub(super) struct Trial {
+    pub(super) report: RungReport,
     pub(super) received: Received,
     /// Of a server: what its load met with.
     pub(super) answers: Option<Answers>,
 }
 
-impl Sample {
-    pub(super) fn new(report: Report, received: Received) -> Self {
+impl Trial {
+    pub(super) fn new(report: RungReport, received: Received) -> Self {
         Self {
             report,
             received,
@@ -35,7 +35,7 @@ impl Sample {
         }
     }
 
-    /// What the rung alone could count, 0 where it did not.
+    /// A count by the rung itself; 0 where it kept none.
     pub(super) fn noted(&self, name: &str) -> u64 {
         self.report.notes.get(name).copied().unwrap_or(0)
     }
@@ -72,7 +72,7 @@ pub(super) fn run(
     stream: Stream,
     sink: Sink<'_>,
     report: &Path,
-) -> Result<Sample, Stopped> {
+) -> Result<Trial, Stopped> {
     match fs::remove_file(report) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
@@ -81,8 +81,8 @@ pub(super) fn run(
     let (received, _) = to_the_end_at(command, stream, sink)?;
     let text = fs::read_to_string(report)
         .map_err(|_| Stopped::Failed("it ended without a report".to_owned()))?;
-    let report = Report::parse(&text).map_err(Stopped::Failed)?;
-    Ok(Sample::new(report, received))
+    let report = RungReport::parse(&text).map_err(Stopped::Failed)?;
+    Ok(Trial::new(report, received))
 }
 
 /// Runs a command into a sink and clocks the whole process from outside.
@@ -90,7 +90,7 @@ pub(super) fn run_clocked_outside(
     command: &mut Command,
     stream: Stream,
     sink: Sink<'_>,
-) -> Result<Sample, Stopped> {
+) -> Result<Trial, Stopped> {
     command.env_remove(clock::REPORT);
     let cpu_before = children_ns();
     let started_ns = now_ns();
@@ -98,24 +98,24 @@ pub(super) fn run_clocked_outside(
     let wall_ns = ended_ns.saturating_sub(started_ns);
     let (user_ns, system_ns) = children_ns();
     let cpu_ns = (user_ns + system_ns).saturating_sub(cpu_before.0 + cpu_before.1);
-    let report = Report {
+    let report = RungReport {
         started_ns,
         caller_ns: wall_ns,
         wall_ns,
         cpu_ns,
-        ..Report::default()
+        ..RungReport::default()
     };
-    Ok(Sample::new(report, received))
+    Ok(Trial::new(report, received))
 }
 
-/// What a user wants of one program must not change what is measured.
+/// The user's wishes for one program must not change a measurement.
 pub(crate) fn ignore_wishes(command: &mut Command) {
     for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
         command.env_remove(name);
     }
 }
 
-/// Runs it with one of its streams led into the sink; also gives the time at which it had ended.
+/// Runs it with one of its streams connected to the sink; also gives the time at which it had ended.
 fn to_the_end_at(
     command: &mut Command,
     stream: Stream,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::bench::destination::check::Generator;
 use crate::bench::experiment::{Experiment, Method, Reads, Rung, Work};
 use crate::bench::toolchain::{Source, Toolchain, toolchains};
+use crate::platform::interrupts;
 
 /// One competitor in a series of runs.
 pub(crate) struct Contestant {
@@ -32,7 +33,7 @@ enum Launch {
 }
 
 impl Contestant {
-    /// The contestants that some of an experiment's rungs have, compiled; those that cannot run say
+    /// The contestants of some of an experiment's rungs, compiled; a contestant that cannot run says
     /// why.
     pub(crate) fn all(
         experiment: &'static Experiment,
@@ -49,7 +50,9 @@ impl Contestant {
                 scope.spawn(|| {
                     loop {
                         let next = queue.lock().ok().and_then(|mut queue| queue.next());
-                        let Some(contestant) = next else { break };
+                        let Some(contestant) = next.filter(|_| !interrupts::came()) else {
+                            break;
+                        };
                         contestant.prepare();
                     }
                 });
@@ -72,7 +75,7 @@ impl Contestant {
             Work::Source(source) => match toolchains(source.language) {
                 Err(reason) => vec![one(Launch::Not(reason))],
                 Ok(found) => {
-                    // Of a program that is looked at for its language, one is as good as another.
+                    // A program stands for its language: one compiler suffices.
                     let wanted = match experiment.method {
                         Method::Programs => 1,
                         _ => found.len(),
@@ -170,7 +173,7 @@ impl Contestant {
     }
 }
 
-/// What so many messages need, from a file or through a pipe.
+/// The input for so many messages, from a file or through a pipe.
 fn input(reads: Reads, messages: u64) -> io::Result<Stdio> {
     /// The last file, and what it was made of: a series reads the same again and again.
     static LAST: Mutex<Option<(Generator, u64, File)>> = Mutex::new(None);

@@ -1,14 +1,14 @@
 //! Rungs that draw: how many frames a second the terminal takes, and what a frame costs.
 //!
-//! Backends differ by a factor of a thousand, so each rung draws as many frames as take its time. The clock
+//! Backends differ by a factor of a thousand, so each rung draws as many frames as fit its time. The clock
 //! stops when the terminal has answered that it has worked through all of them, or when the last byte was
-//! read. At a terminal that does not read, frames come at the pace of an application, and what counts is how
-//! long drawing one holds it up; the terminal stalls for as long as all of them should take.
+//! read. At a terminal that does not read, frames come at the pace of an application, and the figure is how long
+//! drawing one holds the application up; the terminal stalls for as long as all frames should take.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::child::{self, Sample, Stopped};
+use super::child::{self, Stopped, Trial};
 use super::{Entry, Measurement, Stage, shown};
 use crate::bench::destination::reader::{Release, Wanted};
 use crate::bench::destination::venue::Venue;
@@ -20,7 +20,7 @@ use crate::bench::results::stats::{self, Spread};
 /// Between frames, where they are paced: 60 a second.
 const PAUSE: Duration = Duration::from_millis(16);
 
-/// What a rung needs to begin at a terminal that does not answer.
+/// The time a rung needs to begin at a terminal that does not answer.
 const BEGINNING: Duration = Duration::from_millis(300);
 
 /// A run has no more frames than this.
@@ -49,7 +49,7 @@ impl<'a> Drawing<'a> {
         venue: &Venue,
         frames: u64,
         keep: bool,
-    ) -> Result<Sample, Stopped> {
+    ) -> Result<Trial, Stopped> {
         let paced = self.stalled && !keep;
         let pause = if paced { PAUSE } else { Duration::ZERO };
         let mut command = entry
@@ -57,7 +57,7 @@ impl<'a> Drawing<'a> {
             .command(frames, pause)
             .map_err(Stopped::Failed)?;
         if let Some(term) = venue.term() {
-            // What a backend may send depends on it.
+            // Backends choose sequences by it.
             command
                 .env("TERM", term)
                 .env_remove("TMUX")
@@ -83,8 +83,8 @@ impl<'a> Drawing<'a> {
         })
     }
 
-    /// So many frames that a run takes about its time: a guess, and where there is time for it, runs that
-    /// come nearer.
+    /// The number of frames that fills a run's time: a guess first, then, where there is time for it, runs that come
+    /// nearer.
     fn suitable_frames(&self, entry: &Entry<'_>, guess: Duration) -> Result<u64, Stopped> {
         let plan = &self.stage.plan;
         if let Some(frames) = plan.messages {
@@ -102,9 +102,9 @@ impl<'a> Drawing<'a> {
             return Ok(frames);
         }
         loop {
-            let sample = self.run(entry, &self.stage.venue, frames, false)?;
+            let trial = self.run(entry, &self.stage.venue, frames, false)?;
             // Ending the process takes a moment, too.
-            let took = Duration::from_nanos(delivered_ns(&sample));
+            let took = Duration::from_nanos(delivered_ns(&trial));
             let better = within(took.div_f64(frames as f64));
             if took * 2 >= self.time || better <= frames {
                 return Ok(better);
@@ -115,18 +115,18 @@ impl<'a> Drawing<'a> {
 }
 
 /// Until the terminal had everything, or until the last write where that is not known.
-fn delivered_ns(sample: &Sample) -> u64 {
-    sample.delivered_ns().unwrap_or(sample.report.wall_ns)
+fn delivered_ns(trial: &Trial) -> u64 {
+    trial.delivered_ns().unwrap_or(trial.report.wall_ns)
 }
 
 /// The frames of a run that the terminal was given.
-fn presented(entry: &Entry<'_>, sample: &Sample) -> u64 {
-    entry.messages.saturating_sub(sample.noted("skipped"))
+fn presented(entry: &Entry<'_>, trial: &Trial) -> u64 {
+    entry.messages.saturating_sub(trial.noted("skipped"))
 }
 
 fn frame_times(entry: &Entry<'_>) -> Vec<u64> {
-    let time = |sample: &Sample| delivered_ns(sample) / presented(entry, sample).max(1);
-    entry.samples.iter().map(time).collect()
+    let time = |trial: &Trial| delivered_ns(trial) / presented(entry, trial).max(1);
+    entry.trials.iter().map(time).collect()
 }
 
 impl Measurement for Drawing<'_> {
@@ -139,8 +139,8 @@ impl Measurement for Drawing<'_> {
     fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
         let plan = &self.stage.plan;
         let frames = if plan.brief { 2 } else { 5 };
-        let sample = self.run(entry, &self.stage.proof, frames, true)?;
-        let bytes = &sample.received.kept;
+        let trial = self.run(entry, &self.stage.proof, frames, true)?;
+        let bytes = &trial.received.kept;
         let wrong = match entry.contestant.rung.draws {
             Some(Drawn::Picture(workload)) => shown::verify(bytes, workload, frames, plan.size)
                 .map_err(|wrong| format!("wrong picture: {wrong}")),
@@ -149,7 +149,7 @@ impl Measurement for Drawing<'_> {
         };
         wrong.map_err(Stopped::Failed)?;
         entry.verified = true;
-        let guess = Duration::from_nanos(delivered_ns(&sample) / frames);
+        let guess = Duration::from_nanos(delivered_ns(&trial) / frames);
         entry.messages = self.suitable_frames(entry, guess)?;
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Measurement for Drawing<'_> {
         }
     }
 
-    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped> {
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
         let entry = &entries[index];
         self.run(entry, &self.stage.venue, entry.messages, false)
     }
@@ -187,33 +187,33 @@ impl Measurement for Drawing<'_> {
     }
 
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
-        if entry.samples.is_empty() {
+        if entry.trials.is_empty() {
             return;
         }
-        let spread = |value: &dyn Fn(&Sample) -> u64| Spread::of(entry.samples.iter().map(value));
-        row.bytes = entry.median(|sample| sample.report.written.unwrap_or(0));
-        row.writes = Some(entry.median(|sample| sample.report.writes.unwrap_or(0)));
+        let spread = |value: &dyn Fn(&Trial) -> u64| Spread::of(entry.trials.iter().map(value));
+        row.bytes = entry.median(|trial| trial.report.written.unwrap_or(0));
+        row.writes = Some(entry.median(|trial| trial.report.writes.unwrap_or(0)));
         if !self.stalled {
-            row.wall_ns = spread(&|sample| sample.report.wall_ns);
-            row.caller_ns = spread(&|sample| sample.report.caller_ns);
-            row.cpu_ns = spread(&|sample| {
-                // What it took to make the pictures is not the backend's.
-                let pictures = sample.noted("pictures_ns");
-                sample.report.cpu_ns.saturating_sub(pictures)
+            row.wall_ns = spread(&|trial| trial.report.wall_ns);
+            row.caller_ns = spread(&|trial| trial.report.caller_ns);
+            row.cpu_ns = spread(&|trial| {
+                // Making the pictures is not the backend's work.
+                let pictures = trial.noted("pictures_ns");
+                trial.report.cpu_ns.saturating_sub(pictures)
             });
             row.delivered_ns = spread(&delivered_ns);
             row.samples = frame_times(entry);
         }
-        let presented = entry.median(|sample| presented(entry, sample));
-        let grown = |sample: &Sample| sample.report.notes.get("grown_bytes").copied();
-        let mut samples = entry.samples.iter();
+        let presented = entry.median(|trial| presented(entry, trial));
+        let grown = |trial: &Trial| trial.report.notes.get("grown_bytes").copied();
+        let mut trials = entry.trials.iter();
         row.kind = Kind::Frames(FrameFigures {
             fps: (!self.stalled).then(|| 1e9 / stats::median(&row.samples).max(1) as f64),
             frames_presented: presented,
-            frames_skipped: entry.median(|sample| sample.noted("skipped")),
+            frames_skipped: entry.median(|trial| trial.noted("skipped")),
             bytes_per_frame: row.bytes as f64 / presented.max(1) as f64,
-            draw_call_ns: samples.find_map(|sample| calls::noted(&sample.report)),
-            memory_bytes: entry.samples.iter().filter_map(grown).max(),
+            draw_call_ns: trials.find_map(|trial| calls::noted(&trial.report)),
+            memory_bytes: entry.trials.iter().filter_map(grown).max(),
         });
     }
 }

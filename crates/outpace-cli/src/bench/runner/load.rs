@@ -15,12 +15,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where the load comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum LoadSource {
     Wrk,
     BuiltIn,
 }
 
-/// What a load met with.
+/// The answers to a load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answers {
     pub(crate) per_second: f64,
@@ -29,7 +29,7 @@ pub(crate) struct Answers {
     pub(crate) max_ns: u64,
 }
 
-impl Source {
+impl LoadSource {
     /// wrk counts in whole seconds.
     pub(crate) fn for_loads_of(time: Duration) -> Self {
         let installed = || {
@@ -222,7 +222,7 @@ fn wrk(address: SocketAddr, connections: usize, time: Duration) -> Result<Answer
     read_wrk(&text).ok_or_else(|| format!("wrk wrote something else than expected: {text:?}"))
 }
 
-/// What wrk 4 says.
+/// Reads the output of wrk 4.
 fn read_wrk(text: &str) -> Option<Answers> {
     let words_after = |first: &str| {
         text.lines().find_map(|line| {

@@ -1,16 +1,16 @@
-//! Measuring: the contestants of one experiment at one destination, verified first, then run in rounds so that
-//! whatever disturbs the machine disturbs all of them alike. What a run is, and what its figures are, is up to one
-//! of three measurements: of programs that write, of servers under load, and of pictures.
+//! Measuring: the contestants of one experiment at one destination are verified first, then run in rounds, so that
+//! a disturbance of the machine reaches all of them alike. Four measurements define a run and its figures: of programs that
+//! clock themselves, of programs clocked from outside, of servers under load, and of pictures.
 
 mod arrivals;
 mod child;
 pub(crate) mod contestant;
 mod drawing;
 mod load;
-pub(crate) mod pace;
 mod programs;
 mod serving;
 mod shown;
+pub(crate) mod timetable;
 mod writing;
 
 pub(crate) use child::ignore_wishes;
@@ -28,10 +28,10 @@ use crate::bench::results::figures::base_name;
 use crate::bench::results::rows::{Kind, Latency, Row, ServerFigures};
 use crate::bench::results::stats::{Ratio, median};
 use crate::platform::{interrupts, scratch};
-use child::{Sample, Stopped};
+use child::{Stopped, Trial};
 use contestant::Contestant;
 
-/// How much to measure.
+/// The extent of a measurement.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) runs: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     pub(crate) budget: Duration,
     /// That number itself, when the user gives it.
     pub(crate) messages: Option<u64>,
-    /// How many at once a server is under load from: a row each.
+    /// Numbers of connections that a server is under load from: a row each.
     pub(crate) connections: Vec<u16>,
     /// Between the steps of an experiment about when text appears.
     pub(crate) pause: Duration,
@@ -49,34 +49,34 @@ pub(crate) struct Plan {
     pub(crate) size: Size,
     /// As short as makes sense.
     pub(crate) brief: bool,
-    /// When the user is not to wait any longer, however slow the destination is.
+    /// The time to stop at, however slow the destination is.
     pub(crate) until: Option<Instant>,
 }
 
 impl Plan {
-    /// Whether the user is not to wait for so much longer.
+    /// Whether so much more time would pass that limit.
     fn is_over_in(&self, time: Duration) -> bool {
         self.until
             .is_some_and(|until| Instant::now() + time > until)
     }
 }
 
-/// What a series gave.
-pub(crate) struct Outcome {
+/// The results of a series.
+pub(crate) struct SeriesResult {
     pub(crate) rows: Vec<Row>,
     pub(crate) warnings: Vec<String>,
     /// Why the destination cannot be had on this machine.
     pub(crate) unavailable: Option<String>,
 }
 
-/// A contestant and what it has done so far.
+/// A contestant and its trials so far.
 struct Entry<'a> {
     contestant: &'a Contestant,
     /// Of a server: how many connections its load comes from.
     connections: Option<u16>,
     /// How many a run writes or draws.
     messages: u64,
-    samples: Vec<Sample>,
+    trials: Vec<Trial>,
     /// The calls of a further run, in which each was clocked.
     clocked: Option<Latency>,
     verified: bool,
@@ -91,7 +91,7 @@ impl<'a> Entry<'a> {
             contestant,
             connections,
             messages: u64::from(contestant.rung.draws.is_some()),
-            samples: Vec::new(),
+            trials: Vec::new(),
             clocked: None,
             verified: false,
             skipped: contestant.obstacle().map(str::to_owned),
@@ -118,7 +118,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// What a run gave, if anything; a failure is noted.
+    /// The result of a run, if there is one; notes a failure.
     fn note<T>(&mut self, result: Result<T, Stopped>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -130,12 +130,12 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn median(&self, value: impl Fn(&Sample) -> u64) -> u64 {
-        median(&self.samples.iter().map(value).collect::<Vec<_>>())
+    fn median(&self, value: impl Fn(&Trial) -> u64) -> u64 {
+        median(&self.trials.iter().map(value).collect::<Vec<_>>())
     }
 }
 
-/// What a run is, and what its figures are.
+/// One kind of run, with its figures.
 trait Measurement {
     /// Decides how much each contestant writes, and which cannot compete here.
     fn plan(&mut self, entries: &mut [Entry<'_>]);
@@ -147,12 +147,12 @@ trait Measurement {
     fn begin(&self, _: &mut [Entry<'_>]) {}
 
     /// One run of the contestant at `index`.
-    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped>;
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped>;
 
     /// Called when all rounds are over.
-    fn conclude(&self, _: &mut Entry<'_>) {}
+    fn end(&self, _: &mut Entry<'_>) {}
 
-    /// Of each run what ratios are of: the time of a message, or how many there were in a second.
+    /// The figures that ratios are of, one a run: the time of a message, or messages a second.
     fn rates(&self, entry: &Entry<'_>) -> Vec<f64>;
 
     /// The rung that a contestant's ratios are against.
@@ -161,7 +161,7 @@ trait Measurement {
     /// Adds its figures to a row.
     fn fill(&self, entry: &Entry<'_>, row: &mut Row);
 
-    /// What disturbed it, with what to do about that.
+    /// Disturbances, each with a remedy.
     fn warnings(&self, _: &[Entry<'_>]) -> Vec<String> {
         Vec::new()
     }
@@ -237,7 +237,7 @@ pub(crate) fn run(
     to: &Destination,
     plan: &Plan,
     progress: &mut dyn FnMut(&str, f64),
-) -> Outcome {
+) -> SeriesResult {
     let method = contestants
         .first()
         .map_or(experiment.method, |first| experiment.method_of(first.rung));
@@ -257,7 +257,7 @@ pub(crate) fn run(
         rung: entry.contestant.name.clone(),
         to: to.to_string(),
         messages: entry.messages,
-        runs: entry.samples.len() as u64,
+        runs: entry.trials.len() as u64,
         verified: entry.verified,
         kind: match entry.connections {
             Some(connections) => Kind::Server(ServerFigures::of(connections)),
@@ -277,7 +277,7 @@ pub(crate) fn run(
             for entry in &mut entries {
                 entry.skipped.get_or_insert_with(|| reason.clone());
             }
-            return Outcome {
+            return SeriesResult {
                 rows: entries.iter().map(row).collect(),
                 warnings: Vec::new(),
                 unavailable: Some(reason),
@@ -291,7 +291,7 @@ pub(crate) fn run(
     // An interruption may have come before anything was known of a contestant.
     let known = entries
         .iter()
-        .filter(|entry| !entry.competes() || !entry.samples.is_empty());
+        .filter(|entry| !entry.competes() || !entry.trials.is_empty());
     let rows = known.map(|entry| {
         let mut row = row(entry);
         row.terminal.clone_from(&terminal);
@@ -299,7 +299,7 @@ pub(crate) fn run(
         compare(&*measurement, &entries, entry, &mut row);
         row
     });
-    Outcome {
+    SeriesResult {
         rows: rows.collect(),
         warnings: measurement.warnings(&entries),
         unavailable: None,
@@ -338,23 +338,23 @@ fn measure(
         for index in order(entries.len(), round, warmup) {
             let what = format!("round {} of {rounds},", round + 1);
             if begin(&entries[index], &what) {
-                let sample = measurement.once(entries, index);
-                let sample = entries[index].note(sample);
+                let trial = measurement.once(entries, index);
+                let trial = entries[index].note(trial);
                 entries[index]
-                    .samples
-                    .extend(sample.filter(|_| round >= warmup));
+                    .trials
+                    .extend(trial.filter(|_| round >= warmup));
             }
         }
     }
     for entry in entries {
         if begin(entry, "clocking the calls of") {
-            measurement.conclude(entry);
+            measurement.end(entry);
         }
     }
 }
 
-/// In which order contestants run in a round: every other counted one is reversed, so that whoever runs
-/// after a slow one is not always the same.
+/// The order of contestants in a round. Every other counted round is reversed, so that the same contestant does not
+/// always follow a slow one.
 fn order(contestants: usize, round: usize, warmup: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..contestants).collect();
     if round >= warmup && (round - warmup) % 2 == 1 {

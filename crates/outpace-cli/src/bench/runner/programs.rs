@@ -1,10 +1,10 @@
-//! Programs that know nothing of the bench: what a line costs them is what a run takes that prints, less what one
-//! takes that prints nothing.
+//! Programs that know nothing of the bench: the cost of a line is the time of a run that prints, less that of one
+//! that prints nothing.
 
 use std::fs;
 use std::time::Duration;
 
-use super::child::{self, Sample, Stopped};
+use super::child::{self, Stopped, Trial};
 use super::{Entry, Measurement, Stage};
 use crate::bench::destination::check::{Check, length};
 use crate::bench::destination::reader::Wanted;
@@ -18,13 +18,13 @@ pub(super) struct Programs<'a> {
     stage: Stage<'a>,
 }
 
-/// So long should printing take, so that it stands out from starting; the second, if time is short.
+/// The time that printing should take, to stand out from starting; the second if time is short.
 const LONG_ENOUGH: Duration = Duration::from_millis(100);
 const BRIEFLY: Duration = Duration::from_millis(20);
 /// The least and the most that a run prints.
 const LINES: (u64, u64) = (1_000, 4_000_000);
 
-/// The notes under which a run's write calls stand, and what a process takes that prints nothing.
+/// The notes with a run's write calls, and with the time of a process that prints nothing.
 const WRITES: &str = "write_calls";
 const START: &str = "start_ns";
 
@@ -39,7 +39,7 @@ impl<'a> Programs<'a> {
         venue: &Venue,
         messages: u64,
         wanted: Wanted,
-    ) -> Result<Sample, Stopped> {
+    ) -> Result<Trial, Stopped> {
         let contestant = entry.contestant;
         let command = contestant.command(messages, Duration::ZERO);
         let mut command = command.map_err(Stopped::Failed)?;
@@ -49,16 +49,16 @@ impl<'a> Programs<'a> {
         let sink = venue.sink(wanted)?;
         let before = write_calls();
         let stream = contestant.rung.stream;
-        let mut sample = child::run_clocked_outside(&mut command, stream, sink)?;
+        let mut trial = child::run_clocked_outside(&mut command, stream, sink)?;
         if let (Some(before), Some(after)) = (before, write_calls()) {
             let calls = after.saturating_sub(before);
-            sample.report.notes.insert(WRITES.to_owned(), calls);
+            trial.report.notes.insert(WRITES.to_owned(), calls);
         }
-        Ok(sample)
+        Ok(trial)
     }
 
-    /// What printing so many lines adds to a process.
-    fn printing(&self, entry: &Entry<'_>, messages: u64) -> Result<Sample, Stopped> {
+    /// The time that printing so many lines adds to a process.
+    fn printing(&self, entry: &Entry<'_>, messages: u64) -> Result<Trial, Stopped> {
         let venue = &self.stage.venue;
         let nothing = Self::process(entry, venue, 0, Wanted::default())?;
         let mut all = Self::process(entry, venue, messages, Wanted::default())?;
@@ -76,8 +76,8 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// How many lines to try next, where so many took less than is wanted: twice as many at least, as starting varies, and
-/// no more than it needs.
+/// The number of lines to try next, after so many took too little time: twice as many at least, for starting varies, and
+/// no more than needed.
 fn more(messages: u64, took: Duration, wanted: Duration) -> u64 {
     let factor = wanted.as_secs_f64() * 1.2 / took.as_secs_f64().max(1e-9);
     let factor = factor.clamp(2.0, 16.0);
@@ -92,19 +92,19 @@ fn write_calls() -> Option<u64> {
 }
 
 impl Measurement for Programs<'_> {
-    /// As many lines for each as take long enough: a line costs a hundred times as much in one language as in another.
+    /// As many lines for each as take long enough: a line costs 100x more in one language than in another.
     fn plan(&mut self, entries: &mut [Entry<'_>]) {
         let plan = &self.stage.plan;
         let long_enough = if plan.brief { BRIEFLY } else { LONG_ENOUGH };
         for entry in entries {
             entry.messages = plan.messages.unwrap_or(LINES.0).max(1);
             while plan.messages.is_none() && entry.competes() && !interrupts::came() {
-                let sample = self.printing(entry, entry.messages);
-                let Some(sample) = entry.note(sample) else {
+                let trial = self.printing(entry, entry.messages);
+                let Some(trial) = entry.note(trial) else {
                     break;
                 };
-                let took = Duration::from_nanos(sample.report.wall_ns);
-                let start = Duration::from_nanos(sample.noted(START));
+                let took = Duration::from_nanos(trial.report.wall_ns);
+                let start = Duration::from_nanos(trial.noted(START));
                 let wanted = long_enough.max(start);
                 if took >= wanted || entry.messages >= LINES.1 {
                     break;
@@ -123,8 +123,8 @@ impl Measurement for Programs<'_> {
             check: Some(Check::new(message, messages, rung.order, terminal)),
             ..Wanted::default()
         };
-        let sample = Self::process(entry, &self.stage.proof, messages, wanted)?;
-        let verified = sample.received.verified;
+        let trial = Self::process(entry, &self.stage.proof, messages, wanted)?;
+        let verified = trial.received.verified;
         match verified.unwrap_or_else(|| Err("nothing read its bytes".to_owned())) {
             Ok(()) => entry.verified = true,
             Err(wrong) => entry.failed = Some(format!("wrong bytes: {wrong}")),
@@ -132,20 +132,20 @@ impl Measurement for Programs<'_> {
         Ok(())
     }
 
-    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped> {
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
         self.printing(&entries[index], entries[index].messages)
     }
 
-    fn conclude(&self, entry: &mut Entry<'_>) {
-        if !entry.samples.is_empty() && entry.median(|sample| sample.report.wall_ns) == 0 {
+    fn end(&self, entry: &mut Entry<'_>) {
+        if !entry.trials.is_empty() && entry.median(|trial| trial.report.wall_ns) == 0 {
             let reason = "printing took no longer than starting varies: end other programs, or use more --messages";
             entry.failed = Some(reason.to_owned());
         }
     }
 
     fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
-        let time = |sample: &Sample| sample.report.wall_ns as f64 / entry.messages.max(1) as f64;
-        entry.samples.iter().map(time).collect()
+        let time = |trial: &Trial| trial.report.wall_ns as f64 / entry.messages.max(1) as f64;
+        entry.trials.iter().map(time).collect()
     }
 
     fn baseline(&self, entry: &Entry<'_>) -> &'static str {
@@ -155,20 +155,17 @@ impl Measurement for Programs<'_> {
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
         let message = self.stage.experiment.message_of(entry.contestant.rung);
         row.bytes = length(message, entry.messages);
-        let spread = |value: fn(&Sample) -> u64| Spread::of(entry.samples.iter().map(value));
-        row.wall_ns = spread(|sample| sample.report.wall_ns);
+        let spread = |value: fn(&Trial) -> u64| Spread::of(entry.trials.iter().map(value));
+        row.wall_ns = spread(|trial| trial.report.wall_ns);
         row.caller_ns = row.wall_ns;
-        row.cpu_ns = spread(|sample| sample.report.cpu_ns);
-        let writes = entry
-            .samples
-            .iter()
-            .filter_map(|sample| sample.report.writes);
+        row.cpu_ns = spread(|trial| trial.report.cpu_ns);
+        let writes = entry.trials.iter().filter_map(|trial| trial.report.writes);
         let writes: Vec<u64> = writes.collect();
         row.writes = (!writes.is_empty()).then(|| stats::median(&writes));
         row.samples = entry
-            .samples
+            .trials
             .iter()
-            .map(|sample| sample.report.wall_ns)
+            .map(|trial| trial.report.wall_ns)
             .collect();
     }
 }

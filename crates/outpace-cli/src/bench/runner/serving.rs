@@ -1,5 +1,5 @@
-//! Servers under load: how many requests a second each way to log leaves, how long the answers take, and how
-//! long the log calls.
+//! Servers under load: the requests a second that each way to log leaves, the time of an answer, and that of a
+//! log call.
 //!
 //! A server is a rung's process. Its standard input is the listening socket, its standard output the
 //! destination; the load and the terminal's reader are ours. Requests/s and answers are of runs in which
@@ -12,8 +12,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::child::{self, Sample, Stopped};
-use super::load::{self, Answers, Source};
+use super::child::{self, Stopped, Trial};
+use super::load::{self, Answers, LoadSource};
 use super::{Entry, Measurement, Stage};
 use crate::bench::destination::Destination;
 use crate::bench::destination::check::{Generator, length};
@@ -36,8 +36,8 @@ fn load_time(brief: bool) -> Duration {
     }
 }
 
-/// How many runs of so many servers fit a time, within reason: enough for a median, and no more than
-/// other experiments have.
+/// The number of runs of so many servers that fit a time: at least enough for a median, at most as many as other
+/// experiments have.
 pub(crate) fn runs_within(budget: Duration, servers: usize, brief: bool) -> usize {
     let starting = Duration::from_millis(100);
     let round = (load_time(brief) + starting) * servers as u32;
@@ -52,7 +52,7 @@ pub(super) struct Serving<'a> {
     stage: Stage<'a>,
     server: &'static Server,
     time: Duration,
-    source: Source,
+    source: LoadSource,
 }
 
 impl<'a> Serving<'a> {
@@ -62,7 +62,7 @@ impl<'a> Serving<'a> {
             stage,
             server,
             time,
-            source: Source::for_loads_of(time),
+            source: LoadSource::for_loads_of(time),
         }
     }
 
@@ -78,15 +78,15 @@ impl<'a> Serving<'a> {
     /// The bytes a second that the control's terminal is fed: what its model wrote in its last run.
     fn feed(&self, entries: &[Entry<'_>], entry: &Entry<'_>) -> Option<u64> {
         let models = entries.iter().filter(|_| self.is_fed(entry));
-        let sample = models
+        let trial = models
             .filter(|other| other.rung() == self.server.fed_like)
             .find(|other| other.connections == entry.connections)?
-            .samples
+            .trials
             .last()?;
         let message = self.stage.experiment.message;
-        // The log of a request may wait whose answer came too late to count.
+        // The backlog may hold lines of requests whose answer came too late to count.
         let written =
-            length(message, sample.noted("requests")).saturating_sub(sample.noted("backlog"));
+            length(message, trial.noted("requests")).saturating_sub(trial.noted("backlog"));
         Some((written as f64 / self.time.as_secs_f64()) as u64)
     }
 
@@ -97,13 +97,13 @@ impl<'a> Serving<'a> {
         venue: &Venue,
         time: Duration,
         feed: Option<u64>,
-        run: Run,
-    ) -> Result<Sample, Stopped> {
+        run: Purpose,
+    ) -> Result<Trial, Stopped> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let release = Arc::new(Release::default());
         let sink = venue.sink(Wanted {
-            keep: run == Run::Verified,
+            keep: run == Purpose::Verified,
             release: Some(release.clone()),
             ..Wanted::default()
         })?;
@@ -116,8 +116,8 @@ impl<'a> Serving<'a> {
             Some(rate) => Some((sink.writer()?, rate)),
             None => None,
         };
-        let source = if run == Run::Verified {
-            Source::BuiltIn
+        let source = if run == Purpose::Verified {
+            LoadSource::BuiltIn
         } else {
             self.source
         };
@@ -129,7 +129,7 @@ impl<'a> Serving<'a> {
                     scope.spawn(move || feed_at(&mut terminal, rate, time, message))
                 });
                 let answers = under_load(source, address, connections, time, run);
-                // A feeder may be waiting for a reader that stands still, too.
+                // The feeder, too, may be waiting for a stalled reader.
                 release.now();
                 if let Some(feeding) = feeding {
                     // A terminal that is gone is the measured server's affair.
@@ -142,11 +142,11 @@ impl<'a> Serving<'a> {
             let answers = load
                 .join()
                 .unwrap_or_else(|_| Err("the load panicked".to_owned()));
-            // What the server says of a failure is nearer to the cause.
-            let sample = child?;
-            Ok(Sample {
+            // The server's own message is nearer to the cause.
+            let trial = child?;
+            Ok(Trial {
                 answers: Some(answers.map_err(Stopped::Failed)?),
-                ..sample
+                ..trial
             })
         })
     }
@@ -173,14 +173,14 @@ impl Measurement for Serving<'_> {
     /// Compares the lines that arrive with the requests that were answered.
     fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
         let time = Duration::from_millis(15);
-        let sample = self.run(entry, &self.stage.proof, time, None, Run::Verified)?;
+        let trial = self.run(entry, &self.stage.proof, time, None, Purpose::Verified)?;
         let requests = match self.is_silent(entry) {
             true => 0,
-            false => sample.noted("requests"),
+            false => trial.noted("requests"),
         };
-        let dropped = sample.noted("dropped");
-        verdict_on(
-            &sample.received.kept,
+        let dropped = trial.noted("dropped");
+        check_lines(
+            &trial.received.kept,
             requests,
             dropped,
             self.server.request_of,
@@ -190,26 +190,26 @@ impl Measurement for Serving<'_> {
         Ok(())
     }
 
-    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped> {
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
         let entry = &entries[index];
         let feed = self.feed(entries, entry);
-        self.run(entry, &self.stage.venue, self.time, feed, Run::Timed)
+        self.run(entry, &self.stage.venue, self.time, feed, Purpose::Timed)
     }
 
-    fn conclude(&self, entry: &mut Entry<'_>) {
+    fn end(&self, entry: &mut Entry<'_>) {
         if !self.is_silent(entry) {
-            let result = self.run(entry, &self.stage.venue, self.time, None, Run::Clocked);
-            let sample = entry.note(result);
-            entry.clocked = sample.and_then(|sample| calls::noted(&sample.report));
+            let result = self.run(entry, &self.stage.venue, self.time, None, Purpose::Clocked);
+            let trial = entry.note(result);
+            entry.clocked = trial.and_then(|trial| calls::noted(&trial.report));
         }
     }
 
     fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
-        let rate = |sample: &Sample| Some(sample.answers?.per_second);
-        entry.samples.iter().filter_map(rate).collect()
+        let rate = |trial: &Trial| Some(trial.answers?.per_second);
+        entry.trials.iter().filter_map(rate).collect()
     }
 
-    /// A program that draws competes with the server for the processor, whoever writes to it: there, logging is
+    /// A program that draws competes with the server for the processor, whichever process writes to it: there, logging is
     /// compared with another process that writes as much.
     fn baseline(&self, _: &Entry<'_>) -> &'static str {
         match self.stage.to {
@@ -223,7 +223,7 @@ impl Measurement for Serving<'_> {
         let Some(connections) = entry.connections else {
             return;
         };
-        let requests = entry.median(|sample| sample.noted("requests"));
+        let requests = entry.median(|trial| trial.noted("requests"));
         row.messages = requests;
         row.bytes = length(self.stage.experiment.message, requests);
         let published = &self.server.published;
@@ -235,9 +235,9 @@ impl Measurement for Serving<'_> {
                 messages,
             });
         let answers: Vec<Answers> = entry
-            .samples
+            .trials
             .iter()
-            .filter_map(|sample| sample.answers)
+            .filter_map(|trial| trial.answers)
             .collect();
         if answers.is_empty() {
             return;
@@ -248,18 +248,17 @@ impl Measurement for Serving<'_> {
             .map(|ns_per_request| ns_per_request.saturating_mul(requests))
             .collect();
         row.wall_ns = Spread::of(row.samples.iter().copied());
-        row.cpu_ns = Spread::of(entry.samples.iter().map(|sample| {
-            let each = sample.report.cpu_ns / sample.noted("requests").max(1);
+        row.cpu_ns = Spread::of(entry.trials.iter().map(|trial| {
+            let each = trial.report.cpu_ns / trial.noted("requests").max(1);
             each.saturating_mul(requests)
         }));
         let rates = || answers.iter().map(|answers| answers.per_second as u64);
-        let knows_backlog = |sample: &Sample| sample.report.notes.contains_key("backlog");
+        let knows_backlog = |trial: &Trial| trial.report.notes.contains_key("backlog");
         row.kind = Kind::Server(ServerFigures {
             requests_per_second: Spread::of(rates()),
             answer_ns: Some(Latency {
-                median: entry
-                    .median(|sample| sample.answers.map_or(0, |answers| answers.median_ns)),
-                p99: entry.median(|sample| sample.answers.map_or(0, |answers| answers.p99_ns)),
+                median: entry.median(|trial| trial.answers.map_or(0, |answers| answers.median_ns)),
+                p99: entry.median(|trial| trial.answers.map_or(0, |answers| answers.p99_ns)),
                 max: answers
                     .iter()
                     .map(|answers| answers.max_ns)
@@ -267,39 +266,40 @@ impl Measurement for Serving<'_> {
                     .unwrap_or(0),
                 max_less_delay: None,
                 machine_max: None,
+                p99_9: None,
             }),
             log_call_ns: entry.clocked,
-            dropped_bytes: Some(entry.median(|sample| sample.noted("dropped_bytes"))),
-            backlog_bytes: (entry.samples.iter())
+            dropped_bytes: Some(entry.median(|trial| trial.noted("dropped_bytes"))),
+            backlog_bytes: (entry.trials.iter())
                 .any(knows_backlog)
-                .then(|| entry.median(|sample| sample.noted("backlog"))),
+                .then(|| entry.median(|trial| trial.noted("backlog"))),
             ..ServerFigures::of(connections)
         });
     }
 
     fn warnings(&self, _: &[Entry<'_>]) -> Vec<String> {
-        let missing = !self.stage.plan.brief && self.source == Source::BuiltIn;
+        let missing = !self.stage.plan.brief && self.source == LoadSource::BuiltIn;
         let warning = "wrk is not installed: the load comes from the built-in generator";
         missing.then(|| warning.to_owned()).into_iter().collect()
     }
 }
 
-/// What a run is for.
+/// The purpose of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Run {
+enum Purpose {
     Verified,
     Timed,
     Clocked,
 }
 
 fn under_load(
-    source: Source,
+    source: LoadSource,
     address: SocketAddr,
     connections: usize,
     time: Duration,
-    run: Run,
+    run: Purpose,
 ) -> Result<Answers, String> {
-    if run == Run::Clocked {
+    if run == Purpose::Clocked {
         load::ask(address, Server::CLOCK).map_err(|error| error.to_string())?;
     }
     source.run(address, connections, time)
@@ -333,7 +333,7 @@ fn feed_at(
 }
 
 /// Every request has its line, once and in order, or is counted as dropped.
-fn verdict_on(
+fn check_lines(
     kept: &[u8],
     requests: u64,
     dropped: u64,
@@ -368,8 +368,8 @@ mod tests {
     #[test]
     fn every_request_has_a_line_or_is_counted() {
         let line = |n| format!("request {n}: answered 200\r\n");
-        let verdict = |kept: &[u8], requests, dropped| {
-            verdict_on(kept, requests, dropped, |line| {
+        let check = |kept: &[u8], requests, dropped| {
+            check_lines(kept, requests, dropped, |line| {
                 line.strip_prefix("request ")?
                     .split_once(':')?
                     .0
@@ -378,19 +378,19 @@ mod tests {
             })
         };
         let text = line(1) + "[outpace: 2 messages (120 B) dropped here]\r\n" + &line(4);
-        assert_eq!(verdict(text.as_bytes(), 4, 2), Ok(()));
+        assert_eq!(check(text.as_bytes(), 4, 2), Ok(()));
         assert!(
-            verdict(text.as_bytes(), 5, 2)
+            check(text.as_bytes(), 5, 2)
                 .unwrap_err()
                 .contains("2 lines and 2 counted")
         );
         assert!(
-            verdict((line(2) + &line(1)).as_bytes(), 2, 0)
+            check((line(2) + &line(1)).as_bytes(), 2, 0)
                 .unwrap_err()
                 .contains("after 2")
         );
         assert!(
-            verdict(b"request x", 1, 0)
+            check(b"request x", 1, 0)
                 .unwrap_err()
                 .contains("unknown line")
         );

@@ -1,4 +1,4 @@
-//! What a terminal shows, compared with what it should: how rungs that draw are verified, since each has
+//! Compares the picture on a terminal with the expected one: rungs that draw are verified so, since each has
 //! bytes of its own. The terminal is an emulator that knows nothing of how they were made.
 
 use outpace_ratatui::workloads::Workload;
@@ -121,8 +121,8 @@ fn numbered(color: Color) -> Color {
     place.map_or(color, |index| Color::Indexed(index as u8))
 }
 
-/// Feeds an emulator what a rung wrote, and compares its lines, the first of which may have left the screen, with those
-/// that should be there. The error says how many are not.
+/// Feeds an emulator the bytes of a rung and compares its lines, the first of which may have left the screen, with the
+/// expected ones. The error says how many are missing.
 pub(crate) fn verify_lines(bytes: &[u8], wanted: &[String], size: Size) -> Result<(), String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("no UTF-8: {error}"))?;
     let (columns, rows) = (size.columns.into(), size.rows.into());
@@ -151,7 +151,7 @@ pub(crate) fn verify_lines(bytes: &[u8], wanted: &[String], size: Size) -> Resul
     ))
 }
 
-/// Feeds an emulator what a rung wrote, and compares the screen with the last of so many frames after the
+/// Feeds an emulator the bytes of a rung and compares the screen with the last of so many frames after the
 /// first. The error names the first cell that differs.
 pub(crate) fn verify(
     bytes: &[u8],

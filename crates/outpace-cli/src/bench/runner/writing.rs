@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::arrivals::arrivals;
-use super::child::{self, Sample, Stopped};
+use super::child::{self, Stopped, Trial};
 use super::{Entry, Measurement, Stage};
 use crate::bench::destination::check::{Check, length};
 use crate::bench::destination::reader::Wanted;
@@ -11,7 +11,7 @@ use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{Destination, Pace};
 use crate::bench::experiment::{Method, Origin, Timed, calls};
 use crate::bench::results::rows::{
-    ArrivalFigures, Kind, ProfilerSamples, Published, Row, TerminalFigures, TimedFigures,
+    ArrivalFigures, Kind, Latency, ProfilerSamples, Published, Row, TerminalFigures, TimedFigures,
     WorkFigures,
 };
 use crate::bench::results::stats::{self, Spread};
@@ -26,7 +26,7 @@ pub(super) struct Writing<'a> {
 /// So many frames of an animation are compared.
 const PROVED_FRAMES: u64 = 3;
 
-/// What a terminal that does not read is given: more than any buffer on the way holds.
+/// The messages for a terminal that does not read: more than any buffer on the way holds.
 const STALLED_MESSAGES: u64 = 100_000;
 
 impl<'a> Writing<'a> {
@@ -45,7 +45,7 @@ impl<'a> Writing<'a> {
         venue: &Venue,
         messages: u64,
         wanted: Wanted,
-    ) -> Result<Sample, Stopped> {
+    ) -> Result<Trial, Stopped> {
         let pause = match self.method {
             Method::Arrival(_) => self.stage.plan.pause,
             // To verify it, so many messages count, however long they take.
@@ -62,7 +62,11 @@ impl<'a> Writing<'a> {
         let sink = venue.sink(wanted)?;
         if !self.is_process() {
             let report = &self.stage.report;
-            return child::run(&mut command, contestant.rung.stream, sink, report);
+            let trial = child::run(&mut command, contestant.rung.stream, sink, report)?;
+            return Ok(match self.method {
+                Method::Work => by_calls(trial, messages),
+                _ => trial,
+            });
         }
         let mut sum = child::run_clocked_outside(&mut command, contestant.rung.stream, sink)?;
         for _ in 1..messages {
@@ -76,12 +80,12 @@ impl<'a> Writing<'a> {
         Ok(sum)
     }
 
-    /// So many messages that the whole series takes about the time it should: the same number for
-    /// every contestant, found by a few short runs of increasing length.
+    /// The number of messages with which the whole series takes about its time: the same for every contestant, found
+    /// by a few short runs of increasing length.
     fn suitable_messages(&self, entries: &mut [Entry<'_>]) -> u64 {
         let plan = &self.stage.plan;
         if plan.until.is_some() && !self.stage.venue.is_heard() {
-            // It could take what is written to it, and read it for minutes.
+            // Its buffers could fill at once and take minutes to be read.
             let reason = "it does not say when it has read what it is given";
             for entry in entries {
                 entry.skipped.get_or_insert_with(|| reason.to_owned());
@@ -126,7 +130,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Leaves all out if two rounds of as many messages as tell something would not end in time.
+    /// Skips all contestants if two rounds of the least useful number of messages would not end in time.
     fn is_too_slow(&self, entries: &mut [Entry<'_>], seconds_a_message: f64) -> bool {
         const ROUNDS: f64 = 2.0;
         let least = least_messages(self.stage.to) as f64;
@@ -161,22 +165,45 @@ impl<'a> Writing<'a> {
     }
 
     /// The messages of a run. Where the time decides, every run has its own number.
-    fn messages(&self, entry: &Entry<'_>, sample: &Sample) -> u64 {
+    fn messages(&self, entry: &Entry<'_>, trial: &Trial) -> u64 {
         match self.method {
-            Method::Timed(_) => sample.noted("messages"),
+            Method::Timed(_) => trial.noted("messages"),
             _ => entry.messages,
         }
     }
 
     /// How often, in a thousand messages, the reader saw one torn; `None` where it saw no reads.
     fn torn(entry: &Entry<'_>) -> Option<f64> {
-        let sum = |count: fn(&Sample) -> u64| entry.samples.iter().map(count).sum::<u64>() as f64;
-        let thousands = entry.messages as f64 * entry.samples.len() as f64 / 1_000.0;
-        let seen = sum(|sample| sample.received.reads) > 0.0 && thousands > 0.0;
-        seen.then(|| sum(|sample| sample.received.torn) / thousands)
+        let sum = |count: fn(&Trial) -> u64| entry.trials.iter().map(count).sum::<u64>() as f64;
+        let thousands = entry.messages as f64 * entry.trials.len() as f64 / 1_000.0;
+        let seen = sum(|trial| trial.received.reads) > 0.0 && thousands > 0.0;
+        seen.then(|| sum(|trial| trial.received.torn) / thousands)
     }
 
-    /// What a run of it writes.
+    /// Where each call was clocked: the medians of the runs, and the longest call of all.
+    fn calls(entry: &Entry<'_>) -> Option<Latency> {
+        let noted: Option<Vec<Latency>> = entry
+            .trials
+            .iter()
+            .map(|trial| calls::noted(&trial.report))
+            .collect();
+        let noted = noted.filter(|noted| !noted.is_empty())?;
+        let middle = |value: &dyn Fn(&Latency) -> u64| {
+            stats::median(&noted.iter().map(value).collect::<Vec<_>>())
+        };
+        Some(Latency {
+            median: middle(&|calls| calls.median),
+            p99: middle(&|calls| calls.p99),
+            p99_9: noted[0]
+                .p99_9
+                .map(|_| middle(&|calls| calls.p99_9.unwrap_or(calls.max))),
+            max: noted.iter().map(|calls| calls.max).max()?,
+            max_less_delay: None,
+            machine_max: None,
+        })
+    }
+
+    /// The bytes of one of its runs.
     fn bytes(&self, entry: &Entry<'_>) -> u64 {
         let message = self.stage.experiment.message_of(entry.contestant.rung);
         match self.method {
@@ -187,7 +214,7 @@ impl<'a> Writing<'a> {
 
     /// The times of runs are until the terminal had worked through everything.
     fn fill_terminal(entry: &Entry<'_>, row: &mut Row) {
-        row.samples = entry.samples.iter().map(delivered_ns).collect();
+        row.samples = entry.trials.iter().map(delivered_ns).collect();
         let (Some(wall), Some(done)) = (row.wall_ns, Spread::of(row.samples.iter().copied()))
         else {
             return;
@@ -195,9 +222,9 @@ impl<'a> Writing<'a> {
         let a_second = |ns: u64| row.bytes as f64 * 1e9 / ns.max(1) as f64;
         // Of the run in the middle.
         let mut reports: Vec<_> = entry
-            .samples
+            .trials
             .iter()
-            .filter_map(|sample| calls::noted(&sample.report))
+            .filter_map(|trial| calls::noted(&trial.report))
             .collect();
         reports.sort_unstable_by_key(|report| report.median);
         let report_ns = reports.get(reports.len() / 2).copied();
@@ -210,20 +237,20 @@ impl<'a> Writing<'a> {
 
     /// The times are of as many messages as the median run had.
     fn fill_timed(entry: &Entry<'_>, timed: &Timed, row: &mut Row) {
-        row.messages = entry.median(|sample| sample.noted("messages"));
-        let scaled = |value: &dyn Fn(&Sample) -> u64| -> Vec<u64> {
-            let of_median = |sample: &Sample| {
-                let own = sample.noted("messages").max(1);
-                (value(sample) as f64 * row.messages as f64 / own as f64) as u64
+        row.messages = entry.median(|trial| trial.noted("messages"));
+        let scaled = |value: &dyn Fn(&Trial) -> u64| -> Vec<u64> {
+            let of_median = |trial: &Trial| {
+                let own = trial.noted("messages").max(1);
+                (value(trial) as f64 * row.messages as f64 / own as f64) as u64
             };
-            entry.samples.iter().map(of_median).collect()
+            entry.trials.iter().map(of_median).collect()
         };
-        let noted = |name: &'static str| move |sample: &Sample| sample.noted(name);
+        let noted = |name: &'static str| move |trial: &Trial| trial.noted(name);
         row.bytes = stats::median(&scaled(&noted("bytes")));
-        row.samples = scaled(&|sample| sample.report.wall_ns);
+        row.samples = scaled(&|trial| trial.report.wall_ns);
         row.wall_ns = Spread::of(row.samples.iter().copied());
         row.caller_ns = row.wall_ns;
-        row.cpu_ns = Spread::of(scaled(&|sample| sample.report.cpu_ns));
+        row.cpu_ns = Spread::of(scaled(&|trial| trial.report.cpu_ns));
         let Some(write_ns) = Spread::of(scaled(&noted("write_ns"))) else {
             return;
         };
@@ -233,7 +260,7 @@ impl<'a> Writing<'a> {
             write_ns,
             profiler_samples: ProfilerSamples {
                 measured: entry
-                    .median(|sample| (timed.samples)(sample.report.cpu_ns, sample.report.wall_ns)),
+                    .median(|trial| (timed.samples)(trial.report.cpu_ns, trial.report.wall_ns)),
                 published: published
                     .find(|(name, _)| *name == entry.rung())
                     .map(|&(_, samples)| samples),
@@ -274,7 +301,7 @@ impl Measurement for Writing<'_> {
         let result = match self.run(entry, &self.stage.proof, messages, wanted) {
             Err(Stopped::Interrupted) => return Err(Stopped::Interrupted),
             Err(Stopped::Failed(reason)) => Err(reason),
-            Ok(sample) => sample
+            Ok(trial) => trial
                 .received
                 .verified
                 .unwrap_or_else(|| Err("nothing read its bytes".to_owned()))
@@ -291,7 +318,7 @@ impl Measurement for Writing<'_> {
         Ok(())
     }
 
-    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Sample, Stopped> {
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
         let entry = &entries[index];
         let wanted = Wanted {
             arrivals: matches!(self.method, Method::Arrival(_)),
@@ -307,13 +334,12 @@ impl Measurement for Writing<'_> {
         if let Method::Terminal = self.method {
             // Rungs write messages of different lengths.
             let bytes = self.bytes(entry).max(1) as f64;
-            let time = |sample: &Sample| delivered_ns(sample) as f64 / bytes;
-            return entry.samples.iter().map(time).collect();
+            let time = |trial: &Trial| delivered_ns(trial) as f64 / bytes;
+            return entry.trials.iter().map(time).collect();
         }
-        let time = |sample: &Sample| {
-            sample.report.wall_ns as f64 / self.messages(entry, sample).max(1) as f64
-        };
-        entry.samples.iter().map(time).collect()
+        let time =
+            |trial: &Trial| trial.report.wall_ns as f64 / self.messages(entry, trial).max(1) as f64;
+        entry.trials.iter().map(time).collect()
     }
 
     fn baseline(&self, entry: &Entry<'_>) -> &'static str {
@@ -324,9 +350,9 @@ impl Measurement for Writing<'_> {
         let Stage { experiment, to, .. } = &self.stage;
         row.bytes = self.bytes(entry);
         let writes: Vec<u64> = entry
-            .samples
+            .trials
             .iter()
-            .filter_map(|sample| sample.report.writes)
+            .filter_map(|trial| trial.report.writes)
             .collect();
         row.writes = (!writes.is_empty()).then(|| stats::median(&writes));
         row.published = match entry.contestant.rung.origin {
@@ -342,33 +368,34 @@ impl Measurement for Writing<'_> {
             Method::Timed(timed) => return Self::fill_timed(entry, timed, row),
             Method::Arrival(texts) => {
                 row.kind = Kind::Arrivals(ArrivalFigures {
-                    arrivals: arrivals(texts, to.is_terminal(), &entry.samples),
+                    arrivals: arrivals(texts, to.is_terminal(), &entry.trials),
                 });
                 return;
             }
             _ => {}
         }
-        let spread = |value: fn(&Sample) -> u64| {
-            let delayed = |sample: &Sample| (value(sample), sample.report.delay_ns);
-            Spread::with_delays(&entry.samples.iter().map(delayed).collect::<Vec<_>>())
+        let spread = |value: fn(&Trial) -> u64| {
+            let delayed = |trial: &Trial| (value(trial), trial.report.delay_ns);
+            Spread::with_delays(&entry.trials.iter().map(delayed).collect::<Vec<_>>())
         };
-        row.wall_ns = spread(|sample| sample.report.wall_ns);
-        row.caller_ns = spread(|sample| sample.report.caller_ns);
-        // A processor that others had is not in it.
-        row.cpu_ns = Spread::of(entry.samples.iter().map(|sample| sample.report.cpu_ns));
-        row.delivered_ns = Spread::of(entry.samples.iter().filter_map(Sample::delivered_ns));
+        row.wall_ns = spread(|trial| trial.report.wall_ns);
+        row.caller_ns = spread(|trial| trial.report.caller_ns);
+        // The time of processors that other programs had is not in it.
+        row.cpu_ns = Spread::of(entry.trials.iter().map(|trial| trial.report.cpu_ns));
+        row.delivered_ns = Spread::of(entry.trials.iter().filter_map(Trial::delivered_ns));
         if let Method::Terminal = self.method {
             return Self::fill_terminal(entry, row);
         }
         row.samples = walls(entry);
         row.kind = Kind::Work(WorkFigures {
             torn_per_1000: Self::torn(entry),
+            call_ns: Self::calls(entry),
         });
     }
 
     fn warnings(&self, entries: &[Entry<'_>]) -> Vec<String> {
         let Stage { experiment, to, .. } = &self.stage;
-        let runs: usize = entries.iter().map(|entry| entry.samples.len()).sum();
+        let runs: usize = entries.iter().map(|entry| entry.trials.len()).sum();
         let disturbed: Vec<(usize, &str)> = entries
             .iter()
             .map(|entry| {
@@ -395,13 +422,25 @@ impl Measurement for Writing<'_> {
 }
 
 /// Until the terminal had everything, or until the last write where it does not say.
-fn delivered_ns(sample: &Sample) -> u64 {
-    sample.delivered_ns().unwrap_or(sample.report.wall_ns)
+fn delivered_ns(trial: &Trial) -> u64 {
+    trial.delivered_ns().unwrap_or(trial.report.wall_ns)
+}
+
+/// Of a rung that clocks its calls one by one, what a message takes is their median, whatever it did between them.
+fn by_calls(mut trial: Trial, messages: u64) -> Trial {
+    if let Some(calls) = calls::noted(&trial.report) {
+        let report = &mut trial.report;
+        report.wall_ns = calls.median * messages;
+        report.caller_ns = report.wall_ns;
+        report.delay_ns = None;
+        trial.received.last_at = None;
+    }
+    trial
 }
 
 fn walls(entry: &Entry<'_>) -> Vec<u64> {
-    let wall = |sample: &Sample| sample.report.wall_ns;
-    entry.samples.iter().map(wall).collect()
+    let wall = |trial: &Trial| trial.report.wall_ns;
+    entry.trials.iter().map(wall).collect()
 }
 
 /// Fewer would measure the first write and the start of a thread rather than messages.

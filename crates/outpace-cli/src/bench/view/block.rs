@@ -1,4 +1,4 @@
-//! What is said, before it is decided whether on a screen, in Markdown or in HTML.
+//! Blocks of a report, before they are rendered on a screen, in Markdown or in HTML.
 
 use super::table::Table;
 use crate::bench::experiment::Experiment;
@@ -8,13 +8,13 @@ use crate::user::screen::Screen;
 pub(crate) enum Block {
     /// Where the figures come from.
     Origin(String),
-    /// What an experiment asks, and what was published about it.
+    /// An experiment's question, and what was published about it.
     Heading(&'static Experiment),
     Table(Table),
     Warning(String),
-    Verdict(String),
-    /// The verdict on all that was said.
     Conclusion(String),
+    /// The conclusion on all that was said.
+    Closing(String),
     /// A line each.
     Summary(Vec<String>),
 }
@@ -38,8 +38,8 @@ impl Block {
             }
             Self::Table(table) => format!("\n{}", table.to_screen(screen)),
             Self::Warning(text) => screen.wrong(&screen.paragraph(&format!("warning: {text}"), 0)),
-            Self::Verdict(text) | Self::Conclusion(text) if text.is_empty() => String::new(),
-            Self::Verdict(text) | Self::Conclusion(text) => {
+            Self::Conclusion(text) | Self::Closing(text) if text.is_empty() => String::new(),
+            Self::Conclusion(text) | Self::Closing(text) => {
                 format!("\n{}", screen.paragraph(text, 0))
             }
             Self::Summary(lines) => format!("\n{}\n", lines.join("\n")),

@@ -7,7 +7,7 @@ pub(crate) struct Chart {
     pub(crate) title: String,
     /// How it is read.
     pub(crate) reading: String,
-    /// What the axis counts, such as "time a line".
+    /// The unit of the axis, such as "time a line".
     pub(crate) unit: String,
     pub(crate) axis: Axis,
     pub(crate) groups: Vec<Group>,
@@ -26,7 +26,7 @@ pub(crate) struct Lane {
     pub(crate) marks: Vec<Mark>,
 }
 
-/// What stands on the axis, with its figure in words.
+/// A shape on the axis, with its figure in words.
 pub(crate) struct Mark {
     pub(crate) shape: Shape,
     pub(crate) tone: Tone,
@@ -45,7 +45,7 @@ pub(crate) enum Shape {
     Passage { from: f64, to: f64 },
 }
 
-/// What a mark is about; the page gives each its colour.
+/// The meaning of a mark; the page gives each its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,

@@ -19,9 +19,9 @@ struct Amount {
     published: Option<f64>,
 }
 
-/// What the amounts of a chart are.
-struct Kind {
-    /// What is counted, such as "time a line".
+/// The unit of a chart's amounts.
+struct Measure {
+    /// The name of the unit, such as "time a line".
     unit: String,
     /// `None`: neither more nor less is.
     more_is_better: Option<bool>,
@@ -31,7 +31,7 @@ struct Kind {
     label: fn(f64) -> String,
 }
 
-impl Kind {
+impl Measure {
     fn time(unit: impl Into<String>) -> Self {
         Self {
             unit: unit.into(),
@@ -113,9 +113,9 @@ fn alike<'a>(experiment: &Experiment, rows: &[&'a Row]) -> Vec<(String, Vec<&'a 
 
 fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row]) -> Vec<Chart> {
     let unit = experiment.unit;
-    let amounts = |what: &str, kind: Kind, figure: &dyn Fn(&Row) -> Option<Amount>| {
+    let amounts = |what: &str, measure: Measure, figure: &dyn Fn(&Row) -> Option<Amount>| {
         let amounts: Vec<Amount> = rows.iter().filter_map(|row| figure(row)).collect();
-        ranked(format!("{title}: {what}"), &kind, amounts)
+        ranked(format!("{title}: {what}"), &measure, amounts)
     };
     let of = |row: &Row, value: f64, interval, published| Amount {
         name: row.rung.clone(),
@@ -128,7 +128,7 @@ fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row])
         Method::Requests(_) => vec![
             amounts(
                 "requests a second",
-                Kind::count("requests/s", Some(true)),
+                Measure::count("requests/s", Some(true)),
                 &|row| {
                     let rate = row.server()?.requests_per_second?.median as f64;
                     let published = row.published;
@@ -153,12 +153,12 @@ fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row])
         Method::Frames => vec![
             amounts(
                 "frames a second",
-                Kind::count("frames/s", Some(true)),
+                Measure::count("frames/s", Some(true)),
                 &|row| Some(of(row, row.fps()?, row.interval().map(per_second), None)),
             ),
             amounts(
                 "bytes a frame",
-                Kind::count("bytes a frame", Some(false)),
+                Measure::count("bytes a frame", Some(false)),
                 &|row| {
                     let bytes = row.frames()?.bytes_per_frame;
                     (bytes > 0.0).then(|| of(row, bytes, None, None))
@@ -188,7 +188,7 @@ fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row])
         Method::Timed(_) => vec![
             amounts(
                 "samples of a profiler in 5 s",
-                Kind::count("samples in 5 s", None),
+                Measure::count("samples in 5 s", None),
                 &|row| {
                     let samples = row.timed()?.profiler_samples;
                     let published = samples.published.map(|published| published as f64);
@@ -197,7 +197,7 @@ fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row])
             ),
             amounts(
                 &format!("time in write calls a {unit}"),
-                Kind::time(format!("in write calls a {unit}")),
+                Measure::time(format!("in write calls a {unit}")),
                 &|row| {
                     let time = row.per_message(Some(row.timed()?.write_ns))?;
                     Some(of(row, time, None, None))
@@ -205,16 +205,18 @@ fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row])
             ),
         ],
         Method::Work | Method::Process | Method::Programs | Method::Arrival(_) => {
-            vec![amounts(
+            let time = amounts(
                 &format!("time a {unit}"),
-                Kind::time(format!("time a {unit}")),
+                Measure::time(format!("time a {unit}")),
                 &|row| {
                     let published = row.published;
                     let published =
                         published.map(|it| it.seconds * 1e9 / it.messages.max(1) as f64);
                     Some(of(row, row.wall_per_message()?, row.interval(), published))
                 },
-            )]
+            );
+            let title = format!("{title}: how long a call holds its caller up");
+            vec![time, latencies(experiment, title, rows, Row::calls)]
         }
     };
     charts.into_iter().flatten().collect()
@@ -243,8 +245,8 @@ pub(super) fn terminals(experiment: &Experiment, rows: &[Row]) -> Option<Chart> 
     ranked(title, &megabytes(), amounts.collect())
 }
 
-fn megabytes() -> Kind {
-    Kind::count("MB/s", Some(true))
+fn megabytes() -> Measure {
+    Measure::count("MB/s", Some(true))
 }
 
 fn times(interval: Interval, factor: f64) -> Interval {
@@ -285,12 +287,12 @@ fn all_alike(chart: &Chart) -> bool {
 }
 
 /// A lane each, the best first.
-fn ranked(title: String, kind: &Kind, mut amounts: Vec<Amount>) -> Option<Chart> {
+fn ranked(title: String, measure: &Measure, mut amounts: Vec<Amount>) -> Option<Chart> {
     if amounts.is_empty() {
         return None;
     }
     amounts.sort_by(|one, other| {
-        if kind.more_is_better == Some(true) {
+        if measure.more_is_better == Some(true) {
             other.value.total_cmp(&one.value)
         } else {
             one.value.total_cmp(&other.value)
@@ -306,10 +308,11 @@ fn ranked(title: String, kind: &Kind, mut amounts: Vec<Amount>) -> Option<Chart>
         })
         .flatten()
         .collect();
-    let axis = Axis::of(&values, kind.tick);
+    let axis = Axis::of(&values, measure.tick);
     let published = amounts.iter().any(|amount| amount.published.is_some());
     let sentences = [
-        kind.more_is_better
+        measure
+            .more_is_better
             .map(|more| if more { "More is better." } else { LESS }),
         (!axis.has_zero()).then_some(LOGARITHMIC),
         published.then_some("Outlined: as published, on another machine."),
@@ -319,7 +322,7 @@ fn ranked(title: String, kind: &Kind, mut amounts: Vec<Amount>) -> Option<Chart>
         .flatten()
         .collect::<Vec<_>>()
         .join(" ");
-    let label = kind.label;
+    let label = measure.label;
     let lanes = amounts.into_iter().map(|amount| {
         let mut marks = vec![Mark {
             shape: Shape::Amount {
@@ -346,7 +349,7 @@ fn ranked(title: String, kind: &Kind, mut amounts: Vec<Amount>) -> Option<Chart>
     Some(Chart {
         title,
         reading,
-        unit: kind.unit.clone(),
+        unit: measure.unit.clone(),
         groups: vec![Group {
             heading: String::new(),
             lanes: lanes.collect(),

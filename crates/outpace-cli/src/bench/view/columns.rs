@@ -14,19 +14,16 @@ use crate::user::quantity::{duration, grouped, significant, times};
 struct Column {
     heading: String,
     expendable: u8,
-    cell: fn(&Row, Option<&Row>) -> Option<String>,
+    cell: Cell,
 }
 
-fn column(
-    heading: impl Into<String>,
-    expendable: u8,
-    cell: fn(&Row, Option<&Row>) -> Option<String>,
-) -> Column {
-    Column {
-        heading: heading.into(),
-        expendable,
-        cell,
-    }
+type Cell = fn(&Row, Option<&Row>) -> Option<String>;
+
+/// Columns, a line each.
+macro_rules! columns {
+    ($($heading:expr, $expendable:literal => $cell:expr;)*) => {
+        vec![$(Column { heading: $heading.into(), expendable: $expendable, cell: $cell }),*]
+    };
 }
 
 /// The table of an experiment's rows at one destination.
@@ -103,74 +100,53 @@ fn work(unit: &str, rows: &[&Row]) -> Vec<Column> {
     let mixed = rows
         .iter()
         .any(|row| row.baseline.is_some() && row.baseline != baseline);
-    vec![
-        column(format!("a {unit}"), 0, |row, _| {
-            row.wall_per_message().map(duration)
+    let (heading, ratio): (String, Cell) = match baseline {
+        Some(name) if !mixed => (format!("of {}", base_name(&name)), |row, _| {
+            row.ratio.map(|ratio| times(ratio.median))
         }),
-        spread(),
-        column("lower quartile", 3, |row, _| {
-            let quartile = row.wall_ns?.lower_quartile? as f64;
-            Some(duration(quartile / row.messages.max(1) as f64))
+        _ => ("ratio".to_owned(), |row, _| {
+            let baseline = row.baseline.as_deref().map(base_name)?;
+            row.ratio
+                .map(|ratio| format!("{} of {baseline}", times(ratio.median)))
         }),
-        match baseline {
-            Some(name) if !mixed => column(format!("of {}", base_name(&name)), 1, |row, _| {
-                row.ratio.map(|ratio| times(ratio.median))
-            }),
-            _ => column("ratio", 1, |row, _| {
-                let baseline = row.baseline.as_deref().map(base_name)?;
-                row.ratio
-                    .map(|ratio| format!("{} of {baseline}", times(ratio.median)))
-            }),
-        },
-        column("caller", 2, |row, _| {
+    };
+    columns! {
+        format!("a {unit}"), 0 => |row, _| row.wall_per_message().map(duration);
+        "spread", 0 => spread;
+        "lower quartile", 3 => |row, _| Some(duration(row.wall_ns?.lower_quartile? as f64 / row.messages.max(1) as f64));
+        heading, 1 => ratio;
+        "caller", 2 => |row, _| {
             let (wall, caller) = (row.wall_ns?.median, row.caller_ns?.median);
             // Only where it says something that the wall time does not.
             (caller < wall / 2).then(|| row.per_message(row.caller_ns).map(duration))?
-        }),
-        column("delivered", 4, |row, _| {
+        };
+        "p99", 3 => |row, _| Some(duration(row.calls()?.p99 as f64));
+        "p99.9", 1 => |row, _| Some(duration(row.calls()?.p99_9? as f64));
+        "longest", 2 => |row, _| Some(duration(row.calls()?.max as f64));
+        "delivered", 4 => |row, _| {
             let (wall, delivered) = (row.wall_ns?.median, row.delivered_ns?.median);
             (delivered > wall + wall / 4)
                 .then(|| row.per_message(row.delivered_ns).map(duration))?
-        }),
-        column("processor", 2, |row, _| processor(row).map(duration)),
-        column("writes/1,000", 3, |row, _| {
-            let writes = row.writes? as f64 * 1_000.0 / row.messages.max(1) as f64;
-            Some(significant(writes))
-        }),
-        column("published", 5, |row, _| {
-            let published = row.published?;
-            Some(duration(
-                published.seconds * 1e9 / published.messages as f64,
-            ))
-        }),
-    ]
+        };
+        "processor", 2 => |row, _| processor(row).map(duration);
+        "writes/1,000", 3 => |row, _| row.writes_per_message().map(|writes| significant(writes * 1_000.0));
+        "published", 5 => |row, _| row.published.map(|it| duration(it.seconds * 1e9 / it.messages as f64));
+    }
 }
 
-/// What a profiler shows of those that work for a time.
+/// A profiler's view of rungs that work for a time.
 fn timed(unit: &str) -> Vec<Column> {
-    vec![
-        column(format!("{unit}s"), 4, |row, _| Some(grouped(row.messages))),
-        column(format!("a {unit}"), 0, |row, _| {
-            row.wall_per_message().map(duration)
-        }),
-        spread(),
-        column("in write", 0, |row, _| {
-            row.per_message(Some(row.timed()?.write_ns)).map(duration)
-        }),
-        column(format!("writes/{unit}"), 0, |row, _| {
-            Some(significant(row.writes? as f64 / row.messages.max(1) as f64))
-        }),
-        column("writes", 3, |row, _| row.writes.map(grouped)),
-        column(format!("bytes/{unit}"), 2, |row, _| {
-            Some(grouped(row.bytes / row.messages.max(1)))
-        }),
-        column("samples in 5 s", 1, |row, _| {
-            Some(grouped(row.timed()?.profiler_samples.measured))
-        }),
-        column("published", 5, |row, _| {
-            row.timed()?.profiler_samples.published.map(grouped)
-        }),
-    ]
+    columns! {
+        format!("{unit}s"), 4 => |row, _| Some(grouped(row.messages));
+        format!("a {unit}"), 0 => |row, _| row.wall_per_message().map(duration);
+        "spread", 0 => spread;
+        "in write", 0 => |row, _| row.per_message(Some(row.timed()?.write_ns)).map(duration);
+        format!("writes/{unit}"), 0 => |row, _| row.writes_per_message().map(significant);
+        "writes", 3 => |row, _| row.writes.map(grouped);
+        format!("bytes/{unit}"), 2 => |row, _| Some(grouped(row.bytes / row.messages.max(1)));
+        "samples in 5 s", 1 => |row, _| Some(grouped(row.timed()?.profiler_samples.measured));
+        "published", 5 => |row, _| row.timed()?.profiler_samples.published.map(grouped);
+    }
 }
 
 /// Requests/s, answers, and the log calls.
@@ -188,36 +164,23 @@ fn requests() -> Vec<Column> {
         let count = count.filter(|&count| count > 0)?;
         Some(format!("{} kB", significant(count as f64 / 1e3)))
     }
-    vec![
-        column("conns", 1, |row, _| {
-            Some(grouped(row.server()?.connections))
-        }),
-        column("requests/s", 0, |row, _| {
-            Some(grouped(row.server()?.requests_per_second?.median))
-        }),
-        spread(),
-        column("share", 0, |row, _| Some(times(row.ratio?.median))),
-        column("processor", 1, |row, _| {
-            Some(duration(row.cpu_ns?.median as f64))
-        }),
-        column("answer", 2, |row, _| time(answer(row)?.median)),
-        column("p99", 3, |row, _| time(answer(row)?.p99)),
-        column("max", 3, |row, _| time(answer(row)?.max)),
-        column("log call", 0, |row, _| time(log_call(row)?.median)),
-        column("p99", 3, |row, _| time(log_call(row)?.p99)),
-        column("max", 1, |row, _| time(log_call(row)?.max)),
-        column("less delay", 2, |row, _| {
-            time(log_call(row)?.max_less_delay?)
-        }),
-        column("dropped", 3, |row, _| bytes(row.server()?.dropped_bytes)),
-        column("backlog", 3, |row, _| bytes(row.server()?.backlog_bytes)),
-        column("published", 5, |row, _| {
-            let published = row.published?;
-            Some(grouped(
-                (published.messages as f64 / published.seconds) as u64,
-            ))
-        }),
-    ]
+    columns! {
+        "conns", 1 => |row, _| Some(grouped(row.server()?.connections));
+        "requests/s", 0 => |row, _| Some(grouped(row.server()?.requests_per_second?.median));
+        "spread", 0 => spread;
+        "share", 0 => |row, _| Some(times(row.ratio?.median));
+        "processor", 1 => |row, _| Some(duration(row.cpu_ns?.median as f64));
+        "answer", 2 => |row, _| time(answer(row)?.median);
+        "p99", 3 => |row, _| time(answer(row)?.p99);
+        "max", 3 => |row, _| time(answer(row)?.max);
+        "log call", 0 => |row, _| time(log_call(row)?.median);
+        "p99", 3 => |row, _| time(log_call(row)?.p99);
+        "max", 1 => |row, _| time(log_call(row)?.max);
+        "less delay", 2 => |row, _| time(log_call(row)?.max_less_delay?);
+        "dropped", 3 => |row, _| bytes(row.server()?.dropped_bytes);
+        "backlog", 3 => |row, _| bytes(row.server()?.backlog_bytes);
+        "published", 5 => |row, _| row.published.map(|it| grouped((it.messages as f64 / it.seconds) as u64));
+    }
 }
 
 /// Frames a second, and what a frame costs.
@@ -235,71 +198,38 @@ fn frames() -> Vec<Column> {
             figure(row)? / figure(baseline)?.max(f64::MIN_POSITIVE),
         ))
     }
-    vec![
-        column("frames/s", 0, |row, _| row.fps().map(significant)),
-        spread(),
-        column("ratio", 1, |row, _| {
-            Some(times(1.0 / row.ratio?.median.max(f64::MIN_POSITIVE)))
-        }),
-        column("bytes a frame", 1, |row, _| {
-            Some(grouped(bytes(row)?.round() as u64))
-        }),
-        column("ratio", 2, |row, baseline| share(row, baseline, bytes)),
-        column("writes", 2, |row, _| {
-            let presented = row.frames()?.frames_presented.max(1);
-            Some(significant(row.writes? as f64 / presented as f64))
-        }),
-        column("processor", 1, |row, _| processor(row).map(duration)),
-        column("ratio", 2, |row, baseline| share(row, baseline, processor)),
-        column("draw call", 3, |row, _| {
-            Some(duration(draw_call(row)?.median as f64))
-        }),
-        column("max", 0, |row, _| {
-            Some(duration(draw_call(row)?.max as f64))
-        }),
-        column("less delay", 1, |row, _| {
-            Some(duration(draw_call(row)?.max_less_delay? as f64))
-        }),
-        column("machine", 2, |row, _| {
-            Some(duration(draw_call(row)?.machine_max? as f64))
-        }),
-        column("memory", 2, |row, _| {
-            Some(format!(
-                "{} KiB",
-                grouped(row.frames()?.memory_bytes? >> 10)
-            ))
-        }),
-        column("skipped", 3, |row, _| {
-            let skipped = row.frames()?.frames_skipped;
-            (skipped > 0).then(|| grouped(skipped))
-        }),
-    ]
+    columns! {
+        "frames/s", 0 => |row, _| row.fps().map(significant);
+        "spread", 0 => spread;
+        "ratio", 1 => |row, _| Some(times(1.0 / row.ratio?.median.max(f64::MIN_POSITIVE)));
+        "bytes a frame", 1 => |row, _| Some(grouped(bytes(row)?.round() as u64));
+        "ratio", 2 => |row, baseline| share(row, baseline, bytes);
+        "writes", 2 => |row, _| Some(significant(row.writes? as f64 / row.frames()?.frames_presented.max(1) as f64));
+        "processor", 1 => |row, _| processor(row).map(duration);
+        "ratio", 2 => |row, baseline| share(row, baseline, processor);
+        "draw call", 3 => |row, _| Some(duration(draw_call(row)?.median as f64));
+        "max", 0 => |row, _| Some(duration(draw_call(row)?.max as f64));
+        "less delay", 1 => |row, _| Some(duration(draw_call(row)?.max_less_delay? as f64));
+        "machine", 2 => |row, _| Some(duration(draw_call(row)?.machine_max? as f64));
+        "memory", 2 => |row, _| Some(format!("{} KiB", grouped(row.frames()?.memory_bytes? >> 10)));
+        "skipped", 3 => |row, _| Some(row.frames()?.frames_skipped).filter(|&skipped| skipped > 0).map(grouped);
+    }
 }
 
 /// How many bytes a second go in and are worked through, and how long an answer takes.
 fn terminal() -> Vec<Column> {
-    vec![
-        column("worked through", 0, |row, _| {
-            row.terminal_figures()?.consumed_per_second.map(rate)
-        }),
-        spread(),
-        column("of text", 1, |row, _| {
-            row.terminal_figures()?.consumed_per_second?;
-            row.ratio.map(|ratio| times(ratio.median))
-        }),
-        column("as written", 2, |row, _| {
-            let figures = row.terminal_figures()?;
-            figures.consumed_per_second?;
+    columns! {
+        "worked through", 0 => |row, _| row.terminal_figures()?.consumed_per_second.map(rate);
+        "spread", 0 => spread;
+        "of text", 1 => |row, _| row.terminal_figures()?.consumed_per_second.and(row.ratio).map(|ratio| times(ratio.median));
+        "as written", 2 => |row, _| {
+            let figures = row.terminal_figures().filter(|it| it.consumed_per_second.is_some())?;
             Some(rate(figures.written_per_second))
-        }),
-        column("an answer", 0, |row, _| {
-            Some(duration(row.terminal_figures()?.report_ns?.median as f64))
-        }),
-        column("max", 2, |row, _| {
-            Some(duration(row.terminal_figures()?.report_ns?.max as f64))
-        }),
-        column("processor", 3, |row, _| processor(row).map(duration)),
-    ]
+        };
+        "an answer", 0 => |row, _| Some(duration(row.terminal_figures()?.report_ns?.median as f64));
+        "max", 2 => |row, _| Some(duration(row.terminal_figures()?.report_ns?.max as f64));
+        "processor", 3 => |row, _| processor(row).map(duration);
+    }
 }
 
 /// Bytes a second.
@@ -371,12 +301,12 @@ pub(crate) fn together(experiment: &Experiment, rows: &[Row]) -> Option<Table> {
 }
 
 /// How far from the median of these runs that of others may lie.
-fn spread() -> Column {
-    column("spread", 0, |row, _| match row.times()[..] {
+fn spread(row: &Row, _: Option<&Row>) -> Option<String> {
+    match row.times()[..] {
         [] => None,
         [_] => Some("one run".to_owned()),
         _ => row.interval().map(percent),
-    })
+    }
 }
 
 /// Processor time of a message, drawn frames included that were never presented.

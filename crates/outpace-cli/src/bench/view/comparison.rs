@@ -29,7 +29,7 @@ impl Named {
     }
 }
 
-/// What the figures of different files may be compared by.
+/// The measure by which figures of different files may be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Yardstick {
     /// Times, as the machine is the same.
@@ -295,7 +295,7 @@ fn line(row: &Row, others: &[Named], yardstick: Yardstick) -> Option<Line> {
 }
 
 /// How many rungs changed, in a sentence.
-pub(crate) fn verdict(files: &[Named], yardstick: Yardstick) -> String {
+pub(crate) fn conclusion(files: &[Named], yardstick: Yardstick) -> String {
     let Some((first, others)) = files.split_first() else {
         return String::new();
     };
@@ -356,18 +356,18 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_turns_round_with_the_figures() {
+    fn the_conclusion_turns_round_with_the_figures() {
         let (fast, slow) = (
             named("a", &[1000, 1010, 990]),
             named("b", &[2000, 2010, 1990]),
         );
         let worse = [fast, slow];
         assert!(
-            verdict(&worse, Yardstick::Times).contains("with 2.0"),
+            conclusion(&worse, Yardstick::Times).contains("with 2.0"),
             "slower"
         );
         let [fast, slow] = worse;
-        assert!(verdict(&[slow, fast], Yardstick::Times).contains("for the faster"));
+        assert!(conclusion(&[slow, fast], Yardstick::Times).contains("for the faster"));
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
             named("a", &[1000, 1200, 800]),
             named("b", &[1100, 1300, 900]),
         ];
-        assert!(verdict(&files, Yardstick::Times).contains("Nothing changed"));
+        assert!(conclusion(&files, Yardstick::Times).contains("Nothing changed"));
         let table = table_of(&files, ("lines", "pipe"), Yardstick::Times).unwrap();
         assert_eq!(table.lines[0].cells[3], "same");
     }

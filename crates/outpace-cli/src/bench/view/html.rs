@@ -74,7 +74,7 @@ pub(crate) fn document(title: &str, cards: &[Card], blocks: &[Block]) -> String 
                 experiment,
                 blocks: Vec::new(),
             }),
-            (Block::Conclusion(_), _) => closing.push(block),
+            (Block::Closing(_), _) => closing.push(block),
             (_, Some(section)) => section.blocks.push(block),
             (_, None) => opening.push(block),
         }
@@ -144,19 +144,19 @@ fn section(section: &Section<'_>) -> Markup {
         sources,
         ..
     } = section.experiment;
-    let verdicts = section
+    let conclusions = section
         .blocks
         .iter()
-        .filter(|block| matches!(block, Block::Verdict(_)));
+        .filter(|block| matches!(block, Block::Conclusion(_)));
     let others = section
         .blocks
         .iter()
-        .filter(|block| !matches!(block, Block::Verdict(_)));
+        .filter(|block| !matches!(block, Block::Conclusion(_)));
     let rungs = rungs(section);
     html! {
         section id=(name) aria-labelledby={ (name) "-question" } {
             h2 id={ (name) "-question" } { code { (name) } " " (question) }
-            @for verdict in verdicts { (block(verdict, sources)) }
+            @for conclusion in conclusions { (block(conclusion, sources)) }
             p.faint { @if !published.starts_with("Ours") { "Published: " } (published) }
             @if !sources.is_empty() {
                 ul.faint { @for source in *sources { li { (publication(source)) } } }
@@ -223,8 +223,8 @@ fn block(block: &Block, sources: &[Publication]) -> Markup {
         Block::Heading(_) | Block::Summary(_) => html! {},
         Block::Table(one) => table(one, sources),
         Block::Warning(text) => html! { p.warning { "Warning: " (text) } },
-        Block::Verdict(text) | Block::Conclusion(text) if text.is_empty() => html! {},
-        Block::Verdict(text) | Block::Conclusion(text) => html! { p.verdict { (text) } },
+        Block::Conclusion(text) | Block::Closing(text) if text.is_empty() => html! {},
+        Block::Conclusion(text) | Block::Closing(text) => html! { p.conclusion { (text) } },
     }
 }
 
@@ -377,7 +377,7 @@ mod tests {
         vec![
             Block::Heading(experiment),
             Block::Table(table(experiment, to, rows)),
-            Block::Verdict("done".to_owned()),
+            Block::Conclusion("done".to_owned()),
         ]
     }
 
@@ -387,6 +387,7 @@ mod tests {
         max: 1_000_000,
         max_less_delay: None,
         machine_max: None,
+        p99_9: None,
     };
 
     /// A row of each kind of measurement, with its destination and what its chart must have.

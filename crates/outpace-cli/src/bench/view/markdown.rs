@@ -36,8 +36,8 @@ fn block(block: &Block) -> String {
         }
         Block::Table(of) => table(of),
         Block::Warning(text) => format!("> warning: {}\n\n", escaped(text)),
-        Block::Verdict(text) | Block::Conclusion(text) if text.is_empty() => String::new(),
-        Block::Verdict(text) | Block::Conclusion(text) => format!("{}\n\n", escaped(text)),
+        Block::Conclusion(text) | Block::Closing(text) if text.is_empty() => String::new(),
+        Block::Conclusion(text) | Block::Closing(text) => format!("{}\n\n", escaped(text)),
         Block::Summary(lines) => {
             let item = |line: &String| format!("- {}\n", escaped(line));
             format!(

@@ -1,4 +1,4 @@
-//! What people see: tables, bars, progress, and the same in Markdown and HTML.
+//! Results as people see them: tables and charts, on a screen, in Markdown and in HTML.
 
 pub(crate) mod block;
 mod chart;

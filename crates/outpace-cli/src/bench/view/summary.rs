@@ -12,7 +12,7 @@ const LESS: [&str; 8] = [
     "raw", "mapped", "contest", "chunks", "calls", "startup", "threads", "endl",
 ];
 
-/// What was best in an experiment.
+/// The best rungs of an experiment.
 pub(crate) struct Headline {
     pub(crate) experiment: &'static Experiment,
     pub(crate) to: String,

@@ -9,7 +9,7 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) headings: Vec<Heading>,
     pub(crate) lines: Vec<Line>,
-    /// What could not be put into the table: rungs that were skipped, failed or broke as published.
+    /// Rungs that are not in the table, for they were skipped, failed or broke as published.
     pub(crate) notes: Vec<Note>,
     /// The same as pictures, for where there is room for them.
     pub(crate) charts: Vec<Chart>,

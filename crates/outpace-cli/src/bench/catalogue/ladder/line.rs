@@ -1,4 +1,4 @@
-//! Where a loop is placed.
+//! Placement of a loop.
 //!
 //! Compilers begin a loop at a multiple of 16 bytes. Where that leaves a short loop across the end of a cache line
 //! of 64, its messages take 0.3 to 0.4 ns more each, and whether it does changes with every change anywhere
@@ -6,7 +6,7 @@
 //! are compared with it begin at a line.
 #![allow(unsafe_code)]
 
-/// A loop that follows begins at a cache line: the rest of this one is for what the compiler puts in between.
+/// Makes the loop that follows begin at a cache line: the rest of this line has room for what the compiler puts in between.
 #[inline(always)]
 pub(super) fn begin_line() {
     #[cfg(target_arch = "x86_64")]

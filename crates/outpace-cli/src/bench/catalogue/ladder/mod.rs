@@ -9,12 +9,14 @@ mod ours;
 mod pointers;
 mod std_ways;
 
+use std::cmp::Ordering::{Equal, Greater, Less};
+
 pub(super) use std_ways::fast_integers;
 
 use super::mapped::mappy;
 use super::sources;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::{Compared, Figures, joined, leaders};
+use crate::bench::experiment::{Experiment, Method, Rung};
+use crate::bench::results::figures::{Compared, Figures, first_of, leaders};
 use crate::bench::results::rows::Row;
 use crate::bench::toolchain::{Language, Source};
 use crate::user::quantity::{duration, times};
@@ -33,164 +35,42 @@ pub(crate) const LADDER: Experiment = Experiment {
     to: &["null", "pipe", "pty"],
     baseline: "turbo-c",
     method: Method::Work,
-    rungs: &[
-        Rung::published(
-            "glacial",
-            9.07,
-            "write! to std's unlocked handle",
-            Work::Here(std_ways::glacial),
-        ),
-        Rung::added("print", "print!", Work::Here(std_ways::print)),
-        Rung::published(
-            "slow",
-            5.45,
-            "write! to std's lock",
-            Work::Here(std_ways::slow),
-        ),
-        Rung::published(
-            "speedy",
-            2.39,
-            "BufWriter on the bare file, fast integers",
-            Work::Here(std_ways::speedy),
-        ),
-        Rung::published(
-            "fast",
-            2.31,
-            "write! to a BufWriter on std's lock",
-            Work::Here(std_ways::fast),
-        ),
-        Rung::described(
-            "fast-itoa",
-            "BufWriter on std's lock, fast integers",
-            Work::Here(std_ways::fast_itoa),
-        ),
-        Rung::published(
-            "turbo",
-            1.27,
-            "increments the decimal digits in place, BufWriter",
-            Work::Here(buffers::turbo),
-        ),
-        Rung::published(
-            "vecbuf",
-            0.99,
-            "digits in place, a Vec as the buffer, POSIX write",
-            Work::Here(buffers::vecbuf),
-        ),
-        Rung::published(
-            "turbo-cpp",
-            0.85,
-            "turbo-c in C++",
-            Work::Source(&TURBO_CPP),
-        ),
-        Rung::published(
-            "turbo-c",
-            0.71,
-            "digits in place, 8 KiB on the stack, POSIX write",
-            Work::Source(&TURBO_C),
-        ),
-        Rung::described(
-            "lightning",
-            "vecbuf's later name",
-            Work::Here(buffers::vecbuf),
-        ),
-        Rung::described(
-            "lightning-cpp",
-            "vecbuf in C++",
-            Work::Source(&LIGHTNING_CPP),
-        ),
-        Rung::described(
-            "ludicrous",
-            "an array as the buffer",
-            Work::Here(buffers::ludicrous),
-        ),
-        Rung::described("serious", "raw pointers", Work::Here(pointers::serious)),
-        Rung::described(
-            "naive",
-            "divides for each digit",
-            Work::Here(buffers::naive),
-        ),
-        Rung::outpace(
-            "outpace",
-            "typed calls on the guard",
-            Work::Here(ours::typed),
-        ),
-        Rung::outpace(
-            "outpace-write",
-            "outpace::write! on the guard",
-            Work::Here(ours::write),
-        ),
-        Rung::outpace("outpace-print", "outpace::print!", Work::Here(ours::print)),
-        Rung::outpace(
-            "outpace-block",
-            "typed calls, Block",
-            Work::Here(ours::block),
-        ),
-        Rung::outpace(
-            "outpace-background",
-            "typed calls, Background with a queue of 16 MiB",
-            Work::Here(ours::background),
-        ),
-        Rung::outpace(
-            "outpace-handle",
-            "turbo's bytes through the unlocked handle",
-            Work::Here(ours::handle),
-        ),
-        Rung::outpace(
-            "outpace-bytes",
-            "turbo's bytes on the guard",
-            Work::Here(ours::bytes),
-        ),
-        Rung::outpace(
-            "outpace-h",
-            "inline appends of include/outpace.h, in C",
-            Work::Source(&OUTPACE_H),
-        ),
-        Rung::added(
-            "random-bufwriter",
-            "numbers of random length: write! to a BufWriter on the bare file",
-            Work::Here(numbers::bufwriter),
-        )
-        .random(),
-        Rung::added(
-            "random-itoa",
-            "the same, by the crate itoa",
-            Work::Here(numbers::by_itoa),
-        )
-        .random(),
-        Rung::added(
-            "random-fmt",
-            "{fmt}, a compiled format",
-            Work::Source(&RANDOM_FMT),
-        )
-        .random(),
-        Rung::added(
-            "random-fast-io",
-            "fast_io's print",
-            Work::Source(&RANDOM_FAST_IO),
-        )
-        .random(),
-        Rung::added(
-            "random-twin",
-            "what outpace does, by hand in C",
-            Work::Source(&RANDOM_TWIN),
-        )
-        .random(),
-        Rung::outpace(
-            "random-outpace",
-            "typed calls on the guard",
-            Work::Here(numbers::outpace),
-        )
-        .random(),
-        Rung::outpace(
-            "random-outpace-h",
-            "inline appends of include/outpace.h, in C",
-            Work::Source(&RANDOM_OUTPACE_H),
-        )
-        .random(),
-        Rung::described("mappy", "writes to mapped memory", Work::Here(mappy))
-            .fails("a shared mapping needs a descriptor that can be read, and > opens none"),
-    ],
-    verdict,
+    rungs: rungs! {
+        published "glacial" 9.07 s: Here(std_ways::glacial), "write! to std's unlocked handle";
+        added "print": Here(std_ways::print), "print!";
+        published "slow" 5.45 s: Here(std_ways::slow), "write! to std's lock";
+        published "speedy" 2.39 s: Here(std_ways::speedy), "BufWriter on the bare file, fast integers";
+        published "fast" 2.31 s: Here(std_ways::fast), "write! to a BufWriter on std's lock";
+        described "fast-itoa": Here(std_ways::fast_itoa), "BufWriter on std's lock, fast integers";
+        published "turbo" 1.27 s: Here(buffers::turbo), "increments the decimal digits in place, BufWriter";
+        published "vecbuf" 0.99 s: Here(buffers::vecbuf), "digits in place, a Vec as the buffer, POSIX write";
+        published "turbo-cpp" 0.85 s: Source(&TURBO_CPP), "turbo-c in C++";
+        published "turbo-c" 0.71 s: Source(&TURBO_C), "digits in place, 8 KiB on the stack, POSIX write";
+        described "lightning": Here(buffers::vecbuf), "vecbuf's later name";
+        described "lightning-cpp": Source(&LIGHTNING_CPP), "vecbuf in C++";
+        described "ludicrous": Here(buffers::ludicrous), "an array as the buffer";
+        described "serious": Here(pointers::serious), "raw pointers";
+        described "naive": Here(buffers::naive), "divides for each digit";
+        outpace "outpace": Here(ours::typed), "typed calls on the guard";
+        outpace "outpace-write": Here(ours::write), "outpace::write! on the guard";
+        outpace "outpace-print": Here(ours::print), "outpace::print!";
+        outpace "outpace-block": Here(ours::block), "typed calls, Block";
+        outpace "outpace-background": Here(ours::background), "typed calls, Background with a queue of 16 MiB";
+        outpace "outpace-handle": Here(ours::handle), "turbo's bytes through the unlocked handle";
+        outpace "outpace-bytes": Here(ours::bytes), "turbo's bytes on the guard";
+        outpace "outpace-h": Source(&OUTPACE_H), "inline appends of include/outpace.h, in C";
+        added "random-bufwriter": Here(numbers::bufwriter), "numbers of random length: write! to a BufWriter on the bare file"
+            .random();
+        added "random-itoa": Here(numbers::by_itoa), "the same, by the crate itoa" .random();
+        added "random-fmt": Source(&RANDOM_FMT), "{fmt}, a compiled format" .random();
+        added "random-fast-io": Source(&RANDOM_FAST_IO), "fast_io's print" .random();
+        added "random-twin": Source(&RANDOM_TWIN), "what outpace does, by hand in C" .random();
+        outpace "random-outpace": Here(numbers::outpace), "typed calls on the guard" .random();
+        outpace "random-outpace-h": Source(&RANDOM_OUTPACE_H), "inline appends of include/outpace.h, in C" .random();
+        described "mappy": Here(mappy), "writes to mapped memory"
+            .fails("a shared mapping needs a descriptor that can be read, and > opens none");
+    },
+    conclusion,
 };
 
 sources! {
@@ -221,7 +101,7 @@ pub(crate) fn message(index: u64, into: &mut Vec<u8>) {
     into.extend_from_slice(format!("Hello, {index}\t").as_bytes());
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         let ranked = figures.ranked(to, |row| !is_random(row));
@@ -234,7 +114,7 @@ fn verdict(figures: &Figures<'_>) -> String {
         let are = if best.len() > 1 { "are" } else { "is" };
         let mut text = format!(
             "To {to} the best {are} {} with {} a message",
-            joined(&best),
+            first_of(&best),
             duration(*time)
         );
         if let Some(ratio) = spans.factor() {
@@ -256,58 +136,44 @@ fn verdict(figures: &Figures<'_>) -> String {
         };
         let rung = &best.rung;
         let compared = Compared::of(own, best);
-        sentences.push(match compared {
-            Compared::Less(ratio) => format!(
+        let said = compared.sentence("random-outpace", rung, to, |time, ratio| match time {
+            Less => format!(
                 "With numbers of random length to {to} outpace takes {} of the best other way, {rung}.",
                 times(ratio)
             ),
-            Compared::Same => {
-                format!("With numbers of random length to {to} outpace and {rung} are equal.")
-            }
-            Compared::More(ratio) => format!(
+            Equal => format!("With numbers of random length to {to} outpace and {rung} are equal."),
+            Greater => format!(
                 "With numbers of random length to {to} {rung} is not beaten: outpace takes {} of it.",
                 times(ratio)
             ),
-            Compared::Open(_) => compared
-                .unsettled("random-outpace", rung, to)
-                .unwrap_or_default(),
         });
+        sentences.push(said);
     }
-    let compared = |one, other| {
-        let to = figures.destinations().into_iter();
-        to.filter_map(|to| Some((to, figures.compare(one, other, to)?)))
-            .next()
-    };
-    if let Some((to, compared)) = compared("speedy", "fast-itoa") {
-        sentences.push(match compared {
-            Compared::Less(ratio) => format!(
+    let mut destinations = figures.destinations().into_iter();
+    sentences.extend(destinations.clone().find_map(|to| {
+        figures.sentence("speedy", "fast-itoa", to, |time, ratio| match time {
+            Less => format!(
                 "With the same integers speedy is {:.0} % faster than fast: the text was right, \
                  the lock and the LineWriter below cost that much.",
                 (1.0 / ratio - 1.0) * 100.0
             ),
-            Compared::More(_) => {
+            Greater => {
                 "With the same integers speedy is slower than fast: the table was right.".to_owned()
             }
-            Compared::Same => {
-                "With the same integers speedy and fast are equal: neither the text nor the \
-                               table was right; what differed was the formatting."
-                    .to_owned()
-            }
-            Compared::Open(_) => compared
-                .unsettled("speedy", "fast-itoa", to)
-                .unwrap_or_default(),
-        });
-    }
-    if let Some((to, compared)) = compared("fast", "slow") {
+            Equal => "With the same integers speedy and fast are equal: neither the text nor the \
+                      table was right; what differed was the formatting."
+                .to_owned(),
+        })
+    }));
+    sentences.extend(destinations.find_map(|to| {
         let writes = |rung| figures.writes(rung, to).unwrap_or_default();
-        sentences.push(match compared {
-            Compared::Less(ratio) => explain_bufwriter(ratio, writes("slow"), writes("fast")),
-            Compared::Open(_) => compared.unsettled("fast", "slow", to).unwrap_or_default(),
-            Compared::Same | Compared::More(_) => {
+        figures.sentence("fast", "slow", to, |time, ratio| match time {
+            Less => explain_bufwriter(ratio, writes("slow"), writes("fast")),
+            Equal | Greater => {
                 "A BufWriter above std's lock gains nothing where no newline is written.".to_owned()
             }
-        });
-    }
+        })
+    }));
     sentences.join(" ")
 }
 

@@ -2,6 +2,7 @@
 
 mod values;
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::fs::File;
 use std::io::{self, BufWriter, LineWriter, Write};
 use std::os::fd::AsFd;
@@ -10,8 +11,8 @@ use outpace::Buffering;
 
 use super::sources;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
-use crate::bench::results::figures::{Compared, Figures};
+use crate::bench::experiment::{Experiment, Method};
+use crate::bench::results::figures::Figures;
 use crate::user::quantity::{duration, times};
 
 pub(crate) const LINES: Experiment = Experiment {
@@ -36,120 +37,37 @@ pub(crate) const LINES: Experiment = Experiment {
     ],
     baseline: "bufwriter",
     method: Method::Work,
-    rungs: &[
-        Rung::published(
-            "println",
-            1.08,
-            "println! for each line",
-            Work::Here(println),
-        ),
-        Rung::published(
-            "bufwriter",
-            0.41,
-            "writeln! to a BufWriter above std's stdout",
-            Work::Here(bufwriter),
-        ),
-        Rung::added(
-            "println-lock",
-            "writeln! to std's locked stdout",
-            Work::Here(println_lock),
-        ),
-        Rung::added(
-            "linewriter-file",
-            "writeln! to a LineWriter above the bare descriptor",
-            Work::Here(linewriter_file),
-        ),
-        Rung::added(
-            "bufwriter-file",
-            "writeln! to a BufWriter above the bare descriptor",
-            Work::Here(bufwriter_file),
-        ),
-        Rung::outpace(
-            "outpace",
-            "outpace::println! for each line",
-            Work::Here(outpace_println),
-        ),
-        Rung::outpace(
-            "outpace-guard",
-            "typed calls on the guard",
-            Work::Here(outpace_guard),
-        ),
-        Rung::outpace("outpace-line", "the same, Line", Work::Here(outpace_line)),
-        Rung::outpace(
-            "outpace-block",
-            "the same, Block",
-            Work::Here(outpace_block),
-        ),
-        Rung::outpace(
-            "outpace-background",
-            "the same, Background with a queue of 16 MiB",
-            Work::Here(outpace_background),
-        ),
-        Rung::added(
-            "random-bufwriter",
-            "writeln! of numbers of random length to a BufWriter",
-            Work::Here(values::integer_bufwriter),
-        )
-        .writes(values::integer_line)
-        .against("random-bufwriter"),
-        Rung::outpace(
-            "outpace-random",
-            "outpace::println! of numbers of random length",
-            Work::Here(values::integer_outpace),
-        )
-        .writes(values::integer_line)
-        .against("random-bufwriter"),
-        Rung::added(
-            "f64-zmij",
-            "random floats by the crate zmij to a BufWriter",
-            Work::Here(values::float_zmij),
-        )
-        .writes(values::float_line)
-        .against("f64-bufwriter"),
-        Rung::added(
-            "f64-bufwriter",
-            "writeln! of random floats to a BufWriter",
-            Work::Here(values::float_bufwriter),
-        )
-        .writes(values::float_line)
-        .against("f64-bufwriter"),
-        Rung::outpace(
-            "outpace-f64",
-            "outpace::println! of random floats",
-            Work::Here(values::float_outpace),
-        )
-        .writes(values::float_line)
-        .against("f64-bufwriter"),
-        Rung::added(
-            "csv-bufwriter",
-            "writeln! of a row of 8 mixed fields to a BufWriter",
-            Work::Here(values::row_bufwriter),
-        )
-        .writes(values::row_line)
-        .against("csv-bufwriter"),
-        Rung::outpace(
-            "outpace-csv",
-            "outpace::println! of such a row",
-            Work::Here(values::row_outpace),
-        )
-        .writes(values::row_line)
-        .against("csv-bufwriter"),
-        Rung::added(
-            "display-bufwriter",
-            "writeln! of a type with a Display of its own to a BufWriter",
-            Work::Here(values::size_bufwriter),
-        )
-        .writes(values::size_line)
-        .against("display-bufwriter"),
-        Rung::outpace(
-            "outpace-display",
-            "outpace::println! of such a type",
-            Work::Here(values::size_outpace),
-        )
-        .writes(values::size_line)
-        .against("display-bufwriter"),
-    ],
-    verdict,
+    rungs: rungs! {
+        published "println" 1.08 s: Here(println), "println! for each line";
+        published "bufwriter" 0.41 s: Here(bufwriter), "writeln! to a BufWriter above std's stdout";
+        added "println-lock": Here(println_lock), "writeln! to std's locked stdout";
+        added "linewriter-file": Here(linewriter_file), "writeln! to a LineWriter above the bare descriptor";
+        added "bufwriter-file": Here(bufwriter_file), "writeln! to a BufWriter above the bare descriptor";
+        outpace "outpace": Here(outpace_println), "outpace::println! for each line";
+        outpace "outpace-guard": Here(outpace_guard), "typed calls on the guard";
+        outpace "outpace-line": Here(outpace_line), "the same, Line";
+        outpace "outpace-block": Here(outpace_block), "the same, Block";
+        outpace "outpace-background": Here(outpace_background), "the same, Background with a queue of 16 MiB";
+        added "random-bufwriter": Here(values::integer_bufwriter), "writeln! of numbers of random length to a BufWriter"
+            .writes(values::integer_line).against("random-bufwriter");
+        outpace "outpace-random": Here(values::integer_outpace), "outpace::println! of numbers of random length"
+            .writes(values::integer_line).against("random-bufwriter");
+        added "f64-zmij": Here(values::float_zmij), "random floats by the crate zmij to a BufWriter"
+            .writes(values::float_line).against("f64-bufwriter");
+        added "f64-bufwriter": Here(values::float_bufwriter), "writeln! of random floats to a BufWriter"
+            .writes(values::float_line).against("f64-bufwriter");
+        outpace "outpace-f64": Here(values::float_outpace), "outpace::println! of random floats"
+            .writes(values::float_line).against("f64-bufwriter");
+        added "csv-bufwriter": Here(values::row_bufwriter), "writeln! of a row of 8 mixed fields to a BufWriter"
+            .writes(values::row_line).against("csv-bufwriter");
+        outpace "outpace-csv": Here(values::row_outpace), "outpace::println! of such a row"
+            .writes(values::row_line).against("csv-bufwriter");
+        added "display-bufwriter": Here(values::size_bufwriter), "writeln! of a type with a Display of its own to a BufWriter"
+            .writes(values::size_line).against("display-bufwriter");
+        outpace "outpace-display": Here(values::size_outpace), "outpace::println! of such a type"
+            .writes(values::size_line).against("display-bufwriter");
+    },
+    conclusion,
 };
 
 /// The bytes of line `index`.
@@ -237,27 +155,24 @@ pub(crate) fn bare_stdout() -> io::Result<File> {
 /// Destinations whose own speed is the limit, so that only another thread helps.
 const TERMINALS: [&str; 2] = ["pty", "tty"];
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         let Some(compared) = figures.compare("println", "bufwriter", to) else {
             continue;
         };
-        sentences.push(match compared {
-            Compared::More(ratio) => format!(
+        let said = compared.sentence("println!", "a BufWriter", to, |time, ratio| match time {
+            Greater => format!(
                 "To {to} a BufWriter makes a line {} cheaper than println!.",
                 by(ratio)
             ),
-            Compared::Less(ratio) => format!(
+            Less => format!(
                 "To {to} println! is {} cheaper than a BufWriter.",
                 by(1.0 / ratio)
             ),
-            Compared::Same => format!("To {to} a BufWriter gains nothing over println!."),
-            Compared::Open(_) => {
-                let unsettled = compared.unsettled("println!", "a BufWriter", to);
-                unsettled.unwrap_or_default()
-            }
+            Equal => format!("To {to} a BufWriter gains nothing over println!."),
         });
+        sentences.push(said);
     }
     let terminals = figures
         .destinations()

@@ -23,7 +23,7 @@ fn float(index: u64) -> f64 {
 }
 
 /// A row of a table, eight fields of all kinds.
-struct Row {
+struct Record {
     id: u64,
     name: &'static str,
     price: f64,
@@ -34,9 +34,9 @@ struct Row {
     done: bool,
 }
 
-fn row(index: u64) -> Row {
+fn row(index: u64) -> Record {
     let bits = random(index + 1);
-    Row {
+    Record {
         id: random(index + 2) % 10_000_000,
         name: &"abcdefghijklmnop"[..bits as usize % 16],
         price: (bits >> 8) as f64 / 100.0 % 10_000.0,
@@ -49,19 +49,19 @@ fn row(index: u64) -> Row {
 }
 
 /// A type that only its own `Display` knows.
-struct Size {
+struct Dimensions {
     columns: u32,
     rows: u32,
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for Dimensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}", self.columns, self.rows)
     }
 }
 
-fn size(index: u64) -> Size {
-    Size {
+fn size(index: u64) -> Dimensions {
+    Dimensions {
         columns: random(index) as u32 % 1_000,
         rows: index as u32,
     }
@@ -109,7 +109,7 @@ lines! { float_line float_bufwriter float_outpace: float, value, "{value}" }
 lines! { size_line size_bufwriter size_outpace: size, value, "{value}" }
 lines! {
     row_line row_bufwriter row_outpace: row,
-    Row { id, name, price, count, ratio, code, tag, done },
+    Record { id, name, price, count, ratio, code, tag, done },
     "{id},{name},{price:.2},{count:>6},{ratio},{code:05},{tag:<8},{done}"
 }
 

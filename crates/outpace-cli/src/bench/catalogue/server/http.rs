@@ -17,8 +17,8 @@ const TOO_LARGE: &[u8] =
 /// Longer than any head that a browser sends.
 const LONGEST_HEAD: usize = 64 << 10;
 
-/// Answers requests until `answering`, which is told the path of each before it is answered, breaks: that
-/// one is still answered.
+/// Answers requests. `answering` gets the path of each before the answer is sent; when it breaks, that request is
+/// still answered, and this returns.
 pub(crate) fn serve(
     listener: &TcpListener,
     mut answering: impl FnMut(&str) -> ControlFlow<()>,
@@ -44,7 +44,7 @@ pub(crate) fn serve(
             if which.next() != Some(&true) || over {
                 return true;
             }
-            // What goes wrong with one connection is that client's affair.
+            // An error of one connection ends that connection only.
             let goes_on = connection.proceed(&mut |path| {
                 let flow = answering(path);
                 over |= flow.is_break();
@@ -82,7 +82,7 @@ struct Connection {
     closing: bool,
 }
 
-/// What a request's head says.
+/// The parsed head of a request.
 struct Head<'a> {
     path: &'a str,
     keep_alive: bool,

@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use super::sources;
 use crate::bench::experiment::calls::Calls;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Origin, Rung, Server, Work};
+use crate::bench::experiment::{Experiment, Method, Origin, Server};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::rows::Row;
 use crate::bench::results::stats::Interval;
@@ -46,51 +46,19 @@ pub(crate) const SERVER: Experiment = Experiment {
         published: &[(SILENT, "null", 56_800), ("println", "alacritty", 51_000)],
         request_of,
     }),
-    rungs: &[
-        Rung::described(SILENT, "no logging", Work::Here(ways::silent)),
-        Rung::described("println", "std::println!", Work::Here(ways::println)),
-        Rung::added(
-            "tracing-appender",
-            "tracing-appender's non-blocking writer, which drops what it has no room for",
-            Work::Here(ways::appender_lossy),
-        ),
-        Rung::added(
-            "tracing-appender-lossless",
-            "the same, which waits instead",
-            Work::Here(ways::appender_lossless),
-        ),
-        Rung::outpace(
-            "prompt",
-            "outpace::println! with Prompt",
-            Work::Here(ways::prompt),
-        ),
-        Rung::outpace(
-            "background-block",
-            "with Background, which waits when its 256 KiB are full",
-            Work::Here(ways::block),
-        ),
-        Rung::outpace(
-            "background-drop-newest",
-            "with Background, which then drops the newest",
-            Work::Here(ways::drop_newest),
-        ),
-        Rung::outpace(
-            "background-drop-oldest",
-            "with Background, which then drops the oldest",
-            Work::Here(ways::drop_oldest),
-        ),
-        Rung::outpace(
-            "background-spill",
-            "with Background, which then writes to a file",
-            Work::Here(ways::spill),
-        ),
-        Rung::added(
-            FED,
-            "no logging, while another process feeds the terminal what background-spill did",
-            Work::Here(ways::silent),
-        ),
-    ],
-    verdict,
+    rungs: rungs! {
+        described SILENT: Here(ways::silent), "no logging";
+        described "println": Here(ways::println), "std::println!";
+        added "tracing-appender": Here(ways::appender_lossy), "tracing-appender's non-blocking writer, which drops what it has no room for";
+        added "tracing-appender-lossless": Here(ways::appender_lossless), "the same, which waits instead";
+        outpace "prompt": Here(ways::prompt), "outpace::println! with Prompt";
+        outpace "background-block": Here(ways::block), "with Background, which waits when its 256 KiB are full";
+        outpace "background-drop-newest": Here(ways::drop_newest), "with Background, which then drops the newest";
+        outpace "background-drop-oldest": Here(ways::drop_oldest), "with Background, which then drops the oldest";
+        outpace "background-spill": Here(ways::spill), "with Background, which then writes to a file";
+        added FED: Here(ways::silent), "no logging, while another process feeds the terminal what background-spill did";
+    },
+    conclusion,
 };
 
 /// The rung that ratios are against.
@@ -116,9 +84,9 @@ fn request_of(line: &str) -> Option<u64> {
         .ok()
 }
 
-/// What became of the lines, as the way to log knows it.
+/// The fate of the lines, as the logger knows it.
 #[derive(Default)]
-struct Lines {
+struct LogEnd {
     dropped: u64,
     dropped_bytes: u64,
     /// Bytes that are still to be written, where that is known.
@@ -129,7 +97,7 @@ struct Lines {
 fn serve(
     span: &mut Span,
     mut log: impl FnMut(u64),
-    lines: impl FnOnce() -> Lines,
+    lines: impl FnOnce() -> LogEnd,
 ) -> io::Result<()> {
     let listener = listener()?;
     let mut requests = 0;
@@ -149,7 +117,7 @@ fn serve(
         ControlFlow::Continue(())
     })?;
     span.done_calling();
-    let Lines {
+    let LogEnd {
         dropped,
         dropped_bytes,
         backlog,
@@ -181,14 +149,16 @@ fn listener() -> io::Result<TcpListener> {
         .map_err(|error| io::Error::new(error.kind(), format!("{ADDRESS}: {error}")))
 }
 
-fn verdict(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> String {
     let sentences = figures.destinations().into_iter();
-    let sentences: Vec<String> = sentences.filter_map(|to| verdict_at(figures, to)).collect();
+    let sentences: Vec<String> = sentences
+        .filter_map(|to| conclusion_at(figures, to))
+        .collect();
     sentences.join(" ")
 }
 
 /// With one connection the figure measures how fast an idle processor wakes; so it is about eight.
-fn verdict_at(figures: &Figures<'_>, to: &str) -> Option<String> {
+fn conclusion_at(figures: &Figures<'_>, to: &str) -> Option<String> {
     let at = |rung: &str| {
         figures.rows().find(|row| {
             row.rung == rung && row.to == to && row.server().is_some_and(|it| it.connections == 8)

@@ -5,21 +5,21 @@ use std::io::{self, Write};
 use outpace::{Buffering, Overflow};
 use tracing_appender::non_blocking::NonBlockingBuilder;
 
-use super::{Lines, serve};
+use super::{LogEnd, serve};
 use crate::bench::experiment::clock::Span;
 
 /// Small enough that each policy has to show what it does.
 const CAPACITY: usize = 256 << 10;
 
 pub(super) fn silent(span: &mut Span) -> io::Result<()> {
-    serve(span, |_| (), Lines::default)
+    serve(span, |_| (), LogEnd::default)
 }
 
 pub(super) fn println(span: &mut Span) -> io::Result<()> {
     serve(
         span,
         |request| println!("request {request}: GET / HTTP/1.1 from 127.0.0.1, answered 200"),
-        Lines::default,
+        LogEnd::default,
     )?;
     io::stdout().flush()
 }
@@ -58,7 +58,7 @@ fn appender(span: &mut Span, lossy: bool) -> io::Result<()> {
                 dropped_bytes.set(dropped_bytes.get() + record.len() as u64);
             }
         },
-        || Lines {
+        || LogEnd {
             dropped: counter.dropped_lines() as u64,
             dropped_bytes: dropped_bytes.get(),
             backlog: None,
@@ -115,7 +115,7 @@ fn outpace(span: &mut Span, buffering: Buffering) -> io::Result<()> {
         },
         || {
             let stats = out.stats();
-            Lines {
+            LogEnd {
                 dropped: stats.messages_dropped,
                 dropped_bytes: stats.bytes_dropped,
                 backlog: Some(stats.bytes_queued),

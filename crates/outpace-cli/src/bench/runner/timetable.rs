@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 /// A time, divided among series by their weights as they come: one that took longer than its share
 /// takes from all that follow alike.
-pub(crate) struct Pace {
+pub(crate) struct Timetable {
     ends: Instant,
     weight_left: u32,
     /// For one of weight 1.
     longest: Duration,
 }
 
-impl Pace {
+impl Timetable {
     /// `weight` is that of all series together; `longest` is what one of weight 1 takes at most.
     pub(crate) fn new(total: Duration, weight: u32, longest: Duration) -> Self {
         Self {
@@ -37,8 +37,8 @@ mod tests {
     #[test]
     fn what_one_series_leaves_goes_to_the_others() {
         let hour = Duration::from_secs(3_600);
-        let mut pace = Pace::new(hour, 4, hour);
-        let (first, second, last) = (pace.share(1), pace.share(2), pace.share(1));
+        let mut timetable = Timetable::new(hour, 4, hour);
+        let (first, second, last) = (timetable.share(1), timetable.share(2), timetable.share(1));
         // None of them took any time.
         assert!(first <= hour / 4 && first > hour / 5, "{first:?}");
         assert!(second <= hour * 2 / 3 && second > hour / 2, "{second:?}");
@@ -48,11 +48,11 @@ mod tests {
     #[test]
     fn a_share_is_never_longer_than_makes_sense_nor_less_than_nothing() {
         let second = Duration::from_secs(1);
-        let mut pace = Pace::new(second * 3_600, 2, second);
-        assert_eq!(pace.share(2), second * 2);
-        assert_eq!(pace.share(1), second, "one more than was announced");
+        let mut timetable = Timetable::new(second * 3_600, 2, second);
+        assert_eq!(timetable.share(2), second * 2);
+        assert_eq!(timetable.share(1), second, "one more than was announced");
         assert_eq!(
-            Pace::new(Duration::ZERO, 1, second).share(1),
+            Timetable::new(Duration::ZERO, 1, second).share(1),
             Duration::ZERO
         );
     }

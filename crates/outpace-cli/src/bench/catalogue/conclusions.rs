@@ -1,4 +1,4 @@
-//! Every verdict by figures that it has to turn round with.
+//! Every conclusion, tested with figures and with their reverse.
 
 use super::find;
 use crate::bench::results::figures::{Figures, rows_of};
@@ -12,7 +12,7 @@ struct Case {
     experiment: &'static str,
     /// Rung, destination and nanoseconds a message.
     rows: &'static [(&'static str, &'static str, u64)],
-    /// What else is to be known of these rows.
+    /// Sets further figures of these rows.
     with: fn(&mut [Row]),
     says: &'static [&'static str],
 }
@@ -49,7 +49,10 @@ fn fps(rows: &mut [Row], rates: &[u64]) {
 fn torn(rows: &mut [Row], shares: [f64; 2]) {
     for (row, share) in rows.iter_mut().zip(shares) {
         let torn_per_1000 = Some(share);
-        row.kind = Kind::Work(WorkFigures { torn_per_1000 });
+        row.kind = Kind::Work(WorkFigures {
+            torn_per_1000,
+            call_ns: None,
+        });
     }
 }
 
@@ -78,6 +81,7 @@ fn drawn(rows: &mut [Row], bytes: [f64; 2], calls: [u64; 2]) {
             max,
             max_less_delay: Some(max),
             machine_max: None,
+            p99_9: None,
         };
         row.kind = Kind::Frames(FrameFigures {
             draw_call_ns: Some(longest),
@@ -125,6 +129,7 @@ fn worked_through(rows: &mut [Row], rates: &[f64], answer_ns: u64) {
             max: answer_ns,
             max_less_delay: None,
             machine_max: None,
+            p99_9: None,
         };
         let rate = rates.get(at).map(|rate| rate * 1e6);
         row.kind = Kind::Terminal(TerminalFigures {
@@ -161,6 +166,11 @@ const CALLS: &[(&str, &str, u64)] = &[("stdout", "pty", 1), ("stderr", "pty", 1)
 const ENDL: &[(&str, &str, u64)] = &[("endl", "pty", 10), ("newline", "pty", 10)];
 const PICTURES: &[(&str, &str, u64)] = &[("picture-100B", "pty", 1), ("picture-row", "pty", 1)];
 const TORN: &[(&str, &str, u64)] = &[("100B", "pty", 100), ("8KiB", "pty", 100)];
+const LOG: &[(&str, &str, u64)] = &[
+    ("outpace-background", "pipe", 50),
+    ("println", "pipe", 100),
+    ("quill", "pipe", 25),
+];
 const SERVER: &[(&str, &str, u64)] = &[
     ("println", "pty", 1),
     ("background-spill", "pty", 1),
@@ -213,6 +223,9 @@ const CASES: &[Case] = &[
     case("threads", &[("outpace-8", "pipe", 50), ("println-8", "pipe", 100)], &["cheaper than println! with any number"]),
     case("threads", &[("outpace-8", "pipe", 200), ("println-8", "pipe", 100)],
         &["outpace takes 2.00x of println! with 8 threads"]),
+    case("log", LOG, &["To pipe a log call by Background is done in 50.0 ns; 0.50x of println; quill is not beaten: 2.00x of it."]),
+    case("log", &[("outpace-background-cold", "pipe", 20), ("quill-cold", "pipe", 40)],
+        &["To pipe with cold caches a log call by Background is done in 20.0 ns; 0.50x of quill-cold."]),
     case("server", SERVER, &["leaves 0.25x of the requests/s without logging, outpace 0.98x"])
         .with(|rows| requests(rows, [2_500, 9_800, 10_000])),
     // More than a server that logs nothing, by what the noise adds.
@@ -283,7 +296,7 @@ const CASES: &[Case] = &[
 
 /// Every case of two rungs, with runs that wander so far that the rungs overlap, or with one run each.
 #[test]
-fn no_verdict_says_who_is_faster_where_the_runs_overlap() {
+fn no_conclusion_says_who_is_faster_where_the_runs_overlap() {
     for samples in [NOISE, &[100]] {
         for case in CASES.iter().filter(|case| case.rows.len() == 2) {
             let mut rows = rows_of(case.experiment, case.rows);
@@ -296,8 +309,8 @@ fn no_verdict_says_who_is_faster_where_the_runs_overlap() {
             }
             rows[0].samples = samples.to_vec();
             rows[1].samples = samples.iter().rev().copied().collect();
-            let verdict = find(case.experiment).unwrap().verdict;
-            let said = verdict(&Figures::new(case.experiment, &rows));
+            let conclusion = find(case.experiment).unwrap().conclusion;
+            let said = conclusion(&Figures::new(case.experiment, &rows));
             for wrong in [
                 "faster than",
                 "faster one",
@@ -323,12 +336,12 @@ fn no_verdict_says_who_is_faster_where_the_runs_overlap() {
 }
 
 #[test]
-fn every_verdict_turns_round_with_the_figures() {
+fn every_conclusion_turns_round_with_the_figures() {
     for case in CASES {
         let mut rows = rows_of(case.experiment, case.rows);
         (case.with)(&mut rows);
-        let verdict = find(case.experiment).unwrap().verdict;
-        let said = verdict(&Figures::new(case.experiment, &rows));
+        let conclusion = find(case.experiment).unwrap().conclusion;
+        let said = conclusion(&Figures::new(case.experiment, &rows));
         assert!(
             !said.is_empty() || case.says.is_empty(),
             "{}: {:?}",
