@@ -98,7 +98,7 @@ def terminals():
     rows = []
     for place, label in [("pipe", "a pipe"), ("pty", "reads, shows nothing"), ("alacritty", "alacritty"), ("kitty", "kitty"),
                          ("xterm", "xterm")]:
-        found = rows_of("2026-11-20-bench.json", experiment="lines", to=place)
+        found = rows_of("2026-11-22-bench.json", experiment="lines", to=place)
         cost = found["println"]["delivered_ns" if "delivered_ns" in found["println"] else "wall_ns"]["median"]
         cost /= found["println"]["messages"]
         rows.append((label, cost, nanos(cost), False))
@@ -106,7 +106,7 @@ def terminals():
 
 
 def stderr():
-    found = rows_of("2026-11-20-bench.json", experiment="fps", to="xterm")
+    found = rows_of("2026-11-22-bench.json", experiment="fps", to="xterm")
     groups = []
     for title, field, scale in [("Write calls a frame", "writes", lambda row: row["writes"] / row["messages"]),
                                 ("Frames a second in xterm", "fps", lambda row: row["fps"])]:
@@ -122,7 +122,7 @@ def stderr():
 def endl():
     groups = []
     for place, title in [("file", "to a file"), ("pty", "to a terminal that reads at once")]:
-        found = rows_of("2026-11-20-bench.json", experiment="endl", to=place)
+        found = rows_of("2026-11-22-bench.json", experiment="endl", to=place)
         rows = [(label, a_line(found[rung]), nanos(a_line(found[rung])), False)
                 for rung, label in [("endl.gcc", "<< std::endl"), ("newline.gcc", "<< '\\n'")]]
         groups.append((f"One number and its newline in C++, {title}", rows))
@@ -134,7 +134,7 @@ def server():
     rungs = [("silent", "no logging", False), ("println", "println!", False), ("background-drop-oldest", "Background, dropping", True),
              ("background-spill", "Background, spilling", True)]
     for place, title in [("pty:stalled", "a terminal that stands still")]:
-        found = rows_of("2026-11-20-bench.json", experiment="server", to=place, connections=8)
+        found = rows_of("2026-11-22-bench.json", experiment="server", to=place, connections=8)
         rows = []
         for rung, label, ours in rungs:
             if rung in found and "requests_per_second" in found[rung]:
@@ -145,7 +145,7 @@ def server():
 
 
 def frames():
-    found = rows_of("2026-11-20-bench.json", experiment="draw", to="pty")
+    found = rows_of("2026-11-22-bench.json", experiment="draw", to="pty")
     groups = []
     for scene in ["animation", "log", "editor", "dashboard"]:
         rows = []
@@ -158,7 +158,7 @@ def frames():
 
 def when():
     """For each buffering: when a text was written, and when it arrived."""
-    found = rows_of("2026-11-20-bench.json", experiment="when", to="pty")
+    found = rows_of("2026-11-22-bench.json", experiment="when", to="pty")
     left, right, parts, y = 210, WIDTH - 40, [], 24
     steps = ["half a line", "its newline", "four lines", "the flush", "a last word", "the drop"]
     x_of = {step: left + (right - left) * (i + 0.5) / len(steps) for i, step in enumerate(steps)}
