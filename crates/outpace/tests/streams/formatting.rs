@@ -2,7 +2,7 @@
 //! appears only if it is finished; on a guard it is put together in the stream's own buffer.
 
 use crate::common::Random;
-use crate::support::{Program, To, list};
+use crate::support::{Program, To, list, spawn_until_it_waits};
 use outpace::Buffering;
 use std::fmt::{self, Display};
 use std::io::Write;
@@ -443,8 +443,7 @@ fn keep_a_guard() {
     }
     let panicked = catch_unwind(AssertUnwindSafe(|| write(&Does(|| panic!("half-way")))));
     assert!(panicked.is_err());
-    let other = std::thread::spawn(|| println!("other"));
-    std::thread::sleep(Duration::from_millis(5));
+    let other = spawn_until_it_waits(|| println!("other"));
     write(&"mine");
     guard.take();
     other.join().unwrap();

@@ -280,9 +280,8 @@ fn the_helper_sleeps_when_nothing_is_pending() {
             .buffering(buffering)
             .start(To::Pipe);
         running.stdout().wait_for("done");
-        running.wait_until_asleep();
-        // It looks once more, finds nothing and ends the burst.
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        // The helper looks once more, finds nothing, and ends the burst.
+        running.wait_until_asleep_for_good();
         running.go_on();
         running.finish().succeeded();
     }

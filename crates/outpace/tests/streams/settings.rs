@@ -1,6 +1,6 @@
 //! Which buffering holds: what the code says, what the environment says, what the destination is.
 
-use crate::support::{Finished, Program, To, list, skip};
+use crate::support::{Finished, Program, To, assert_same, list, skip};
 use outpace::Buffering;
 use std::io::Write;
 use std::time::Duration;
@@ -230,6 +230,8 @@ fn block_buffering_writes_blocks() {
     // As many messages as fit, never a part of one.
     assert!(writes.iter().all(|write| write.ends_with(b"\n")));
     assert!(writes.iter().rev().skip(1).all(|write| write.len() == 1400));
+    let expected: String = (0..10_000).map(|i| format!("line {i:08}\n")).collect();
+    assert_same(&writes.concat(), expected.as_bytes());
 }
 
 fn fragments() {

@@ -7,10 +7,11 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What a program's standard output is connected to.
@@ -355,11 +356,29 @@ impl Running {
     #[track_caller]
     pub(crate) fn wait_until_asleep(&self) {
         wait_until("all of its threads sleep", || {
-            let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).expect("it runs");
-            tasks.flatten().all(|task| {
-                sleeps(&fs::read_to_string(task.path().join("stat")).unwrap_or_default())
+            self.each_thread("stat").iter().all(|stat| sleeps(stat))
+        });
+    }
+
+    /// Waits until every thread of it sleeps without an end: in a call that has no time limit, or is no `futex(2)`.
+    #[track_caller]
+    pub(crate) fn wait_until_asleep_for_good(&self) {
+        let is_futex = format!("{} ", libc::SYS_futex);
+        wait_until("all of its threads sleep until they are woken", || {
+            self.each_thread("syscall").iter().all(|call| {
+                // The number, and six arguments, the fourth of which is the limit of a `futex`.
+                let limit = call.split(' ').nth(4);
+                call != "running\n" && (!call.starts_with(&is_futex) || limit == Some("0x0"))
             })
         });
+    }
+
+    /// That file of `/proc` of each of its threads.
+    fn each_thread(&self, file: &str) -> Vec<String> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).expect("it runs");
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let files = tasks.flatten().map(|task| read(task.path().join(file)));
+        files.collect()
     }
 }
 
@@ -383,22 +402,20 @@ fn write_calls_of(process: &str) -> u64 {
         .expect("a count")
 }
 
-/// Called by a program: starts a thread, and returns when that waits for something in `run`.
-pub(crate) fn spawn_until_it_waits(run: impl FnOnce() + Send + 'static) {
+/// Called by a program: starts a thread, and returns when that waits for something in `run`, or has ended.
+pub(crate) fn spawn_until_it_waits(run: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     let (tell, told) = mpsc::channel();
-    std::thread::spawn(move || {
+    let thread = std::thread::spawn(move || {
         // SAFETY: always sound.
         tell.send(unsafe { libc::gettid() })
             .expect("it is waited for");
         run();
     });
     let task = told.recv().expect("it tells");
-    let stat = Path::new("/proc/self/task")
-        .join(task.to_string())
-        .join("stat");
-    wait_until("the thread waits", || {
-        sleeps(&fs::read_to_string(&stat).expect("it goes on"))
-    });
+    let stat = format!("/proc/self/task/{task}/stat");
+    let waits = || fs::read_to_string(&stat).is_ok_and(|stat| sleeps(&stat));
+    wait_until("the thread waits", || thread.is_finished() || waits());
+    thread
 }
 
 /// Whether a thread with such a `/proc/…/stat` sleeps.
@@ -427,21 +444,13 @@ pub(crate) fn fill_the_pipe() {
         while libc::write(1, LINE.as_ptr().cast(), LINE.len()) > 0 {}
         assert_eq!(libc::fcntl(1, libc::F_SETFL, flags), 0);
     }
-    let (tell, told) = mpsc::channel();
-    let thread = std::thread::spawn(move || {
-        // SAFETY: always sound.
-        tell.send(unsafe { libc::gettid() })
-            .expect("it is waited for");
+    spawn_until_it_waits(|| {
         for _ in 0..20_000 {
             outpace::stdout()
                 .write_all(LINE)
                 .expect("the reader is there");
         }
     });
-    let thread_id = told.recv().expect("the thread says so first");
-    let stat = format!("/proc/self/task/{thread_id}/stat");
-    let waits = || fs::read_to_string(&stat).is_ok_and(|stat| sleeps(&stat));
-    wait_until("more is pending", || thread.is_finished() || waits());
 }
 
 /// Called by a program: ends it without any cleaning up.
