@@ -60,12 +60,63 @@ impl Engine {
     /// again; whether the drain got there is told by `drained` and `failure`.
     pub(crate) extern "C" fn drain<'a>(
         &'a self,
-        state: StateGuard<'a>,
+        mut state: StateGuard<'a>,
         until: u64,
         patience: Patience,
     ) -> StateGuard<'a> {
+        // SAFETY: this becomes the drain, and counts the bytes after it has written them.
+        let single = || unsafe { self.single_write(&state, until) };
+        if matches!(patience, Patience::Forever)
+            && let Some(bytes) = single()
+        {
+            state = self.drain_by_single_write(state, bytes);
+            if state.drained >= until {
+                return state;
+            }
+        }
         let drained = self.drain_up_to(state, until, Unfinished::Goes, patience, &mut &[][..]);
         drained.unwrap_or_else(|state| state)
+    }
+
+    /// What is pending up to `until`, where [`next_write`](Self::next_write) would choose just that: all of it is in the tail,
+    /// and one write takes it. So it is where each message is drained by its caller.
+    ///
+    /// # Safety
+    ///
+    /// As for [`front`](Self::front): the caller becomes the one that drains before it unlocks the state.
+    unsafe fn single_write<'b>(&self, state: &State, until: u64) -> Option<&'b [u8]> {
+        let stands = state.drainer != 0 || state.failure.is_some() || state.closed_for_good;
+        if stands || !state.closed.is_empty() || state.spill.is_active() {
+            return None;
+        }
+        let (from, published) = (state.tail.drained, self.offset(state));
+        let to = usize::try_from(until.checked_sub(state.tail_start)?).ok()?;
+        if to <= from || to > published || to - from > state.write_limit(Patience::Forever) {
+            return None;
+        }
+        // SAFETY: published; the caller's promise.
+        let bytes = unsafe { state.tail.buffer.published(from, to) };
+        (to == published || ends_line(bytes, bytes.len())).then_some(bytes)
+    }
+
+    /// A drain of such bytes, which may leave some.
+    fn drain_by_single_write<'a>(
+        &'a self,
+        mut state: StateGuard<'a>,
+        bytes: &[u8],
+    ) -> StateGuard<'a> {
+        state.drainer = thread_id();
+        let Some((mut state, result)) = self.write_some(state, bytes, Patience::Forever) else {
+            return self.end_drain(self.lock_state());
+        };
+        match result {
+            Ok(written) => {
+                state.at_line_start = ends_line(bytes, written);
+                state.advance(written, State::keep_spare);
+            }
+            Err(error) => self.fail(&mut state, error),
+        }
+        self.end_drain(state)
     }
 
     /// Drains all lines that are pending. An unfinished one at their end may stay, and begins at `drained` then.
