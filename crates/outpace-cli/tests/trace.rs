@@ -452,11 +452,36 @@ fn what_a_grandchild_wrote_is_not_its_parents() {
 
 #[test]
 fn a_short_program_that_another_waits_for_has_processor_time() {
-    // Less than the hundredth of a second in which the kernel tells it of a process.
+    // It may end before the tick at which the kernel first tells it.
     let inner = "i=0; while [ $i -lt 4000 ]; do echo $i; i=$((i+1)); done";
+    let outer = format!("sh -c '{inner}'; true");
+    assert_has_processor_time(&["--", "sh", "-c", &outer], "short-child.json");
+}
+
+#[test]
+fn threads_that_have_ended_have_processor_time() {
+    if !installed("cc") {
+        return;
+    }
+    let (program, source) = (scratch("in-turn"), scratch("in-turn.c"));
+    let text = "#include <pthread.h>\n#include <unistd.h>\n\
+        static void *lines(void *none) { for (int i = 0; i < 2000; i++) if (write(1, \"line\\n\", 5) < 5) break; return none; }\n\
+        int main(void) { for (int i = 0; i < 8; i++) { pthread_t thread; pthread_create(&thread, 0, lines, 0); \
+        pthread_join(thread, 0); } }\n";
+    std::fs::write(&source, text).unwrap();
+    let built = Command::new("cc")
+        .arg("-pthread")
+        .arg("-o")
+        .args([&program, &source])
+        .status();
+    assert!(built.unwrap().success());
+    assert_has_processor_time(&["--", program.to_str().unwrap()], "in-turn.json");
+}
+
+/// Traces a command of some milliseconds several times: its writes take some of them.
+fn assert_has_processor_time(arguments: &[&str], name: &str) {
     for _ in 0..8 {
-        let outer = format!("sh -c '{inner}'; true");
-        let found = findings(&["--", "sh", "-c", &outer], "short-child.json");
+        let found = findings(arguments, name);
         for stream in found["streams"].as_array().unwrap() {
             if stream["calls"].as_u64().unwrap() > 1000 {
                 assert!(stream["in_kernel_ns"].as_u64().unwrap() > 0, "{found:#}");

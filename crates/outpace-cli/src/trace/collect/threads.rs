@@ -14,6 +14,8 @@ const MOST_THREADS: usize = 64;
 pub(crate) struct Reading {
     pub(crate) io: IoCounters,
     pub(crate) processor: Processor,
+    /// It was taken after the thread had ended. Of one that runs, the kernel brings the time up to date at its next tick only.
+    pub(crate) is_final: bool,
 }
 
 struct Thread {
@@ -38,16 +40,21 @@ impl Thread {
     }
 
     fn reading(&self) -> Option<Reading> {
+        let ticks_per_second = rustix::param::clock_ticks_per_second();
+        // First: what is read after its end is final.
+        let usage = Usage::parse(&read_again(&self.usage).ok()?, ticks_per_second)?;
         let io = IoCounters::read(&self.io).ok()?;
         let (total_ns, delayed_ns) = clock::schedule_in(&read_again(&self.schedule).ok()?)?;
-        let ticks_per_second = rustix::param::clock_ticks_per_second();
-        let usage = Usage::parse(&read_again(&self.usage).ok()?, ticks_per_second)?;
         let processor = Processor {
             total_ns,
             delayed_ns,
             ..usage.processor
         };
-        Some(Reading { io, processor })
+        Some(Reading {
+            io,
+            processor,
+            is_final: usage.has_ended,
+        })
     }
 
     /// What was added while it was watched.
@@ -55,6 +62,7 @@ impl Thread {
         Reading {
             io: self.now.io.since(self.before.io),
             processor: self.now.processor.since(self.before.processor),
+            is_final: self.now.is_final,
         }
     }
 }
@@ -119,9 +127,14 @@ impl Threads {
     pub(crate) fn sum(&self, wanted: impl Fn(i32, &Reading) -> bool) -> Reading {
         let all = self.threads.iter().map(|(&id, thread)| (id, thread.own()));
         let wanted = all.filter(|(id, own)| wanted(*id, own));
-        wanted.fold(Reading::default(), |sum, (_, own)| Reading {
+        let nothing = Reading {
+            is_final: true,
+            ..Reading::default()
+        };
+        wanted.fold(nothing, |sum, (_, own)| Reading {
             io: sum.io.plus(own.io),
             processor: sum.processor.plus(own.processor),
+            is_final: sum.is_final && own.is_final,
         })
     }
 

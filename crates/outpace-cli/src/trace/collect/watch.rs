@@ -125,8 +125,9 @@ pub(crate) struct Watched {
     usage_before: Usage,
     /// What children have left to it that it has waited for, as far as that is certain.
     inherited: IoCounters,
-    /// Writes of its last moments, found in what it left to its parent.
+    /// Writes of its last moments, found in what it left to its parent, and how long those took at most.
     last_moments: IoCounters,
+    last_moments_ns: u64,
     /// Its processor time to the microsecond, known when it is reaped.
     reaped: Option<Processor>,
     /// What it had written, and the processor time that had taken, when it was first seen to have written.
@@ -167,12 +168,40 @@ impl Watched {
 
     /// The processor time of its threads that write, while it was watched, without what stops at its calls took.
     pub(crate) fn processor(&self) -> Processor {
-        let with_stops = match self.reaped.filter(|_| self.tasks.is_one()) {
-            Some(reaped) => reaped.since(self.usage_before.processor),
-            // In `usage` it is rounded to hundredths of a second.
-            None => self.tasks.writers().processor,
-        };
+        // In `usage` it is rounded to hundredths of a second.
+        let with_stops = self.reaped_alone();
+        let with_stops = with_stops.unwrap_or_else(|| self.tasks.writers().processor);
         with_stops.since(Processor::of(0, self.stops_ns))
+    }
+
+    /// The processor time of a process with one thread, known since it was reaped.
+    fn reaped_alone(&self) -> Option<Processor> {
+        let reaped = self.reaped.filter(|_| self.tasks.is_one())?;
+        Some(reaped.since(self.usage_before.processor))
+    }
+
+    /// How many of its writes are in no thread's reading, and how much processor time is not, at most: that of threads that
+    /// ended between two searches, of last moments, and since the kernel last brought it up to date.
+    pub(crate) fn unread(&self) -> (u64, u64) {
+        if self.reaped_alone().is_some() {
+            return (0, 0);
+        }
+        let writers = self.tasks.writers();
+        let calls = (self.own().write_calls).saturating_sub(writers.io.write_calls);
+        let stale_ns = procfs::TICK_NS * u64::from(!writers.is_final);
+        let whole = self.reaped.unwrap_or(self.usage.processor);
+        let whole = whole.since(self.usage_before.processor);
+        let of_others =
+            |whole_ns: u64| whole_ns.saturating_sub(self.tasks.all().processor.total_ns);
+        let unread_ns = match (self.reaped, self.tasks.is_one()) {
+            (Some(_), _) if calls > 0 => of_others(whole.total_ns),
+            (Some(_), _) => of_others(whole.total_ns).min(stale_ns),
+            (None, false) if calls > 0 => {
+                of_others(whole.total_ns + 2 * procfs::UNIT_NS) + self.last_moments_ns + stale_ns
+            }
+            (None, _) => self.last_moments_ns + stale_ns,
+        };
+        (calls, unread_ns)
     }
 
     /// How long its threads slept in writes: of a process with one thread, that part of all the time it slept which it
@@ -192,7 +221,7 @@ impl Watched {
 
     /// Whether the parts of that time are known in hundredths of a second only.
     pub(crate) fn is_rounded(&self) -> bool {
-        self.reaped.is_none() || !self.tasks.is_one()
+        self.reaped_alone().is_none()
     }
 
     /// Page faults while it was watched.
@@ -607,7 +636,10 @@ impl Watcher {
                 && child.with_children().write_calls > 0
                 && !families.contains_key(&child.process)
             {
-                child.last_moments = news.since(child.with_children());
+                child.last_moments = news.since(child.io);
+                if child.last_moments.write_calls > 0 {
+                    child.last_moments_ns = clock::now_ns() - child.last_ns;
+                }
             }
         }
     }
@@ -643,10 +675,10 @@ impl Watcher {
         // The threads' before the whole: a write in between is then no thread's, and no child's either.
         let readings = watched.tasks.read(process, &threads);
         let counted = watched.counted();
-        watched.last_ns = clock::now_ns();
         watched.searches += 1;
         // Else they count for the program that it has just become, if that is seen.
         if watched.runs_as_before() {
+            watched.last_ns = clock::now_ns();
             watched.tasks.take(readings);
             (watched.io, watched.usage) = counted.unwrap_or((watched.io, watched.usage));
         }

@@ -8,7 +8,7 @@
 
 use crate::trace::collect::floor;
 use crate::trace::collect::watch::Watched;
-use crate::trace::kernel::procfs::Processor;
+use crate::trace::kernel::procfs::{self, Processor};
 use crate::trace::model::findings::Stream;
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
@@ -61,8 +61,8 @@ impl Cost {
 }
 
 /// The kernel's clock tick, of which the parts of processor time are made, and the unit in which it tells them.
-const TICK_NS: f64 = 4e6;
-const UNIT_NS: f64 = 10e6;
+const TICK_NS: f64 = procfs::TICK_NS as f64;
+const UNIT_NS: f64 = procfs::UNIT_NS as f64;
 /// Chance is allowed for by so many standard deviations.
 const CHANCE: f64 = 1.0;
 /// A system call that reads, a page fault: what the kernel's time is spent on besides writing.
@@ -89,7 +89,17 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
         _ => (Processor::default(), 0.0),
     };
     let start_ns = (start.total_ns as f64 - unseen).max(0.0);
-    let total_ns = (processor.total_ns as f64 - start_ns).max(0.0);
+    let (least_ns, most_ns) = Cost::of(target.kind).bounds(io.write_calls, io.bytes_written);
+    let mean_size = io.bytes_written / io.write_calls.max(1);
+    let floor_ns = if io.write_calls >= FEWEST_FOR_FLOOR && mean_size <= LARGEST_FOR_FLOOR {
+        floor::write_ns(target, mean_size)
+    } else {
+        None
+    };
+    let least_ns = least_ns.max(floor_ns.unwrap_or(0.0) * FLOOR * io.write_calls as f64);
+    let read_ns = (processor.total_ns as f64 - start_ns).max(0.0);
+    let total = total(read_ns, process.unread(), io.write_calls, least_ns);
+    let total_ns = total.likely;
     let (user, system) = (processor.user_ns as f64, processor.system_ns as f64);
     // The parts of a start are known in coarse units only.
     let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0 * f64::from(process.is_rounded());
@@ -114,20 +124,31 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
         high: part * total_ns + error,
     }
     .within(0.0, busy_ns);
-    let (least_ns, most_ns) = Cost::of(target.kind).bounds(io.write_calls, io.bytes_written);
-    let mean_size = io.bytes_written / io.write_calls.max(1);
-    let floor_ns = if io.write_calls >= FEWEST_FOR_FLOOR && mean_size <= LARGEST_FOR_FLOOR {
-        floor::write_ns(target, mean_size)
-    } else {
-        None
+    // What no reading shows may be either's.
+    let unknown = Interval {
+        low: total.low - total_ns,
+        likely: 0.0,
+        high: total.high - total_ns,
     };
-    let least_ns = least_ns.max(floor_ns.unwrap_or(0.0) * FLOOR * io.write_calls as f64);
-    let in_kernel_ns = in_program
-        .taken_from(busy_ns)
+    let in_kernel_ns = (in_program.taken_from(busy_ns) + unknown)
         .within(least_ns, most_ns)
-        .within(0.0, busy_ns);
-    let own_ns = in_program.within(0.0, busy_ns - in_kernel_ns.low);
+        .within(0.0, busy_ns + unknown.high);
+    let own_ns = (in_program + unknown).within(0.0, busy_ns + unknown.high - in_kernel_ns.low);
     (in_kernel_ns, own_ns)
+}
+
+/// The processor time of so many writes of which that of some, and the last of the others, is in no reading: each took about as
+/// long as one whose time was read, and all together no less than this.
+fn total(read_ns: f64, unread: (u64, u64), calls: u64, least_ns: f64) -> Interval {
+    let (unread_calls, unread_ns) = (unread.0.min(calls) as f64, unread.1 as f64);
+    let read_calls = (calls as f64 - unread_calls).max(1.0);
+    let most_ns = read_ns + unread_ns;
+    Interval {
+        low: read_ns,
+        likely: read_ns * (1.0 + unread_calls / read_calls) + unread_ns.min(TICK_NS) / 2.0,
+        high: most_ns,
+    }
+    .within(least_ns.clamp(read_ns, most_ns), most_ns)
 }
 
 /// The part of a program's own time that calls take at least is no more than this.
@@ -211,6 +232,22 @@ mod tests {
             assert!(low > 200.0 && high <= 300.0 + 130.0, "{low} to {high}");
             assert!(high < 2.0 * low);
         }
+    }
+
+    #[test]
+    fn what_no_reading_shows_widens_the_time_of_the_writes() {
+        let exact = total(8e6, (0, 0), 4000, 2e6);
+        assert_eq!((exact.low, exact.likely, exact.high), (8e6, 8e6, 8e6));
+        // A program that ended before the kernel's first tick: the writes took what they take at least.
+        let short = total(0.0, (0, 4_000_000), 4000, 1e6);
+        assert_eq!((short.low, short.likely, short.high), (1e6, 2e6, 4e6));
+        // Half of the writes are of last moments.
+        let last = total(20e6, (2000, 30_000_000), 4000, 2e6);
+        assert_eq!((last.low, last.high), (20e6, 50e6));
+        assert!((40e6..45e6).contains(&last.likely), "{last:?}");
+        // What was read counts more than what a write takes at least elsewhere.
+        let fast = total(1e6, (0, 0), 4000, 2e6);
+        assert_eq!((fast.low, fast.high), (1e6, 1e6));
     }
 
     #[test]

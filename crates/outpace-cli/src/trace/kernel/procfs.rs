@@ -5,6 +5,11 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+/// The kernel's clock tick, at which it brings the processor time of a running thread up to date and tells its parts apart; and
+/// the unit in which it tells those.
+pub(crate) const TICK_NS: u64 = 4_000_000;
+pub(crate) const UNIT_NS: u64 = 10_000_000;
+
 /// Numbers that grow, with their sums and differences.
 macro_rules! counters {
     ($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $field:ident,)* }) => {
@@ -100,6 +105,8 @@ impl Processor {
 /// Processor time and page faults of a process (`/proc/PID/stat`), without its children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
+    /// It has ended, and what it has used will not change.
+    pub(crate) has_ended: bool,
     pub(crate) parent: i32,
     pub(crate) processor: Processor,
     pub(crate) minor_faults: u64,
@@ -118,6 +125,7 @@ impl Usage {
         let nanoseconds = |index| Some(number(index)? * (1_000_000_000 / ticks_per_second));
         let (user_ns, system_ns) = (nanoseconds(11)?, nanoseconds(12)?);
         Some(Self {
+            has_ended: matches!(*fields.first()?, "Z" | "X"),
             parent: fields.get(1)?.parse().ok()?,
             minor_faults: number(7)?,
             children_faults: number(8)?,
@@ -297,6 +305,7 @@ mod tests {
     fn a_process_name_with_parentheses_does_not_shift_the_fields() {
         let text = "12 (a) b) c) S 7 12 12 0 -1 4194560 321 9 0 0 250 50 0 0 20 0 1 0 1 2 3";
         let usage = Usage::parse(text, 100).unwrap();
+        assert!(!usage.has_ended);
         assert_eq!(usage.parent, 7);
         assert_eq!(usage.minor_faults, 321);
         assert_eq!(usage.processor.user_ns, 2_500_000_000);
