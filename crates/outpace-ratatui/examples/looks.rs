@@ -1,5 +1,5 @@
-//! One picture, through crossterm's backend or this one, for screenshots of both: `looks crossterm|outpace WHAT [FRAMES]`.
-//! WHAT is `styles` (every attribute and pair of attributes, in colours of all kinds), `blinking` (each of them with blinking) or a
+//! One picture, through crossterm's backend or this one, for screenshots of both: `looks crossterm|outpace WHAT [FRAMES [alone]]`,
+//! after so many frames, or that frame alone, on a screen that never showed another. WHAT is `styles` (every attribute and pair of attributes, in colours of all kinds), `blinking` (each of them with blinking) or a
 //! workload. It says on standard error when the picture is drawn, and stays until it is killed. `scripts/compare-pixels.py` compares the screenshots.
 
 use std::io;
@@ -9,6 +9,7 @@ use outpace_ratatui::OutpaceBackend;
 use outpace_ratatui::workloads::{Scene, Workload};
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::{Frame, Terminal};
 
@@ -51,7 +52,7 @@ fn styles(buffer: &mut Buffer, frame: u32, blinking: bool) {
     }
 }
 
-fn show<B: Backend>(backend: B, what: &str, frames: u32) -> io::Result<Terminal<B>>
+fn show<B: Backend>(backend: B, what: &str, frames: u32, alone: bool) -> io::Result<Terminal<B>>
 where
     B::Error: std::fmt::Debug,
 {
@@ -59,12 +60,19 @@ where
     let mut scene = workload.map(|(workload, _)| Scene::new(*workload));
     let mut terminal = Terminal::new(backend).expect("a terminal");
     terminal.clear().expect("cleared");
+    let size = terminal.size().expect("a size");
     for number in 0..frames {
-        let draw = |frame: &mut Frame| match &mut scene {
-            Some(scene) => scene.draw(frame.buffer_mut()),
-            None => styles(frame.buffer_mut(), number, what == "blinking"),
+        let mut draw = |buffer: &mut Buffer| match &mut scene {
+            Some(scene) => scene.draw(buffer),
+            None => styles(buffer, number, what == "blinking"),
         };
-        terminal.draw(draw).expect("drawn");
+        if alone && number + 1 < frames {
+            draw(&mut Buffer::empty(Rect::from((Position::ORIGIN, size))));
+            continue;
+        }
+        terminal
+            .draw(|frame: &mut Frame| draw(frame.buffer_mut()))
+            .expect("drawn");
         // So that no frame is skipped: how the picture came about is part of the proof.
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -76,6 +84,7 @@ fn main() -> io::Result<()> {
     let mut next = |otherwise: &str| arguments.next().unwrap_or(otherwise.into());
     let (backend, what) = (next("outpace"), next("styles"));
     let frames = next("8").parse().map_err(io::Error::other)?;
+    let alone = next("") == "alone";
     crossterm::terminal::enable_raw_mode()?;
     crossterm::execute!(io::stdout(), crossterm::terminal::EnterAlternateScreen)?;
     let stay = || {
@@ -86,11 +95,11 @@ fn main() -> io::Result<()> {
     };
     match backend.as_str() {
         "crossterm" => {
-            let _terminal = show(CrosstermBackend::new(io::stdout()), &what, frames)?;
+            let _terminal = show(CrosstermBackend::new(io::stdout()), &what, frames, alone)?;
             stay()
         }
         "outpace" => {
-            let mut terminal = show(OutpaceBackend::stdout()?, &what, frames)?;
+            let mut terminal = show(OutpaceBackend::stdout()?, &what, frames, alone)?;
             terminal.backend_mut().flush_and_wait(None)?;
             stay()
         }

@@ -256,6 +256,13 @@ impl Cell {
         char::from_u32(self.symbol())
     }
 
+    /// Whether this may be drawn over the edge of its cell: of a bold symbol that its bold font lacks, xterm draws the usual one
+    /// twice, a pixel apart. Bold fonts have ASCII.
+    #[inline]
+    pub(crate) const fn may_stick_out(self) -> bool {
+        self.attributes().intersects(Attributes::BOLD) && self.symbol() >= 0x80
+    }
+
     /// Whether this is a `▀` of two 24-bit colours, which is as good as a `▄` of the two exchanged.
     #[inline]
     pub(crate) const fn is_two_colors(self) -> bool {

@@ -419,16 +419,20 @@ impl Renderer {
             let price = self.encoder.price_ahead(x as u16, y) as usize;
             let start = self.shown.index(0, y);
             let gap = start + usize::from(from)..start + x;
+            // What sticks out of the cell before it stays, as through a backend that moves over the gap.
+            let before = usize::from(from).checked_sub(1);
+            let sticks_out = before.is_some_and(|x| self.shown.cells()[start + x].may_stick_out());
             let mut length = 0;
-            let printable = self.shown.cells()[gap.clone()].iter().all(|&cell| {
-                length += cell.as_char().map_or(usize::MAX / 16, char::len_utf8);
-                let plain = if cell.is_blank() {
-                    self.encoder.erases_to(cell)
-                } else {
-                    cell.style() == pen
-                };
-                plain && cell.as_char().is_some_and(|c| trusted_width(c) == 1)
-            });
+            let printable = !sticks_out
+                && self.shown.cells()[gap.clone()].iter().all(|&cell| {
+                    length += cell.as_char().map_or(usize::MAX / 16, char::len_utf8);
+                    let plain = if cell.is_blank() {
+                        self.encoder.erases_to(cell)
+                    } else {
+                        cell.style() == pen
+                    };
+                    plain && cell.as_char().is_some_and(|c| trusted_width(c) == 1)
+                });
             let whole = self.shown.cells()[start + x..]
                 .first()
                 .is_none_or(|cell| !cell.is_continuation());
@@ -485,5 +489,22 @@ mod tests {
             !bytes.contains('\x08'),
             "there is a blank already: {bytes:?}"
         );
+    }
+
+    #[test]
+    fn what_sticks_out_of_a_bold_symbol_is_not_printed_over() {
+        let bold = Style {
+            attributes: Attributes::BOLD,
+            ..Style::default()
+        };
+        for (symbol, over) in [("─", false), ("a", true)] {
+            let mut renderer = Renderer::new(Capabilities::basic());
+            let mut screen = Screen::new(8, 1);
+            renderer.render(&screen);
+            screen.put(0, 0, symbol, bold);
+            screen.put(2, 0, "b", bold);
+            let bytes = String::from_utf8_lossy(renderer.render(&screen)).into_owned();
+            assert_eq!(bytes.contains(&format!("{symbol} b")), over, "{bytes:?}");
+        }
     }
 }
