@@ -252,6 +252,15 @@ pub(crate) fn retire(reason: u32) {
     }
 }
 
+/// There will be another thread: what has to be done once is done before, as a thread that comes upon it half done writes to the
+/// terminal.
+pub(crate) fn before_thread() {
+    crate::text::complete_if_postponed();
+    if let Some(ring) = ring() {
+        is_ours(ring);
+    }
+}
+
 /// A copy of this process is about to be made, which would finish what the calling thread has interrupted, too.
 pub(crate) extern "C" fn before_fork() {
     crate::hooks::ensure_resolved();

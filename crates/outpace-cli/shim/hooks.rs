@@ -202,7 +202,7 @@ pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
     // A thread of this process: the C library's own way to make one where there is no clone3(2).
     if flags & CLONE_THREAD != 0 {
         ensure_resolved();
-        return text::complete_if_postponed();
+        return family::before_thread();
     }
     before_fork();
     if flags as usize & NAMESPACES != 0 {
@@ -213,7 +213,7 @@ pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
 /// There will be another thread.
 pub(crate) extern "C" fn before_thread() {
     ensure_resolved();
-    text::complete_if_postponed();
+    family::before_thread();
     let place = &ORIGINALS[Index::pthread_create as usize];
     if place.load(Ordering::Relaxed).is_null() {
         each_object(|object| {

@@ -517,6 +517,73 @@ fn a_thread_is_no_other_process_however_the_c_library_makes_it() {
     );
 }
 
+/// What a process needs for its first write is done before there is a second thread, which would come upon it half done.
+#[test]
+fn all_that_is_to_be_done_once_is_done_when_a_thread_begins() {
+    let Some((writer, _)) = writers() else { return };
+    let (bytes, shown) = verbose(&[writer, "thread at the limit"]);
+    assert_in_order(&shown, 5000);
+    assert_eq!(bytes as usize, shown.len() - 5000);
+}
+
+/// A signal that lets the program go on does not undo a stop that comes after it.
+#[test]
+fn ctrl_z_that_comes_right_behind_a_sigcont_stops_the_program() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let Some((writer, _)) = writers() else { return };
+    if !installed("bash") {
+        return;
+    }
+    let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
+    terminal.wait_for("$ ");
+    let file = scratch("ctrl-z-leader");
+    let script = format!("echo $PPID > {}; echo rea\"\"dy; exec cat", file.display());
+    terminal.type_keys(&format!("{OUTPACE} run -- sh -c '{script}'\r"));
+    terminal.wait_for("ready");
+    let leader: i32 = fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    let field = |process: i32, number: usize| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        fields.split(' ').nth(number).unwrap().to_owned()
+    };
+    let outer: i32 = field(leader, 1).parse().unwrap();
+    let mut holder = Command::new(writer)
+        .args(["holds", &outer.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut said = BufReader::new(holder.stdout.take().unwrap());
+    if said.read_line(&mut line).unwrap() == 0 {
+        holder.wait().unwrap();
+        println!("skipped: no process may be traced here");
+        return;
+    }
+    let send = |process: i32, signal: Signal| {
+        kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
+    };
+    // It finds both at once. What lets the program go on again is late.
+    send(leader, Signal::STOP);
+    send(outer, Signal::CONT);
+    terminal.type_keys("\x1a");
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+    wait_until("a wait for the leader", || field(outer, 0) == "S");
+    send(leader, Signal::CONT);
+    terminal.wait_for("Stopped");
+    terminal.wait_for("$ ");
+    terminal.type_keys("fg\r");
+    terminal.wait_for("run -- sh");
+    terminal.type_keys("abc\r");
+    terminal.wait_for("abc\r\nabc\r\n");
+    terminal.type_keys("\x04");
+    terminal.wait_for("$ ");
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
 /// What a signal has cut of a write, the program writes again.
 #[test]
 fn writes_that_signals_cut_short_are_whole_in_the_end() {

@@ -266,6 +266,7 @@ fn lead(
     let signals = Signals::collect(&[libc::SIGCHLD, libc::SIGHUP]);
     let shim = start.shim.clone();
     let settings = start.settings.clone();
+    let settings = settings.map(|(before, now)| (before, vec![now]));
     // For what the program has left in memory, should `outpace` be killed, and for what it leaves running.
     let output = rustix::stdio::stdout().try_clone_to_owned().ok();
     match start_in_session(start, &terminal, &telling) {
@@ -409,8 +410,8 @@ struct Orders {
     terminal: Option<OwnedFd>,
     /// The group to which that terminal belongs when it is in the foreground.
     foreground: Option<Pid>,
-    /// Of the user's terminal, unless it is restored: the settings to go back to, and those that it has.
-    settings: Option<(Settings, Settings)>,
+    /// Of the user's terminal, unless it is restored: the settings to go back to, and those that it was given since.
+    settings: Option<(Settings, Vec<Settings>)>,
 }
 
 impl Orders {
@@ -420,7 +421,14 @@ impl Orders {
         match from.read_exact(&mut kind).map(|()| kind[0]) {
             Ok(DISMISSED) => return Some(Relieved::Dismissed),
             Ok(SET) => match (read_settings(from), read_settings(from)) {
-                (Ok(before), Ok(now)) => self.settings = Some((before, now)),
+                // It is told beforehand: until then the terminal is what it was given last.
+                (Ok(before), Ok(next)) => {
+                    let (_, mut made) =
+                        self.settings.take().unwrap_or((before.clone(), Vec::new()));
+                    made.drain(..made.len().saturating_sub(1));
+                    made.push(next);
+                    self.settings = Some((before, made));
+                }
                 _ => return Some(Relieved::Killed),
             },
             Ok(BACKGROUND) => self.take_terminal_away(),
@@ -458,8 +466,8 @@ impl Orders {
 
     /// Makes the user's terminal what it was, if it is what `outpace` made of it.
     fn restore(&self, keys: Option<&OwnedFd>) {
-        if let (Some((before, now)), Some(keys)) = (&self.settings, keys) {
-            terminal::undo(keys, before, now);
+        if let (Some((before, made)), Some(keys)) = (&self.settings, keys) {
+            terminal::undo(keys, before, made);
         }
     }
 }
@@ -611,5 +619,40 @@ mod tests {
             assert_eq!(News::from_bytes(news.to_bytes()), Some(news));
         }
         assert_eq!(News::from_bytes([9; 8]), None);
+    }
+
+    /// When keys are given back, the program's own settings are those to go back to: they are told before the terminal is made
+    /// anything else.
+    #[test]
+    fn a_terminal_is_restored_though_it_is_still_what_it_was_given_before() {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let (_pty, terminal) = crate::platform::pty::open().unwrap();
+        let (news, telling) = UnixStream::pair().unwrap();
+        let mut monitor = Monitor { news, process: 0 };
+        let settings = |make: fn(&mut rustix::termios::Termios)| {
+            let mut settings = tcgetattr(&terminal).unwrap();
+            make(&mut settings);
+            tcsetattr(&terminal, OptionalActions::Now, &settings).unwrap();
+            Settings::of(&terminal).unwrap()
+        };
+        let first = settings(|_| {});
+        let left_by_program = settings(|it| it.local_modes.remove(LocalModes::ECHOE));
+        first.apply(&terminal).unwrap();
+        let raw = settings(rustix::termios::Termios::make_raw);
+        let mut orders = Orders {
+            program: 0,
+            ours: None,
+            terminal: None,
+            foreground: None,
+            settings: None,
+        };
+        monitor.terminal_is_set(&first, &raw);
+        monitor.terminal_is_set(&left_by_program, &first);
+        drop(monitor);
+        let mut telling = telling;
+        while orders.next(&mut telling).is_none() {}
+        orders.restore(Some(&terminal));
+        let left = tcgetattr(&terminal).unwrap().local_modes;
+        assert!(left.contains(LocalModes::ICANON) && !left.contains(LocalModes::ECHOE));
     }
 }

@@ -332,7 +332,9 @@ impl Session<'_> {
                 // A shell may have made it ours: of a job that runs, no signal tells that.
                 self.come_back();
             }
-            self.keys();
+            if !self.is_continuing {
+                self.keys();
+            }
             // Last: relays that are done with a terminal that has gone wake no thread again.
             if self.hung_up && self.relays.are_done() {
                 self.let_go();
@@ -459,7 +461,10 @@ impl Session<'_> {
     }
 
     fn signals(&mut self) -> Result<(), Failure> {
-        while let Some(arrived) = self.signals.next() {
+        // One that stops the program waits until that has gone on.
+        while !self.is_continuing
+            && let Some(arrived) = self.signals.next()
+        {
             match arrived.number {
                 libc::SIGWINCH => self.follow_size(),
                 libc::SIGCONT => self.go_on(),

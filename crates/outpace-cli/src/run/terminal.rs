@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use rustix::termios::{self, OutputModes};
 use std::io;
@@ -22,7 +23,7 @@ impl Settings {
     /// Four words of flags, the line discipline, the special characters, two speeds.
     pub(super) const SIZE: usize = 4 * 4 + 1 + libc::NCCS + 2 * 4;
 
-    fn of(descriptor: impl AsFd) -> io::Result<Self> {
+    pub(super) fn of(descriptor: impl AsFd) -> io::Result<Self> {
         // SAFETY: zeroes are valid for its numbers; the call fills it in, or fails, which is checked.
         unsafe {
             let mut settings: libc::termios = std::mem::zeroed();
@@ -34,7 +35,7 @@ impl Settings {
     }
 
     /// Gives them to a terminal at once: what is still to be shown must not hold up the first key.
-    fn apply(&self, descriptor: impl AsFd) -> io::Result<()> {
+    pub(super) fn apply(&self, descriptor: impl AsFd) -> io::Result<()> {
         let number = descriptor.as_fd().as_raw_fd();
         // SAFETY: the structure is valid for the call.
         match unsafe { libc::tcsetattr(number, libc::TCSANOW, &raw const self.0) } {
@@ -79,6 +80,13 @@ impl Settings {
         settings.0.c_cc[libc::VMIN] = 1;
         settings.0.c_cc[libc::VTIME] = 0;
         settings
+    }
+
+    /// The same, but one key is an end of input.
+    fn literal_but_for(&self, end_of_input: u8) -> Self {
+        let mut literal = self.literal();
+        literal.0.c_cc[libc::VEOF] = end_of_input;
+        literal
     }
 
     /// [Literal](Self::literal), and reading lines.
@@ -148,20 +156,20 @@ impl Settings {
     }
 }
 
-/// Makes a terminal what it was before, if it is still what we made of it meanwhile, or on the way to that. Not for one that
-/// was restored: another program may have made the same of it.
-pub(super) fn undo(descriptor: impl AsFd, before: &Settings, meanwhile: &Settings) {
+/// Makes a terminal what it was before, if it is still what we made of it, which is one of `made`, or on the way to that. Not for
+/// one that was restored: another program may have made the same of it.
+pub(super) fn undo(descriptor: impl AsFd, before: &Settings, made: &[Settings]) {
+    let Ok(now) = Settings::of(&descriptor) else {
+        return;
+    };
     let on_the_way = [
         before.without_ends(),
         before.without_lines(),
         before.literal_lines(),
+        before.literal_but_for(now.0.c_cc[libc::VEOF]),
     ];
-    let is_on_the_way =
-        |now: &Settings, step: &Settings| now.has_same_modes(step) && now.0.c_cc == step.0.c_cc;
-    let is_ours = |now: Settings| {
-        now.has_same_modes(meanwhile) || on_the_way.iter().any(|step| is_on_the_way(&now, step))
-    };
-    if Settings::of(&descriptor).is_ok_and(is_ours) {
+    let is_step = |step: &Settings| now.has_same_modes(step) && now.0.c_cc == step.0.c_cc;
+    if made.iter().any(|made| now.has_same_modes(made)) || on_the_way.iter().any(is_step) {
         // A terminal that has gone needs no restoring.
         let _ = before.apply(&descriptor);
     }
@@ -170,9 +178,11 @@ pub(super) fn undo(descriptor: impl AsFd, before: &Settings, meanwhile: &Setting
 /// What a terminal's line discipline has made of keys: a byte, or an end of input (Ctrl-D), which is `None`.
 pub(super) type Seen = Option<u8>;
 
-/// The program's side of a pseudo-terminal, and its settings.
+/// The program's side of a pseudo-terminal, and its settings. Opened anew, so that it alone does not wait: a process that reads
+/// there, too, may be given what was there a moment before.
 fn program_side(pty: &OwnedFd) -> io::Result<(OwnedFd, Settings)> {
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let does_not_wait = OpenptFlags::from_bits_retain(OFlags::NONBLOCK.bits());
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC | does_not_wait;
     Ok((ioctl_tiocgptpeer(pty, flags)?, Settings::of(pty)?))
 }
 
@@ -197,8 +207,7 @@ pub(super) fn type_seen(pty: &OwnedFd, seen: &[Seen]) -> bool {
     let (Some(end_of_input), Some(stop)) = (unused.next(), unused.next()) else {
         return false;
     };
-    let mut literal = settings.literal();
-    literal.0.c_cc[libc::VEOF] = end_of_input;
+    let literal = settings.literal_but_for(end_of_input);
     // Keys are seen later than they are written. The last one stops output, which tells that the others have been seen.
     let mut stopping = literal.clone();
     stopping.0.c_iflag |= libc::IXON;
@@ -453,10 +462,12 @@ impl Terminal {
         let mut unused = (1..=u8::MAX).filter(|key| *key != b'\n' && !unread.contains(&Some(*key)));
         let end_of_input = unused.next().unwrap_or_default();
         // What a terminal has seen must not be seen as anything else.
-        let mut literal = before.literal();
-        literal.0.c_cc[libc::VEOF] = end_of_input;
         let mut left = unread;
-        if literal.apply(&self.descriptor).is_ok() {
+        if before
+            .literal_but_for(end_of_input)
+            .apply(&self.descriptor)
+            .is_ok()
+        {
             // Typed in between.
             read_while_ready(&self.descriptor, &mut take);
             let keys = unread.iter().map(|key| key.unwrap_or(end_of_input));
@@ -514,6 +525,7 @@ impl Drop for Terminal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::io::Errno;
 
     #[test]
     fn nothing_more_is_read_from_a_terminal_that_has_gone() {
@@ -522,5 +534,46 @@ mod tests {
         assert!(readiness(&theirs).contains(PollFlags::IN));
         // It would be for ever.
         read_while_ready(&theirs, |keys| panic!("read {keys:?}"));
+    }
+
+    #[test]
+    fn keys_that_another_process_takes_first_are_not_waited_for() {
+        let (ours, theirs) = crate::platform::pty::open().unwrap();
+        let (side, _) = program_side(&ours).unwrap();
+        assert_eq!(rustix::io::read(&side, &mut [0]), Err(Errno::AGAIN));
+        // The program's own descriptor waits as before.
+        let flags = rustix::fs::fcntl_getfl(&theirs).unwrap();
+        assert!(!flags.contains(OFlags::NONBLOCK));
+    }
+
+    /// Whenever the process is killed that makes them.
+    #[test]
+    fn all_that_a_terminal_is_on_the_way_is_undone() {
+        let (_ours, theirs) = crate::platform::pty::open().unwrap();
+        let same = |one: &Settings, other: &Settings| one.to_bytes() == other.to_bytes();
+        let lines = Settings::of(&theirs).unwrap();
+        let mut characters = lines.clone();
+        characters.0.c_lflag &= !(libc::ICANON | libc::ECHO);
+        for before in [lines, characters] {
+            let rest = before.while_the_rest_is_shown();
+            let end_of_input = before.literal_but_for(1);
+            for step in [
+                before.without_ends(),
+                before.without_lines(),
+                before.literal_lines(),
+                before.raw(),
+                end_of_input,
+                rest.clone(),
+            ] {
+                step.apply(&theirs).unwrap();
+                undo(&theirs, &before, &[before.raw(), rest.clone()]);
+                assert!(same(&Settings::of(&theirs).unwrap(), &before));
+            }
+            let mut another_s = before.clone();
+            another_s.0.c_oflag ^= libc::ONLCR;
+            another_s.apply(&theirs).unwrap();
+            undo(&theirs, &before, &[before.raw(), rest]);
+            assert!(same(&Settings::of(&theirs).unwrap(), &another_s));
+        }
     }
 }

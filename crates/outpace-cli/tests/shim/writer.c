@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -233,6 +235,21 @@ static void threads(void) {
     for (int i = 0; i < 4; i++) {
         pthread_join(all[i], NULL);
     }
+}
+
+/* No file can be opened any more. */
+static void *writer_at_the_limit(void *name) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return writer(name);
+}
+
+static void thread_at_the_limit(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, writer_at_the_limit, "n");
+    pthread_join(thread, NULL);
 }
 
 static volatile int is_over;
@@ -676,6 +693,18 @@ static void without_clone3(char **words) {
     execv(words[0], words);
 }
 
+/* Holds a process's first thread, of which no other process is told, until there is nothing more to read. */
+static int holds(pid_t process) {
+    if (ptrace(PTRACE_SEIZE, process, 0, 0) != 0 || ptrace(PTRACE_INTERRUPT, process, 0, 0) != 0) {
+        return 1;
+    }
+    waitpid(process, NULL, __WALL);
+    puts("held");
+    fflush(stdout);
+    while (read(0, (char[1]){0}, 1) > 0) {}
+    return 0;
+}
+
 int main(int count, char **words) {
     const char *what = count > 1 ? words[1] : "", *more = count > 2 ? words[2] : "";
     setvbuf(stdout, NULL, _IOLBF, 4096);
@@ -685,6 +714,7 @@ int main(int count, char **words) {
     else if (!strcmp(what, "files")) files(more);
     else if (!strcmp(what, "faults")) faults();
     else if (!strcmp(what, "threads")) threads();
+    else if (!strcmp(what, "thread at the limit")) thread_at_the_limit();
     else if (!strcmp(what, "interrupted")) interrupted(more);
     else if (!strcmp(what, "signals")) signals();
     else if (!strcmp(what, "leaps")) { leaps = 1; signals(); }
@@ -705,6 +735,7 @@ int main(int count, char **words) {
     else if (!strcmp(what, "sees")) sees();
     else if (!strcmp(what, "confined")) confined();
     else if (!strcmp(what, "without-clone3")) without_clone3(words + 2);
+    else if (!strcmp(what, "holds")) return holds(atoi(more));
     else if (!strcmp(what, "becomes")) { burst(30); execl(more, more, "burst", NULL); return 1; }
     else if (!strcmp(what, "aborts")) { burst(30); char *volatile p = malloc(20); free(p); free(p); }
     else if (!strcmp(what, "forever")) { burst(1000); line(1, "ready", 0); for (;;) { if (write(1, "on\n", 3) < 0) { int e = errno; close(open(more, O_CREAT | O_WRONLY, 0600)); return e; } usleep(1000); } }
