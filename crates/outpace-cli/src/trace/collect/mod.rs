@@ -12,7 +12,7 @@ use crate::platform::clock;
 use crate::trace::kernel::procfs;
 use crate::trace::model::findings::Recording;
 use crate::trace::model::timeline::Timeline;
-use exact::{Entry, Ledger, gate, ptrace, tracepoints};
+use exact::{Ledger, LedgerEntry, gate, ptrace, tracepoints};
 use rustix::process::{getpid, set_child_subreaper};
 use stacks::Recorder;
 use std::io;
@@ -40,7 +40,7 @@ pub(super) enum Seen {
     /// Processes, with the kernel's counts of their writes.
     Processes(Vec<Watched>),
     /// Every call, by program and stream.
-    Calls(Vec<Entry>),
+    Calls(Vec<LedgerEntry>),
 }
 
 /// Traces it to its end.

@@ -17,7 +17,7 @@ use crate::trace::model::findings::{Mode, Recording};
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
 use crate::trace::model::target::Target;
-use crate::trace::model::timeline::{Span, Timeline};
+use crate::trace::model::timeline::{CallSpan, Timeline};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
@@ -737,7 +737,7 @@ impl Watcher {
                 let seen = watched.seen.entry(found.descriptor).or_default();
                 seen.waiting_ns += since_ns;
                 seen.looks += 1;
-                let span = Span {
+                let span = CallSpan {
                     began_ns: from_ns,
                     ended_ns: now_ns,
                     in_calls_ns: since_ns,

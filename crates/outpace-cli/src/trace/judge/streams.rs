@@ -1,7 +1,7 @@
 //! Which streams were written to, by which programs, how they are buffered and what that took.
 
 use super::estimate::{self, Cost};
-use crate::trace::collect::exact::Entry;
+use crate::trace::collect::exact::LedgerEntry;
 use crate::trace::collect::exact::tracepoints::CALL_NS;
 use crate::trace::collect::watch::{Seen, Watched};
 use crate::trace::model::findings::{Descriptors, Elsewhere, Mode, Recording, Stream};
@@ -203,7 +203,7 @@ const INSIDE: (f64, f64) = (0.2, 1.2);
 const LEAST_OWN: f64 = 0.4;
 
 /// The streams of the exact modes, and what went elsewhere.
-pub(crate) fn exact(entries: Vec<Entry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
+pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let mut elsewhere = Elsewhere::default();
     let outputs: Vec<(u64, u64)> = entries
@@ -244,7 +244,7 @@ pub(crate) fn exact(entries: Vec<Entry>, run: &Recording) -> (Vec<Stream>, Elsew
 }
 
 /// Time in calls that took longer than a call does that has not slept, beyond that.
-fn long_ns(entry: &Entry, mode: Mode) -> u64 {
+fn long_ns(entry: &LedgerEntry, mode: Mode) -> u64 {
     let shortest_ns = if mode == Mode::Ptrace {
         STOPPED_WAIT_NS
     } else {
@@ -253,7 +253,7 @@ fn long_ns(entry: &Entry, mode: Mode) -> u64 {
     entry.tally.durations_ns.excess(shortest_ns)
 }
 
-fn waiting_ns(entry: &Entry, readers: &[(i32, String)], run: &Recording) -> u64 {
+fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -> u64 {
     let is_root = entry.threads.iter().eq([&run.root]);
     let is_nobodys = match entry.target.kind {
         Kind::Null => true,
@@ -274,7 +274,7 @@ fn waiting_ns(entry: &Entry, readers: &[(i32, String)], run: &Recording) -> u64 
     }
 }
 
-fn in_kernel_ns(entry: &Entry, mode: Mode) -> Interval {
+fn in_kernel_ns(entry: &LedgerEntry, mode: Mode) -> Interval {
     let (calls, bytes) = (entry.tally.calls, entry.tally.bytes);
     let (least_ns, most_ns) = Cost::of(entry.target.kind).bounds(calls, bytes);
     let measured_ns = (entry.tally.durations_ns.sum() - long_ns(entry, mode)) as f64;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 /// A stretch of time a thread spent in calls, or was seen in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct CallSpan {
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
     /// Of that, in the calls themselves.
@@ -18,7 +18,7 @@ pub(crate) struct Span {
     pub(crate) calls: u64,
 }
 
-impl Span {
+impl CallSpan {
     fn append(&mut self, next: &Self) {
         self.ended_ns = next.ended_ns;
         self.in_calls_ns += next.in_calls_ns;
@@ -60,7 +60,7 @@ pub(crate) struct Timeline {
     /// whenever there are too many spans, so that all of the time is kept, as sharply as there is room.
     resolution_ns: u64,
     /// By process, thread and descriptor, in the order of time.
-    pub(crate) tracks: BTreeMap<[i32; 3], Vec<Span>>,
+    pub(crate) tracks: BTreeMap<[i32; 3], Vec<CallSpan>>,
     /// By process.
     pub(crate) programs: HashMap<i32, Rc<str>>,
 }
@@ -81,7 +81,7 @@ impl Timeline {
 
     /// A finished call.
     pub(crate) fn call(&mut self, call: &Call, descriptor: i32, program: &Rc<str>) {
-        let span = Span {
+        let span = CallSpan {
             began_ns: call.began_ns,
             ended_ns: call.began_ns + call.took_ns,
             in_calls_ns: call.took_ns,
@@ -99,7 +99,7 @@ impl Timeline {
         thread: i32,
         program: &Rc<str>,
         descriptor: i32,
-        span: Span,
+        span: CallSpan,
     ) {
         if self.most == 0 {
             return;
@@ -146,7 +146,7 @@ impl Timeline {
 }
 
 /// Looks at one and the same call always do.
-fn belong_together(before: &Span, next: &Span, resolution_ns: u64) -> bool {
+fn belong_together(before: &CallSpan, next: &CallSpan, resolution_ns: u64) -> bool {
     let continues = next.calls == 0 && next.began_ns == before.ended_ns;
     let gap_ns = next.began_ns.saturating_sub(before.ended_ns);
     continues || (gap_ns < resolution_ns && before.call == next.call)
@@ -156,8 +156,8 @@ fn belong_together(before: &Span, next: &Span, resolution_ns: u64) -> bool {
 mod tests {
     use super::*;
 
-    fn span(began_ns: u64, calls: u64) -> Span {
-        Span {
+    fn span(began_ns: u64, calls: u64) -> CallSpan {
+        CallSpan {
             began_ns,
             ended_ns: began_ns + 100,
             in_calls_ns: 100,

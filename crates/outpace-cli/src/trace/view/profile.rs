@@ -5,7 +5,7 @@
 //! that was seen running, where there are some.
 
 use crate::trace::model::findings::{Descriptors, Findings};
-use crate::trace::model::timeline::{FREQUENCY, Sample, Span};
+use crate::trace::model::timeline::{CallSpan, FREQUENCY, Sample};
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags,
     MarkerFieldFormat, MarkerLocations, MarkerTiming, ProcessHandle, Profile, ReferenceTimestamp,
@@ -133,7 +133,7 @@ impl Builder {
             let program = named.get(&process).copied().unwrap_or("child");
             self.stacks(process, thread, program, &samples);
         }
-        let mut written: BTreeMap<(i32, i32), Vec<&Span>> = BTreeMap::new();
+        let mut written: BTreeMap<(i32, i32), Vec<&CallSpan>> = BTreeMap::new();
         for (&[process, thread, descriptor], spans) in &timeline.tracks {
             self.stream(process, thread, named[&process], descriptor, spans);
             let stream = (process, descriptor);
@@ -207,7 +207,7 @@ impl Builder {
         thread: i32,
         program: &str,
         descriptor: i32,
-        spans: &[Span],
+        spans: &[CallSpan],
     ) {
         let began_ns = spans.first().map_or(self.began_ns, |span| span.began_ns);
         let handle = self.thread(process, thread, program, began_ns, false);
@@ -229,7 +229,7 @@ impl Builder {
     }
 
     /// The bytes written to a stream, over time.
-    fn counter(&mut self, process: i32, descriptor: i32, spans: &[&Span]) {
+    fn counter(&mut self, process: i32, descriptor: i32, spans: &[&CallSpan]) {
         let Some(&handle) = self.processes.get(&process) else {
             return;
         };

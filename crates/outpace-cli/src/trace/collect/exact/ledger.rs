@@ -22,7 +22,7 @@ struct Process {
 
 /// The calls of one stream: of the same descriptor of the same program, on the same destination.
 #[derive(Default)]
-pub(crate) struct Entry {
+pub(crate) struct LedgerEntry {
     pub(crate) program: Rc<str>,
     pub(crate) language: Language,
     pub(crate) descriptor: i32,
@@ -42,7 +42,7 @@ type Key = (Rc<str>, i32, (u64, u64));
 pub(crate) struct Ledger {
     processes: HashMap<i32, Process>,
     /// By program, descriptor and destination.
-    entries: BTreeMap<Key, Entry>,
+    entries: BTreeMap<Key, LedgerEntry>,
     pub(crate) timeline: Timeline,
 }
 
@@ -163,12 +163,12 @@ impl Ledger {
         let descriptor = self.stream_of(call, &target);
         let process = &self.processes[&call.process];
         let key = (Rc::clone(&process.program), descriptor, target.identity);
-        let entry = self.entries.entry(key).or_insert_with(|| Entry {
+        let entry = self.entries.entry(key).or_insert_with(|| LedgerEntry {
             program: Rc::clone(&process.program),
             language: process.language,
             descriptor,
             target,
-            ..Entry::default()
+            ..LedgerEntry::default()
         });
         entry.threads.insert(call.thread);
         entry.used.insert((call.process, call.descriptor));
@@ -200,7 +200,7 @@ impl Ledger {
     }
 
     /// The streams, by program and descriptor.
-    pub(crate) fn into_entries(mut self) -> (Vec<Entry>, Timeline) {
+    pub(crate) fn into_entries(mut self) -> (Vec<LedgerEntry>, Timeline) {
         let inputs = self.processes.values();
         let inputs: BTreeSet<_> = inputs
             .filter_map(|process| Some(process.descriptors.get(&0)?.identity))

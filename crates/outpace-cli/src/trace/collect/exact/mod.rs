@@ -9,4 +9,4 @@ mod ledger;
 pub(crate) mod ptrace;
 pub(crate) mod tracepoints;
 
-pub(crate) use ledger::{Entry, Ledger};
+pub(crate) use ledger::{Ledger, LedgerEntry};
