@@ -161,7 +161,7 @@ fn place(ring: &Header, process: u32, start: u64) -> Option<&Member> {
     member.process.store(process, Ordering::Relaxed);
     member.start.store(start, Ordering::Relaxed);
     member.away.store(0, Ordering::Relaxed);
-    member.verdict.store(ring::UNSEEN, Ordering::Relaxed);
+    member.fitness.store(ring::UNSEEN, Ordering::Relaxed);
     member.bytes.store(0, Ordering::Relaxed);
     member.reason.store(0, Ordering::Relaxed);
     member.standing.store(ring::MEMBER, Ordering::Release);

@@ -116,7 +116,7 @@ pub struct Member {
     /// How many of its threads are about to start, or to become, another program.
     pub away: AtomicU32,
     /// `run` has looked at its program: [`UNSEEN`], [`FIT`] or [`UNFIT`].
-    pub verdict: AtomicU32,
+    pub fitness: AtomicU32,
     /// What it has written through the ring, but for what is not [summed](Head) yet.
     pub bytes: AtomicU64,
     pub name: [AtomicU64; 2],

@@ -281,7 +281,7 @@ impl Family {
                 process: word(1),
                 start: long(1),
                 away: word(0),
-                verdict: word(ring::FIT),
+                fitness: word(ring::FIT),
                 bytes: long(0),
                 name: [long(0), long(0)],
                 reason: word(0),

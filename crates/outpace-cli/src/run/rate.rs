@@ -39,7 +39,7 @@ impl Rate {
 
 /// Whether the bytes so far end between lines and outside of escape sequences: where a title may come in between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum EscapeState {
     #[default]
     LineStart,
     Line,
@@ -49,7 +49,7 @@ pub(super) enum Place {
     String(bool),
 }
 
-impl Place {
+impl EscapeState {
     pub(super) fn follow(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             *self = match (*self, byte) {
@@ -71,15 +71,15 @@ mod tests {
     #[test]
     fn a_picture_with_newlines_in_it_is_not_cut() {
         let after = |bytes: &[u8]| {
-            let mut place = Place::default();
+            let mut place = EscapeState::default();
             place.follow(bytes);
             place
         };
-        assert_eq!(after(b"a line\n"), Place::LineStart);
-        assert_eq!(after(b"\x1b[1mbold\x1b[m\n"), Place::LineStart);
-        assert_eq!(after(b"\x1bPq#0\n"), Place::String(false));
-        assert_eq!(after(b"\x1bPq#0\n\x1b\\\n"), Place::LineStart);
-        assert_eq!(after(b"\x1b]2;title\x07\n"), Place::LineStart);
-        assert_eq!(after(b"no end"), Place::Line);
+        assert_eq!(after(b"a line\n"), EscapeState::LineStart);
+        assert_eq!(after(b"\x1b[1mbold\x1b[m\n"), EscapeState::LineStart);
+        assert_eq!(after(b"\x1bPq#0\n"), EscapeState::String(false));
+        assert_eq!(after(b"\x1bPq#0\n\x1b\\\n"), EscapeState::LineStart);
+        assert_eq!(after(b"\x1b]2;title\x07\n"), EscapeState::LineStart);
+        assert_eq!(after(b"no end"), EscapeState::Line);
     }
 }

@@ -5,7 +5,7 @@
 use super::counters::Counts;
 use super::handover::{FAST, Handed, Handover};
 use super::outlet::Outlet;
-use super::rate::{Place, Rate};
+use super::rate::{EscapeState, Rate};
 use super::stamps::Stamps;
 use super::tee::Tee;
 use crate::platform::scheduling::{Manners, Scheduling};
@@ -123,7 +123,7 @@ struct State {
     lines: Lines,
     returns: Returns,
     stamps: Option<Stamps>,
-    title: Option<(Rate, Place, Instant)>,
+    title: Option<(Rate, EscapeState, Instant)>,
     /// Those of the conversation that were seen.
     keys: u64,
     /// Bytes given to the queue.
@@ -144,7 +144,7 @@ impl State {
             lines: Lines::default(),
             returns: Returns::default(),
             stamps: timestamps.then(Stamps::default),
-            title: title.then(|| (Rate::new(), Place::default(), Instant::now())),
+            title: title.then(|| (Rate::new(), EscapeState::default(), Instant::now())),
             keys: 0,
             queued: 0,
             is_mid_line: false,
@@ -339,7 +339,7 @@ impl Relay {
         }
         if let Some((rate, place, shown)) = &mut state.title {
             place.follow(bytes);
-            if *place == Place::LineStart && shown.elapsed() > TITLE_EVERY {
+            if *place == EscapeState::LineStart && shown.elapsed() > TITLE_EVERY {
                 let counts = Counts::of(std::slice::from_ref(&self.outlet));
                 self.outlet.send(rate.title(counts).as_bytes())?;
                 *shown = Instant::now();

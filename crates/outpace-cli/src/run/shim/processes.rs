@@ -148,19 +148,19 @@ impl Processes {
             .iter()
             .find(|member| member.is(process as u32, stat.start));
         if let Some(member) = member {
-            if member.verdict.load(Ordering::Relaxed) == ring::UNSEEN {
+            if member.fitness.load(Ordering::Relaxed) == ring::UNSEEN {
                 let refusal = self.refusal(process);
-                let verdict = if refusal.is_some() {
+                let fitness = if refusal.is_some() {
                     ring::UNFIT
                 } else {
                     ring::FIT
                 };
-                member.verdict.store(verdict, Ordering::Relaxed);
+                member.fitness.store(fitness, Ordering::Relaxed);
                 if let Some(reason) = refusal {
                     self.is_strange(process, &stat, reason, true);
                 }
             }
-            return member.verdict.load(Ordering::Relaxed) == ring::FIT;
+            return member.fitness.load(Ordering::Relaxed) == ring::FIT;
         }
         if !self.has_terminal(process, &stat) {
             return true;
