@@ -25,7 +25,7 @@ use crate::bench::toolchain::{cache, find_program};
 /// A terminal emulator by name, with what runs inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Emulator {
-    terminal: &'static Terminal,
+    terminal: &'static Launch,
     inside: Option<Multiplexer>,
 }
 
@@ -38,7 +38,7 @@ enum Multiplexer {
 
 /// How one emulator is started.
 #[derive(Debug, PartialEq, Eq)]
-struct Terminal {
+struct Launch {
     name: &'static str,
     /// The argument that asks for its version.
     version: &'static str,
@@ -62,7 +62,7 @@ enum Display {
 
 /// To add an emulator: an entry here.
 #[rustfmt::skip]
-const TERMINALS: &[Terminal] = &[
+const TERMINALS: &[Launch] = &[
     terminal("xterm", "-version", "-geometry {columns}x{rows} -e", Display::X),
     terminal("alacritty", "--version", "-o window.dimensions.columns={columns} -o window.dimensions.lines={rows} -e", Display::X),
     terminal("kitty", "--version", "-o remember_window_size=no -o initial_window_width={columns}c -o initial_window_height={rows}c", Display::X),
@@ -80,8 +80,8 @@ const fn terminal(
     version: &'static str,
     arguments: &'static str,
     display: Display,
-) -> Terminal {
-    Terminal {
+) -> Launch {
+    Launch {
         name,
         version,
         arguments,
@@ -311,7 +311,7 @@ impl Emulator {
 }
 
 /// Its arguments for a size.
-fn arguments(terminal: &Terminal, size: Size) -> impl Iterator<Item = String> {
+fn arguments(terminal: &Launch, size: Size) -> impl Iterator<Item = String> {
     let arguments = terminal.arguments.split(' ');
     arguments.map(move |argument| {
         argument
@@ -321,7 +321,7 @@ fn arguments(terminal: &Terminal, size: Size) -> impl Iterator<Item = String> {
 }
 
 /// Starts an engine on a pseudo-terminal.
-fn open_engine(terminal: &Terminal, size: Size) -> Result<Window, String> {
+fn open_engine(terminal: &Launch, size: Size) -> Result<Window, String> {
     let node = find_program("node").ok_or("node is not installed, in which xterm.js runs")?;
     let (modules, version) = engine_modules()?;
     let said = |error: io::Error| format!("{}: {error}", terminal.name);

@@ -20,7 +20,7 @@ use super::abilities;
 use super::emulator::Window;
 use super::reader::{Received, Wanted, read_to_end};
 use super::{Destination, Pace};
-use crate::bench::results::rows::Terminal;
+use crate::bench::results::rows::TerminalInfo;
 use crate::platform::clock::now_ns;
 use crate::platform::{pty, scratch};
 use crate::user::screen::obeys;
@@ -57,7 +57,7 @@ pub(crate) struct Venue {
     place: Place,
     size: Size,
     /// The terminal, if it is one.
-    pub(crate) terminal: Option<Terminal>,
+    pub(crate) terminal: Option<TerminalInfo>,
 }
 
 enum Place {
@@ -96,7 +96,7 @@ impl Venue {
             }
         };
         let terminal = match &place {
-            Place::Pty(_) => Some(Terminal {
+            Place::Pty(_) => Some(TerminalInfo {
                 name: "pty".to_owned(),
                 version: None,
                 columns: size.columns,
@@ -161,7 +161,7 @@ impl Venue {
         let (stdout, end) = match &self.place {
             Place::Null => (
                 File::options().write(true).open("/dev/null")?.into(),
-                End::Unseen,
+                SinkEnd::Unseen,
             ),
             Place::Pipe(capacity) => {
                 let (reader, writer) = io::pipe()?;
@@ -169,18 +169,18 @@ impl Venue {
                 if let Some(capacity) = capacity {
                     set_pipe_capacity(&writer, *capacity)?;
                 }
-                (writer, End::read(reader, Pace::AtOnce, wanted)?)
+                (writer, SinkEnd::read(reader, Pace::AtOnce, wanted)?)
             }
             Place::File(file) => {
                 // As a shell's `>` opens it: for writing only, and empty.
                 let writer = File::create(file)?;
-                (writer.into(), End::File(file, wanted))
+                (writer.into(), SinkEnd::File(file, wanted))
             }
             Place::Pty(pace) => {
                 let (terminal, program) = open_pty(self.size)?;
-                (program, End::read(terminal, *pace, wanted)?)
+                (program, SinkEnd::read(terminal, *pace, wanted)?)
             }
-            Place::Device(device) => (open_terminal(&device.path)?.into(), End::Device(device)),
+            Place::Device(device) => (open_terminal(&device.path)?.into(), SinkEnd::Device(device)),
         };
         Ok(Sink { stdout, end })
     }
@@ -218,7 +218,7 @@ pub(super) fn open_pty(size: Size) -> io::Result<(OwnedFd, OwnedFd)> {
 /// Where one run writes.
 pub(crate) struct Sink<'a> {
     stdout: OwnedFd,
-    end: End<'a>,
+    end: SinkEnd<'a>,
 }
 
 impl<'a> Sink<'a> {
@@ -228,20 +228,20 @@ impl<'a> Sink<'a> {
     }
 
     /// The writing end for the child, and what is left to wait for when it has ended.
-    pub(crate) fn split(self) -> (Stdio, End<'a>) {
+    pub(crate) fn split(self) -> (Stdio, SinkEnd<'a>) {
         (self.stdout.into(), self.end)
     }
 }
 
 /// The other end of a sink.
-pub(crate) enum End<'a> {
+pub(crate) enum SinkEnd<'a> {
     Unseen,
     Reader(JoinHandle<io::Result<Received>>),
     File(&'a Path, Wanted),
     Device(&'a Device),
 }
 
-impl End<'_> {
+impl SinkEnd<'_> {
     fn read(from: OwnedFd, pace: Pace, wanted: Wanted) -> io::Result<Self> {
         let reader = std::thread::Builder::new();
         Ok(Self::Reader(
@@ -388,7 +388,7 @@ impl Device {
         Ok(device)
     }
 
-    fn describe(&self, name: &str) -> io::Result<Terminal> {
+    fn describe(&self, name: &str) -> io::Result<TerminalInfo> {
         let size = tcgetwinsize(&self.file)?;
         let (name, version) = match &self.window {
             Some(window) => (name.to_owned(), Some(window.version.clone())),
@@ -401,7 +401,7 @@ impl Device {
                 )
             }
         };
-        Ok(Terminal {
+        Ok(TerminalInfo {
             name,
             version,
             columns: size.ws_col,

@@ -27,7 +27,7 @@ pub(crate) struct Row {
     pub(crate) experiment: String,
     pub(crate) rung: String,
     pub(crate) to: String,
-    pub(crate) terminal: Option<Terminal>,
+    pub(crate) terminal: Option<TerminalInfo>,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
     pub(crate) runs: u64,
@@ -184,7 +184,7 @@ pub(crate) struct TerminalFigures {
 
 /// The terminal a row was measured on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Terminal {
+pub(crate) struct TerminalInfo {
     pub(crate) name: String,
     pub(crate) version: Option<String>,
     pub(crate) columns: u16,
