@@ -72,8 +72,9 @@ use crate::sys;
 /// - wezterm keeps an erased row as wide as it was: after `x`, CR, `CSI K` at ten columns, `abcdefg` at five is `abcde`, five blanks and `fg` at
 ///   ten again. A line that was wrapped there takes more rows than its text from the next change of width on; where it is extended then,
 ///   its first rows are there twice.
-/// - Symbols on whose width terminals disagree may be off by a row where they are wrapped. kitty up to 0.26 keeps the gap before a wide symbol that
-///   it wrapped as a space.
+/// - Symbols on whose width terminals disagree may be off by a row where they are wrapped. kitty 0.26 keeps the gap before a wide symbol that
+///   it wrapped as a space, and puts blanks into a long line that several changes of width have wrapped again: `abcdefghijklmno` and `abcdef`
+///   at 7x3, 17x2, then 16x5 are `abcdefghijklmn o`.
 ///
 /// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it. So it is when a signal ends or stops the
 /// process (Ctrl-C, Ctrl-Z where the terminal is not raw, `kill`), unless the application handles that signal itself; and after

@@ -1,7 +1,9 @@
 """kitty's screen without its window, for the tests of transcripts: `kitty +runpy "$(cat kitty.py)"`.
 
-Reads commands, a line each, and answers `lines` with their number and the lines.
-    start COLUMNS ROWS | feed LENGTH, then the bytes | resize COLUMNS ROWS | lines
+Reads commands, a line each, and answers `lines` with their number and the lines, and `gaps` likewise with how many changes of size have put
+blanks into lines: kitty 0.26 reflows its history and its screen each by itself, which leaves a row that is shorter than the window is
+wide and goes on in the next, and takes what is behind that row for blanks with the next change.
+    start COLUMNS ROWS | feed LENGTH, then the bytes | resize COLUMNS ROWS | lines | gaps
 """
 import sys
 
@@ -21,6 +23,7 @@ except ImportError:  # Newer ones have their parser in the screen.
             screen.test_parse_written_data()
 
 
+# kitty runs this within a function: what is defined here sees only what it is given.
 class Callbacks:
     """What a window would be told."""
 
@@ -28,10 +31,35 @@ class Callbacks:
         return lambda *arguments: None
 
 
+def lines(screen):
+    """All that it has, rows that were wrapped put together."""
+    pieces = []
+    if screen.historybuf.count:
+        screen.as_text_for_history_buf(pieces.append, False, False)
+        if pieces and pieces[-1].endswith('\n'):
+            # The last row of the history may go on in the first of the screen.
+            pieces[-1] = pieces[-1][:-1]
+        if not screen.linebuf.is_continued(0):
+            pieces.append('\n')
+    screen.as_text_non_visual(pieces.append, False, False)
+    return [line.rstrip() for line in ''.join(pieces).split('\n')]
+
+
+def without_blanks(lines):
+    return [line.replace(' ', '') for line in lines]
+
+
+def answer(answers, lines):
+    answers.write(f'{len(lines)}\n'.encode())
+    answers.writelines(line.encode() + b'\n' for line in lines)
+    answers.flush()
+
+
 HISTORY = 20_000
 set_options(Options(merge_result_dicts(defaults._asdict(), {'scrollback_pager_history_size': 0})))
 commands, answers = sys.stdin.buffer, sys.stdout.buffer
 screen = None
+gaps = 0
 for command in commands:
     what, *numbers = command.decode().split()
     numbers = [int(number) for number in numbers]
@@ -39,22 +67,16 @@ for command in commands:
         columns, rows = numbers
         callbacks = Callbacks()
         screen = Screen(callbacks, rows, columns, HISTORY, 10, 20, 0, callbacks)
+        gaps = 0
     elif what == 'feed':
         parse_bytes(screen, commands.read(numbers[0]))
     elif what == 'resize':
         columns, rows = numbers
+        before = [line for line in lines(screen) if line]
         screen.resize(rows, columns)
+        after = [line for line in lines(screen) if line]
+        gaps += before != after and without_blanks(before) == without_blanks(after)
+    elif what == 'gaps':
+        answer(answers, [''] * gaps)
     else:
-        pieces = []
-        if screen.historybuf.count:
-            screen.as_text_for_history_buf(pieces.append, False, False)
-            if pieces and pieces[-1].endswith('\n'):
-                # The last row of the history may go on in the first of the screen.
-                pieces[-1] = pieces[-1][:-1]
-            if not screen.linebuf.is_continued(0):
-                pieces.append('\n')
-        screen.as_text_non_visual(pieces.append, False, False)
-        lines = ''.join(pieces).split('\n')
-        answers.write(f'{len(lines)}\n'.encode())
-        answers.writelines(line.rstrip('\r').encode() + b'\n' for line in lines)
-        answers.flush()
+        answer(answers, lines(screen))

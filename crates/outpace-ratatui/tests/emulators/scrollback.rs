@@ -26,8 +26,8 @@ pub trait Scrollback {
     fn may_be_overtaken(&self) -> bool {
         matches!(self.reflow(), Reflow::All | Reflow::Ahead)
     }
-    /// Whether that leaves no blanks in a line that were not there.
-    fn adds_no_blanks(&self) -> bool {
+    /// Whether its changes of size have left no blanks in a line that were not there.
+    fn adds_no_blanks(&mut self) -> bool {
         true
     }
     /// Whether that keeps wide symbols: others lose some of them, or put blanks beside them.
@@ -70,6 +70,11 @@ pub fn all() -> (Vec<Box<dyn Scrollback>>, Vec<&'static str>) {
         None => missing.push("tmux"),
     }
     (here, missing)
+}
+
+/// Nothing if it is not installed.
+pub fn kitty() -> Option<Box<dyn Scrollback>> {
+    Some(Box::new(External::kitty()?))
 }
 
 /// Nothing if it is not installed.
@@ -134,7 +139,7 @@ impl Scrollback for Wezterm {
     }
 
     /// What was beyond its edge when it became narrower is there again, as blanks, where it becomes wider.
-    fn adds_no_blanks(&self) -> bool {
+    fn adds_no_blanks(&mut self) -> bool {
         false
     }
 
@@ -335,6 +340,14 @@ impl Scrollback for External {
 
     fn reflow(&self) -> Reflow {
         Reflow::AboveCursor
+    }
+
+    fn adds_no_blanks(&mut self) -> bool {
+        if self.name != "kitty" {
+            return true;
+        }
+        self.tell("gaps\n", &[]);
+        self.read_lines().expect("it answers").is_empty()
     }
 
     fn start(&mut self, size: Size) {

@@ -364,9 +364,10 @@ impl Session {
             }
         }
         let shown = emulator.lines();
+        let adds_no_blanks = emulator.adds_no_blanks();
         let normal = |lines: &[String]| {
             let mut lines = normal(lines);
-            if !emulator.adds_no_blanks() {
+            if !adds_no_blanks {
                 lines.iter_mut().for_each(|line| line.retain(|c| c != ' '));
             }
             lines
@@ -460,6 +461,26 @@ fn a_row_that_was_erased_in_wezterm_stays_as_wide_as_it_was() {
     // Seven symbols, and ten columns.
     let lines = lines_after(&mut terminal, "abcdefg", 10);
     assert_eq!(lines, ["abcde     ", "fg"]);
+}
+
+/// kitty 0.26 puts blanks into lines, with nothing but text on its way: seed 310227 of `every_line_is_in_the_scrollback_once` has two.
+#[test]
+fn blanks_that_kitty_puts_into_lines_by_itself_are_told_from_ours() {
+    let Some(mut kitty) = scrollback::kitty() else {
+        eprintln!("skipped: kitty is not installed");
+        return;
+    };
+    kitty.start(Size::new(7, 3));
+    kitty.feed(b"abcdefghijklmno\r\nabcdef\r\n");
+    kitty.resize(Size::new(17, 2));
+    assert_eq!(normal(&kitty.lines()), ["abcdefghijklmno", "abcdef"]);
+    assert!(kitty.adds_no_blanks());
+    kitty.resize(Size::new(16, 5));
+    let long = match kitty.adds_no_blanks() {
+        true => "abcdefghijklmno",
+        false => "abcdefghijklmn o",
+    };
+    assert_eq!(normal(&kitty.lines()), [long, "abcdef"]);
 }
 
 /// tmux is narrower than the transcript knows: the line wraps into the live region, which then goes before another line begins.
