@@ -112,9 +112,10 @@ def typed(command, folder, environment, size, limit):
     """Runs a command in a terminal of its own: status, seconds, what it printed, and whether it got Ctrl-C."""
     child, master = pty.fork()
     if child == 0:
+        # Before the command can ask for it.
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         os.chdir(folder)
         os.execve("/bin/sh", ["sh", "-c", command], environment)
-    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     keys = keys_for(command)
     began, printed, interrupted = time.monotonic(), b"", 0
     while True:
@@ -224,4 +225,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

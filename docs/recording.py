@@ -5,21 +5,20 @@ docs/recording.py [FILE], by default docs/trace.svg. The commands run in a termi
 printed. Needs the release build of outpace (cargo build --release) and no network.
 """
 
-import fcntl
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 from html import escape
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from commands import ROOT, typed
+
 OUTPUT = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "trace.svg"
-COLUMNS = 92
+COLUMNS, ROWS = 92, 40
+# In seconds, of a command.
+LIMIT = 300
 # What is shown of the folder, whose name says nothing.
 SHOWN = "/home/you/slow"
 PROGRAM = 'fn main() {\n    for i in 0..3_000_000 {\n        println!("line {i}");\n    }\n}\n'
@@ -43,22 +42,8 @@ COLOURS = {30: "#57606a", 31: "#ff7b72", 32: "#7ee787", 33: "#e3b341", 34: "#79c
 
 def run(command, folder):
     """What a command prints on a terminal of its own, and how long it took in seconds."""
-    child, master = pty.fork()
-    if child == 0:
-        os.chdir(folder)
-        path = f"{ROOT / 'target' / 'release'}:{os.environ['PATH']}"
-        os.execvpe("sh", ["sh", "-c", command], {**os.environ, "PATH": path, "TERM": "xterm-256color"})
-    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
-    printed = b""
-    while True:
-        try:
-            block = os.read(master, 1 << 16)
-        except OSError:
-            break
-        if not block:
-            break
-        printed += block
-    _, status = os.waitpid(child, 0)
+    path = f"{ROOT / 'target' / 'release'}:{os.environ['PATH']}"
+    status, _, printed, _ = typed(command, folder, {**os.environ, "PATH": path, "TERM": "xterm-256color"}, (COLUMNS, ROWS), LIMIT)
     if status != 0:
         sys.exit(f"{command}: {printed.decode()}")
     return printed.decode().replace(os.path.realpath(folder), SHOWN)
