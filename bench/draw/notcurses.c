@@ -5,6 +5,7 @@
 
 #include <locale.h>
 #include <notcurses/notcurses.h>
+#include <signal.h>
 #include <stdint.h>
 
 /* xorshift64*, as the workloads have it. */
@@ -41,6 +42,16 @@ static int draw(struct notcurses *terminal, struct ncplane *plane, unsigned rota
     return notcurses_render(terminal);
 }
 
+/* Initialising waits for the terminal's answers (DA1), with no limit of its own. */
+static const unsigned LIMIT_SECONDS = 10;
+
+static void unanswered(int signal) {
+    (void)signal;
+    static const char why[] = "the terminal does not answer notcurses' questions\n";
+    if (write(2, why, sizeof why - 1) < 0) _exit(2);
+    _exit(1);
+}
+
 int main(int argc, char **argv) {
     unsigned long long frames = rung_messages(argc, argv);
     const char *workload = getenv("WORKLOAD");
@@ -52,7 +63,10 @@ int main(int argc, char **argv) {
     struct notcurses_options options = {
         .flags = NCOPTION_SUPPRESS_BANNERS | NCOPTION_NO_QUIT_SIGHANDLERS | NCOPTION_NO_WINCH_SIGHANDLER | NCOPTION_INHIBIT_SETLOCALE,
     };
+    signal(SIGALRM, unanswered);
+    alarm(LIMIT_SECONDS);
     struct notcurses *terminal = notcurses_core_init(&options, stdout);
+    alarm(0);
     if (!terminal) return 1;
     struct ncplane *plane = notcurses_stddim_yx(terminal, &rows, &columns);
     levels = malloc((size_t)columns * rows * 2);
