@@ -2,16 +2,19 @@
 //! becomes a program. Compiled rungs are kept in the user's cache until the source, the compiler,
 //! its flags or the processor change.
 
-use crate::platform::scratch;
+use crate::platform::{interrupts, scratch};
 use rustix::fs::Access;
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 /// A rung's source, embedded in this program.
 pub(crate) struct Source {
@@ -283,6 +286,46 @@ impl Tool {
     }
 }
 
+/// Runs a program to its end, or kills it and what it has started at a given time; gives its status and what it said
+/// on stderr, or `None` if the time was over.
+fn ended_by(
+    command: &mut Command,
+    until: Option<Instant>,
+) -> io::Result<Option<(ExitStatus, String)>> {
+    let is_over = || until.is_some_and(|until| Instant::now() >= until || interrupts::came());
+    if is_over() {
+        return Ok(None);
+    }
+    let mut said = tempfile::tempfile()?;
+    command.stdout(Stdio::null()).stderr(said.try_clone()?);
+    if until.is_some() {
+        // Compilers have others work for them.
+        command.process_group(0);
+    }
+    let mut child = command.spawn()?;
+    let status = loop {
+        if until.is_none() {
+            break child.wait()?;
+        }
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if is_over() {
+            // Its number is its own until it is waited for.
+            let group = Pid::from_child(&child);
+            let _ = kill_process_group(group, Signal::KILL);
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let mut bytes = Vec::new();
+    said.seek(SeekFrom::Start(0))?;
+    said.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Some((status, text)))
+}
+
 /// The first line of what a program prints that says something, if it ends well.
 fn said(program: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program)
@@ -333,8 +376,17 @@ impl Toolchain {
     /// The command that runs a source, compiled first where that is needed and not done yet. The
     /// error is what the compiler said.
     pub(crate) fn command(&self, source: &Source) -> Result<Command, String> {
+        self.command_by(source, None)
+    }
+
+    /// The same, where compiling ends at a given time, done or not.
+    pub(crate) fn command_by(
+        &self,
+        source: &Source,
+        until: Option<Instant>,
+    ) -> Result<Command, String> {
         let directory = self.directory(source)?;
-        self.prepare_once(source, &directory)?;
+        self.prepare_once(source, &directory, until)?;
         let file = directory.join(source.file);
         Ok(match self.build {
             Compile(_) | CompileTo(..) => Command::new(directory.join(BUILT)),
@@ -356,7 +408,12 @@ impl Toolchain {
     }
 
     /// Builds a source that is not built yet. Several rungs may have the same one, and be made ready at the same time.
-    fn prepare_once(&self, source: &Source, directory: &Path) -> Result<(), String> {
+    fn prepare_once(
+        &self,
+        source: &Source,
+        directory: &Path,
+        until: Option<Instant>,
+    ) -> Result<(), String> {
         static BUILDING: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
         let own = BUILDING
             .lock()
@@ -370,12 +427,17 @@ impl Toolchain {
         if directory.exists() {
             return Ok(());
         }
-        self.prepare(source, directory)
+        self.prepare(source, directory, until)
     }
 
     /// Builds in a directory of this process's own and moves it into place complete, so that
     /// another outpace never sees half of it.
-    fn prepare(&self, source: &Source, directory: &Path) -> Result<(), String> {
+    fn prepare(
+        &self,
+        source: &Source,
+        directory: &Path,
+        until: Option<Instant>,
+    ) -> Result<(), String> {
         let mut draft = directory.as_os_str().to_owned();
         draft.push(format!(".{}", std::process::id()));
         let draft = PathBuf::from(draft);
@@ -388,7 +450,7 @@ impl Toolchain {
             })
             .map_err(|error| format!("{}: {error}", draft.display()));
         let result = written
-            .and_then(|()| self.build(&draft, source))
+            .and_then(|()| self.build(&draft, source, until))
             .and_then(|()| {
                 match fs::rename(&draft, directory) {
                     // Another process was faster: its result is the same.
@@ -401,7 +463,12 @@ impl Toolchain {
         result
     }
 
-    fn build(&self, directory: &Path, source: &Source) -> Result<(), String> {
+    fn build(
+        &self,
+        directory: &Path,
+        source: &Source,
+        until: Option<Instant>,
+    ) -> Result<(), String> {
         let file = source.file;
         let mut compiler = Command::new(&self.program);
         compiler
@@ -426,13 +493,17 @@ impl Toolchain {
             Classes => compiler.args(["-d", ".", file]),
             Interpret(_) => return Ok(()),
         };
-        let output = compiler
-            .output()
-            .map_err(|error| format!("{}: {error}", self.name))?;
-        if output.status.success() {
+        let ended =
+            ended_by(&mut compiler, until).map_err(|error| format!("{}: {error}", self.name))?;
+        let Some((status, said)) = ended else {
+            return Err(format!(
+                "{} has not compiled it yet, and a quick bench waits no longer; the next one goes on with it",
+                self.name
+            ));
+        };
+        if status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
         let first = said
             .lines()
             .find(|line| line.contains("undefined reference"))
@@ -560,7 +631,7 @@ mod tests {
             text: "int main(void) { return 0; }",
         };
         std::thread::scope(|scope| {
-            let ready = || toolchain.prepare_once(&source, &built);
+            let ready = || toolchain.prepare_once(&source, &built, None);
             let all: Vec<_> = (0..4).map(|_| scope.spawn(ready)).collect();
             for ready in all {
                 assert_eq!(ready.join().unwrap(), Ok(()));
@@ -569,6 +640,32 @@ mod tests {
         let log = fs::read_to_string(scratch.path().join("log")).unwrap();
         assert_eq!(log, "built\n");
         assert!(built.join(BUILT).is_file());
+    }
+
+    #[test]
+    fn a_compiler_that_is_not_done_in_time_is_killed_with_what_it_started() {
+        let scratch = tempfile::tempdir().unwrap();
+        let alive = scratch.path().join("alive");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &alive, 0o600.into()).unwrap();
+        let mut compiler = Command::new("sh");
+        // Holds the pipe open, as does the one that it starts.
+        compiler
+            .args(["-c", "exec 3>\"$0\"; sleep 1000 & wait"])
+            .arg(&alive);
+        std::thread::scope(|scope| {
+            let end = scope.spawn(|| {
+                let mut pipe = fs::File::open(&alive).unwrap();
+                pipe.read_to_end(&mut Vec::new()).unwrap()
+            });
+            let soon = Instant::now() + Duration::from_millis(300);
+            assert!(ended_by(&mut compiler, Some(soon)).unwrap().is_none());
+            // The end of the pipe: none of them holds it.
+            assert_eq!(end.join().unwrap(), 0);
+        });
+        let mut quick = Command::new("sh");
+        quick.args(["-c", "echo an error >&2; exit 3"]);
+        let (status, said) = ended_by(&mut quick, None).unwrap().unwrap();
+        assert_eq!((status.code(), said.as_str()), (Some(3), "an error\n"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -16,7 +16,7 @@ use crate::bench::experiment::{Experiment, Method, Origin, Rung};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::machine::{Machine, disturbance};
 use crate::bench::results::rows::{Results, Row};
-use crate::bench::runner::contestant::Contestant;
+use crate::bench::runner::contestant::{Compiling, Contestant};
 use crate::bench::runner::timetable::Timetable;
 use crate::bench::runner::{self, Plan};
 use crate::bench::view::block::Block;
@@ -63,8 +63,8 @@ pub(crate) struct Bench {
     /// Columns and rows of the terminals that are opened [default: 80x24, for pictures 200x60]
     #[arg(long, value_name = "COLUMNSxROWS")]
     size: Option<Size>,
-    /// A minute for everything (the first time also half a one for compiling), less exact; ends with a
-    /// summary of ten lines
+    /// A minute for everything, less exact: one compiler of each language, no real terminals; ends
+    /// with a summary of ten lines
     #[arg(long)]
     quick: bool,
     /// A second between the steps of `when`, for watching
@@ -104,6 +104,7 @@ impl Action for Bench {
             print(&hyperfine(&chosen, self.messages))?;
             return Ok(ExitCode::SUCCESS);
         }
+        let began = Instant::now();
         require_proc()?;
         if let Some(directory) = &self.profile {
             if !chosen
@@ -135,6 +136,8 @@ impl Action for Bench {
             blocks: Vec::new(),
             screen: Screen::of_stdout(),
             missing: Vec::new(),
+            left_out: Vec::new(),
+            began,
             bench: &self,
         };
         session.run(&chosen)
@@ -177,7 +180,13 @@ impl Bench {
     }
 
     /// How much to measure of one experiment at one destination, in about so much time.
-    fn plan(&self, choice: &Choice, method: Method, budget: Duration) -> Plan {
+    fn plan(
+        &self,
+        choice: &Choice,
+        method: Method,
+        budget: Duration,
+        until: Option<Instant>,
+    ) -> Plan {
         let connections = match (&self.connections[..], self.quick) {
             ([], true) => runner::CONNECTIONS[..1].to_vec(),
             ([], false) => runner::CONNECTIONS.to_vec(),
@@ -228,25 +237,35 @@ impl Bench {
             },
             size: self.size.unwrap_or(size),
             brief: self.quick,
-            until: None,
+            until,
         }
     }
 
     /// The time for everything, and the longest that one series needs.
-    fn timetable(&self, chosen: &[Choice]) -> Timetable {
+    fn timetable(&self, chosen: &[Choice], began: Instant) -> Timetable {
         let weight = chosen
             .iter()
             .map(|choice| {
                 let series = self.destinations(choice.experiment).len() as u32;
-                series * weight(choice.experiment.method)
+                series * self.weight(choice.experiment.method)
             })
             .sum();
-        let (total, longest) = if self.quick {
-            (Duration::from_secs(45), Duration::from_millis(1_200))
+        if self.quick {
+            let left = QUICK.saturating_sub(began.elapsed());
+            Timetable::new(left, weight, Duration::from_millis(1_200))
         } else {
-            (Duration::from_secs(18 * 60), Duration::from_secs(50))
-        };
-        Timetable::new(total, weight, longest)
+            Timetable::new(
+                Duration::from_secs(18 * 60),
+                weight,
+                Duration::from_secs(50),
+            )
+        }
+    }
+
+    /// When no more is begun, unless the user has said how much to measure.
+    fn end(&self, began: Instant) -> Option<Instant> {
+        let decides = self.runs.is_none() && self.messages.is_none();
+        (self.quick && decides).then_some(began + LAST)
     }
 
     fn destinations(&self, experiment: &Experiment) -> Vec<Destination> {
@@ -277,26 +296,31 @@ impl Bench {
 
     /// Whether a rung is left to the whole bench, unless it was asked for by name.
     fn leaves_out(&self, experiment: &Experiment, rung: &Rung) -> bool {
-        let is_stderr = matches!(
-            (experiment.method, rung.stream),
-            (Method::Programs, Stream::Stderr)
-        );
-        self.quick && (is_stderr || rung.takes_long)
+        let is_repeated = matches!(experiment.method, Method::Programs)
+            && (rung.is_relayed || matches!(rung.stream, Stream::Stderr));
+        self.quick && (is_repeated || rung.takes_long)
+    }
+
+    /// How much longer a series measured so takes than most do.
+    fn weight(&self, method: Method) -> u32 {
+        match method {
+            // Dozens of programs, each started a dozen times, however short the time is.
+            Method::Programs if self.quick => 8,
+            Method::Requests(_) | Method::Frames => 3,
+            Method::Work
+            | Method::Process
+            | Method::Terminal
+            | Method::Programs
+            | Method::Arrival(_)
+            | Method::Timed(_) => 1,
+        }
     }
 }
 
-/// How much longer a series measured so takes than most do.
-fn weight(method: Method) -> u32 {
-    match method {
-        Method::Requests(_) | Method::Frames => 3,
-        Method::Work
-        | Method::Process
-        | Method::Terminal
-        | Method::Programs
-        | Method::Arrival(_)
-        | Method::Timed(_) => 1,
-    }
-}
+/// The time for all of a quick bench, of which compiling takes so much at most; and when it begins no more.
+const QUICK: Duration = Duration::from_secs(50);
+const COMPILING: Duration = Duration::from_secs(12);
+const LAST: Duration = Duration::from_secs(57);
 
 /// An experiment with those of its rungs that are wanted.
 struct Choice {
@@ -338,6 +362,9 @@ struct BenchRun<'a> {
     screen: Screen,
     /// Rungs and destinations that the user asked for by name and that cannot run here.
     missing: Vec<Failure>,
+    /// What a quick bench had no time for.
+    left_out: Vec<&'static str>,
+    began: Instant,
 }
 
 impl BenchRun<'_> {
@@ -348,14 +375,22 @@ impl BenchRun<'_> {
         }
         let progress = Progress::new();
         let nowhere = self.try_destinations(chosen, &progress);
-        let mut timetable = self.bench.timetable(chosen);
-        for choice in chosen.iter().filter(|_| !nowhere) {
-            self.experiment(choice, &mut timetable, &progress)?;
+        let chosen = if nowhere { &[] } else { chosen };
+        let contestants = self.contestants(chosen, &progress);
+        let mut timetable = self.bench.timetable(chosen, self.began);
+        for (choice, contestants) in chosen.iter().zip(contestants) {
+            self.experiment(choice, contestants, &mut timetable, &progress)?;
             if interrupts::came() {
                 break;
             }
         }
         progress.erase();
+        if let [first, ..] = self.left_out[..] {
+            self.say(Block::Closing(format!(
+                "Left out of the quick bench: {}. Each has its time by itself, as in outpace bench {first}.",
+                self.left_out.join(", ")
+            )))?;
+        }
         if self.bench.quick {
             let experiments: Vec<&'static Experiment> =
                 chosen.iter().map(|choice| choice.experiment).collect();
@@ -447,24 +482,49 @@ impl BenchRun<'_> {
         }
     }
 
+    /// The contestants of each experiment, compiled before anything is measured.
+    fn contestants(&self, chosen: &[Choice], progress: &Progress) -> Vec<Vec<Contestant>> {
+        let compiling = if self.bench.quick {
+            Compiling::Until(Instant::now() + COMPILING)
+        } else {
+            Compiling::Thorough
+        };
+        let of_choice = |choice: &Choice| {
+            let experiment = choice.experiment;
+            Contestant::all(experiment, compiling, |rung| {
+                let asked = choice.named.contains(&rung.name);
+                // The baseline always takes part.
+                let wanted = choice.rungs.contains(&rung.name) || choice.is_baseline(rung);
+                wanted && (asked || !self.bench.leaves_out(experiment, rung))
+            })
+        };
+        let mut contestants: Vec<_> = chosen.iter().map(of_choice).collect();
+        let all: Vec<_> = contestants.iter_mut().flatten().collect();
+        let count = all.len();
+        Contestant::make_ready(all, compiling, |ready| {
+            progress.show("compiling", ready as f64 / count as f64);
+        });
+        progress.erase();
+        contestants
+    }
+
     fn experiment(
         &mut self,
         choice: &Choice,
+        contestants: Vec<Contestant>,
         timetable: &mut Timetable,
         progress: &Progress,
     ) -> Result<(), Failure> {
         let experiment = choice.experiment;
-        progress.show(&format!("{}: compiling", experiment.name), 0.0);
-        // The baseline always takes part.
-        let contestants = Contestant::all(experiment, |rung| {
-            let asked = choice.named.contains(&rung.name);
-            let wanted = choice.rungs.contains(&rung.name) || choice.is_baseline(rung);
-            wanted && (asked || !self.bench.leaves_out(experiment, rung))
-        });
+        let destinations = self.bench.destinations(experiment);
+        let until = self.bench.end(self.began);
+        if destinations.is_empty() || until.is_some_and(|until| Instant::now() > until) {
+            self.left_out.push(experiment.name);
+            return Ok(());
+        }
         let (pictures, others): (Vec<_>, Vec<_>) = contestants
             .into_iter()
             .partition(|contestant| contestant.rung.draws.is_some());
-        progress.erase();
         self.say(Block::Heading(experiment))?;
         let first = self.results.rows.len();
         for contestant in pictures.iter().chain(&others) {
@@ -477,7 +537,7 @@ impl BenchRun<'_> {
                 self.missing.push(missing);
             }
         }
-        for to in self.bench.destinations(experiment) {
+        for to in destinations {
             if interrupts::came() {
                 break;
             }
@@ -491,9 +551,8 @@ impl BenchRun<'_> {
                 if beside_the_point && self.bench.to.is_empty() {
                     continue;
                 }
-                let plan = self
-                    .bench
-                    .plan(choice, method, timetable.share(weight(method)));
+                let share = timetable.share(self.bench.weight(method));
+                let plan = self.bench.plan(choice, method, share, until);
                 self.series(experiment, contestants, &to, &plan, progress)?;
             }
         }
@@ -532,6 +591,10 @@ impl BenchRun<'_> {
             self.lacks(to, &reason);
         }
         if outcome.rows.is_empty() {
+            let is_known = self.left_out.last() == Some(&experiment.name);
+            if !is_known && !interrupts::came() {
+                self.left_out.push(experiment.name);
+            }
             return Ok(());
         }
         self.say(Block::Table(columns::table(

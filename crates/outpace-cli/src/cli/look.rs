@@ -10,7 +10,7 @@ use crate::bench::destination::{Destination, Pace};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::machine::Machine;
 use crate::bench::results::rows::Row;
-use crate::bench::runner::contestant::Contestant;
+use crate::bench::runner::contestant::{Compiling, Contestant};
 use crate::bench::runner::{self, Plan};
 use crate::platform::interrupts;
 use crate::user::failure::{Outcome, require_proc};
@@ -76,7 +76,8 @@ pub(crate) fn look() -> Outcome {
     let until = Instant::now() + LIMIT;
     interrupts::watch();
     let experiment = catalogue::find(EXPERIMENT)?;
-    let contestants = Contestant::all(experiment, |rung| {
+    // They are part of this program: nothing has to be compiled.
+    let contestants = Contestant::all(experiment, Compiling::Thorough, |rung| {
         COLUMNS.iter().any(|&(name, _)| name == rung.name)
     });
     let screen = Screen::of_stdout();

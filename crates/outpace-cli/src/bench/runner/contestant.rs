@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bench::destination::check::Generator;
 use crate::bench::experiment::{Experiment, Method, Reads, Rung, Work};
@@ -32,37 +32,54 @@ enum Launch {
     Not(String),
 }
 
+/// Which compilers are tried, and for how long.
+#[derive(Clone, Copy)]
+pub(crate) enum Compiling {
+    /// Of each language all that are here, as long as they take.
+    Thorough,
+    /// Of each language one, until a given time.
+    Until(Instant),
+}
+
 impl Contestant {
-    /// The contestants of some of an experiment's rungs, compiled; a contestant that cannot run says
-    /// why.
+    /// The contestants of some of an experiment's rungs. They are to be made ready.
     pub(crate) fn all(
         experiment: &'static Experiment,
+        compiling: Compiling,
         wanted: impl Fn(&Rung) -> bool,
     ) -> Vec<Self> {
         let rungs = experiment.rungs.iter().filter(|rung| wanted(rung));
-        let mut contestants: Vec<Self> =
-            rungs.flat_map(|rung| Self::of(experiment, rung)).collect();
+        let contestants = rungs.flat_map(|rung| Self::of(experiment, rung, compiling));
+        contestants.collect()
+    }
+
+    /// Compiles what has to be compiled; a contestant that cannot run says why. `progress` is told how many are ready.
+    pub(crate) fn make_ready(
+        contestants: Vec<&mut Self>,
+        compiling: Compiling,
+        progress: impl Fn(usize) + Sync,
+    ) {
         // Compilers are slow and independent: as many at once as there are processors.
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let queue = Mutex::new(contestants.iter_mut());
+        let queue = Mutex::new(contestants.into_iter().enumerate());
         std::thread::scope(|scope| {
             for _ in 0..workers {
                 scope.spawn(|| {
                     loop {
                         let next = queue.lock().ok().and_then(|mut queue| queue.next());
-                        let Some(contestant) = next.filter(|_| !interrupts::came()) else {
+                        let Some((index, contestant)) = next.filter(|_| !interrupts::came()) else {
                             break;
                         };
-                        contestant.prepare();
+                        progress(index);
+                        contestant.prepare(compiling);
                     }
                 });
             }
         });
-        contestants
     }
 
     /// The contestants a rung has: one, or one for each toolchain.
-    fn of(experiment: &'static Experiment, rung: &'static Rung) -> Vec<Self> {
+    fn of(experiment: &'static Experiment, rung: &'static Rung, compiling: Compiling) -> Vec<Self> {
         let one = |launch| Self {
             rung,
             name: rung.name.to_owned(),
@@ -76,9 +93,9 @@ impl Contestant {
                 Err(reason) => vec![one(Launch::Not(reason))],
                 Ok(found) => {
                     // A program stands for its language: one compiler suffices.
-                    let wanted = match experiment.method {
-                        Method::Programs => 1,
-                        _ => found.len(),
+                    let wanted = match (experiment.method, compiling) {
+                        (Method::Programs, _) | (_, Compiling::Until(_)) => 1,
+                        (_, Compiling::Thorough) => found.len(),
                     };
                     let several = wanted > 1;
                     found
@@ -106,7 +123,7 @@ impl Contestant {
         rung: &'static Rung,
         name: &str,
     ) -> Result<Self, String> {
-        let contestants = Self::of(experiment, rung);
+        let contestants = Self::of(experiment, rung, Compiling::Thorough);
         let names: Vec<&str> = contestants
             .iter()
             .map(|contestant| contestant.name.as_str())
@@ -117,13 +134,17 @@ impl Contestant {
             None => return Err(format!("there is only {}", names.join(", "))),
         };
         let mut contestant = contestants.into_iter().nth(index).expect("found above");
-        contestant.prepare();
+        contestant.prepare(Compiling::Thorough);
         Ok(contestant)
     }
 
-    fn prepare(&mut self) {
+    fn prepare(&mut self, compiling: Compiling) {
+        let until = match compiling {
+            Compiling::Thorough => None,
+            Compiling::Until(until) => Some(until),
+        };
         if let Launch::Source { toolchain, source } = &self.launch
-            && let Err(reason) = toolchain.command(source)
+            && let Err(reason) = toolchain.command_by(source, until)
         {
             self.launch = Launch::Not(reason);
         }

@@ -24,9 +24,8 @@ const BRIEFLY: Duration = Duration::from_millis(20);
 /// The least and the most that a run prints.
 const LINES: (u64, u64) = (1_000, 4_000_000);
 
-/// The notes with a run's write calls, and with the time of a process that prints nothing.
+/// The note with a run's write calls.
 const WRITES: &str = "write_calls";
-const START: &str = "start_ns";
 
 impl<'a> Programs<'a> {
     pub(super) fn new(stage: Stage<'a>) -> Self {
@@ -57,18 +56,24 @@ impl<'a> Programs<'a> {
         Ok(trial)
     }
 
-    /// The time that printing so many lines adds to a process.
-    fn printing(&self, entry: &Entry<'_>, messages: u64) -> Result<Trial, Stopped> {
+    /// A process that prints nothing.
+    fn nothing(&self, entry: &Entry<'_>) -> Result<Trial, Stopped> {
+        Self::process(entry, &self.stage.venue, 0, Wanted::default())
+    }
+
+    /// The time that a process which prints so many lines takes longer than that.
+    fn more_than(
+        &self,
+        nothing: &Trial,
+        entry: &Entry<'_>,
+        messages: u64,
+    ) -> Result<Trial, Stopped> {
         let venue = &self.stage.venue;
-        let nothing = Self::process(entry, venue, 0, Wanted::default())?;
         let mut all = Self::process(entry, venue, messages, Wanted::default())?;
         let report = &mut all.report;
         report.wall_ns = report.wall_ns.saturating_sub(nothing.report.wall_ns);
         report.cpu_ns = report.cpu_ns.saturating_sub(nothing.report.cpu_ns);
         report.caller_ns = report.wall_ns;
-        report
-            .notes
-            .insert(START.to_owned(), nothing.report.wall_ns);
         let calls = report.notes.get(WRITES).copied();
         report.writes = calls.map(|calls| calls.saturating_sub(nothing.noted(WRITES)));
         all.received.last_at = None;
@@ -98,14 +103,21 @@ impl Measurement for Programs<'_> {
         let long_enough = if plan.brief { BRIEFLY } else { LONG_ENOUGH };
         for entry in entries {
             entry.messages = plan.messages.unwrap_or(LINES.0).max(1);
-            while plan.messages.is_none() && entry.competes() && !interrupts::came() {
-                let trial = self.printing(entry, entry.messages);
+            if plan.messages.is_some() || !entry.competes() || plan.is_over_in(Duration::ZERO) {
+                continue;
+            }
+            let nothing = self.nothing(entry);
+            let Some(nothing) = entry.note(nothing) else {
+                continue;
+            };
+            let start = Duration::from_nanos(nothing.report.wall_ns);
+            let wanted = long_enough.max(start);
+            while !interrupts::came() {
+                let trial = self.more_than(&nothing, entry, entry.messages);
                 let Some(trial) = entry.note(trial) else {
                     break;
                 };
                 let took = Duration::from_nanos(trial.report.wall_ns);
-                let start = Duration::from_nanos(trial.noted(START));
-                let wanted = long_enough.max(start);
                 if took >= wanted || entry.messages >= LINES.1 {
                     break;
                 }
@@ -133,7 +145,9 @@ impl Measurement for Programs<'_> {
     }
 
     fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
-        self.printing(&entries[index], entries[index].messages)
+        let entry = &entries[index];
+        let nothing = self.nothing(entry)?;
+        self.more_than(&nothing, entry, entry.messages)
     }
 
     fn end(&self, entry: &mut Entry<'_>) {
