@@ -77,6 +77,33 @@ fn a_program_that_outlives_its_terminal_reads_its_end() {
 }
 
 #[test]
+fn a_file_takes_what_a_program_writes_that_outlives_its_terminal() {
+    let (go, tee) = (scratch("tee-go"), scratch("tee"));
+    let script = format!(
+        "trap '' HUP; echo ready; while test ! -e {}; do sleep 0.01; done; seq 20000",
+        go.display()
+    );
+    let expected: String = (1..=20_000).map(|n| format!("{n}\r\n")).collect();
+    let small = ["--overflow", "block", "--memory", "64KiB"];
+    for options in [
+        &[&["--shim", "never"][..], &small].concat(),
+        &[&["--shim", "auto"][..], &small].concat(),
+        &["--overflow", "drop", "--memory", "64KiB"][..],
+        &["--timestamps", "--rate"],
+    ] {
+        let _ = fs::remove_file(&go);
+        let file = ["--tee", tee.to_str().unwrap(), "--", "sh", "-c", &script];
+        let mut terminal = Terminal::run(&[options, &file].concat());
+        terminal.wait_for("ready");
+        terminal.close();
+        fs::write(&go, "").unwrap();
+        assert!(terminal.wait().success(), "{options:?}");
+        let taken = fs::read_to_string(&tee).unwrap();
+        assert!(taken == format!("ready\r\n{expected}"), "{options:?}");
+    }
+}
+
+#[test]
 fn what_a_pipe_has_not_taken_yet_arrives_although_the_terminal_has_gone() {
     let (done, pipe) = (scratch("gone-done"), scratch("gone-pipe"));
     // The rest is in the pipe to `outpace` when the program has ended.

@@ -3,6 +3,7 @@
 //! queue is full.
 
 use super::counters::Counts;
+use super::finish::has_gone;
 use super::handover::{FAST, Handed, Handover};
 use super::outlet::Outlet;
 use super::rate::{EscapeState, Rate};
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant};
 pub(super) struct Relay {
     way: Way,
     state: Mutex<State>,
+    /// And what comes is for a file alone.
+    has_destination_gone: AtomicBool,
 }
 
 impl std::ops::Deref for Relay {
@@ -162,7 +165,38 @@ impl State {
 impl Relay {
     pub(super) fn new(way: Way) -> Self {
         let state = Mutex::new(State::new(way.timestamps, way.title));
-        Self { way, state }
+        Self {
+            way,
+            state,
+            has_destination_gone: AtomicBool::new(false),
+        }
+    }
+
+    /// What the destination has answered. When a terminal has gone, a file (`--tee`) still takes what the program writes.
+    fn answered<T>(&self, answer: io::Result<T>, of_none: T) -> io::Result<T> {
+        let Err(error) = answer else {
+            return answer;
+        };
+        // What was on its way answers later.
+        if !self.has_destination_gone.load(Ordering::Relaxed) {
+            let is_for_file = self.conversation.is_some() && self.tee.is_some();
+            if !is_for_file || !has_gone(self.outlet.as_fd()) {
+                return Err(error);
+            }
+            self.outlet.divert()?;
+            self.has_destination_gone.store(true, Ordering::Relaxed);
+        }
+        Ok(of_none)
+    }
+
+    fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        self.answered(self.outlet.send(bytes), ())
+    }
+
+    /// Not for long. Whether it does is no matter.
+    fn wait_for_outlet(&self) -> io::Result<()> {
+        self.answered(self.outlet.empties_within(AT_ONCE), true)
+            .map(drop)
     }
 
     /// Reads until the program has closed its side, or has ended and nothing is left.
@@ -246,7 +280,7 @@ impl Relay {
             }
             if !pace.is_flood(read) {
                 // In a burst the queue is emptied every few milliseconds, which an answer to a key feels.
-                self.outlet.empties_within(AT_ONCE)?;
+                self.wait_for_outlet()?;
             }
             pace.keep(read);
         }
@@ -330,18 +364,16 @@ impl Relay {
             None => bytes,
         };
         if let Some(longest) = self.whole_lines {
-            state
-                .lines
-                .split(bytes, longest, |line| self.outlet.send(line))?;
+            state.lines.split(bytes, longest, |line| self.send(line))?;
         } else {
-            self.outlet.send(bytes)?;
+            self.send(bytes)?;
             state.queued += bytes.len() as u64;
         }
         if let Some((rate, place, shown)) = &mut state.title {
             place.follow(bytes);
             if *place == EscapeState::LineStart && shown.elapsed() > TITLE_EVERY {
                 let counts = Counts::of(std::slice::from_ref(&self.outlet));
-                self.outlet.send(rate.title(counts).as_bytes())?;
+                self.send(rate.title(counts).as_bytes())?;
                 *shown = Instant::now();
             }
         }
@@ -424,7 +456,7 @@ impl Relay {
             self.pass(state, bytes)?
         };
         if is_answer || !is_burst {
-            self.outlet.empties_within(AT_ONCE)?;
+            self.wait_for_outlet()?;
         }
         Ok(Part::Around(length))
     }
@@ -434,7 +466,7 @@ impl Relay {
         if std::mem::take(&mut state.returns.held) {
             state.lines.unfinished.push(b'\r');
         }
-        state.lines.finish(|line| self.outlet.send(line))
+        state.lines.finish(|line| self.send(line))
     }
 
     /// Whether the pseudo-terminal makes CR LF of LF; its settings are seen from both sides.
