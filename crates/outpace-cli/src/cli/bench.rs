@@ -298,7 +298,9 @@ impl Bench {
     fn leaves_out(&self, experiment: &Experiment, rung: &Rung) -> bool {
         let is_repeated = matches!(experiment.method, Method::Programs)
             && (rung.is_relayed || matches!(rung.stream, Stream::Stderr));
-        self.quick && (is_repeated || rung.takes_long)
+        // Other bytes, compared among themselves: a further question.
+        let is_aside = rung.message.is_some() && rung.baseline.is_some();
+        self.quick && (is_repeated || is_aside || rung.takes_long)
     }
 
     /// How much longer a series measured so takes than most do.

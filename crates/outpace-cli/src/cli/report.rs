@@ -41,13 +41,7 @@ impl Action for Report {
             [only] => again(only),
             _ => compared(&files),
         };
-        let screen = Screen::of_stdout();
-        print(
-            &blocks
-                .iter()
-                .map(|block| block.to_screen(screen))
-                .collect::<String>(),
-        )?;
+        // Before the tables: below them its failure would hardly be seen.
         if let Some(path) = &self.export_html {
             let cards = match &files[..] {
                 [only] => html::cards(catalogue::ALL, &only.results.rows),
@@ -55,6 +49,13 @@ impl Action for Report {
             };
             write(path, &html::document("outpace report", &cards, &blocks))?;
         }
+        let screen = Screen::of_stdout();
+        print(
+            &blocks
+                .iter()
+                .map(|block| block.to_screen(screen))
+                .collect::<String>(),
+        )?;
         Ok(ExitCode::SUCCESS)
     }
 }
