@@ -15,12 +15,12 @@
  *
  * A stream is a queue of bytes with a drain; its buffering says when the drain runs, and on whose thread. Standard output
  * is OUTPACE_PROMPT on a terminal, pipe or socket: as fast as a block, as timely as a line. Nothing is lost at exit or at
- * return from main. What C's stdio prints does not wait for it, nor it for stdio: outpace_flush before printf, and
- * fflush before outpace, where both write to one descriptor.
+ * return from main. C's stdio and outpace do not wait for each other: where both write to one descriptor, call
+ * outpace_flush before printf, and fflush before outpace.
  *
  * Functions that return int return 0, or an error number of errno.h (EINVAL for NULL, which no other function takes).
  * Standard output that was closed when the program began is an error (EBADF), but after outpace_init, where it is the null
- * device; what is written to a standard error that was closed is lost. SIGPIPE, as for write(2), is the program's to ignore.
+ * device; writes to a standard error that was closed are lost. SIGPIPE, as for write(2), is the program's to ignore.
  * Any thread may use any stream; a guard belongs to the thread that locked it. OUTPACE_STDOUT and OUTPACE_STDERR in the
  * environment choose a buffering, too.
  */
@@ -65,7 +65,7 @@ enum {
 /* What happens to a message while the queue of an OUTPACE_BACKGROUND is full. */
 enum { OUTPACE_WAIT, OUTPACE_DROP_NEWEST, OUTPACE_DROP_OLDEST, OUTPACE_SPILL };
 
-/* When bytes go to the kernel. What is 0 is the default: struct outpace_buffering b = {OUTPACE_PROMPT}; */
+/* When bytes go to the kernel. 0 stands for the default: struct outpace_buffering b = {OUTPACE_PROMPT}; */
 typedef struct outpace_buffering {
     int kind;
     int overflow;                /* of OUTPACE_BACKGROUND */
@@ -178,8 +178,8 @@ static inline outpace_out outpace_lock(const outpace_stream *stream, outpace_gua
     return out;
 }
 
-/* Ends the message: what was appended since the last one is part of the stream from now on, all at once. A message
- * that exit(3) finds begun and not ended is lost. Errors are returned by the next outpace_flush. */
+/* Ends the message: the bytes appended since the last one become part of the stream, all at once. If the program exits
+ * between the first byte of a message and its end, the message is lost. Errors are returned by the next outpace_flush. */
 static inline void outpace_end(outpace_out *out) {
     outpace_cursor_ *cursor = out->guard->cursor;
     if (out->at == out->start) return;
@@ -300,7 +300,7 @@ static inline void outpace_double(outpace_out *out, double number) {
     out->at = to + outpace_double_digits(number, to);
 }
 
-/* What printf prints, appended to the message. EILSEQ or what else vsnprintf finds wrong. */
+/* Appends the text that printf would print. EILSEQ if vsnprintf fails. */
 OUTPACE_PRINTF(2, 0)
 static inline int outpace_vformat(outpace_out *out, const char *format, va_list arguments) {
     va_list again;

@@ -15,7 +15,7 @@ use std::net::TcpListener;
 use std::ops::ControlFlow;
 
 fn main() -> std::io::Result<()> {
-    // Whoever reads the log cannot slow the server down: what does not fit into the queue waits in a
+    // A slow reader of the log does not slow the server down: bytes that do not fit into the queue wait in a
     // file, up to 1 GiB of it. `OUTPACE_STDOUT=prompt` and its like choose another way from outside.
     outpace::stdout().set_default_buffering(Buffering::Background {
         capacity: 16 << 20,

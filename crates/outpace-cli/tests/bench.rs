@@ -812,11 +812,12 @@ fn ctrl_c_ends_with_what_there_is_and_status_130() {
 #[test]
 fn nothing_more_is_compiled_after_ctrl_c() {
     let scratch = Scratch::new("interrupted-compiling");
-    let log = scratch.path("log");
-    // It hears no Ctrl-C itself, and is slow.
+    let (log, go) = (scratch.path("log"), scratch.path("go"));
+    // They hear no Ctrl-C themselves, and go on when it has come.
     let script = format!(
-        "[ \"$1\" = --version ] && echo 1 && exit\necho call >>{}\nexec sleep 1",
-        log.display()
+        "[ \"$1\" = --version ] && echo 1 && exit\necho call >>{}\nwhile ! test -e {}; do sleep 0.01; done",
+        log.display(),
+        go.display()
     );
     let programs = programs(&scratch, &[("gcc", &script), ("g++", &script)]);
     symlink_to_path(&programs, "sleep");
@@ -831,12 +832,22 @@ fn nothing_more_is_compiled_after_ctrl_c() {
         .spawn()
         .unwrap();
     let calls = || fs::read_to_string(&log).unwrap_or_default().lines().count();
-    let started = Instant::now();
-    while calls() == 0 && started.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let wait_until = |what: &str, holds: &dyn Fn() -> bool| {
+        let started = Instant::now();
+        while !holds() {
+            assert!(started.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    wait_until("no compiler", &|| calls() > 0);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    wait_until("the signal is pending", &|| {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let pending = |line: &str| line.starts_with("ShdPnd:") && line.ends_with("0000");
+        status.lines().any(pending)
+    });
+    fs::write(&go, "").unwrap();
     child.wait().unwrap();
     // As many as are compiled at once, and those begun before the signal came.
     let workers = std::thread::available_parallelism().map_or(1, usize::from);

@@ -170,10 +170,14 @@ fn stdout_and_stderr_on_one_pipe_keep_their_order() {
 
 #[test]
 fn all_that_a_killed_program_has_written_arrives() {
-    let script = "head -c 500000 /dev/zero; echo end; kill -9 $$";
-    let mut child = outpace(&["--", "sh", "-c", script]).spawn().unwrap();
-    // The program is dead before anything is read.
-    std::thread::sleep(Duration::from_millis(200));
+    let written = scratch("killed");
+    let script = format!(
+        "head -c 500000 /dev/zero; echo end; : >{}; kill -9 $$",
+        written.display()
+    );
+    let mut child = outpace(&["--", "sh", "-c", &script]).spawn().unwrap();
+    // All of it has been taken before anything is read.
+    wait_until("the last word of the program", || written.exists());
     let mut received = Vec::new();
     child
         .stdout

@@ -16,9 +16,9 @@
 //! match (&(y), &(x)) { (__outpace_0, __outpace_1) => print(…) }
 //! ```
 //!
-//! A short message of plain fields is `print2(b"…", &(x), &(y))`. What is written is kept short, for the
-//! compiler's sake: `examples/build-costs.rs` in outpace measures it. What only `format_args!` can say, an error or a lint, it
-//! is made to say: by the user's own tokens.
+//! A short message of plain fields is `print2(b"…", &(x), &(y))`. An expansion is kept short, for the
+//! compiler's sake: `examples/build-costs.rs` in outpace measures it. Errors and lints that only `format_args!` has come from
+//! it, by the user's own tokens.
 
 use crate::input::{Given, awaits, bare, settled, split};
 use crate::literal::string_value;
@@ -280,7 +280,7 @@ impl Message {
             };
             field.argument.index() == i && is_named_once
         };
-        // What is made of an argument is not to live while another is awaited.
+        // No value made from an argument may live across the `await` of another.
         message.bound = message.fields().count() != message.arguments.len()
             || !message.fields().enumerate().all(used_once)
             || (message.arguments.iter()).any(|given| awaits(given.value.clone()));

@@ -2,8 +2,8 @@
 //!
 //! A format string is read here, when the program is compiled: `input` takes the macro's arguments
 //! apart, `template` the format string, and `expand` writes the calls that make up the message.
-//! What cannot be read, or is wrong, is given to `format_args!` as it stands, so that std's own
-//! behaviour, or its own error, appears.
+//! A format string that is wrong, or that is not understood here, goes to `format_args!` as it stands, so that std's
+//! own behaviour, or its own error, appears.
 
 mod expand;
 mod input;

@@ -90,7 +90,7 @@ pub(crate) mod forms {
     pub(crate) fn run() -> io::Result<()> {
         // A second descriptor of the same output, from which the first is brought back.
         let kept = io::stdout().lock().as_raw_fd();
-        // SAFETY: descriptor 1 is open, and the duplicate is owned by nobody else.
+        // SAFETY: descriptor 1 is open, and no other code owns the duplicate.
         let kept = unsafe { OwnedFd::from_raw_fd(libc::dup(kept)) };
         for (name, form) in FORMS {
             for use_of_it in ["first", "second"] {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! It echoes lines, and logs one line for each. With std's `println!` a pager that does not read parks
-//! one worker after the other inside a log call, and then nobody answers any more. Here the log keeps its
+//! one worker after the other inside a log call, until none is left to answer. Here the log keeps its
 //! latest 8 MiB, says in the log where something is missing, and the tasks never wait.
 
 use outpace::{Buffering, Overflow};

@@ -1,4 +1,4 @@
-//! `tracing-subscriber` through outpace: records wait for nobody, however slow the terminal is.
+//! `tracing-subscriber` through outpace: a record never waits, however slow the terminal is.
 //!
 //! ```text
 //! cargo run --release -p outpace --example tracing [-- RECORDS]

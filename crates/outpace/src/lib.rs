@@ -36,7 +36,7 @@
 //!
 //! A stream is a queue of bytes with a drain. [`Buffering`] says when the drain runs, and on whose thread:
 //!
-//! | [`Buffering`] | who drains, when |
+//! | [`Buffering`] | the drain: whose, and when |
 //! |---|---|
 //! | `Unbuffered` | the caller, every message: one system call, however many fragments it has |
 //! | `Line` | the caller, at the last newline of a message |
@@ -89,7 +89,7 @@
 //! `OUTPACE_STDOUT` and `OUTPACE_STDERR` (`unbuffered`, `line`, `block[:64KiB]`, `prompt[:4ms]`,
 //! `background[:16MiB]`); what `stdbuf` set, so that `stdbuf -oL program` works;
 //! [`set_default_buffering`](Stdout::set_default_buffering) in code; the default. A program that runs with more rights than
-//! its caller (set-user-ID, set-group-ID, capabilities of its file) does not ask the environment. A capacity that was not chosen
+//! its caller (set-user-ID, set-group-ID, capabilities of its file) ignores the environment. A capacity that was not chosen
 //! follows the destination: half of a pipe's capacity (a chunk as large as the pipe makes writer and reader
 //! take turns), at most 64 KiB, 256 KiB for a file, 64 KiB for everything else. The destination is asked once;
 //! [`redetect`](Stdout::redetect) asks again, after a `dup2`.
@@ -114,9 +114,8 @@
 //! # }
 //! ```
 //!
-//! What std's handles write cannot be seen from here, nor can what they have buffered: nothing short of a system
-//! call for each statement keeps order with them. Children are not seen either, as std starts them without the
-//! handlers that `fork` has.
+//! outpace sees neither the writes of std's handles nor the bytes in their buffers: only a system call for each
+//! statement keeps the order with them. It does not see children either: std starts them without the handlers of `fork`.
 //!
 //! A thread that holds a guard may print through other handles. Such a message is queued behind what the
 //! guard has published; it does not wait for the guard's current message.
@@ -154,22 +153,22 @@
 //! # The end
 //!
 //! At `exit`, and on return from `main`, every stream drains for as long as its reader lives. A guard that is
-//! held or leaked is not waited for. A write error that no caller was told of is reported on standard error, and
+//! held or leaked is not waited for. A write error that was not returned to a caller is reported on standard error, and
 //! the exit status becomes 1 if it was 0. If standard output's reader has gone, the process ends as SIGPIPE
 //! would end it, quietly. A `fork` writes what was printed before it, and waits for a reader as a `print!` of std
 //! would have done (for one that stands still, [`exit_timeout`](Stdout::exit_timeout) at most): so nothing is lost where the
 //! parent then calls `_exit`, as in `daemon(3)`, and nothing is doubled. What it gives up on is the parent's to write.
-//! `_Fork`, raw `clone` and printing from signal handlers are not supported. What a global allocator prints, if it is called in
-//! the middle of a stream's own work, is written at once, past what is pending. [`init()`] adds what a program has to ask for: panics
-//! and signals that lose nothing. [`endings`] tells what arrives, however the process ends.
+//! `_Fork`, raw `clone` and printing from signal handlers are not supported. If a global allocator prints while it is
+//! called by a stream's own work, that message is written at once, past pending ones. [`init()`] adds protection that a program has to ask for: panics
+//! and signals lose nothing. [`endings`] tells what arrives, however the process ends.
 //!
-//! What a program that prints asks the system for, and a sandbox has to allow, is in [`sandboxes`].
+//! [`sandboxes`] lists the system calls that printing needs, which a sandbox has to allow.
 //!
 //! A shared object that has printed stays in memory when its host unloads it, so that its lines arrive; see the example
 //! `plugin`.
 //!
-//! What cannot be written because of an error other than a full pipe or an interrupted call makes the stream
-//! fail: what arrived is an exact prefix, nothing more is written, and every call returns the error until
+//! A write error other than a full pipe or an interrupted call makes the stream fail: the bytes that arrived are an
+//! exact prefix, no more are written, and every call returns the error until
 //! [`clear_error`](Stdout::clear_error).
 //!
 //! # Platforms

@@ -285,7 +285,7 @@ fn on_terminal(mut command: Command) -> String {
     let mut master = std::fs::File::from(master);
     let mut bytes = [0; 4096];
     let mut text = Vec::new();
-    // At the end the system says that there is nobody left at the other side.
+    // At the end the system says that the other side is closed.
     while let Ok(length @ 1..) = master.read(&mut bytes) {
         text.extend_from_slice(&bytes[..length]);
     }

@@ -27,7 +27,7 @@ mod sys {
     use std::time::Duration;
 
     loom::lazy_static! {
-        /// The words that somebody has waited for or woken, and where they sleep who wait for each.
+        /// The words that a thread has waited for or woken, and for each the condition that its waiters sleep on.
         static ref BEDS: (Mutex<Vec<usize>>, [Condvar; 2]) =
             (Mutex::new(Vec::new()), [Condvar::new(), Condvar::new()]);
     }
@@ -42,8 +42,8 @@ mod sys {
         &BEDS.1[index]
     }
 
-    /// futex(2): for who wakes, comparing and falling asleep are one step. Nobody wakes for no reason, or by the
-    /// clock, which would hide that he was forgotten.
+    /// futex(2): to the thread that wakes others, comparing and falling asleep are one step. No thread wakes for no reason, or
+    /// by the clock: that would hide a wake that is missing.
     pub(crate) fn futex_wait(word: &AtomicU32, value: u32, _: Option<Duration>) {
         let mut words = BEDS.0.lock().unwrap();
         if word.load(Ordering::Relaxed) == value {
@@ -91,7 +91,7 @@ fn model(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 struct Guarded {
     lock: Lock,
     entries: UnsafeCell<u32>,
-    /// The memory behind what is published: of who is in for good and not beside a draft, or of the draft.
+    /// The memory behind the published bytes: it belongs to the draft, or without one to the thread inside.
     tail: UnsafeCell<u32>,
 }
 
@@ -104,7 +104,7 @@ impl Guarded {
         }
     }
 
-    /// With the lock biased towards [`OWNER`], who has entered three times.
+    /// With the lock biased towards [`OWNER`], after three entries.
     fn owned() -> Self {
         let this = Self::new();
         for _ in 0..3 {
@@ -133,7 +133,7 @@ impl Guarded {
         self.tail.with_mut(|tail| unsafe { *tail += 1 });
     }
 
-    /// Where there may be a draft: who is in beside it leaves the tail alone.
+    /// Enters where there may be a draft: a thread beside one leaves the tail alone.
     fn enter_perhaps_beside(&self, me: ThreadId) {
         let entry = self.lock.enter(me);
         self.touch();
@@ -300,7 +300,7 @@ fn who_enters_by_his_slot_is_excluded_once_the_bias_is_taken() {
 }
 
 #[test]
-fn who_does_not_know_yet_who_he_is_does_not_enter_while_somebody_gets_the_bias() {
+fn a_thread_without_an_id_does_not_enter_while_another_gets_the_bias() {
     model(3, || {
         let guarded = Arc::new(Guarded::new());
         let other = thread::spawn({
@@ -489,7 +489,7 @@ fn a_try_and_a_wait_for_the_same_lock_do_not_disturb_each_other() {
 }
 
 #[test]
-fn a_try_succeeds_when_nobody_is_inside() {
+fn a_try_succeeds_when_no_thread_is_inside() {
     model(3, || {
         let guarded = Arc::new(Guarded::owned());
         let other = thread::spawn({
@@ -518,7 +518,7 @@ fn a_fence_that_is_refused_while_the_bias_moves_leaves_an_ordinary_lock() {
         guarded.enter(OWNER);
         guarded.enter(OWNER);
         other.join().unwrap();
-        // Nobody has the bias after the next entry of somebody else, however often he comes.
+        // After the next entry of another thread none has the bias, however often it enters.
         for me in [THIRD, OWNER, OWNER, OWNER, OWNER] {
             guarded.enter(me);
         }
@@ -528,7 +528,7 @@ fn a_fence_that_is_refused_while_the_bias_moves_leaves_an_ordinary_lock() {
     });
 }
 
-/// A place in a tail buffer, which nobody looks into.
+/// A place in a tail buffer, whose bytes are never read.
 fn at(offset: usize) -> *mut u8 {
     std::ptr::without_provenance_mut(4096 + offset)
 }
@@ -619,7 +619,7 @@ impl Stream {
         entry.is_some()
     }
 
-    /// What `apply_policy` and `enable_fast_path` do: nobody need ask while a helper looks.
+    /// What `apply_policy` and `enable_fast_path` do: no caller need ask while a helper looks.
     fn apply_policy(&self, state: &mut State) {
         state.stale = false;
         if offset(&self.cursor) > state.drained {
@@ -703,8 +703,8 @@ fn a_switch_a_helper_that_goes_idle_and_an_author_agree() {
     });
 }
 
-/// A fence is left out where the limit has not been raised since the last one: whoever closes second may rely on the
-/// first one's, but only once that is completed.
+/// A fence is left out where the limit has not been raised since the last one: the second thread to close relies on the
+/// fence of the first, but only once that is completed.
 fn two_close() {
     let stream = Arc::new(Stream::in_a_burst());
     let helper = thread::spawn({
@@ -793,12 +793,12 @@ fn three_lock() {
 }
 
 #[test]
-fn the_mutex_excludes_and_nobody_is_left_asleep() {
+fn the_mutex_excludes_and_no_thread_is_left_asleep() {
     model(3, three_lock);
 }
 
 #[test]
-fn who_fails_to_lock_at_once_disturbs_nobody() {
+fn a_failed_try_to_lock_disturbs_no_thread() {
     model(3, || {
         let waited = Arc::new(Waited::new());
         let tries = thread::spawn({
@@ -902,7 +902,7 @@ noticed! {
     a_helper_looks_after_the_fence "a helper looks before the fence" 4 a_helper_goes_idle_while_a_message_comes;
     seen_is_said_after_the_fence "seen is said too early" 3 two_close;
     an_author_publishes_before_it_looks "an author looks at the limit first" 4 a_helper_goes_idle_while_a_message_comes;
-    unlocking_wakes "unlocking wakes nobody" 3 three_lock;
+    unlocking_wakes "unlocking wakes no thread" 3 three_lock;
     unlocking_releases "unlocking is relaxed" 3 three_lock;
     a_waiter_leaves_word_of_others "a waiter locks as if alone" 3 three_lock;
     a_waiter_looks_before_it_unlocks "a waiter looks too late" 4 one_waits;

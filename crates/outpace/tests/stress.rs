@@ -141,7 +141,7 @@ impl Author<'_> {
         }
     }
 
-    /// Messages by one guard, among which nobody else's may come.
+    /// Messages by one guard, which no other author's may interrupt.
     fn several(&mut self, at_most: usize) {
         let mut guard = self.stream.lock();
         for follow in (0..self.random.below(at_most)).rev() {
@@ -200,7 +200,7 @@ fn read(from: impl Read, seen: &[AtomicU64; THREADS]) -> Arrived {
     let mut lines = BufReader::with_capacity(1 << 16, from);
     let mut line = String::new();
     let mut arrived = Arrived::default();
-    // Who has to be next, and how many are to follow then.
+    // The author that has to be next, and how many of its messages are to follow.
     let mut next: Option<(usize, usize)> = None;
     // What was marked when each thread was last heard of.
     let mut marked = [0; THREADS];

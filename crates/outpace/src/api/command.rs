@@ -10,7 +10,7 @@ pub trait CommandExt: sealed::Sealed {
     /// the child prints, or the program that takes this one's place (`exec`).
     ///
     /// Without it a child that inherits these streams may print first: what is buffered here follows later,
-    /// or never if `exec` is what was called.
+    /// or never, after an `exec`.
     ///
     /// Only what was printed before this call is flushed; call it right before the child is started.
     ///

@@ -1,7 +1,7 @@
-//! What a careful program wants and a library must not impose: output that survives panics and signals.
+//! Output that survives panics and signals, for programs that ask for it: a library must not impose it.
 //!
-//! At `exit` and on return from `main` every stream is drained without any of this. What stands here
-//! takes effect only where a program asks for it, all of it by [`init()`] or each part by itself:
+//! At `exit` and on return from `main` every stream is drained without any of this. A program asks for all of
+//! the parts by [`init()`], or for each by itself:
 //!
 //! | part | what it does | in `init()` |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | [`broken_pipe`] | a closed pipe is an answer to a write, and not the end before it | yes |
 //! | [`fatal_faults`] | SIGSEGV, `abort` and their like drain, if the stream allows it | no |
 //!
-//! What arrives at each end, with and without, is in [`endings`](crate::endings).
+//! [`endings`](crate::endings) tells what arrives at each end, with and without them.
 //!
 //! ```
 //! outpace::init(); // first in `main`
@@ -45,8 +45,8 @@ pub fn init() {
     }
 }
 
-/// Drains standard output and error before a panic message is printed, so that it comes after what it is
-/// about. The hook that was there before is called then.
+/// Drains standard output and error before a panic message is printed, so that it comes after the output
+/// that it is about. Then calls the hook that was there before.
 ///
 /// A reader that has not moved for 200 ms is not waited for. Called by a panicking thread, it does
 /// nothing.
@@ -96,7 +96,7 @@ pub fn signals() -> io::Result<()> {
 /// Makes a closed pipe an answer to a write, so that outpace can drain the other streams before it
 /// ends the process as SIGPIPE would, or report the error to the caller that wants it. Rust programs start
 /// that way; those with a `main` of C, or that reset SIGPIPE, do not. A SIGPIPE that is ignored or
-/// handled already is left alone, and programs that are started from here have theirs back. Does nothing
+/// handled already is left alone, and programs that are started from here get the default back. Does nothing
 /// where there is no SIGPIPE.
 ///
 /// ```
@@ -110,9 +110,9 @@ pub fn broken_pipe() {
 /// streams have pending, before they do what they would have done.
 ///
 /// The handler writes only when no drain is in progress and the stream is not in mid-update, and gives
-/// up on a reader that has not moved for 200 ms: it never hangs. What was done about the signal
-/// before, such as Rust's report of a stack overflow, is done afterwards. That is for one time: a
-/// program that goes on after such a signal goes on without this.
+/// up on a reader that has not moved for 200 ms: it never hangs. Then the previous reaction to the
+/// signal follows, such as Rust's report of a stack overflow. All of this happens once: a program that goes on after such a
+/// signal goes on without it.
 ///
 /// A part of its own, because a program that has corrupted its memory may write nonsense, too.
 ///

@@ -14,8 +14,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! What is written here does not wait for what [`stdout()`](crate::stdout()) still has buffered: flush
-//! that first if the order matters.
+//! A write here does not wait for bytes that [`stdout()`](crate::stdout()) still has buffered: if the order matters, flush
+//! that first.
 
 use std::io::{self, IsTerminal, Read, Write};
 

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! tracing_subscriber::fmt().with_writer(outpace::stdout).init();
-//! tracing::info!("a record is one message, and waits for nobody");
+//! tracing::info!("a record is one message, and never waits");
 //! ```
 //!
 //! The feature makes a handle or a [`Stream`] one itself, so that combinators and log files have it too:

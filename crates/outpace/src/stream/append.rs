@@ -236,7 +236,7 @@ impl Engine {
     extern "C" fn room<'a>(&'a self, mut state: StateGuard<'a>, bytes: usize) -> StateGuard<'a> {
         loop {
             if state.failure.is_some() {
-                // What is appended now is discarded, and needs no more room than this.
+                // The message will be discarded, and needs no more room than this.
                 self.give_up(&mut state);
             }
             let all = self.accepted(&state);

@@ -72,7 +72,7 @@ pub enum Overflow {
     DropNewest,
     /// The oldest messages that wait are dropped to make room for it.
     DropOldest,
-    /// What does not fit into memory goes to a file without a name, and from there to the destination.
+    /// Bytes that do not fit into memory go to a file without a name, and from there to the destination.
     /// Nothing is lost: at the limit, or when the file cannot take more, the caller waits.
     Spill {
         /// Where the file is made.
@@ -162,7 +162,7 @@ impl Buffering {
     }
 }
 
-/// The capacity of a buffer that the caller or the flusher drains.
+/// The capacity of a buffer that the caller or the helper drains.
 ///
 /// Into a pipe, half of what the pipe holds: a chunk as large as the pipe makes writer and reader
 /// take turns, which takes twice as long. Elsewhere 64 KiB, where the system call's fixed cost has

@@ -49,7 +49,7 @@ pub(crate) extern "C" fn report(message: fmt::Arguments<'_>) {
 pub(crate) extern "C" fn report_bytes(line: &[u8]) {
     // Standard error may be on the terminal that stands still, and no thread may be held up by this.
     if Output::STDERR.wait_writable(Moment::now() + LAST_WORDS) {
-        // If even this cannot be written, no one is left to tell.
+        // An error here cannot be reported anywhere.
         let _ = Output::STDERR.write_now(line);
     }
 }

@@ -305,8 +305,8 @@ impl State {
         if self.closed.len() + spill.incoming.len() > LOOKED_THROUGH {
             return;
         }
-        // What is pending is in closed segments, in the file, in segments on their way there, or in the tail. Those that were
-        // given up while they were being put into the file are in none, nor is a gap's marker part of the stream.
+        // Pending bytes are in closed segments, in the file, in segments on their way there, or in the tail. Not counted:
+        // segments that were given up on their way to the file, and the markers of gaps.
         let given_up = if spill.abandoned { spill.writing } else { 0 };
         let segments = self
             .closed

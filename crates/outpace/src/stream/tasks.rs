@@ -97,7 +97,7 @@ impl Engine {
             }
             if registered {
                 state.tasks_wait = true;
-                // Whatever is pending is to make room, however little it is.
+                // Drains even a few pending bytes, to make room.
                 self.wake_helper(&mut state);
                 return None;
             }
@@ -174,7 +174,7 @@ impl Engine {
         self.flush_by_thread()
     }
 
-    /// Where only callers drain, a thread does it for the tasks.
+    /// Has a thread drain for the tasks, where only callers would.
     fn flush_by_thread(&self) -> Poll<io::Result<()>> {
         let is_flushing = |now| {
             self.tasks

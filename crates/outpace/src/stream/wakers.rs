@@ -22,7 +22,7 @@ pub(super) struct TaskLists {
 }
 
 impl TaskLists {
-    const NOBODY: TaskLists = TaskLists {
+    const EMPTY: TaskLists = TaskLists {
         progress: Vec::new(),
         guard: Vec::new(),
         guard_is_awaited: false,
@@ -32,7 +32,7 @@ impl TaskLists {
 
 impl Tasks {
     pub(crate) const fn new() -> Self {
-        Tasks(Mutex::new(TaskLists::NOBODY))
+        Tasks(Mutex::new(TaskLists::EMPTY))
     }
 
     pub(super) fn with<T>(&self, use_them: impl FnOnce(&mut TaskLists) -> T) -> T {
@@ -58,7 +58,7 @@ impl Tasks {
     pub(crate) fn reset_after_fork(&self) {
         self.0.reset_after_fork(false);
         // SAFETY: there is no other thread.
-        unsafe { self.0.value().write(TaskLists::NOBODY) };
+        unsafe { self.0.value().write(TaskLists::EMPTY) };
     }
 }
 

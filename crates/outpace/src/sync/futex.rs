@@ -39,7 +39,7 @@ impl RawMutex {
 
     #[cold]
     extern "C" fn lock_contended(&self) {
-        // It is held for some ten nanoseconds mostly, so the holder is likely to be out very soon.
+        // Mostly it is held for some ten nanoseconds: a few looks take less time than a sleep.
         for _ in 0..LOOKS {
             if self.0.load(Ordering::Relaxed) == FREE && self.try_lock() {
                 return;
@@ -56,7 +56,7 @@ impl RawMutex {
     pub(crate) fn unlock(&self) {
         let order = unless!("unlocking is relaxed", Ordering::Release, Ordering::Relaxed);
         let contended = self.0.swap(FREE, order) == CONTENDED;
-        if unless!("unlocking wakes nobody", contended, false) {
+        if unless!("unlocking wakes no thread", contended, false) {
             sys::futex_wake_one(&self.0);
         }
     }

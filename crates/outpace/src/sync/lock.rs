@@ -69,8 +69,8 @@ pub(crate) enum Entry {
 }
 
 pub(crate) struct Lock {
-    /// Where in `slots` that of the thread is that enters and leaves with plain stores, in bytes, or
-    /// [`NOBODY`].
+    /// The offset in `slots` of the slot whose owner enters and leaves with plain stores, in bytes, or
+    /// [`NO_SLOT`].
     bias: AtomicUsize,
     slots: [Slot; SLOTS],
     mutex: RawMutex,
@@ -87,7 +87,7 @@ pub(crate) struct Lock {
     price: AtomicU32,
     /// When the bias was last taken away, in [`sys::coarse_millis`].
     taken: AtomicU64,
-    /// Where in `slots` that of a thread is whose draft others go in beside, or [`NOBODY`]. Read and written by the holder
+    /// The offset in `slots` of the slot whose draft others go in beside, or [`NO_SLOT`]. Read and written by the holder
     /// of the mutex only.
     draft: AtomicUsize,
     /// The functions around each outermost entry. Once they are set, no thread gets the bias.
@@ -130,9 +130,9 @@ impl Slot {
 /// slot's new place in `bias` before its new owner.
 const NO_THREAD: ThreadId = ThreadId::MAX;
 
-/// The bias that no thread has. Sentinel: slot 0 has no owner and depth 1, so it never admits, and no thread has to ask
-/// whether there is a bias, or a slot, before it asks whether that is its own.
-const NOBODY: usize = 0;
+/// The place of no thread's slot. Sentinel: slot 0 has no owner and depth 1, so it never admits; a comparison with a
+/// thread's own place needs no check for this one.
+const NO_SLOT: usize = 0;
 const SLOTS: usize = 1 + 4;
 
 /// An entry by the bias: what leaving needs.
@@ -199,7 +199,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Lets in beside a draft a thread that waits since the attempt to enter.
+/// Lets in, beside the draft, a thread that has waited since the attempt to enter.
 #[cold]
 #[inline(never)]
 extern "C" fn go_on(slot: &Slot) {
@@ -228,14 +228,14 @@ impl Drop for Draft<'_> {
 /// The first streak that earns the bias, and the longest.
 const PRICE: u32 = 2;
 const MAX_PRICE: u32 = 1 << 14;
-/// Take-overs further apart than this are not held against a thread.
+/// Take-overs further apart than this do not raise the price.
 const FORGIVEN_AFTER_MILLIS: u64 = 100;
 
 impl Lock {
     const_fn! {
         pub(crate) fn new() -> Self {
             Lock {
-                bias: AtomicUsize::new(NOBODY),
+                bias: AtomicUsize::new(NO_SLOT),
                 slots: [
                     Slot::new(1),
                     Slot::new(0),
@@ -250,7 +250,7 @@ impl Lock {
                 streak: AtomicU32::new(0),
                 price: AtomicU32::new(PRICE),
                 taken: AtomicU64::new(0),
-                draft: AtomicUsize::new(NOBODY),
+                draft: AtomicUsize::new(NO_SLOT),
                 around: Linked::new(),
             }
         }
@@ -345,19 +345,18 @@ impl Lock {
         wake(&self.slot(place).depth);
     }
 
-    /// Where the slot of a thread is, which stays its own for as long as it lives, or until a fork. Without one, a
-    /// place where no thread enters.
+    /// The offset of a thread's slot, which stays its own for as long as it lives, or until a fork; [`NO_SLOT`] if it has none.
     pub(crate) fn slot_of(&self, me: ThreadId) -> usize {
         let mut owners = self.slots.iter().map(|slot| &slot.owner);
         let index = owners.position(|owner| owner.load(Ordering::Relaxed) == me);
-        index.map_or(NOBODY, |index| index * size_of::<Slot>())
+        index.map_or(NO_SLOT, |index| index * size_of::<Slot>())
     }
 
     /// The number in the system of the thread that has entered last, if it has, or had, the bias, or is `known`.
     #[cfg_attr(loom, allow(dead_code))]
     pub(crate) fn last_task(&self, known: (ThreadId, u32)) -> Option<u32> {
         let last = match self.bias.load(Ordering::Relaxed) {
-            NOBODY => self.last.load(Ordering::Relaxed),
+            NO_SLOT => self.last.load(Ordering::Relaxed),
             bias => self.slot(bias).owner.load(Ordering::Relaxed),
         };
         if last == known.0 {
@@ -374,7 +373,7 @@ impl Lock {
     pub(crate) fn withdraw(&self, me: ThreadId) {
         let bias = self.slot_of(me);
         let slot = self.slot(bias);
-        debug_assert!(bias != NOBODY);
+        debug_assert!(bias != NO_SLOT);
         ByBias {
             lock: self,
             bias,
@@ -410,7 +409,7 @@ impl Lock {
             return None;
         }
         let bias = self.bias.load(Ordering::Relaxed);
-        if bias != NOBODY && !self.take_bias(bias, me, wait) {
+        if bias != NO_SLOT && !self.take_bias(bias, me, wait) {
             self.mutex.unlock();
             return None;
         }
@@ -434,7 +433,7 @@ impl Lock {
     fn enter_from_draft(&self, me: ThreadId) -> bool {
         let place = self.slot_of(me);
         let depth = &self.slot(place).depth;
-        if place == NOBODY || depth.load(Ordering::Relaxed) != DRAFT {
+        if place == NO_SLOT || depth.load(Ordering::Relaxed) != DRAFT {
             return false;
         }
         depth.store(DRAFT + 1, Ordering::Relaxed);
@@ -450,13 +449,13 @@ impl Lock {
     /// Whether a thread, which has the mutex, goes in beside a draft.
     fn is_beside_draft(&self) -> bool {
         let place = self.draft.load(Ordering::Relaxed);
-        if place == NOBODY {
+        if place == NO_SLOT {
             return false;
         }
         // Its owner no longer has the bias: any other depth is on its way to 0.
         let is_over = self.slot(place).depth.load(Ordering::Acquire) == 0;
         if is_over {
-            self.draft.store(NOBODY, Ordering::Relaxed);
+            self.draft.store(NO_SLOT, Ordering::Relaxed);
         }
         !is_over
     }
@@ -488,7 +487,7 @@ impl Lock {
     /// Takes the bias from its owner and waits until that is outside. The caller holds the mutex.
     fn take_bias(&self, bias: usize, me: ThreadId, wait: bool) -> bool {
         let Slot { owner, depth, .. } = self.slot(bias);
-        self.bias.store(NOBODY, Ordering::Relaxed);
+        self.bias.store(NO_SLOT, Ordering::Relaxed);
         barrier::heavy();
         loop {
             let look = unless!(
@@ -516,7 +515,7 @@ impl Lock {
         }
         if owner.load(Ordering::Relaxed) != me {
             let now = sys::coarse_millis();
-            // Not every machine's clock keeps its promise: one that goes back says `soon`.
+            // On some machines the clock goes back: that counts as `soon`.
             let since = now.saturating_sub(self.taken.swap(now, Ordering::Relaxed));
             let soon = since < FORGIVEN_AFTER_MILLIS;
             let price = if soon {
@@ -584,7 +583,7 @@ impl Lock {
         let Some(inside) = self.depth_of(me) else {
             self.mutex.lock();
             let bias = self.bias.load(Ordering::Relaxed);
-            if bias != NOBODY {
+            if bias != NO_SLOT {
                 self.take_bias(bias, me, true);
             }
             self.mutex.unlock();
@@ -595,7 +594,7 @@ impl Lock {
             let depth = inside.load(Ordering::Relaxed);
             self.depth.store(depth & !DRAFT, Ordering::Relaxed);
             self.holder.store(me, Ordering::Relaxed);
-            self.bias.store(NOBODY, Ordering::Relaxed);
+            self.bias.store(NO_SLOT, Ordering::Relaxed);
             if depth & DRAFT != 0 {
                 self.draft.store(self.slot_of(me), Ordering::Relaxed);
             }
@@ -609,7 +608,7 @@ impl Lock {
             return;
         }
         // Its owner would go in where the draft is.
-        if self.draft.load(Ordering::Relaxed) != NOBODY {
+        if self.draft.load(Ordering::Relaxed) != NO_SLOT {
             return;
         }
         let find = |is: &dyn Fn(&Slot) -> bool| (1..SLOTS).find(|&i| is(&self.slots[i]));
@@ -640,8 +639,8 @@ impl Lock {
         let inside = self
             .depth_of(me)
             .map_or(0, |depth| depth.load(Ordering::Relaxed) & !DRAFT);
-        self.bias.store(NOBODY, Ordering::Relaxed);
-        self.draft.store(NOBODY, Ordering::Relaxed);
+        self.bias.store(NO_SLOT, Ordering::Relaxed);
+        self.draft.store(NO_SLOT, Ordering::Relaxed);
         let own = self.slot_of(me);
         for (index, slot) in self.slots.iter().enumerate().skip(1) {
             let place = index * size_of::<Slot>();

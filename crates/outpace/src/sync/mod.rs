@@ -1,4 +1,4 @@
-//! What threads meet by: the asymmetric lock, its fence, a mutex of one word.
+//! How threads synchronise: the asymmetric lock, its fence, a mutex of one word.
 //!
 //! The primitives that these are made of come from here, too, so that the model checker can take the place of std's under
 //! `--cfg loom`: tests/loom.rs takes in this folder as it is.
@@ -50,7 +50,7 @@ macro_rules! const_fn {
 }
 pub(crate) use const_fn;
 
-/// What is wrong in a model.
+/// The fault of a model.
 #[cfg(loom)]
 pub(crate) mod fault {
     use std::cell::Cell;

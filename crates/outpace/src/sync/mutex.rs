@@ -1,4 +1,4 @@
-//! Mutual exclusion of a few instructions, and waiting for what others do meanwhile.
+//! A mutex for sections of a few instructions, and a condition to wait for.
 //!
 //! std's have guards of three words, and remember panics. These have no guards, and need not remember: a panic leaves the
 //! state that they protect consistent. On Linux both are [futexes](crate::sync::futex) of one word, elsewhere they are made
@@ -14,7 +14,7 @@ use std::panic::RefUnwindSafe;
 pub(crate) use imp::Condition;
 pub(crate) use imp::RawMutex;
 
-/// A value, and the mutex that a thread has locked that touches it.
+/// A value, and the mutex that a thread locks before it touches the value.
 #[cfg(not(loom))]
 pub(crate) struct Mutex<T> {
     raw: RawMutex,
@@ -84,7 +84,7 @@ mod imp {
         }
     }
 
-    /// Whether it is locked, and what threads wait with until it is not.
+    /// Whether it is locked, and a condition variable for waiters.
     struct Flag {
         locked: Mutex<bool>,
         unlocked: Condvar,

@@ -32,8 +32,8 @@ pub(crate) fn known_thread_id() -> ThreadId {
     ID.get()
 }
 
-/// How many streams' states the calling thread has locked: while it has, it is at their work. The only users' code that runs
-/// then is an allocator. If that prints, it must not wait, because other threads may wait for this one.
+/// How many streams' states the calling thread has locked. While there is one, the thread is *at work*; the only users' code
+/// that runs then is an allocator. If that prints, it must not wait, because other threads may wait for this one.
 pub(crate) mod work {
     use std::cell::Cell;
 

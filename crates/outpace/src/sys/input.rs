@@ -51,7 +51,7 @@ mod imp {
                 .filter(|&length| length <= isize::MAX as usize)
                 .ok_or(io::ErrorKind::FileTooLarge)?;
             if length == 0 {
-                // What has no length may still have bytes, as files in /proc and pipes have: these cannot be mapped.
+                // Files without a length, such as pipes and those in /proc, may have bytes, but cannot be mapped.
                 if !file.metadata()?.is_file() || file.read_at(&mut [0], 0)? != 0 {
                     return Err(io::ErrorKind::InvalidInput.into());
                 }

@@ -28,7 +28,7 @@ pub(crate) fn opened_once_more(fd: RawFd, identity: FileIdentity) -> Option<RawF
         return None;
     }
     const DIRECTORY: &[u8] = b"/proc/thread-self/fd/";
-    // The number from its end, what comes before it, and the NUL behind.
+    // The directory, the number, which is written from its end, and the NUL.
     let mut path = [0; DIRECTORY.len() + 11];
     let (mut at, mut rest) = (path.len() - 1, fd.cast_unsigned());
     while at > DIRECTORY.len() {

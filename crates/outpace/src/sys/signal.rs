@@ -10,12 +10,12 @@ use std::ptr;
 /// A handler of the three-argument form.
 pub(crate) type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
-/// What a process does about a signal.
+/// A process's reaction to a signal.
 #[derive(Clone, Copy)]
 pub(crate) struct Action(libc::sigaction);
 
 impl Action {
-    /// What the system does unless the program asks for something else.
+    /// The system's default.
     pub(crate) fn default_action() -> Self {
         // SAFETY: a `sigaction` of zeros is valid, and `SIG_DFL` needs nothing else.
         let mut action: libc::sigaction = unsafe { zeroed() };
@@ -32,7 +32,7 @@ impl Action {
         action
     }
 
-    /// What is done about `signal` now.
+    /// The reaction to `signal` that is in force.
     pub(crate) fn of(signal: c_int) -> Result<Self, Error> {
         let mut action = Self::default_action();
         // SAFETY: only asks, and fills `action`.
@@ -50,7 +50,7 @@ impl Action {
         self.0.sa_sigaction == handler as *const () as usize
     }
 
-    /// Has this done about `signal`. May be called from a handler.
+    /// Puts this reaction to `signal` in force. May be called from a handler.
     pub(crate) fn install(&self, signal: c_int) -> Result<(), Error> {
         // SAFETY: the action is a default, one the system gave, or calls a function that lives as long as
         // the process.

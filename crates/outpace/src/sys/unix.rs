@@ -65,7 +65,7 @@ impl Output {
             // SAFETY: `poll` is one valid entry.
             let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(until)) };
             if ready >= 0 || !Error::last().is_interruption() {
-                // The caller's write finds out about another error.
+                // The caller's write returns any other error.
                 return ready != 0;
             }
         }
@@ -152,7 +152,7 @@ impl From<Error> for io::Error {
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        // What is not the system's is a file that has become shorter than it was.
+        // The one error that is not the system's: a file has become shorter.
         Error(error.raw_os_error().unwrap_or(libc::EIO))
     }
 }
@@ -214,7 +214,7 @@ unsafe fn create_thread(
     main: extern "C" fn(*mut c_void) -> *mut c_void,
     start: *mut c_void,
 ) -> Result<(), Error> {
-    /// Where memory is so limited that there is none for [`STACK`].
+    /// The stack where memory is too limited for [`STACK`].
     const SMALL_STACK: usize = 128 << 10;
 
     super::stay_loaded();

@@ -10,7 +10,7 @@ use std::num::NonZero;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a value is written as. A number, not an enum with the value in its variants: the compiler knows it as soon as it has
+/// The kind of text that a value is written as. A number, not an enum with the value in its variants: the compiler knows it as soon as it has
 /// compared type keys, and then drops all that depends on other kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Kind(u8);

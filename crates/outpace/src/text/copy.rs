@@ -45,7 +45,7 @@ pub(crate) unsafe fn copy_short(bytes: &[u8], to: *mut u8) {
     debug_assert!(bytes.len() <= SHORT);
     // SAFETY: passed on from the caller; each arm's length is in its helper's range.
     unsafe {
-        // Halved, and not one range after the other, of which the compiler makes three instructions each.
+        // Halved: for one range after the other, the compiler makes three instructions each.
         let len = bytes.len();
         if len >= 8 {
             if len <= 16 {

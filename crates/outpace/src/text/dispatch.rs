@@ -152,7 +152,7 @@ pub fn if_debug<T: ?Sized>(value: &T) -> Argument<'_> {
     as_debug(classify(value), PackedSpec::EMPTY).unwrap_or_else(left_to_std)
 }
 
-/// What outpace does not write by itself, in such a message
+/// A fallback argument in such a message
 #[inline]
 pub fn left_to_std<'a>() -> Argument<'a> {
     Argument::left_to_std()

@@ -48,7 +48,7 @@ impl ErasedRef {
         unsafe { &*self.address.cast::<U>() }
     }
 
-    /// What the reference that it refers to refers to.
+    /// The target of the inner reference, where the value is a reference itself.
     ///
     /// # Safety
     /// It refers to a reference of one word.
@@ -61,7 +61,7 @@ impl ErasedRef {
         }
     }
 
-    /// The text that the pointer refers to, to which it refers.
+    /// The text behind the inner pointer, where the value is a pointer to a text.
     ///
     /// # Safety
     /// It refers to a `&str`, a `&mut str` or a `Box<str>`, which are alike, and the text lives for `'a`.

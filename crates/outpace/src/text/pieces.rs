@@ -32,7 +32,7 @@ use std::fmt;
 pub struct Pieces<'a>(Argument<'a>);
 
 impl<'a> Pieces<'a> {
-    /// The pieces, whose texts one after the other are the text.
+    /// The pieces. Their texts in a row are the text.
     #[inline]
     pub fn of<P: Piece>(pieces: &'a P) -> Pieces<'a> {
         Pieces(Argument::piece(pieces))

@@ -203,7 +203,7 @@ fn a_file_is_read_alike_in_every_way() {
     file.write_all(text.as_bytes()).unwrap();
     file.rewind().unwrap();
     let read = |result: Result<Vec<i64>, Error>| assert!(result.unwrap() == numbers);
-    // SAFETY: nobody else knows of the file.
+    // SAFETY: no other process knows of the file.
     read(unsafe { Input::map(&file) }.unwrap().values().collect());
     read(
         Input::of_descriptor(file.try_clone().unwrap())
@@ -233,7 +233,7 @@ fn an_empty_file_and_a_file_of_a_page_can_be_mapped() {
     for length in [0, 1, 15, 16, 17, 4095, 4096, 4097] {
         let mut file = tempfile("page");
         file.write_all(&vec![b'7'; length]).unwrap();
-        // SAFETY: nobody else knows of the file.
+        // SAFETY: no other process knows of the file.
         let mut input = unsafe { Input::map(&file) }.unwrap();
         assert_eq!(input.rest().unwrap().len(), length);
         assert!(input.is_at_end().unwrap());

@@ -158,7 +158,7 @@ fn become_a_daemon() {
     assert_eq!(unsafe { libc::daemon(1, 1) }, 0);
 }
 
-/// Until somebody else has become the parent.
+/// Until another process has become the parent.
 fn wait_for_parent(parent: u32) {
     while std::os::unix::process::parent_id() == parent {
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -255,7 +255,7 @@ fn check(ending: &str, status: i32, policy: &str, word: &str, to: To) -> Result<
         .buffering(policy)
         .start(to);
     if to != To::File && policy != "block:1000" {
-        // Prompt and background have this promise, too: it appears although nobody flushes.
+        // Prompt and background have this promise, too: it appears without a flush.
         running.stdout().wait_for(early());
     }
     running.go_on();

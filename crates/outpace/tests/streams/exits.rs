@@ -1,4 +1,4 @@
-//! What happens at exit: who is waited for, what is told, and what comes after.
+//! At exit: what is waited for, what is reported, and what may follow.
 
 use crate::support::{Program, Reader, Terminal, To, assert_same, list, pipe, wait_to_go_on};
 use outpace::{Buffering, Overflow};
@@ -63,7 +63,7 @@ fn exit_waits_for_a_slow_reader() {
     }
 }
 
-/// That SIGINT ends a program that waits for a reader who does not read.
+/// That SIGINT ends a program that waits for a reader that does not read.
 fn ctrl_c_ends(program: fn() -> Program) {
     for buffering in POLICIES {
         let (running, reader) = program().buffering(buffering).start_unread();

@@ -372,7 +372,7 @@ fn exit_in_handler() {
     }
     // SAFETY: not sound by the letter of the law, and yet what programs do.
     unsafe { libc::signal(libc::SIGUSR1, exit as *const () as usize) };
-    // What takes memory does so now: an exit in the middle of `malloc` is beyond everybody's care.
+    // What takes memory does so now: an exit in the middle of `malloc` is not supported.
     outpace::stdout().lock().str("x");
     eprint!("ready");
     loop {
@@ -477,7 +477,7 @@ fn a_device_that_fills_up_midway_keeps_an_exact_prefix() {
 
 #[allow(unsafe_code)]
 fn close_and_print() {
-    // SAFETY: nobody else uses it here.
+    // SAFETY: no other code uses it here.
     unsafe { libc::close(1) };
     fill();
     write!(outpace::stdout(), "nowhere").unwrap();

@@ -1,4 +1,4 @@
-//! Guards in all shapes: one inside another, leaked, outlived by nobody.
+//! Guards in all shapes: one inside another, leaked, never dropped.
 
 use crate::support::{Program, To, list, spawn_until_it_waits};
 use outpace::{Buffering, Stream};

@@ -192,7 +192,7 @@ fn print_in_background() {
     assert_eq!(stopped_or_ended(job), -libc::SIGTTOU);
     outpace::raw::stderr().write_all(b"stopped").unwrap();
     wait_to_go_on();
-    // SAFETY: the job is this process's child; who is in the background is not to be stopped for giving it away.
+    // SAFETY: the job is this process's child; a process in the background must not be stopped when it gives the terminal away.
     unsafe {
         libc::signal(libc::SIGTTOU, libc::SIG_IGN);
         libc::tcsetpgrp(1, job);

@@ -1,4 +1,4 @@
-//! Who comes first, where several write to the same place.
+//! The order of streams that write to the same place.
 
 use crate::support::{
     Program, Reader, To, assert_same, events, fill_the_pipe, list, pipe, wait_until,

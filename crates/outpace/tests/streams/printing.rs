@@ -43,7 +43,7 @@ impl std::fmt::Display for Foreign {
     }
 }
 
-/// In streaks, so that the lock is now one thread's and now nobody's.
+/// In streaks, so that the bias of the lock comes and goes.
 fn print_in_streaks(thread: usize) {
     let mut random = Random::new(thread as u64);
     let mut number = 0;

@@ -163,7 +163,7 @@ fn what_follows_a_burst_after_a_pause_appears_too() {
     }
 }
 
-/// At the end of a program: that nobody has started a thread.
+/// At the end of a program: that it has one thread.
 fn assert_alone() {
     let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
     assert_eq!(threads, 1);

@@ -1,7 +1,7 @@
 //! Sandboxes that allow a program less from some moment on: seccomp filters (`seccomp(2)`).
 #![allow(unsafe_code)]
 
-use crate::support::{Program, To, assert_same, events, list, skip, wait_until};
+use crate::support::{Program, To, assert_same, events, in_parallel, list, skip, wait_until};
 use outpace::Buffering;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -13,7 +13,7 @@ list! {
         a_fence_that_is_refused_from_some_moment_on_loses_nothing,
         a_fence_that_is_refused_from_the_start_loses_nothing,
         a_signal_ends_a_program_whose_fence_is_refused,
-        a_file_server_that_does_not_answer_keeps_only_who_asks_it,
+        a_file_server_that_does_not_answer_holds_up_only_the_thread_that_asks,
         what_the_table_says_may_be_refused_costs_no_output,
         what_the_table_has_is_all_that_is_called,
     ],
@@ -227,7 +227,7 @@ fn stalled_server() {
     // And so does the end of the process.
 }
 
-fn a_file_server_that_does_not_answer_keeps_only_who_asks_it() {
+fn a_file_server_that_does_not_answer_holds_up_only_the_thread_that_asks() {
     let finished = Program::new(stalled_server).run(To::Pipe);
     assert_eq!((finished.code(), &*finished.stderr), (0, "0 messages\n"));
     assert_same(&finished.stdout, b"");
@@ -326,28 +326,29 @@ fn expected_of_one() -> Vec<u8> {
 }
 
 fn what_the_table_says_may_be_refused_costs_no_output() {
-    let mut tried = 0;
+    let mut cases = Vec::new();
     for (names, refused) in rows() {
         if refused.starts_with("not to be refused") || refused.starts_with("an error") {
             continue;
         }
         for number in names.into_iter().filter_map(number) {
             for moment in ["at the start", "midway"] {
-                for buffering in ["line", "prompt", "background"] {
-                    let program = Program::new(refused_any).argument(number).argument(moment);
-                    let finished = program.buffering(buffering).run(To::Pipe);
-                    let what = format!("{number} {moment}, {buffering}: {}", finished.stderr);
-                    assert_eq!(finished.code(), 0, "{what}");
-                    assert_eq!(finished.stderr, "", "{what}");
-                    assert_same(&finished.stdout, &expected_of_one());
-                    tried += 1;
-                }
+                let case = |buffering| (number, moment, buffering);
+                cases.extend(["line", "prompt", "background"].map(case));
             }
         }
     }
-    if tried == 0 {
+    if cases.is_empty() {
         skip("the table has the names of x86-64");
     }
+    in_parallel(cases, |(number, moment, buffering)| {
+        let program = Program::new(refused_any).argument(number).argument(moment);
+        let finished = program.buffering(buffering).run(To::Pipe);
+        let what = format!("{number} {moment}, {buffering}: {}", finished.stderr);
+        assert_eq!(finished.code(), 0, "{what}");
+        assert_eq!(finished.stderr, "", "{what}");
+        assert_same(&finished.stdout, &expected_of_one());
+    });
 }
 
 fn killed_otherwise() {
@@ -374,15 +375,15 @@ fn what_the_table_has_is_all_that_is_called() {
     if number("write").is_none() {
         skip("the table has the names of x86-64");
     }
-    for with_init in [false, true] {
-        for buffering in POLICIES {
-            for to in [To::Pipe, To::File, To::Terminal] {
-                let program = Program::new(killed_otherwise).argument(with_init);
-                let finished = program.buffering(buffering).run(to);
-                let ended = (finished.code(), &*finished.stderr);
-                assert_eq!(ended, (0, "done\n"), "{buffering} to {to:?}");
-                assert_same(&finished.stdout, &expected_of_one());
-            }
-        }
-    }
+    let cases = [false, true].into_iter().flat_map(|with_init| {
+        let destinations = [To::Pipe, To::File, To::Terminal];
+        POLICIES.map(|buffering| destinations.map(|to| (with_init, buffering, to)))
+    });
+    in_parallel(cases.flatten(), |(with_init, buffering, to)| {
+        let program = Program::new(killed_otherwise).argument(with_init);
+        let finished = program.buffering(buffering).run(to);
+        let ended = (finished.code(), &*finished.stderr);
+        assert_eq!(ended, (0, "done\n"), "{buffering} to {to:?}");
+        assert_same(&finished.stdout, &expected_of_one());
+    });
 }

@@ -20,6 +20,7 @@ pub(crate) use terminal::{Terminal, events, pipe, set_nonblocking};
 use libtest_mimic::{Completion, Failed, Trial};
 use std::env;
 use std::panic;
+use std::sync::Mutex;
 
 /// The variable that makes this executable a program.
 const PROGRAM: &str = "OUTPACE_TEST_PROGRAM";
@@ -65,6 +66,25 @@ macro_rules! list {
     };
 }
 pub(crate) use list;
+
+/// Runs the cases of a test in a few threads: for programs that mostly sleep.
+pub(crate) fn in_parallel<T: Send>(cases: impl IntoIterator<Item = T>, run: impl Fn(T) + Sync) {
+    let cases: Vec<T> = cases.into_iter().collect();
+    let cases = Mutex::new(cases.into_iter());
+    let next = || cases.lock().expect("no case is taken in a panic").next();
+    let work = || {
+        while let Some(case) = next() {
+            run(case);
+        }
+    };
+    std::thread::scope(|scope| {
+        for worker in [(); 6].map(|()| scope.spawn(work)) {
+            worker
+                .join()
+                .unwrap_or_else(|reason| panic::resume_unwind(reason));
+        }
+    });
+}
 
 /// The program that this process is to be, if it is to be one.
 pub(crate) fn program(modules: &[List]) -> Option<fn()> {

@@ -95,8 +95,7 @@ impl Program {
         self
     }
 
-    /// Has it be a program of root's that is set-user-ID, started by a user who may do little. Nothing if this user is
-    /// not root.
+    /// Makes it a set-user-ID program of root's, started by an unprivileged user. `None` if this user is not root.
     pub(crate) fn set_user_id(mut self) -> Option<Self> {
         use std::os::unix::fs::{PermissionsExt, chown};
         use std::os::unix::process::CommandExt;
@@ -110,7 +109,7 @@ impl Program {
         let copy = Copied(std::env::temp_dir().join(name));
         let path = &copy.0;
         fs::copy(self.command.get_program(), path).expect("room for a copy");
-        // Nobody else may start it in the meantime.
+        // No other process may start it in the meantime.
         chown(path, None, Some(NOBODY)).expect("this is root");
         fs::set_permissions(path, fs::Permissions::from_mode(0o4710)).expect("this is root");
         let original = std::mem::replace(&mut self.command, Command::new(path));

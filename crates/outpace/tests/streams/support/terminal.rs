@@ -17,7 +17,7 @@ pub(crate) struct Terminal {
 impl Terminal {
     pub(crate) fn open() -> Self {
         let (mut master, mut slave) = (-1, -1);
-        // SAFETY: openpty fills both descriptors, which nobody else owns; the attributes are
+        // SAFETY: openpty fills both descriptors, which no other code owns; the attributes are
         // initialised by tcgetattr.
         unsafe {
             let opened = libc::openpty(
@@ -46,7 +46,7 @@ impl Terminal {
 /// A pipe: the reader's end and the program's.
 pub(crate) fn pipe(flags: libc::c_int) -> (File, OwnedFd) {
     let mut ends = [-1; 2];
-    // SAFETY: `pipe2` fills both descriptors, which nobody else owns.
+    // SAFETY: `pipe2` fills both descriptors, which no other code owns.
     unsafe {
         let made = libc::pipe2(ends.as_mut_ptr(), flags | libc::O_CLOEXEC);
         assert_eq!(made, 0, "{}", io::Error::last_os_error());
