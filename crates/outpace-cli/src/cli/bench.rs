@@ -63,11 +63,11 @@ pub(crate) struct Bench {
     /// Columns and rows of the terminals that are opened [default: 80x24, for pictures 200x60]
     #[arg(long, value_name = "COLUMNSxROWS")]
     size: Option<Size>,
-    /// A minute for everything, less exact: one compiler of each language, no real terminals; ends
+    /// Take a minute for everything, less exact: one compiler of each language, no real terminals; end
     /// with a summary of ten lines
     #[arg(long)]
     quick: bool,
-    /// A second between the steps of `when`, for watching
+    /// Wait a second between the steps of `when`, for watching
     #[arg(long)]
     slow: bool,
     /// Show the experiments with their rungs and run nothing
@@ -76,7 +76,7 @@ pub(crate) struct Bench {
     /// Print commands that compare the rungs with hyperfine and run nothing
     #[arg(long)]
     hyperfine: bool,
-    /// Of `calls`, write a profile of each rung for the Firefox Profiler (profiler.firefox.com) to this
+    /// Write a profile of each rung of `calls` for the Firefox Profiler (profiler.firefox.com) to this
     /// directory: stdout.json and stderr.json
     #[arg(long, value_name = "DIR")]
     profile: Option<PathBuf>,

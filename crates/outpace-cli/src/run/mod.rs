@@ -38,9 +38,9 @@ use tee::Tee;
 
 /// Run a program so that it does not wait for its output to be read
 ///
-/// What the program writes is taken at once and passed on at the pace of the terminal, pipe or
-/// socket that reads it. The program sees a terminal where there is one: colours, window size, keys,
-/// Ctrl-C and Ctrl-Z work as without. It ends with the program's exit status, or by its signal, when
+/// Reads the program's output immediately and passes it on at the pace of the terminal, pipe or socket
+/// that takes it. The program sees a terminal where there is one: colours, window size, keys,
+/// Ctrl-C and Ctrl-Z work as without `run`. Ends with the program's exit status, or by its signal, when
 /// all of its output has been passed on; once the program has ended, Ctrl-C skips what is left.
 ///
 /// Regular files and the null device are given to the program directly: writing there waits for no reader.
@@ -48,9 +48,9 @@ use tee::Tee;
 ///
 /// In a container: ENTRYPOINT ["outpace", "run", "--overflow", "drop", "server"]. As process 1 it reaps orphans.
 ///
-/// On a terminal every line costs the program a microsecond or more, however fast it is read: the kernel passes
-/// it on. Programs of glibc or musl on x86-64 are spared that (--shim). A pipe costs a
-/// fraction of it, too: --pipe, for programs that need no terminal, a server's log, say.
+/// On a terminal every line costs the program a microsecond or more in the kernel, however fast it is read.
+/// Programs of glibc or musl on x86-64 are spared that (--shim). Into a pipe (--pipe) a line costs a fraction of it:
+/// for programs that need no terminal, such as a server that logs.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// What happens to output while the memory is full
@@ -73,8 +73,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     tee: Option<PathBuf>,
 
-    /// Give the program a pipe even where our output is a terminal: a line costs it least then, but what it
-    /// does for a terminal (colours, lines at once, full-screen drawing) it does not do
+    /// Give the program a pipe even where our output is a terminal: a line costs it least then, but most programs use
+    /// no colours, buffer their lines and draw no full screens on a pipe
     #[arg(long)]
     pipe: bool,
 
@@ -82,7 +82,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     shim: When,
 
-    /// Say at the end what was done to the program
+    /// Report at the end what was done to the program
     #[arg(short, long)]
     verbose: bool,
 
@@ -127,7 +127,7 @@ enum Policy {
 enum When {
     /// Where it can be: programs of glibc or musl on x86-64, until they start another process
     Auto,
-    /// Also in those processes; where it cannot be, the program is not started, and the reason is said
+    /// Also in those processes; where it cannot be, the program is not started, and the reason is shown
     Always,
     /// As any program writes to a terminal
     Never,
