@@ -181,7 +181,7 @@ def when():
 
 def path():
     """What happens between `println!` and the screen."""
-    stations = [("format", "digits are made", "10 to 100 ns"), ("buffer", "of the program", "1 ns"),
+    stations = [("format", "digits are made", "10 to 400 ns"), ("buffer", "of the program", "1 ns"),
                 ("write(2)", "a system call", "100 to 1,000 ns"), ("the kernel", "pipe, terminal layer", "1 to 2 µs a line"),
                 ("the reader", "terminal or program", "3 µs a line in xterm")]
     parts, width, gap = [], 132, 20
