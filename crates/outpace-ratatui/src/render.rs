@@ -1,7 +1,7 @@
 //! Turns the screen that is wanted into the bytes that make the terminal show it.
 //!
-//! The [`Renderer`] keeps a copy of what the terminal shows. Drawing a frame means: blank what nobody
-//! knows, scroll and shift what only moved, then go through the rows and print what still differs. The
+//! The [`Renderer`] keeps a copy of what the terminal shows. Drawing a frame means: blank cells of unknown
+//! content, scroll and shift what only moved, then go through the rows and print what still differs. The
 //! copy follows every sequence as it is written, so a step that saves nothing costs nothing but time,
 //! and a step that is wrong is caught by comparing the copy with real emulators (`tests/emulators.rs`).
 
@@ -65,7 +65,7 @@ pub struct Renderer {
     thorough: bool,
     /// Whether this frame has erased or moved anything: half drawn, it would look broken.
     destructive: bool,
-    /// Cells that are right stay untouched: something may lie there that nobody but the application knows of.
+    /// Cells that are right stay untouched: they may hold something that only the application knows of, such as an image.
     careful: bool,
     written: Option<Vec<bool>>,
     stats: Stats,

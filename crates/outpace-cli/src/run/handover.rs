@@ -1,7 +1,7 @@
 //! Handing pages from the program's pipe to the destination's, without copying them.
 //!
-//! The destination's pipe is the user's, and lasts a reader of gigabytes a second some 30 µs; whoever then has to
-//! be woken costs as much as the pages. So the pages are first taken over into a pipe of ours, all at once, which
+//! The destination's pipe is the user's, and lasts a reader of gigabytes a second some 30 µs; then waking a process
+//! costs as much as the pages. So the pages are first taken over into a pipe of ours, all at once, which
 //! wakes the program once a MiB instead of once a destination's pipeful; and in a flood we give way and look
 //! again instead of sleeping. How long the program may be made to wait follows from how fast the reader has been.
 

@@ -6,7 +6,7 @@
 //! through a cell) are interned in [`Symbols`].
 //!
 //! Cells are *canonical*: two cells that look the same are the same. A blank has no foreground, since
-//! nobody can see it; what shows of that beneath the cursor is said beside the cells. Where half blocks may be exchanged, `▄` is a `▀` with its colours exchanged, and `█` a space on
+//! it is invisible; the foreground that shows beneath the cursor is kept beside the cells. Where half blocks may be exchanged, `▄` is a `▀` with its colours exchanged, and `█` a space on
 //! another background.
 //! What the canonical form leaves open, the encoder decides by price.
 

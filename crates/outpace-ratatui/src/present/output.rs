@@ -15,8 +15,8 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    /// Writes everything; counts calls, bytes and time. Goes on after a partial write, an interruption, and when somebody
-    /// made the terminal non-blocking. Returns how long it took.
+    /// Writes everything; counts calls, bytes and time. Goes on after a partial write, an interruption, and when another
+    /// process made the terminal non-blocking. Returns how long it took.
     pub(super) fn write(&mut self, bytes: &[u8], stats: &mut Stats) -> io::Result<Duration> {
         let start = Instant::now();
         let result = self.write_all(bytes, stats);

@@ -14,7 +14,7 @@ pub(super) fn blocked<T>(f: impl FnOnce() -> T) -> T {
     impl Drop for Restore {
         fn drop(&mut self) {
             // SAFETY: the set was filled by `pthread_sigmask` below, and a null pointer is allowed for
-            // what nobody asks for.
+            // the old set, which is not needed.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
         }
     }
@@ -141,8 +141,8 @@ extern "C" fn on_stop(_: libc::c_int) {
     }
 }
 
-/// Stops as without a handler, and returns when somebody has continued the process. The kernel stops nothing that no
-/// shell of its session could continue, an application that is the terminal's only one, say: then the terminal is
+/// Stops as without a handler, and returns when the process has been continued. The kernel stops no process that no
+/// shell of its session could continue, such as an application that is the terminal's only one: then the terminal is
 /// taken over again at once.
 ///
 /// # Safety

@@ -452,8 +452,8 @@ fn sealed_library() -> io::Result<OwnedFd> {
 fn try_to_execute(library: &OwnedFd) -> io::Result<()> {
     let protection = ProtFlags::READ | ProtFlags::EXEC;
     let is_as_long = rustix::fs::fstat(library)?.st_size == LIBRARY.len() as i64;
-    // SAFETY: a mapping of our own, at a place that the kernel chooses; what is read is of a file that is as long, and that
-    // nobody changes.
+    // SAFETY: a mapping of our own, at a place that the kernel chooses; the bytes read are of a file that is as long, and that
+    // no process changes.
     let is_whole = unsafe {
         let start = mmap(
             ptr::null_mut(),

@@ -1,7 +1,7 @@
 //! What the processors did meanwhile: call stacks from perf(1), where it is installed and allowed.
 //!
-//! perf runs beside the program and is told over its control descriptors when to begin; it is nobody's
-//! child here, so that nothing it does is counted as the program's.
+//! perf runs beside the program and is told over its control descriptors when to begin; it is not a
+//! child of this process, so that its work is not counted as the program's.
 
 use crate::platform::signals;
 use crate::trace::model::timeline::{FREQUENCY, Frame, Sample};
