@@ -15,7 +15,7 @@ use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::{Position, Size};
 
 use super::blanks::Blanks;
-use super::cells::{LastStyle, apart, colors_are_off, narrow, style_of};
+use super::cells::{apart, colors_are_off, narrow, style_of};
 use super::options::{Options, Target};
 use super::probe;
 use super::report::Report;
@@ -71,7 +71,6 @@ pub struct OutpaceBackend {
     /// The cursor's place was known at some time.
     ever_placed: bool,
     colors_off: bool,
-    last_style: LastStyle,
     /// What ratatui has drawn so far, outside of which nothing is known to be ours.
     claimed: Claimed,
     /// The viewport seems to be an inline one, since its first call was for the cursor.
@@ -283,7 +282,6 @@ impl OutpaceBackend {
             cursor_known: findings.cursor.is_some(),
             ever_placed: findings.cursor.is_some(),
             colors_off: colors_are_off(),
-            last_style: LastStyle::default(),
             claimed,
             guessed_inline: false,
             configured_alternate: capabilities.alternate_screen,
@@ -515,10 +513,7 @@ impl OutpaceBackend {
         let plain = matches!(cell.diff_option, CellDiffOption::None) && !self.opaque_seen;
         match narrow(symbol).filter(|_| plain) {
             Some(c) => {
-                let style = match self.colors_off {
-                    false => self.last_style.of(cell),
-                    true => style_of(cell, true),
-                };
+                let style = style_of(cell, self.colors_off);
                 let at = self.screen.put_char(x, y, c, style);
                 let size = (self.screen.width(), self.screen.height());
                 self.blanks.put(size, at, c == ' ', style);
