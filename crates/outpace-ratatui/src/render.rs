@@ -289,6 +289,10 @@ impl Renderer {
         self.encoder.symbol(' ');
         self.encoder.advance(1);
         self.encoder.move_to(x, y);
+        if beneath.fg.is_explicit() && !cell.bg.is_explicit() {
+            // xterm draws the cursor of such a blank in its own colours while the pen, too, has a foreground and no background.
+            self.encoder.set_pen(Style::default());
+        }
     }
 
     /// Erases the rows at the bottom of which nothing is known, so that only what is not blank is drawn. Returns how many.
