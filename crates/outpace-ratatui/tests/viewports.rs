@@ -3,10 +3,11 @@
 #[path = "support/wire.rs"]
 mod wire;
 
-use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
+use outpace_ratatui::{Capabilities, Live, Options, OutpaceBackend, Reflow, Transcript};
 use ratatui::backend::Backend;
 use ratatui::layout::{Rect, Size};
 use ratatui::text::Text;
+use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use wire::Wire;
 
@@ -127,4 +128,104 @@ fn a_fullscreen_viewport_is_cleared_by_its_resize_whatever_lay_beyond_the_edge()
     session.draw("large");
     assert_eq!(session.rows(), ["large", "", ""]);
     assert_eq!(session.terminal.backend().size().unwrap().width, 12);
+}
+
+const TINY: [Size; 6] = [
+    Size::new(1, 1),
+    Size::new(2, 1),
+    Size::new(1, 2),
+    Size::new(1, 24),
+    Size::new(80, 1),
+    Size::new(3, 3),
+];
+
+/// Sizes that follow one another: each tiny one alone, and between two of the usual ones.
+fn tiny_and_back() -> impl Iterator<Item = (Size, Size)> {
+    let usual = Size::new(20, 4);
+    TINY.into_iter()
+        .flat_map(move |tiny| [(tiny, tiny), (tiny, usual), (usual, tiny)])
+}
+
+#[test]
+fn a_terminal_of_one_cell_shows_its_part_of_the_picture() {
+    // Of a wide symbol in a single column nothing is asked but that all goes on.
+    let texts = ["abcdefgh\nijkl\nm", "x\n\nyz", "日本é語\nb日", ""];
+    for (first, second) in tiny_and_back() {
+        for (at, text) in texts.iter().enumerate() {
+            let mut session = Session::new(first, Viewport::Fullscreen);
+            for size in [first, second, first, second] {
+                session.resize(size.width, size.height);
+                session.draw(texts[(at + 1) % texts.len()]);
+                session.terminal.clear().unwrap();
+                session.draw(text);
+                if !text.is_ascii() {
+                    continue;
+                }
+                let mut wanted: Vec<String> = text
+                    .lines()
+                    .map(|line| line.chars().take(size.width.into()).collect())
+                    .collect();
+                wanted.resize(size.height.into(), String::new());
+                assert_eq!(session.rows(), wanted, "{text:?} at {first}, {second}");
+            }
+        }
+    }
+}
+
+#[test]
+fn inline_viewports_outlive_a_terminal_of_one_cell() {
+    for (first, second) in tiny_and_back() {
+        for rows in [1, 3] {
+            let mut session = Session::new(first, Viewport::Inline(rows));
+            for size in [first, second, first, second] {
+                session.resize(size.width, size.height);
+                session.draw("live 日 text\nmore");
+                let line = |buffer: &mut ratatui::buffer::Buffer| {
+                    Text::from("line 日").render(buffer.area, buffer);
+                };
+                session.terminal.insert_before(2, line).unwrap();
+                session.take();
+                session.draw("a");
+            }
+            let shown = session.rows();
+            assert!(shown.iter().any(|row| row == "a"), "{shown:?}");
+        }
+    }
+}
+
+#[test]
+fn a_transcript_outlives_a_terminal_of_one_cell() {
+    for (first, second) in tiny_and_back() {
+        for reflow in [
+            Reflow::All,
+            Reflow::Ahead,
+            Reflow::AboveCursor,
+            Reflow::Never,
+        ] {
+            let wire = Wire::default();
+            let mut transcript = Transcript::writer(wire.clone(), first).unwrap();
+            transcript.set_reflow(reflow);
+            let mut printed = Vec::new();
+            for (at, size) in [first, second, first, second].into_iter().enumerate() {
+                transcript.set_size(size);
+                transcript.append(format!("line <{at}> 日本")).unwrap();
+                transcript.extend("streamed").unwrap();
+                let draw = |live: &mut Live| {
+                    live.render_widget("live 日", live.area());
+                    live.set_cursor_position((0, 0));
+                };
+                transcript.live(3, draw).unwrap();
+                transcript.flush_and_wait(None).unwrap();
+                printed.extend(wire.take());
+            }
+            transcript.finish().unwrap();
+            printed.extend(wire.take());
+            // Of each line at least what fits into a column.
+            let letters = printed.iter().filter(|byte| **byte == b'<').count();
+            assert!(
+                letters >= 4,
+                "{first}, {second}, {reflow:?}: {letters} lines"
+            );
+        }
+    }
 }

@@ -120,9 +120,12 @@ impl Live {
         &mut self.buffer
     }
 
-    /// Draws a widget.
+    /// Draws a widget, into as much of the area as is there: in a terminal of a few rows the region is lower than was asked for.
     pub fn render_widget(&mut self, widget: impl Widget, area: Rect) {
-        widget.render(area, &mut self.buffer);
+        let area = area.intersection(self.area());
+        if !area.is_empty() {
+            widget.render(area, &mut self.buffer);
+        }
     }
 
     /// Shows a cursor, as a cell in reverse.
@@ -261,8 +264,9 @@ impl Transcript {
         self.feed.add(additions)
     }
 
-    /// Draws the live region, of so many rows; fewer if the terminal does not have them. 0 rows take it away. Waits for
-    /// nothing: while the terminal is busy, a newer region replaces this one.
+    /// Draws the live region, of so many rows; fewer if the terminal does not have them (none in one of a single row): what is
+    /// put into its buffer has to keep to its [area](Live::area). 0 rows take it away. Waits for nothing: while the terminal is
+    /// busy, a newer region replaces this one.
     ///
     /// # Errors
     /// If the terminal is gone.
