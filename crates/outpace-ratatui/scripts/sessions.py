@@ -76,6 +76,9 @@ def make_fixtures(directory, programs):
     (directory / "table.csv").write_text("\n".join(rows) + "\n")
     (directory / "bytes.bin").write_bytes(bytes((n * n + n // 7) % 256 for n in range(8192)))
     (directory / "lines.txt").write_text("".join(f"{n} {words[n % 12]} {words[n % 7]}/{n % 13}.rs\n" for n in range(1, 3001)))
+    # One file: those that search several do so in any order.
+    (directory / "text").mkdir(exist_ok=True)
+    (directory / "text/lines.txt").write_bytes((directory / "lines.txt").read_bytes()[:4000])
     # No figures that change from one moment to the next, but those of disks and of a process that is not there.
     (directory / "bottom.toml").write_text(
         '[flags]\nrate = "1h"\nbasic = false\nhide_time = true\n[disk]\ncolumns = ["Disk", "Mount", "Total"]\n'
