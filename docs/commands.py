@@ -195,7 +195,9 @@ def main():
         status, seconds, printed, interrupted = typed(line, folder, environment, size, 3600 if command.startswith("cargo") else given.limit)
         name = re.sub(r"\W+", "-", f"{page}-{command}-{size[0]}")[:120]
         (place / f"{name}.txt").write_bytes(printed)
-        missing = re.search(rb"(\S+): (?:command )?not found", printed) if status == 127 else None
+        # A shell's words for it, and those of `outpace bench --to`.
+        lacks = {127: rb"(\S+): (?:command )?not found", 1: rb"outpace: --to \S+ (\S+) is not installed"}.get(status)
+        missing = lacks and re.search(lacks, printed)
         got_ctrl_c = interrupted == 1 or keys_for(command) == b"\x03"
         is_right = missing or status == 0 or (got_ctrl_c and status in (130, -2))
         failed += not is_right
