@@ -321,7 +321,7 @@ impl Bench {
 
 /// The time for all of a quick bench, of which compiling takes so much at most; and when it begins no more.
 const QUICK: Duration = Duration::from_secs(50);
-const COMPILING: Duration = Duration::from_secs(12);
+const COMPILING: Duration = Duration::from_secs(8);
 const LAST: Duration = Duration::from_secs(57);
 
 /// An experiment with those of its rungs that are wanted.

@@ -65,9 +65,9 @@ impl Screen {
         self.sgr("31", text)
     }
 
-    /// `SGR` parameters around a text (ECMA-48).
+    /// `SGR` parameters around a text (ECMA-48), if there is any.
     fn sgr(self, parameters: &str, text: &str) -> String {
-        if self.colour {
+        if self.colour && !text.is_empty() {
             format!("\x1b[{parameters}m{text}\x1b[0m")
         } else {
             text.to_owned()
@@ -164,13 +164,11 @@ mod tests {
             colour: false,
         };
         assert_eq!(screen.strong("plain"), "plain");
-        assert!(
-            Screen {
-                colour: true,
-                ..screen
-            }
-            .strong("bold")
-            .starts_with('\x1b')
-        );
+        let coloured = Screen {
+            colour: true,
+            ..screen
+        };
+        assert!(coloured.strong("bold").starts_with('\x1b'));
+        assert_eq!(coloured.wrong(""), "");
     }
 }

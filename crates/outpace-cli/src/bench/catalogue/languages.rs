@@ -2,7 +2,8 @@
 //!
 //! Every line is printed by two calls, `line ` and a number with its newline, so that the count of write calls tells the
 //! buffering: two a line without a buffer, one with a line buffer, hardly any with a block. A program prints as many lines
-//! as its first argument says, to stderr if `STREAM` is set; `MODE` chooses a variant.
+//! as its first argument says, to stderr if `STREAM` is set; `MODE` chooses a variant. A quick bench has time for each
+//! language's default and its fix.
 
 use super::sources;
 use crate::bench::experiment::{Experiment, Method};
@@ -26,14 +27,14 @@ pub(crate) const LANGUAGES: Experiment = Experiment {
     method: Method::Programs,
     rungs: rungs! {
         described "c": Source(&C), "C: fputs and fprintf";
-        described "c-none": Source(&C), "C: setvbuf(stdout, NULL, _IONBF, 0)" .told(&[("MODE", "none")]).against("c");
-        described "c-line": Source(&C), "C: _IOLBF" .told(&[("MODE", "line")]).against("c");
-        described "c-block": Source(&C), "C: _IOFBF" .told(&[("MODE", "block")]).against("c");
+        described "c-none": Source(&C), "C: setvbuf(stdout, NULL, _IONBF, 0)" .told(&[("MODE", "none")]).against("c").takes_long();
+        described "c-line": Source(&C), "C: _IOLBF" .told(&[("MODE", "line")]).against("c").takes_long();
+        described "c-block": Source(&C), "C: _IOFBF" .told(&[("MODE", "block")]).against("c").takes_long();
         added "c-fixed": Source(&C), "C: setvbuf(stdout, buffer, _IOFBF, sizeof buffer)" .told(FIXED).against("c");
         added "c-run": Source(&C), "C: the first, under outpace run" .relayed().against("c");
         added "c-stderr": Source(&C), "C: the first, to stderr" .on_stderr().against("c");
         described "cpp": Source(&CPP), "C++: std::cout << i << std::endl";
-        added "cpp-newline": Source(&CPP), "C++: std::cout << i << '\\n'" .told(&[("MODE", "newline")]).against("cpp");
+        added "cpp-newline": Source(&CPP), "C++: std::cout << i << '\\n'" .told(&[("MODE", "newline")]).against("cpp").takes_long();
         added "cpp-fixed": Source(&CPP), "C++: '\\n', sync_with_stdio(false), a buffer of 64 KiB" .told(FIXED).against("cpp");
         added "cpp-run": Source(&CPP), "C++: the first, under outpace run" .relayed().against("cpp");
         added "cpp-stderr": Source(&CPP), "C++: the first, to stderr" .on_stderr().against("cpp");
@@ -59,18 +60,18 @@ pub(crate) const LANGUAGES: Experiment = Experiment {
         added "node-stderr": Source(&NODE), "Node: the first, to stderr" .on_stderr().against("node");
         described "python": Source(&PYTHON), "Python: print";
         described "python-unbuffered": Source(&PYTHON), "Python: -u, or PYTHONUNBUFFERED=1"
-            .told(&[("PYTHONUNBUFFERED", "1")]).against("python");
+            .told(&[("PYTHONUNBUFFERED", "1")]).against("python").takes_long();
         added "python-fixed": Source(&PYTHON), "Python: open(1, \"w\", buffering=1 << 16, closefd=False)"
             .told(FIXED).against("python");
         added "python-run": Source(&PYTHON), "Python: the first, under outpace run" .relayed().against("python");
         described "python-stderr": Source(&PYTHON), "Python: the first, to stderr" .on_stderr().against("python");
         added "perl": Source(&PERL), "Perl: print";
-        added "perl-autoflush": Source(&PERL), "Perl: $| = 1" .told(&[("MODE", "autoflush")]).against("perl");
+        added "perl-autoflush": Source(&PERL), "Perl: $| = 1" .told(&[("MODE", "autoflush")]).against("perl").takes_long();
         added "perl-fixed": Source(&PERL), "Perl: joined, a print for 64 KiB" .told(FIXED).against("perl");
         added "perl-run": Source(&PERL), "Perl: the first, under outpace run" .relayed().against("perl");
         added "perl-stderr": Source(&PERL), "Perl: the first, to stderr" .on_stderr().against("perl");
         added "ruby": Source(&RUBY), "Ruby: write and puts";
-        added "ruby-sync": Source(&RUBY), "Ruby: $stdout.sync = true" .told(&[("MODE", "sync")]).against("ruby");
+        added "ruby-sync": Source(&RUBY), "Ruby: $stdout.sync = true" .told(&[("MODE", "sync")]).against("ruby").takes_long();
         added "ruby-fixed": Source(&RUBY), "Ruby: joined, a write for 64 KiB" .told(FIXED).against("ruby");
         added "ruby-run": Source(&RUBY), "Ruby: the first, under outpace run" .relayed().against("ruby");
         added "ruby-stderr": Source(&RUBY), "Ruby: the first, to stderr" .on_stderr().against("ruby");
@@ -83,7 +84,7 @@ pub(crate) const LANGUAGES: Experiment = Experiment {
         added "lua-run": Source(&LUA), "Lua: the first, under outpace run" .relayed().against("lua");
         added "lua-stderr": Source(&LUA), "Lua: the first, to stderr" .on_stderr().against("lua");
         added "awk": Source(&AWK), "awk: printf and print";
-        added "awk-fflush": Source(&AWK), "awk: fflush() after each line" .told(&[("MODE", "fflush")]).against("awk");
+        added "awk-fflush": Source(&AWK), "awk: fflush() after each line" .told(&[("MODE", "fflush")]).against("awk").takes_long();
         added "awk-run": Source(&AWK), "awk: the first, under outpace run" .relayed().against("awk");
         added "awk-stderr": Source(&AWK), "awk: the first, to stderr" .on_stderr().against("awk");
         added "bash": Source(&BASH), "bash: printf";
