@@ -46,6 +46,9 @@ use tee::Tee;
 /// Regular files and the null device are given to the program directly: writing there waits for no reader.
 /// When stdout is not a terminal, a stderr that is one is given directly, too.
 ///
+/// Meanwhile the terminal is raw: lines that another process writes to it (the left side of a pipe on stderr, a job in
+/// the background) lack their carriage returns. Start both under one run: outpace run -- sh -c 'left | right'.
+///
 /// In a container: ENTRYPOINT ["outpace", "run", "--overflow", "drop", "server"]. As process 1 it reaps orphans.
 ///
 /// On a terminal every line costs the program a microsecond or more in the kernel, however fast it is read.

@@ -68,6 +68,33 @@ pub(super) struct Shim {
     others: OsString,
     /// Once it runs.
     processes: Mutex<Option<Processes>>,
+    /// From when the program runs until everything is passed on. The thread that passes on has it, except while it sleeps.
+    way: Mutex<Option<Way>>,
+}
+
+/// Where it is passed on to.
+struct Way {
+    terminal: OwnedFd,
+    /// Of what comes from there.
+    relay: Weak<Relay>,
+    /// Called when all is there.
+    done: Box<dyn FnOnce() + Send>,
+}
+
+/// Looks that found nothing since the last one that did, and those in a row that did.
+struct Pace {
+    idle: u32,
+    streak: u32,
+}
+
+impl Way {
+    fn end(way: &mut Option<Self>) {
+        if let Some(way) = way.take() {
+            // Its reader waits for the last descriptor of it.
+            drop(way.terminal);
+            (way.done)();
+        }
+    }
 }
 
 /// The shared memory, mapped.
@@ -175,6 +202,7 @@ impl Shim {
             finishing: AtomicBool::new(false),
             others,
             processes: Mutex::new(None),
+            way: Mutex::new(None),
         };
         // The loader would complain on the program's stderr.
         File::open(shim.path(&shim.library))?;
@@ -242,32 +270,71 @@ impl Shim {
         done: impl FnOnce() + Send + 'static,
     ) -> io::Result<()> {
         *self.processes() = Some(Processes::new(leader, &terminal)?);
+        *self.way() = Some(Way {
+            terminal,
+            relay,
+            done: Box::new(done),
+        });
         let shim = Arc::clone(self);
-        let pass_on = move || {
-            if shim.pass_on(&terminal, &relay).is_err() {
-                // The terminal has gone, and says so to the processes that write to it.
-                shim.is_dead();
-            }
-            // Its reader waits for the last descriptor of it.
-            drop(terminal);
-            done();
-        };
         thread::Builder::new()
             .name("outpace-shim".to_owned())
-            .spawn(pass_on)?;
+            .spawn(move || shim.pass_on())?;
         Ok(())
     }
 
-    fn pass_on(&self, terminal: &OwnedFd, relay: &Weak<Relay>) -> io::Result<()> {
+    fn pass_on(&self) {
+        let mut pace = Pace {
+            // The first write wakes.
+            idle: NAPS,
+            streak: 0,
+        };
+        loop {
+            let mut way = self.way();
+            let Some(open) = way.as_ref() else {
+                return;
+            };
+            let is_over = match self.pass_on_what_is_there(open, &mut pace) {
+                Ok(is_over) => is_over,
+                Err(_) => {
+                    // The terminal has gone, and says so to the processes that write to it.
+                    self.is_dead();
+                    true
+                }
+            };
+            if is_over {
+                Way::end(&mut way);
+                return;
+            }
+            let header = self.memory.header();
+            let (how, limit) = if pace.idle < NAPS {
+                (ring::NAP, Some(NAP))
+            } else {
+                (ring::ASLEEP, None)
+            };
+            pace.idle = pace.idle.saturating_add(1);
+            if header.lie_down(how) {
+                // Once more: the last one to finish looks after that.
+                if !self.finishing.load(Ordering::SeqCst) {
+                    drop(way);
+                    sleep(&header.doze.0, how, limit);
+                }
+                header.get_up();
+            }
+        }
+    }
+
+    /// Returns whether the program has ended, and everything is passed on.
+    fn pass_on_what_is_there(&self, way: &Way, pace: &mut Pace) -> io::Result<bool> {
         let header = self.memory.header();
-        let (mut idle, mut streak, mut closing) = (0, 0_u32, false);
+        let terminal = &way.terminal;
+        let mut closing = false;
         loop {
             if let Some((start, length)) = header.take(PIECE) {
-                streak = if idle > 1 { 0 } else { streak + 1 };
-                idle = 0;
+                pace.streak = if pace.idle > 1 { 0 } else { pace.streak + 1 };
+                pace.idle = 0;
                 let bytes = self.memory.bytes(start, length);
-                let part = match relay.upgrade() {
-                    Some(relay) => relay.go_around(terminal, bytes, streak > BURST),
+                let part = match way.relay.upgrade() {
+                    Some(relay) => relay.go_around(terminal, bytes, pace.streak > BURST),
                     None => Part::Through(bytes.len()),
                 };
                 let written = match part {
@@ -299,25 +366,17 @@ impl Shim {
                     continue;
                 }
                 self.is_dead();
-                return Ok(());
+                return Ok(true);
             }
             if header.is_wanted() && self.may_open(terminal) {
-                idle = 0;
+                pace.idle = 0;
             }
-            let (how, limit) = if idle < NAPS {
-                (ring::NAP, Some(NAP))
-            } else {
-                (ring::ASLEEP, None)
-            };
-            idle += 1;
-            if header.lie_down(how) {
-                // Once more: the last one to finish looks after that.
-                if !self.finishing.load(Ordering::SeqCst) {
-                    sleep(&header.doze.0, how, limit);
-                }
-                header.get_up();
-            }
+            return Ok(false);
         }
+    }
+
+    fn way(&self) -> std::sync::MutexGuard<'_, Option<Way>> {
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn processes(&self) -> std::sync::MutexGuard<'_, Option<Processes>> {
@@ -363,6 +422,17 @@ impl Shim {
     pub(super) fn finish(&self) {
         self.finishing.store(true, Ordering::SeqCst);
         let header = self.memory.header();
+        // Waking the thread takes longer than what it would find to do.
+        if let Ok(mut way) = self.way.try_lock()
+            && way.is_some()
+        {
+            header.close(ring::BY_END);
+            if header.is_drained() {
+                self.is_dead();
+                Way::end(&mut way);
+                return;
+            }
+        }
         header.doze.0.store(ring::AWAKE, Ordering::SeqCst);
         wake(&header.doze.0, 1);
     }
