@@ -242,7 +242,7 @@ fn an_owner_inside_twice_is_waited_for() {
 }
 
 #[test]
-fn two_who_want_the_owners_lock_get_it_one_after_the_other() {
+fn two_takers_get_the_owners_lock_one_after_the_other() {
     model(2, || {
         let guarded = Arc::new(Guarded::owned());
         let others = [OTHER, THIRD].map(|me| {
@@ -295,7 +295,7 @@ fn one_takes_the_lock_from_who_enters_by_his_slot() {
 }
 
 #[test]
-fn who_enters_by_his_slot_is_excluded_once_the_bias_is_taken() {
+fn an_owner_is_excluded_once_its_bias_is_taken() {
     model(3, one_takes_the_lock_from_who_enters_by_his_slot);
 }
 
@@ -345,7 +345,7 @@ fn one_comes_during_a_draft() {
 }
 
 #[test]
-fn who_comes_during_a_draft_goes_in_beside_it() {
+fn a_thread_goes_in_beside_a_draft() {
     model(3, one_comes_during_a_draft);
 }
 
@@ -463,7 +463,7 @@ fn one_tries() {
 }
 
 #[test]
-fn who_only_tries_gives_the_bias_back() {
+fn a_failed_try_gives_the_bias_back() {
     model(3, one_tries);
 }
 
@@ -730,7 +730,7 @@ fn two_close() {
 }
 
 #[test]
-fn who_closes_second_knows_of_every_message_whose_author_does_not_ask() {
+fn the_second_to_close_knows_of_every_message_whose_author_does_not_ask() {
     model(3, two_close);
 }
 
@@ -838,7 +838,7 @@ fn one_waits() {
 }
 
 #[test]
-fn who_waits_is_woken_although_it_is_told_when_the_mutex_is_open_again() {
+fn a_waiter_is_woken_although_it_is_told_when_the_mutex_is_open_again() {
     model(4, one_waits);
 }
 
@@ -890,7 +890,7 @@ noticed! {
     a_taker_needs_its_fence "no heavy fence" 3 one_takes_the_lock_from_its_owner;
     an_owner_by_its_slot_needs_its_fence "no light fence" 3 one_takes_the_lock_from_who_enters_by_his_slot;
     a_draft_needs_its_fence "no light fence" 3 one_comes_during_a_draft;
-    who_comes_during_a_draft_needs_its_fence "no heavy fence" 3 one_comes_during_a_draft;
+    a_thread_beside_a_draft_needs_its_fence "no heavy fence" 3 one_comes_during_a_draft;
     an_author_needs_its_fence "no light fence" 4 a_helper_goes_idle_while_a_message_comes;
     a_helper_needs_its_fence "no heavy fence" 4 a_helper_goes_idle_while_a_message_comes;
     a_taker_has_to_look "the taker does not look" 3 one_takes_the_lock_from_its_owner;
