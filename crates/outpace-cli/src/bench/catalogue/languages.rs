@@ -88,7 +88,7 @@ pub(crate) const LANGUAGES: Experiment = Experiment {
         added "awk-run": Source(&AWK), "awk: the first, under outpace run" .relayed().against("awk");
         added "awk-stderr": Source(&AWK), "awk: the first, to stderr" .on_stderr().against("awk");
         added "bash": Source(&BASH), "bash: printf";
-        added "bash-fixed": Source(&BASH), "bash: the text built, a printf for 64 KiB" .told(FIXED).against("bash");
+        added "bash-fixed": Source(&BASH), "bash: the text built, a printf for 4,096 lines" .told(FIXED).against("bash");
         added "bash-run": Source(&BASH), "bash: the first, under outpace run" .relayed().against("bash");
         added "bash-stderr": Source(&BASH), "bash: the first, to stderr" .on_stderr().against("bash");
     },
