@@ -118,10 +118,8 @@ fn lightly(
             watch::watch(root, true, timeline, began_ns)?
         }
     };
-    let seen: u64 = processes
-        .iter()
-        .map(|process| process.own().write_calls)
-        .sum();
+    let calls = processes.iter().map(|process| process.own().write_calls);
+    let seen: u64 = calls.sum();
     if let Some(tree) = run.tree
         && tree.write_calls > seen + seen / 100 + 1
     {
@@ -170,9 +168,8 @@ fn exactly(
         run.overhead_ns = calls * tracepoints::CALL_NS;
     }
     // Never so much that less is left than the program needs by itself.
-    run.overhead_ns = run
-        .overhead_ns
-        .min(run.wall_ns.saturating_sub(clock::children_ns().0));
+    let most_ns = run.wall_ns.saturating_sub(clock::children_ns().0);
+    run.overhead_ns = run.overhead_ns.min(most_ns);
     run.timeline = timeline;
     Ok((run, Seen::Calls(entries)))
 }

@@ -21,8 +21,9 @@ const ENOUGH: usize = 24;
 /// A look is taken from so many writes on, and not more often than this.
 pub(super) const FROM: u64 = 16;
 pub(super) const MOST: u32 = 4;
-/// Larger writes, on average, are not looked at so: a stop could cut one in two.
-pub(super) const LARGEST: u64 = 1024;
+/// Larger writes, on average, are not looked at so: a stop could cut one in two. The blocks of musl, with the message that did
+/// not fit into 1024 bytes, are.
+pub(super) const LARGEST: u64 = 1152;
 /// The look is over after this long, whatever it has shown.
 const LONGEST: Duration = Duration::from_millis(8);
 

@@ -62,7 +62,7 @@ impl Thread {
         Reading {
             io: self.now.io.since(self.before.io),
             processor: self.now.processor.since(self.before.processor),
-            is_final: self.now.is_final,
+            ..self.now
         }
     }
 }
@@ -127,14 +127,10 @@ impl Threads {
     pub(crate) fn sum(&self, wanted: impl Fn(i32, &Reading) -> bool) -> Reading {
         let all = self.threads.iter().map(|(&id, thread)| (id, thread.own()));
         let wanted = all.filter(|(id, own)| wanted(*id, own));
-        let nothing = Reading {
-            is_final: true,
-            ..Reading::default()
-        };
-        wanted.fold(nothing, |sum, (_, own)| Reading {
+        wanted.fold(Reading::default(), |sum, (_, own)| Reading {
             io: sum.io.plus(own.io),
             processor: sum.processor.plus(own.processor),
-            is_final: sum.is_final && own.is_final,
+            ..sum
         })
     }
 
@@ -146,6 +142,12 @@ impl Threads {
     /// What those have added that have written.
     pub(crate) fn writers(&self) -> Reading {
         self.sum(|_, own| own.io.write_calls > 0)
+    }
+
+    /// Whether all that have written were read after they had ended.
+    pub(crate) fn are_final(&self) -> bool {
+        let mut threads = self.threads.values();
+        threads.all(|thread| thread.now.is_final || thread.own().io.write_calls == 0)
     }
 
     /// Whether the process has had one thread, as far as was seen.

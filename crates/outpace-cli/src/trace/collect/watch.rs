@@ -183,25 +183,20 @@ impl Watched {
     /// How many of its writes are in no thread's reading, and how much processor time is not, at most: that of threads that
     /// ended between two searches, of last moments, and since the kernel last brought it up to date.
     pub(crate) fn unread(&self) -> (u64, u64) {
-        if self.reaped_alone().is_some() {
+        let read = self.tasks.writers().io.write_calls;
+        let calls = self.own().write_calls.saturating_sub(read);
+        if self.reaped_alone().is_some() || (calls == 0 && self.tasks.are_final()) {
             return (0, 0);
         }
-        let writers = self.tasks.writers();
-        let calls = (self.own().write_calls).saturating_sub(writers.io.write_calls);
-        let stale_ns = procfs::TICK_NS * u64::from(!writers.is_final);
-        let whole = self.reaped.unwrap_or(self.usage.processor);
-        let whole = whole.since(self.usage_before.processor);
-        let of_others =
-            |whole_ns: u64| whole_ns.saturating_sub(self.tasks.all().processor.total_ns);
-        let unread_ns = match (self.reaped, self.tasks.is_one()) {
-            (Some(_), _) if calls > 0 => of_others(whole.total_ns),
-            (Some(_), _) => of_others(whole.total_ns).min(stale_ns),
-            (None, false) if calls > 0 => {
-                of_others(whole.total_ns + 2 * procfs::UNIT_NS) + self.last_moments_ns + stale_ns
-            }
-            (None, _) => self.last_moments_ns + stale_ns,
+        let unread_ns = if calls > 0 && !self.tasks.is_one() {
+            let whole = self.reaped.unwrap_or(self.usage.processor);
+            let rounded_ns = 2 * procfs::UNIT_NS * u64::from(self.reaped.is_none());
+            let whole_ns = whole.since(self.usage_before.processor).total_ns + rounded_ns;
+            whole_ns.saturating_sub(self.tasks.all().processor.total_ns)
+        } else {
+            procfs::TICK_NS
         };
-        (calls, unread_ns)
+        (calls, unread_ns + self.last_moments_ns)
     }
 
     /// How long its threads slept in writes: of a process with one thread, that part of all the time it slept which it
@@ -226,9 +221,8 @@ impl Watched {
 
     /// Page faults while it was watched.
     pub(crate) fn faults(&self) -> u64 {
-        self.usage
-            .minor_faults
-            .saturating_sub(self.usage_before.minor_faults)
+        let before = self.usage_before.minor_faults;
+        self.usage.minor_faults.saturating_sub(before)
     }
 
     /// The one of stdout and stderr that leads where this does, if it is another name of it (Node.js opens its terminal
@@ -310,19 +304,22 @@ impl Watched {
             return None;
         };
         let call = WriteCall::with_number(number)?;
+        let finished = |of: &Self| of.read_counters().map_or(0, |io| io.write_calls);
+        let write_calls = finished(self);
         let ends_line = memory::ends_line(self.process, call, &arguments);
-        let write_calls = self.read_counters().map_or(0, |io| io.write_calls);
         thread.asleep = Some((arguments, write_calls));
-        let (is_new, descriptor) = (
-            thread.asleep != before,
-            self.identify(call.target(&arguments)),
-        );
+        let is_new = thread.asleep != before;
+        let descriptor = self.identify(call.target(&arguments));
         // What was read from its memory is what it writes only if it is still in that call.
         if let (true, Some(size)) = (is_new, call.asked(&arguments))
             && thread.doing() == doing
+            && finished(self) == write_calls
         {
             let seen = self.seen.entry(descriptor).or_default();
             seen.tally.sample(size, ends_line);
+            if ends_line == Some(true) {
+                seen.tally.line_end_after(write_calls);
+            }
         }
         Some(Found {
             call,
@@ -692,9 +689,8 @@ impl Watcher {
                 && !watched.threads.contains_key(&thread)
                 && let Ok(call) = File::open(format!("/proc/{process}/task/{thread}/syscall"))
             {
-                watched
-                    .threads
-                    .insert(thread, Thread { call, asleep: None });
+                let begun = Thread { call, asleep: None };
+                watched.threads.insert(thread, begun);
             }
         }
         let descriptors = procfs::descriptors(process);
@@ -745,9 +741,8 @@ impl Watcher {
                     bytes: None,
                     calls: u64::from(found.is_new),
                 };
-                let (process, program) = (watched.process, &watched.program);
-                self.timeline
-                    .add(process, id, program, found.descriptor, span);
+                let track = [watched.process, id, found.descriptor];
+                self.timeline.add(track, &watched.program, span);
             }
             watched.threads = threads;
         }

@@ -206,11 +206,9 @@ const LEAST_OWN: f64 = 0.4;
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let mut elsewhere = Elsewhere::default();
-    let outputs: Vec<(u64, u64)> = entries
-        .iter()
-        .filter(|entry| (0..=2).contains(&entry.descriptor))
-        .map(|entry| entry.target.identity)
-        .collect();
+    let outputs = entries.iter();
+    let outputs = outputs.filter(|entry| (0..=2).contains(&entry.descriptor));
+    let outputs: Vec<_> = outputs.map(|entry| entry.target.identity).collect();
     for entry in entries {
         let duplicate =
             entry.target.kind != Kind::Unknown && outputs.contains(&entry.target.identity);

@@ -48,9 +48,9 @@ const NAMED: f64 = 0.05;
 /// The time in which threads were seen waiting is an estimate: so much of it at least.
 const WAITED: f64 = 0.75;
 /// No program takes less than this part of its time once its output is cheap, as far as a trace can tell.
-const LEAST_LEFT: f64 = 0.02;
+const LEAST_LEFT: f64 = 0.005;
 /// What the time of a program differs by from run to run, in parts of it.
-const RUN_TO_RUN: f64 = 0.02;
+const RUN_TO_RUN: f64 = 0.03;
 /// Ends of an interval that are as near as this are one figure; with ends as far from each other as this the lower one
 /// is none.
 const SAME: f64 = 1.15;

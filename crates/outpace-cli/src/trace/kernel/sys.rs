@@ -100,12 +100,8 @@ pub(in crate::trace) fn resume(thread: i32, how: Resume, signal: i32) -> io::Res
 /// The number that came with the event a thread is stopped at (a new thread's id, a former id).
 pub(in crate::trace) fn event_message(thread: i32) -> io::Result<u64> {
     let mut message: libc::c_ulong = 0;
-    ptrace(
-        libc::PTRACE_GETEVENTMSG,
-        thread,
-        0,
-        (&raw mut message) as usize,
-    )?;
+    let message_at = (&raw mut message) as usize;
+    ptrace(libc::PTRACE_GETEVENTMSG, thread, 0, message_at)?;
     Ok(message)
 }
 
@@ -243,24 +239,16 @@ const BPF_MAP_TYPE_LRU_HASH: u32 = 9;
 const BPF_PROG_TYPE_TRACEPOINT: u32 = 5;
 
 fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_long> {
+    let (at, size) = (std::ptr::from_ref(attributes), size_of::<T>());
     // SAFETY: the attributes are valid, as long as the size says, and what they point to lives in
     // the callers below for the duration of the call.
-    check(unsafe {
-        libc::syscall(
-            libc::SYS_bpf,
-            command,
-            std::ptr::from_ref(attributes),
-            size_of::<T>(),
-        )
-    })
+    check(unsafe { libc::syscall(libc::SYS_bpf, command, at, size) })
 }
 
 /// Makes a hash map in the kernel that forgets its oldest entries when it is full.
 pub(in crate::trace) fn bpf_map(key: u32, value: u32, entries: u32) -> io::Result<OwnedFd> {
-    let fd = bpf(
-        BPF_MAP_CREATE,
-        &[BPF_MAP_TYPE_LRU_HASH, key, value, entries],
-    )?;
+    let map = [BPF_MAP_TYPE_LRU_HASH, key, value, entries];
+    let fd = bpf(BPF_MAP_CREATE, &map)?;
     // SAFETY: the kernel has just given us this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }

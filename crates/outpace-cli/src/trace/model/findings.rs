@@ -115,8 +115,9 @@ impl Stream {
     }
 }
 
-/// Shorter writes, on average, are messages rather than blocks, and blocks of this size (musl's) are small.
-const LEAST_MEAN_OF_BLOCKS: u64 = 1024;
+/// Shorter writes, on average, are messages rather than blocks, and blocks of this size are small (musl's: 1024 bytes and the
+/// message that did not fit).
+const LEAST_MEAN_OF_BLOCKS: u64 = 1152;
 
 /// A run as one of the mechanisms recorded it, before it is judged.
 #[derive(Debug, Default)]

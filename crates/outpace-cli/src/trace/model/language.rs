@@ -253,10 +253,8 @@ fn is_script(path: &Path) -> bool {
         "lua", "m", "ml", "php", "pl", "pro", "py", "r", "rb", "scm", "tcl",
     ];
     let mut start = [0; 2];
-    let mut opened = File::open(path).ok().filter(|_| path.is_file());
-    let has_interpreter = opened
-        .as_mut()
-        .is_some_and(|file| file.read_exact(&mut start).is_ok() && start == *b"#!");
+    let is_marked = |mut file: File| file.read_exact(&mut start).is_ok() && start == *b"#!";
+    let has_interpreter = path.is_file() && File::open(path).is_ok_and(is_marked);
     let ending = path.extension().and_then(|ending| ending.to_str());
     has_interpreter || ending.is_some_and(|ending| ENDINGS.contains(&&*ending.to_ascii_lowercase()))
 }

@@ -45,6 +45,18 @@ pub(crate) struct CallTally {
     pub(crate) tails_seen: u64,
     pub(crate) line_ends: u64,
     exact_sizes: BTreeMap<u64, u64>,
+    /// The count of writes before the last line end that was seen, and what all such counts differ by multiples of: 0 as
+    /// long as there is no difference.
+    line_end_after: Option<u64>,
+    stride: u64,
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
+    }
 }
 
 impl CallTally {
@@ -72,7 +84,14 @@ impl CallTally {
         self.line_ends += u64::from(ends_line == Some(true));
     }
 
+    /// Notes how many writes came before one that was seen to end a line.
+    pub(crate) fn line_end_after(&mut self, writes: u64) {
+        let before = self.line_end_after.replace(writes).unwrap_or(writes);
+        self.stride = greatest_common_divisor(self.stride, writes.abs_diff(before));
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
+        self.stride = greatest_common_divisor(self.stride, other.stride);
         self.calls += other.calls;
         self.bytes += other.bytes;
         self.errors += other.errors;
@@ -119,7 +138,8 @@ impl CallTally {
             return Buffering::Small;
         }
         if self.line_ends as f64 >= self.tails_seen as f64 * NEARLY_ALL {
-            Buffering::Line
+            // Where line ends are that far apart at least, what is between them was not seen, and may be fragments.
+            [Buffering::Line, Buffering::Small][usize::from(self.stride > 1)]
         } else {
             Buffering::Unbuffered
         }
@@ -321,6 +341,20 @@ mod tests {
         assert_eq!(of(sizes(), Some(true)), Buffering::Line);
         assert_eq!(of(sizes(), Some(false)), Buffering::Unbuffered);
         assert_eq!(of(sizes(), None), Buffering::Small);
+    }
+
+    #[test]
+    fn line_ends_that_are_writes_apart_may_have_fragments_between_them() {
+        let after = |counts: [u64; 9]| {
+            let mut tally = CallTally::default();
+            for count in counts {
+                tally.sample(6, Some(true));
+                tally.line_end_after(count);
+            }
+            tally.buffering()
+        };
+        assert_eq!(after([2, 3, 8, 40, 41, 90, 93, 95, 200]), Buffering::Line);
+        assert_eq!(after([2, 5, 8, 41, 44, 92, 95, 98, 200]), Buffering::Small);
     }
 
     #[test]

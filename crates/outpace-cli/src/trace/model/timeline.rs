@@ -89,25 +89,16 @@ impl Timeline {
             bytes: u64::try_from(call.result).ok(),
             calls: 1,
         };
-        self.add(call.process, call.thread, program, descriptor, span);
+        self.add([call.process, call.thread, descriptor], program, span);
     }
 
-    /// What a thread did, or was seen doing, with a descriptor.
-    pub(crate) fn add(
-        &mut self,
-        process: i32,
-        thread: i32,
-        program: &Rc<str>,
-        descriptor: i32,
-        span: CallSpan,
-    ) {
+    /// What a process's thread did, or was seen doing, with a descriptor.
+    pub(crate) fn add(&mut self, track: [i32; 3], program: &Rc<str>, span: CallSpan) {
         if self.most == 0 {
             return;
         }
-        self.programs
-            .entry(process)
-            .or_insert_with(|| Rc::clone(program));
-        let track = [process, thread, descriptor];
+        let known = self.programs.entry(track[0]);
+        known.or_insert_with(|| Rc::clone(program));
         let spans = self.tracks.entry(track).or_default();
         match spans.last_mut() {
             Some(before) if belong_together(before, &span, self.resolution_ns) => {
@@ -174,7 +165,7 @@ mod tests {
             let mut timeline = Timeline::recording(most);
             for n in 0..5_000 {
                 let at = n * (100 + gap_ns);
-                timeline.add(1, 1, &program, (n % 2) as i32 + 1, span(at, 1));
+                timeline.add([1, 1, (n % 2) as i32 + 1], &program, span(at, 1));
                 assert!(timeline.spans <= most);
             }
             let spans = || timeline.tracks.values().flatten();
@@ -189,7 +180,7 @@ mod tests {
     fn with_room_every_call_is_its_own_span() {
         let mut timeline = Timeline::recording(100);
         for n in 0..100 {
-            timeline.add(1, 1, &"program".into(), 1, span(n * 100, 1));
+            timeline.add([1; 3], &"program".into(), span(n * 100, 1));
         }
         assert_eq!(timeline.tracks[&[1, 1, 1]].len(), 100);
     }
@@ -198,7 +189,7 @@ mod tests {
     fn looks_at_the_same_call_are_one_span() {
         let mut timeline = Timeline::recording(100);
         for (at, calls) in [(0, 1), (100, 0), (200, 0), (300, 1)] {
-            timeline.add(1, 1, &"program".into(), 1, span(at, calls));
+            timeline.add([1; 3], &"program".into(), span(at, calls));
         }
         let lengths: Vec<u64> = timeline.tracks[&[1, 1, 1]]
             .iter()
@@ -210,7 +201,7 @@ mod tests {
     #[test]
     fn nothing_is_kept_unless_asked_for() {
         let mut timeline = Timeline::default();
-        timeline.add(1, 1, &"program".into(), 1, span(0, 1));
+        timeline.add([1; 3], &"program".into(), span(0, 1));
         assert!(timeline.tracks.is_empty());
     }
 }

@@ -131,11 +131,11 @@ impl Builder {
         }
         for ((process, thread), samples) in threads {
             let program = named.get(&process).copied().unwrap_or("child");
-            self.stacks(process, thread, program, &samples);
+            self.stacks((process, thread), program, &samples);
         }
         let mut written: BTreeMap<(i32, i32), Vec<&CallSpan>> = BTreeMap::new();
         for (&[process, thread, descriptor], spans) in &timeline.tracks {
-            self.stream(process, thread, named[&process], descriptor, spans);
+            self.stream((process, thread), named[&process], descriptor, spans);
             let stream = (process, descriptor);
             written.entry(stream).or_default().extend(spans);
         }
@@ -162,26 +162,22 @@ impl Builder {
 
     fn thread(
         &mut self,
-        process: i32,
-        thread: i32,
-        program: &str,
+        of: (i32, i32),
+        name: (&str, &str),
         began_ns: u64,
         is_main: bool,
     ) -> ThreadHandle {
-        let process = self.process(process, program);
+        let process = self.process(of.0, name.0);
         let start = self.at(began_ns);
-        let handle = self
-            .profile
-            .add_thread(process, thread as u32, start, is_main);
+        let handle = (self.profile).add_thread(process, of.1 as u32, start, is_main);
+        self.profile.set_thread_name(handle, name.1);
         self.profile.set_thread_end_time(handle, self.end);
         handle
     }
 
     /// What a thread was seen running.
-    fn stacks(&mut self, process: i32, thread: i32, program: &str, samples: &[&Sample]) {
-        let is_main = thread == process;
-        let handle = self.thread(process, thread, program, self.began_ns, is_main);
-        self.profile.set_thread_name(handle, program);
+    fn stacks(&mut self, of: (i32, i32), program: &str, samples: &[&Sample]) {
+        let handle = self.thread(of, (program, program), self.began_ns, of.0 == of.1);
         let interval = Duration::from_secs(1) / FREQUENCY;
         for sample in samples {
             let mut frames = Vec::new();
@@ -201,20 +197,12 @@ impl Builder {
     }
 
     /// A marker for each span of a thread's writes to a stream.
-    fn stream(
-        &mut self,
-        process: i32,
-        thread: i32,
-        program: &str,
-        descriptor: i32,
-        spans: &[CallSpan],
-    ) {
+    fn stream(&mut self, of: (i32, i32), program: &str, descriptor: i32, spans: &[CallSpan]) {
         let began_ns = spans.first().map_or(self.began_ns, |span| span.began_ns);
-        let handle = self.thread(process, thread, program, began_ns, false);
-        let name = format!("{} (thread {thread})", stream_name(descriptor));
-        self.profile.set_thread_name(handle, &name);
-        self.profile
-            .set_thread_show_markers_in_timeline(handle, true);
+        let name = format!("{} (thread {})", stream_name(descriptor), of.1);
+        let handle = self.thread(of, (program, &name), began_ns, false);
+        let profile = &mut self.profile;
+        profile.set_thread_show_markers_in_timeline(handle, true);
         for span in spans {
             let marker = WriteMarker {
                 name: self.profile.intern_string(span.call),
@@ -233,20 +221,16 @@ impl Builder {
         let Some(&handle) = self.processes.get(&process) else {
             return;
         };
-        let counter = self.profile.add_counter(
-            handle,
-            &stream_name(descriptor),
-            "Bandwidth",
-            "Bytes written to this stream",
-        );
+        let (name, what) = (stream_name(descriptor), "Bytes written to this stream");
+        let counter = (self.profile).add_counter(handle, &name, "Bandwidth", what);
         // A counter's first sample is where it starts from.
         let start = Timestamp::from_nanos_since_reference(0);
         self.profile.add_counter_sample(counter, start, 0.0, 0);
         for span in spans {
             let (at, bytes) = (self.at(span.ended_ns), span.bytes.unwrap_or(0));
             let calls = u32::try_from(span.calls).unwrap_or(u32::MAX);
-            self.profile
-                .add_counter_sample(counter, at, bytes as f64, calls);
+            let bytes = bytes as f64;
+            (self.profile).add_counter_sample(counter, at, bytes, calls);
         }
     }
 }

@@ -60,10 +60,8 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
     let wall = duration(run.wall_ns as f64);
     let [user, system] = [run.user_ns, run.system_ns].map(|ns| time(ns, "under 10 ms"));
     let mode = mode_line(run.mode, run.overhead_ns);
-    page.faint(
-        0,
-        &format!("{wall} wall, {user} user, {system} system; {mode}"),
-    );
+    let times = format!("{wall} wall, {user} user, {system} system; {mode}");
+    page.faint(0, &times);
     if let Some(ending) = run.ending.filter(|ending| *ending != Ending::Exited(0)) {
         page.faint(0, &format!("the program ended with {}", ending.describe()));
     }
@@ -196,11 +194,8 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     };
     let (program, name) = (&stream.program, stream.descriptors.name());
     let target = stream.target.describe();
-    page.line(
-        Style::Plain,
-        0,
-        &format!("{program}{of}: {name} -> {target}"),
-    );
+    let heading = format!("{program}{of}: {name} -> {target}");
+    page.line(Style::Plain, 0, &heading);
     for (process, reader) in &stream.readers {
         page.faint(2, &format!("read by {reader} (process {process})"));
     }
@@ -212,20 +207,16 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     let tally = &stream.tally;
     if tally.errors + tally.partial > 0 {
         let [errors, partial] = [tally.errors, tally.partial].map(grouped);
-        page.faint(
-            2,
-            &format!("{errors} calls failed, {partial} wrote only a part"),
-        );
+        let failed = format!("{errors} calls failed, {partial} wrote only a part");
+        page.faint(2, &failed);
     }
-    let (took, waiting) = (
-        time(stream.writing_ns(), NO_TIME),
+    let took = time(stream.writing_ns(), NO_TIME);
+    let (waiting, awaited) = (
         time(stream.waiting_ns, "none"),
+        stream.target.kind.awaited(),
     );
-    let awaited = stream.target.kind.awaited();
-    page.faint(
-        2,
-        &format!("{took} in write calls, {waiting} of it waiting for the {awaited}"),
-    );
+    let times = format!("{took} in write calls, {waiting} of it waiting for the {awaited}");
+    page.faint(2, &times);
     if !matches!(mode, Mode::Sampled { .. }) {
         histogram(page, "sizes", &tally.sizes, grouped);
         histogram(page, "durations", &tally.durations_ns, |ns| {

@@ -150,10 +150,8 @@ impl Ledger {
     pub(crate) fn opened(&mut self, process: i32, descriptor: i32) {
         if let Some(target) = Target::of(process, descriptor) {
             let known = self.process(process);
-            known
-                .descriptors
-                .entry(descriptor)
-                .or_insert(Rc::new(target));
+            let known = known.descriptors.entry(descriptor);
+            known.or_insert(Rc::new(target));
         }
     }
 

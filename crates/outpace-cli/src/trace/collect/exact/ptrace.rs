@@ -198,11 +198,8 @@ impl<'a> Tracer<'a> {
 
     /// How a thread goes on: inside a call of interest to its exit.
     fn next(&self, thread: i32) -> sys::Resume {
-        let entered = self
-            .threads
-            .get(&thread)
-            .and_then(|thread| thread.entered.as_ref());
-        if entered.is_some() || !self.filtered {
+        let state = self.threads.get(&thread);
+        if !self.filtered || state.is_some_and(|state| state.entered.is_some()) {
             sys::Resume::ToCall
         } else {
             sys::Resume::Run
@@ -214,14 +211,9 @@ impl<'a> Tracer<'a> {
         if self.threads.contains_key(&thread) {
             return;
         }
-        let process = fs::read_to_string(format!("/proc/{thread}/status"))
-            .ok()
-            .and_then(|status| {
-                status
-                    .lines()
-                    .find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
-            })
-            .unwrap_or(thread);
+        let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+        let process_in = |line: &str| line.strip_prefix("Tgid:")?.trim().parse().ok();
+        let process = status.lines().find_map(process_in).unwrap_or(thread);
         if let Some(parent) = parent.and_then(|parent| self.threads.get(&parent)) {
             self.ledger.forked(parent.process, process);
         }

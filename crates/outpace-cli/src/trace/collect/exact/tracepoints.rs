@@ -124,12 +124,9 @@ struct Rings {
 
 impl Rings {
     fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
-        let wanted: Vec<String> = WRITE_FAMILY
-            .iter()
-            .map(|call| call.number)
-            .chain(BOOKKEEPING.into_iter().chain(OPENING))
-            .map(|number| format!("id=={number}"))
-            .collect();
+        let numbers = WRITE_FAMILY.iter().map(|call| call.number);
+        let numbers = numbers.chain(BOOKKEEPING).chain(OPENING);
+        let wanted: Vec<String> = numbers.map(|number| format!("id=={number}")).collect();
         let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
         let mut rings = Self {
             points,
@@ -222,7 +219,7 @@ pub(crate) enum Event {
     Enter(i64, [u64; 6]),
     /// The number and the result of one that has returned.
     Exit(i64, i64),
-    /// The process was forked by this one.
+    /// The process forked this one.
     Fork(i32),
     /// It is a program of this name now.
     Exec(String),
@@ -278,13 +275,8 @@ impl<'a> Visitor<'a> for Points {
         })
     }
 
-    fn visit_fork(self, fork: data::Fork, _: RecordMetadata) -> Option<Record> {
-        Some(Record {
-            time_ns: fork.time,
-            process: fork.pid as i32,
-            thread: fork.tid as i32,
-            event: Event::Fork(fork.ppid as i32),
-        })
+    fn visit_fork(self, fork: data::Fork, metadata: RecordMetadata) -> Option<Record> {
+        Event::Fork(fork.pid as i32).beside(&metadata)
     }
 
     fn visit_comm(self, named: data::Comm<'a>, metadata: RecordMetadata) -> Option<Record> {
@@ -340,9 +332,8 @@ impl Reader {
             }
         }
         self.records.sort_by_key(|record| record.time_ns);
-        let ready = self
-            .records
-            .partition_point(|record| record.time_ns <= until_ns);
+        let is_ready = |record: &Record| record.time_ns <= until_ns;
+        let ready = self.records.partition_point(is_ready);
         let later = self.records.split_off(ready);
         for record in std::mem::replace(&mut self.records, later) {
             self.apply(record, ledger);
@@ -360,11 +351,7 @@ impl Reader {
             event,
         } = record;
         match event {
-            Event::Fork(parent) => {
-                if process != parent {
-                    ledger.forked(parent, process);
-                }
-            }
+            Event::Fork(child) => ledger.forked(process, child),
             Event::Exec(name) => {
                 self.started = true;
                 ledger.executed(process, &name);
@@ -381,11 +368,9 @@ impl Reader {
                 }
             }
             Event::Exit(number, result) => {
-                let Some((began_ns, _, arguments)) = self
-                    .inside
-                    .remove(&thread)
-                    .filter(|entered| entered.1 == number)
-                else {
+                let entered = self.inside.remove(&thread);
+                let entered = entered.filter(|entered| entered.1 == number);
+                let Some((began_ns, _, arguments)) = entered else {
                     return;
                 };
                 let call = Call::begun((process, thread), began_ns, number, &arguments);
