@@ -32,6 +32,16 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
+/// A number of things: `1 run`, `2,000 messages`, `3 passes`.
+pub(crate) fn counted(count: u64, thing: &str) -> String {
+    let ending = match count {
+        1 => "",
+        _ if thing.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {thing}{ending}", grouped(count))
+}
+
 /// How many times as much: `0.31x`, `4.2x`, `17x`.
 pub(crate) fn times(ratio: f64) -> String {
     match ratio {
@@ -106,6 +116,13 @@ mod tests {
         assert_eq!(duration(1_566.0), "1,566 ns");
         assert_eq!(duration(12_345.0), "12.3 µs");
         assert_eq!(duration(2.31e9), "2.31 s");
+    }
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        assert_eq!(counted(1, "write call"), "1 write call");
+        assert_eq!(counted(0, "byte"), "0 bytes");
+        assert_eq!(counted(2_000, "pass"), "2,000 passes");
     }
 
     #[test]

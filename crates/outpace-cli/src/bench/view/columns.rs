@@ -8,7 +8,7 @@ use super::table::{Heading, Line, Note, Table};
 use crate::bench::experiment::{Experiment, Method, Origin, Text};
 use crate::bench::results::figures::{Figures, base_name};
 use crate::bench::results::rows::{Latency, Row};
-use crate::user::quantity::{duration, grouped, significant, times};
+use crate::user::quantity::{counted, duration, grouped, significant, times};
 
 /// A column: its heading, how easily it is left out, and a row's cell, given its baseline's row.
 struct Column {
@@ -60,26 +60,17 @@ fn title(experiment: &Experiment, method: Method, to: &str, rows: &[&Row]) -> St
             }
         }
         if let Method::Work = method {
-            let unit = plural(experiment.unit, row.messages);
             let each = row.bytes as f64 / row.messages.max(1) as f64;
             title += &format!(
-                ", {} {unit} of {} bytes",
-                grouped(row.messages),
+                ", {} of {} bytes",
+                counted(row.messages, experiment.unit),
                 significant(each)
             );
         }
         let runs = rows.iter().map(|row| row.runs).max().unwrap_or(0);
-        title += &format!(", median of {runs} {}", plural("run", runs));
+        title += &format!(", median of {}", counted(runs, "run"));
     }
     title
-}
-
-fn plural(word: &str, count: u64) -> String {
-    match count {
-        1 => word.to_owned(),
-        _ if word.ends_with('s') => format!("{word}es"),
-        _ => format!("{word}s"),
-    }
 }
 
 fn columns(experiment: &Experiment, method: Method, rows: &[&Row]) -> Vec<Column> {

@@ -5,7 +5,7 @@ use super::streams::SMALL_WRITES;
 use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::target::Kind;
-use crate::user::quantity::{duration, grouped};
+use crate::user::quantity::{counted, duration, grouped};
 use serde::Serialize;
 
 /// What stands in the way of a stream.
@@ -113,10 +113,10 @@ impl Verdict {
             Some(worst) => verdict.explain(findings, worst),
             None => verdict.say(match run.tree {
                 Some(tree) if tree.write_calls > 0 => {
-                    let [calls, bytes] = [tree.write_calls, tree.bytes_written].map(grouped);
                     format!(
-                        "No verdict: the program ended before it could be observed. The kernel counted {calls} write calls, \
-                         {bytes} bytes."
+                        "No verdict: the program ended before it could be observed. The kernel counted {}, {}.",
+                        counted(tree.write_calls, "write call"),
+                        counted(tree.bytes_written, "byte"),
                     )
                 }
                 _ => "Output is not the problem: the program wrote nothing to its streams.".to_owned(),

@@ -6,7 +6,7 @@ use crate::trace::judge::verdict::{Limit, Verdict};
 use crate::trace::model::findings::{Findings, Mode, Stream};
 use crate::trace::model::tally::Histogram;
 use crate::user::inert::inert;
-use crate::user::quantity::{duration, grouped};
+use crate::user::quantity::{counted, duration, grouped};
 use crate::user::screen::{Screen, broken};
 
 /// Widest bar of a histogram, in characters.
@@ -99,9 +99,8 @@ fn in_sum(streams: &[&Stream]) -> String {
     programs.dedup();
     let sum = |part: fn(&Stream) -> u64| streams.iter().map(|stream| part(stream)).sum::<u64>();
     format!(
-        "{} more stream{} ({}): {}, {}; --json lists them",
-        streams.len(),
-        if streams.len() == 1 { "" } else { "s" },
+        "{} ({}): {}, {}; --json lists them",
+        counted(streams.len() as u64, "more stream"),
         programs.join(", "),
         written(sum(|stream| stream.calls), sum(|stream| stream.bytes)),
         time(sum(Stream::writing_ns), NO_TIME),
@@ -109,8 +108,11 @@ fn in_sum(streams: &[&Stream]) -> String {
 }
 
 fn written(calls: u64, bytes: u64) -> String {
-    let [calls, bytes] = [calls, bytes].map(grouped);
-    format!("{calls} write calls, {bytes} bytes")
+    format!(
+        "{}, {}",
+        counted(calls, "write call"),
+        counted(bytes, "byte")
+    )
 }
 
 const NO_TIME: &str = "no measurable time";
