@@ -5,8 +5,8 @@ mod scripted;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use rustix::termios::{LocalModes, OutputModes, Termios};
 use scripted::{
-    DEFAULT_SIGNALS, Terminal, installed, open_terminal, outpace, process_of, scratch, text,
-    wait_until,
+    DEFAULT_SIGNALS, Terminal, installed, open_terminal, outpace, parent_of, process_of, scratch,
+    stat_field, text, wait_until,
 };
 use std::fs::{self, File};
 use std::io::Read;
@@ -332,7 +332,7 @@ fn what_others_make_of_the_terminal_stays_when_a_stopped_outpace_is_killed() {
         terminal.set(by_others);
         let next = terminal.settings();
         let leader = process_in(&left);
-        let outer = parent_of(leader);
+        let outer = Pid::from_raw(parent_of(leader.as_raw_pid())).unwrap();
         kill_process(outer, Signal::KILL).unwrap();
         wait_until("the end of the leader", || has_ended(leader));
         assert_eq!(terminal.settings(), next);
@@ -354,18 +354,9 @@ fn last_of_session(session: Pid) -> Pid {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_of_it = |process: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        // Behind the name: state, parent, group, session (proc(5)).
-        let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-        rest.split(' ').nth(3) == Some(&session.to_string()) && *process != session.as_raw_pid()
+        stat_field(*process, 3) == Some(session.to_string()) && *process != session.as_raw_pid()
     };
     numbers.find(is_of_it).and_then(Pid::from_raw).unwrap()
-}
-
-fn parent_of(process: Pid) -> Pid {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    Pid::from_raw(parent.unwrap().trim().parse().unwrap()).unwrap()
 }
 
 #[test]

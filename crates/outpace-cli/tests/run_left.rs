@@ -3,7 +3,7 @@
 
 mod scripted;
 
-use scripted::{Terminal, installed, scratch, text, wait_until};
+use scripted::{Terminal, interactive_shell, scratch, text, wait_until};
 use std::fs;
 use std::process::Command;
 
@@ -14,21 +14,6 @@ fn shell(script: &str, with_run: bool) -> Terminal {
     let run = format!("{OUTPACE} run --");
     let script = script.replace("RUN", if with_run { &run } else { "" });
     Terminal::start("sh", &["-c", &script], false)
-}
-
-fn interactive_shell() -> Option<Terminal> {
-    if !installed("bash") {
-        return None;
-    }
-    let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
-    terminal.wait_for("$ ");
-    terminal.type_keys(
-        "bind 'set enable-bracketed-paste off'; run() { command \"$OUTPACE\" run \"$@\"; }\r",
-    );
-    terminal.wait_for("$ ");
-    terminal.type_keys(&format!("OUTPACE={OUTPACE}\r"));
-    terminal.wait_for("$ ");
-    Some(terminal)
 }
 
 #[test]
@@ -118,11 +103,7 @@ fn keys_that_are_signals_are_for_the_whole_job() {
     terminal.type_keys("\x1a");
     terminal.wait_for("Stopped");
     terminal.wait_for("$ ");
-    terminal.type_keys("fg\r");
-    terminal.wait_for("run -- sh");
-    terminal.type_keys("abc\r");
-    terminal.wait_for("abc\r\nabc\r\n");
-    terminal.type_keys("\x04");
+    terminal.bring_cat_to_the_front();
     terminal.wait_for("after\r\n");
     terminal.wait_for("$ ");
     terminal.type_keys("exit\r");

@@ -4,7 +4,10 @@
 mod scripted;
 
 use rustix::process::{Pid, Signal, kill_process};
-use scripted::{Terminal, installed, outpace, process_of, scratch, text, wait_until};
+use scripted::{
+    Terminal, installed, interactive_shell, outpace, parent_of, process_of, scratch, stat_field,
+    text, wait_until,
+};
 use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -532,22 +535,15 @@ fn ctrl_z_that_comes_right_behind_a_sigcont_stops_the_program() {
     use std::io::{BufRead, BufReader};
     use std::process::Stdio;
     let Some((writer, _)) = writers() else { return };
-    if !installed("bash") {
+    let Some(mut terminal) = interactive_shell() else {
         return;
-    }
-    let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
-    terminal.wait_for("$ ");
+    };
     let file = scratch("ctrl-z-leader");
     let script = format!("echo $PPID > {}; echo rea\"\"dy; exec cat", file.display());
     terminal.type_keys(&format!("{OUTPACE} run -- sh -c '{script}'\r"));
     terminal.wait_for("ready");
     let leader: i32 = fs::read_to_string(&file).unwrap().trim().parse().unwrap();
-    let field = |process: i32, number: usize| {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-        let (_, fields) = stat.rsplit_once(") ").unwrap();
-        fields.split(' ').nth(number).unwrap().to_owned()
-    };
-    let outer: i32 = field(leader, 1).parse().unwrap();
+    let outer = parent_of(leader);
     let mut holder = Command::new(writer)
         .args(["holds", &outer.to_string()])
         .stdin(Stdio::piped())
@@ -570,15 +566,13 @@ fn ctrl_z_that_comes_right_behind_a_sigcont_stops_the_program() {
     terminal.type_keys("\x1a");
     drop(holder.stdin.take());
     holder.wait().unwrap();
-    wait_until("a wait for the leader", || field(outer, 0) == "S");
+    wait_until("a wait for the leader", || {
+        stat_field(outer, 0).unwrap() == "S"
+    });
     send(leader, Signal::CONT);
     terminal.wait_for("Stopped");
     terminal.wait_for("$ ");
-    terminal.type_keys("fg\r");
-    terminal.wait_for("run -- sh");
-    terminal.type_keys("abc\r");
-    terminal.wait_for("abc\r\nabc\r\n");
-    terminal.type_keys("\x04");
+    terminal.bring_cat_to_the_front();
     terminal.wait_for("$ ");
     terminal.type_keys("exit\r");
     terminal.whole();

@@ -15,7 +15,9 @@ mod scripted;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
-use scripted::{Terminal, installed, open_terminal, outpace, process_of, scratch, wait_until};
+use scripted::{
+    Terminal, installed, open_terminal, outpace, parent_of, process_of, scratch, wait_until,
+};
 use serde_json::json;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -573,12 +575,6 @@ enum Victim {
     Program,
     Leader,
     Outer,
-}
-
-fn parent_of(process: i32) -> i32 {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    let parent = stat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap();
-    parent.parse().unwrap()
 }
 
 /// Lines that a program's writes had returned for, and that did not come, when this was killed at a random moment.

@@ -238,6 +238,15 @@ impl Terminal {
         }
     }
 
+    /// Types `fg` at a shell whose stopped job is `run -- sh`, which is `cat` by now: it reads a line, shows it, and its input ends.
+    pub(crate) fn bring_cat_to_the_front(&mut self) {
+        self.type_keys("fg\r");
+        self.wait_for("run -- sh");
+        self.type_keys("abc\r");
+        self.wait_for("abc\r\nabc\r\n");
+        self.type_keys("\x04");
+    }
+
     /// Everything shown so far.
     pub(crate) fn so_far(&self) -> Vec<u8> {
         self.shown.0.lock().unwrap().bytes.clone()
@@ -333,6 +342,33 @@ pub(crate) fn installed(program: &str) -> bool {
         eprintln!("skipped: {program} is not installed");
     }
     found
+}
+
+/// A shell that a test types at, in which `run` and `$OUTPACE` are what is tested.
+pub(crate) fn interactive_shell() -> Option<Terminal> {
+    if !installed("bash") {
+        return None;
+    }
+    let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
+    terminal.wait_for("$ ");
+    terminal.type_keys(
+        "bind 'set enable-bracketed-paste off'; run() { command \"$OUTPACE\" run \"$@\"; }\r",
+    );
+    terminal.wait_for("$ ");
+    terminal.type_keys(&format!("OUTPACE={}\r", env!("CARGO_BIN_EXE_outpace")));
+    terminal.wait_for("$ ");
+    Some(terminal)
+}
+
+/// A field of `/proc/PID/stat`, counted from 0 behind the name: state, parent, group, session (proc(5)).
+pub(crate) fn stat_field(process: i32, index: usize) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    fields.split(' ').nth(index).map(str::to_owned)
+}
+
+pub(crate) fn parent_of(process: i32) -> i32 {
+    stat_field(process, 1).unwrap().parse().unwrap()
 }
 
 /// The process whose command line is these words and no more.
