@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// A rung's source, embedded in this program.
 pub(crate) struct Source {
-    pub(crate) language: Language,
+    pub(crate) language: SourceLanguage,
     /// The file's name, such as `turbo.c`.
     pub(crate) file: &'static str,
     pub(crate) text: &'static str,
@@ -143,9 +143,9 @@ macro_rules! languages {
     ($($language:ident $name:literal: $($tool:expr),+;)*) => {
         /// A language rungs are written in.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub(crate) enum Language { $($language),* }
+        pub(crate) enum SourceLanguage { $($language),* }
 
-        impl Language {
+        impl SourceLanguage {
             const ALL: &[Self] = &[$(Self::$language),*];
 
             const fn name(self) -> &'static str {
@@ -226,8 +226,8 @@ pub(crate) struct Toolchain {
 }
 
 /// The toolchains found for a language: one for each tool, or the reason there is none.
-pub(crate) fn toolchains(language: Language) -> Result<Vec<Toolchain>, String> {
-    static FOUND: Mutex<BTreeMap<Language, Vec<Toolchain>>> = Mutex::new(BTreeMap::new());
+pub(crate) fn toolchains(language: SourceLanguage) -> Result<Vec<Toolchain>, String> {
+    static FOUND: Mutex<BTreeMap<SourceLanguage, Vec<Toolchain>>> = Mutex::new(BTreeMap::new());
     let mut found = FOUND
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -254,7 +254,7 @@ pub(crate) fn toolchains(language: Language) -> Result<Vec<Toolchain>, String> {
 
 /// Every toolchain that is present, as `name: version`.
 pub(crate) fn all() -> BTreeMap<String, String> {
-    Language::ALL
+    SourceLanguage::ALL
         .iter()
         .flat_map(|&language| toolchains(language).unwrap_or_default())
         .map(|toolchain| (toolchain.name.to_owned(), toolchain.version))
@@ -626,7 +626,7 @@ mod tests {
             version: String::new(),
         };
         let source = Source {
-            language: Language::C,
+            language: SourceLanguage::C,
             file: "rung.c",
             text: "int main(void) { return 0; }",
         };
@@ -671,7 +671,7 @@ mod tests {
     #[test]
     fn what_includes_the_header_by_way_of_another_source_is_linked_with_the_library_too() {
         let source = |text| Source {
-            language: Language::C,
+            language: SourceLanguage::C,
             file: "rung.c",
             text,
         };

@@ -24,7 +24,7 @@ use crate::bench::view::columns;
 use crate::bench::view::html;
 use crate::bench::view::markdown;
 use crate::bench::view::summary::summary;
-use crate::fps::canvas::Stream;
+use crate::fps::canvas::StandardStream;
 use crate::platform::{interrupts, scratch};
 use crate::trace;
 use crate::user::action::Action;
@@ -279,7 +279,7 @@ impl Bench {
         let all = experiment.to.iter().map(read);
         // A real terminal takes longer to open than all the rest; and to wait for one that does not read
         // takes a second for each rung.
-        let stalled = Destination::Pty(destination::Pace::Stalled);
+        let stalled = Destination::Pty(destination::ReadPace::Stalled);
         let slow = |to: &Destination| {
             to.kind() == "terminal"
                 || (matches!(experiment.method, Method::Frames) && *to == stalled)
@@ -297,7 +297,7 @@ impl Bench {
     /// Whether a rung is left to the whole bench, unless it was asked for by name.
     fn leaves_out(&self, experiment: &Experiment, rung: &Rung) -> bool {
         let is_repeated = matches!(experiment.method, Method::Programs)
-            && (rung.is_relayed || matches!(rung.stream, Stream::Stderr));
+            && (rung.is_relayed || matches!(rung.stream, StandardStream::Stderr));
         // Other bytes, compared among themselves: a further question.
         let is_aside = rung.message.is_some() && rung.baseline.is_some();
         self.quick && (is_repeated || is_aside || rung.takes_long)
@@ -761,8 +761,8 @@ fn profile(contestant: &Contestant, to: &Destination, plan: &Plan) -> Result<Str
     runner::ignore_wishes(&mut command);
     let (measured, end) = sink.split();
     match contestant.rung.stream {
-        Stream::Stdout => command.stdout(measured),
-        Stream::Stderr => command.stderr(measured).stdout(Stdio::null()),
+        StandardStream::Stdout => command.stdout(measured),
+        StandardStream::Stderr => command.stderr(measured).stdout(Stdio::null()),
     };
     let profile = trace::profile_of(command, MARKERS).map_err(said)?;
     end.finish().map_err(said)?;

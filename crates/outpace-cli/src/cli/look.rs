@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::bench::catalogue;
 use crate::bench::destination::venue::Size;
-use crate::bench::destination::{Destination, Pace};
+use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::machine::Machine;
 use crate::bench::results::rows::Row;
@@ -41,7 +41,7 @@ const PLACES: [(Destination, &str, Duration); 4] = [
         Duration::from_millis(1_200),
     ),
     (
-        Destination::Pty(Pace::AtOnce),
+        Destination::Pty(ReadPace::AtOnce),
         "a terminal that reads at once",
         Duration::from_millis(1_800),
     ),

@@ -25,7 +25,7 @@ use crate::user::screen::Screen;
 const ALL: &[Subcommand] = &[
     Subcommand::of::<bench::Bench>(),
     Subcommand::of::<report::Report>(),
-    Subcommand::of::<rung::Rung>(),
+    Subcommand::of::<rung::WriteRung>(),
     Subcommand::of::<crate::fps::Fps>(),
     Subcommand::of::<crate::run::Run>(),
     Subcommand::of::<crate::trace::Trace>(),

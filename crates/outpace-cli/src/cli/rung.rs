@@ -18,7 +18,7 @@ use crate::user::failure::{Failure, Outcome};
 
 /// Write one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
 #[derive(Args)]
-pub(crate) struct Rung {
+pub(crate) struct WriteRung {
     /// Experiment and rung, such as ladder/turbo-c, or ladder/turbo-c.clang for one compiler's
     #[arg(value_name = "EXPERIMENT/RUNG")]
     rung: String,
@@ -31,7 +31,7 @@ pub(crate) struct Rung {
     pause: Option<u64>,
 }
 
-impl Action for Rung {
+impl Action for WriteRung {
     const NAME: &'static str = "rung";
 
     fn run(self) -> Outcome {

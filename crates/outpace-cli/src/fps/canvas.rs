@@ -18,14 +18,14 @@ use crate::user::quantity;
 
 /// A stream of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Stream {
+pub(crate) enum StandardStream {
     /// Standard output
     Stdout,
     /// Standard error
     Stderr,
 }
 
-impl Stream {
+impl StandardStream {
     /// The other one.
     pub(crate) fn other(self) -> Self {
         match self {
@@ -64,7 +64,7 @@ impl Stream {
 
 /// How drawing reaches the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Drawing {
+pub(crate) enum FrameBuffering {
     /// crossterm's backend, a system call for every piece.
     Unbuffered,
     /// crossterm's backend over a line buffer, as standard output has.
@@ -78,7 +78,7 @@ pub(crate) enum Drawing {
 /// What `std` gives a `BufWriter` is 8 KiB; the published variant took that.
 const BLOCK: usize = 8 << 10;
 
-impl FromStr for Drawing {
+impl FromStr for FrameBuffering {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -102,7 +102,7 @@ impl FromStr for Drawing {
     }
 }
 
-impl std::fmt::Display for Drawing {
+impl std::fmt::Display for FrameBuffering {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unbuffered => f.write_str("unbuffered"),
@@ -116,7 +116,7 @@ impl std::fmt::Display for Drawing {
 
 /// The cost of drawing so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Cost {
+pub(crate) struct DrawCost {
     pub(crate) bytes: u64,
     pub(crate) writes: u64,
     pub(crate) skipped: u64,
@@ -128,7 +128,7 @@ pub(crate) struct Cost {
 struct Drain {
     stream: BorrowedFd<'static>,
     delay: Duration,
-    cost: Rc<Cell<Cost>>,
+    cost: Rc<Cell<DrawCost>>,
 }
 
 impl Write for Drain {
@@ -155,13 +155,17 @@ type Theirs = Terminal<CrosstermBackend<Box<dyn Write>>>;
 
 /// A terminal and what it has cost.
 pub(crate) enum Canvas {
-    Crossterm(Box<Theirs>, Rc<Cell<Cost>>),
+    Crossterm(Box<Theirs>, Rc<Cell<DrawCost>>),
     Outpace(Box<Terminal<OutpaceBackend>>),
 }
 
 impl Canvas {
-    pub(crate) fn new(stream: Stream, drawing: Drawing, delay: Duration) -> io::Result<Self> {
-        if let Drawing::Outpace { direct } = drawing {
+    pub(crate) fn new(
+        stream: StandardStream,
+        drawing: FrameBuffering,
+        delay: Duration,
+    ) -> io::Result<Self> {
+        if let FrameBuffering::Outpace { direct } = drawing {
             let options = Options::default().target(stream.target());
             let options = if direct { options.direct() } else { options };
             let terminal = Terminal::new(OutpaceBackend::new(options)?)?;
@@ -171,27 +175,31 @@ impl Canvas {
     }
 
     /// crossterm's backend on an area, whatever the size of the terminal that this process belongs to.
-    pub(crate) fn fixed(stream: Stream, drawing: Drawing, area: Rect) -> io::Result<Self> {
+    pub(crate) fn fixed(
+        stream: StandardStream,
+        drawing: FrameBuffering,
+        area: Rect,
+    ) -> io::Result<Self> {
         Self::crossterm(stream, drawing, Duration::ZERO, Viewport::Fixed(area))
     }
 
     fn crossterm(
-        stream: Stream,
-        drawing: Drawing,
+        stream: StandardStream,
+        drawing: FrameBuffering,
         delay: Duration,
         viewport: Viewport,
     ) -> io::Result<Self> {
-        let cost = Rc::new(Cell::new(Cost::default()));
+        let cost = Rc::new(Cell::new(DrawCost::default()));
         let drain = Drain {
             stream: stream.descriptor(),
             delay,
             cost: cost.clone(),
         };
         let writer: Box<dyn Write> = match drawing {
-            Drawing::Unbuffered => Box::new(drain),
-            Drawing::Line => Box::new(LineWriter::new(drain)),
-            Drawing::Block(size) => Box::new(BufWriter::with_capacity(size, drain)),
-            Drawing::Outpace { .. } => unreachable!("it has a backend of its own"),
+            FrameBuffering::Unbuffered => Box::new(drain),
+            FrameBuffering::Line => Box::new(LineWriter::new(drain)),
+            FrameBuffering::Block(size) => Box::new(BufWriter::with_capacity(size, drain)),
+            FrameBuffering::Outpace { .. } => unreachable!("it has a backend of its own"),
         };
         let options = TerminalOptions { viewport };
         let mut terminal = Terminal::with_options(CrosstermBackend::new(writer), options)?;
@@ -228,12 +236,12 @@ impl Canvas {
         }
     }
 
-    pub(crate) fn cost(&self) -> Cost {
+    pub(crate) fn cost(&self) -> DrawCost {
         match self {
             Self::Crossterm(_, cost) => cost.get(),
             Self::Outpace(terminal) => {
                 let stats = terminal.backend().stats();
-                Cost {
+                DrawCost {
                     bytes: stats.bytes,
                     writes: stats.writes,
                     skipped: stats.frames_skipped,
@@ -257,14 +265,14 @@ mod tests {
             "outpace",
             "outpace:direct",
         ] {
-            assert_eq!(text.parse::<Drawing>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<FrameBuffering>().unwrap().to_string(), text);
         }
-        assert_eq!("block".parse(), Ok(Drawing::Block(8192)));
-        assert_eq!("block:100".parse(), Ok(Drawing::Block(100)));
-        assert!("block:0".parse::<Drawing>().is_err());
+        assert_eq!("block".parse(), Ok(FrameBuffering::Block(8192)));
+        assert_eq!("block:100".parse(), Ok(FrameBuffering::Block(100)));
+        assert!("block:0".parse::<FrameBuffering>().is_err());
         assert!(
             "blocks"
-                .parse::<Drawing>()
+                .parse::<FrameBuffering>()
                 .unwrap_err()
                 .contains("outpace:direct")
         );

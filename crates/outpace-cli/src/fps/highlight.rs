@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Size;
 use ratatui::style::Color;
 
-use super::canvas::Drawing;
+use super::canvas::FrameBuffering;
 
 /// Which cells to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -28,8 +28,8 @@ pub(crate) enum Witness {
 }
 
 impl Witness {
-    pub(crate) fn new(drawing: Drawing, size: Size) -> io::Result<Self> {
-        if !matches!(drawing, Drawing::Outpace { .. }) {
+    pub(crate) fn new(drawing: FrameBuffering, size: Size) -> io::Result<Self> {
+        if !matches!(drawing, FrameBuffering::Outpace { .. }) {
             return Ok(Self::Crossterm(Buffer::default()));
         }
         let options = Options::default()

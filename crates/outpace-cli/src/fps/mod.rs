@@ -20,7 +20,7 @@ use crate::user::failure::{Failure, Outcome};
 use crate::user::output;
 use crate::user::quantity::{grouped, significant};
 use crate::user::screen::Screen;
-use canvas::{Canvas, Cost, Drawing, Stream};
+use canvas::{Canvas, DrawCost, FrameBuffering, StandardStream};
 use highlight::{Highlight, Witness};
 
 /// Show the published animation and how many frames a second the terminal takes
@@ -32,12 +32,12 @@ use highlight::{Highlight, Witness};
 pub(crate) struct Fps {
     /// Draw on this stream
     #[arg(long, value_enum, env = "STREAM", default_value = "stdout")]
-    stream: Stream,
+    stream: StandardStream,
 
     /// Draw by crossterm over such a buffer, or by outpace's own backend: unbuffered, line,
     /// block, block:SIZE, outpace (skips frames the terminal has no time for), outpace:direct (skips none)
     #[arg(long, value_name = "HOW", default_value = "outpace")]
-    buffering: Drawing,
+    buffering: FrameBuffering,
 
     /// Stop after so many seconds [default: on q; with --bare $DURATION, or 5]
     #[arg(long, value_name = "N", value_parser = seconds)]
@@ -102,15 +102,15 @@ impl Action for Fps {
 impl Fps {
     fn check(&mut self) -> Result<(), Failure> {
         let terminal = match self.stream {
-            Stream::Stdout => io::stdout().is_terminal(),
-            Stream::Stderr => io::stderr().is_terminal(),
+            StandardStream::Stdout => io::stdout().is_terminal(),
+            StandardStream::Stderr => io::stderr().is_terminal(),
         };
         if !terminal {
             let other = self.stream.other().name();
             return Err(Failure::usage(self.stream.name(), "not a terminal")
                 .remedy(format!("try --stream {other}")));
         }
-        if matches!(self.buffering, Drawing::Outpace { .. }) && !self.delay.is_zero() {
+        if matches!(self.buffering, FrameBuffering::Outpace { .. }) && !self.delay.is_zero() {
             return Err(
                 Failure::usage("--delay", "outpace draws a frame in one piece")
                     .remedy("try --buffering block:100"),
@@ -206,7 +206,7 @@ enum Key {
 }
 
 /// Waits until the terminal has processed everything: it answers in turn where its cursor is.
-fn confirm(stream: Stream) -> io::Result<()> {
+fn confirm(stream: StandardStream) -> io::Result<()> {
     stream.open()?.write_all(b"\x1b[6n")?;
     // The stream itself may be open for writing only.
     let mut input = File::open("/dev/tty")?;
@@ -237,7 +237,7 @@ struct Meter {
     /// When the figures were last shown, and what they were then.
     shown: Instant,
     shown_frames: u64,
-    shown_cost: Cost,
+    shown_cost: DrawCost,
 }
 
 impl Meter {
@@ -248,7 +248,7 @@ impl Meter {
             frames: 0,
             shown: now,
             shown_frames: 0,
-            shown_cost: Cost::default(),
+            shown_cost: DrawCost::default(),
         }
     }
 
@@ -257,8 +257,8 @@ impl Meter {
     }
 
     /// The figures since they were last asked for.
-    fn recent(&mut self, cost: Cost) -> String {
-        let since = Cost {
+    fn recent(&mut self, cost: DrawCost) -> String {
+        let since = DrawCost {
             bytes: cost.bytes - self.shown_cost.bytes,
             writes: cost.writes - self.shown_cost.writes,
             skipped: cost.skipped - self.shown_cost.skipped,
@@ -271,13 +271,13 @@ impl Meter {
         text
     }
 
-    fn total(&self, cost: Cost) -> String {
+    fn total(&self, cost: DrawCost) -> String {
         figures(self.frames, self.start.elapsed(), cost)
     }
 }
 
 /// Frames a second that were shown, and the price of one.
-fn figures(frames: u64, time: Duration, cost: Cost) -> String {
+fn figures(frames: u64, time: Duration, cost: DrawCost) -> String {
     let shown = frames.saturating_sub(cost.skipped);
     let per_frame = |n: u64| n as f64 / shown.max(1) as f64;
     let mut text = format!(
@@ -303,11 +303,11 @@ mod tests {
 
     #[test]
     fn skipped_frames_are_not_counted_as_shown() {
-        let cost = Cost {
+        let cost = DrawCost {
             bytes: 1000,
             writes: 10,
             skipped: 90,
-            ..Cost::default()
+            ..DrawCost::default()
         };
         let text = figures(100, Duration::from_secs(1), cost);
         assert_eq!(

@@ -17,12 +17,12 @@ pub(crate) struct Progress {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ProgressState>,
     ended: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ProgressState {
     /// The current task, and the time of the first report.
     text: Option<(String, Instant)>,
     /// The text of the line on the screen.
@@ -83,7 +83,7 @@ impl Drop for Progress {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProgressState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,7 +97,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl ProgressState {
     fn refresh(&mut self) {
         let Some((text, since)) = &self.text else {
             return;

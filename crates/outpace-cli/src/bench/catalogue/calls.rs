@@ -17,7 +17,7 @@ use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Timed, bare_scene, no_bytes};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::Row;
-use crate::fps::canvas::{Canvas, Drawing, Stream};
+use crate::fps::canvas::{Canvas, FrameBuffering, StandardStream};
 use crate::user::quantity::{duration, grouped, significant};
 
 pub(crate) const CALLS: Experiment = Experiment {
@@ -63,15 +63,15 @@ fn samples(cpu_ns: u64, wall_ns: u64) -> u64 {
 }
 
 fn on_stdout(span: &mut Span) -> io::Result<()> {
-    animate(span, Stream::Stdout, Drawing::Line)
+    animate(span, StandardStream::Stdout, FrameBuffering::Line)
 }
 
 fn on_stderr(span: &mut Span) -> io::Result<()> {
-    animate(span, Stream::Stderr, Drawing::Unbuffered)
+    animate(span, StandardStream::Stderr, FrameBuffering::Unbuffered)
 }
 
 /// Draws until the time is over, or so many frames, and notes what it took.
-fn animate(span: &mut Span, stream: Stream, drawing: Drawing) -> io::Result<()> {
+fn animate(span: &mut Span, stream: StandardStream, drawing: FrameBuffering) -> io::Result<()> {
     let size = tcgetwinsize(stream.open()?).map_err(|_| {
         io::Error::other(format!(
             "{} is not a terminal: run it in one",

@@ -3,7 +3,7 @@
 use super::find;
 use crate::bench::results::figures::{Figures, rows_of};
 use crate::bench::results::rows::{
-    Arrival, ArrivalFigures, FrameFigures, Kind, Latency, ProfilerSamples, Row, ServerFigures,
+    Arrival, ArrivalFigures, FrameFigures, Latency, ProfilerSamples, Row, RowKind, ServerFigures,
     TerminalFigures, TimedFigures, WorkFigures,
 };
 use crate::bench::results::stats::Spread;
@@ -39,7 +39,7 @@ impl Case {
 fn fps(rows: &mut [Row], rates: &[u64]) {
     for (row, &rate) in rows.iter_mut().zip(rates) {
         row.samples = vec![1_000_000_000 / rate; 10];
-        row.kind = Kind::Frames(FrameFigures {
+        row.kind = RowKind::Frames(FrameFigures {
             fps: Some(rate as f64),
             ..FrameFigures::default()
         });
@@ -49,7 +49,7 @@ fn fps(rows: &mut [Row], rates: &[u64]) {
 fn torn(rows: &mut [Row], shares: [f64; 2]) {
     for (row, share) in rows.iter_mut().zip(shares) {
         let torn_per_1000 = Some(share);
-        row.kind = Kind::Work(WorkFigures {
+        row.kind = RowKind::Work(WorkFigures {
             torn_per_1000,
             call_ns: None,
         });
@@ -60,7 +60,7 @@ fn torn(rows: &mut [Row], shares: [f64; 2]) {
 fn requests(rows: &mut [Row], rates: [u64; 3]) {
     let baseline = rows[2].rung.clone();
     for (row, rate) in rows.iter_mut().zip(rates) {
-        row.kind = Kind::Server(ServerFigures::of(8));
+        row.kind = RowKind::Server(ServerFigures::of(8));
         row.baseline = Some(baseline.clone());
         row.samples = vec![1_000_000_000 / rate; 10];
     }
@@ -69,7 +69,7 @@ fn requests(rows: &mut [Row], rates: [u64; 3]) {
 /// Bytes a frame of the first two, and the longest draw call of the others.
 fn drawn(rows: &mut [Row], bytes: [f64; 2], calls: [u64; 2]) {
     for (row, bytes_per_frame) in rows.iter_mut().zip(bytes) {
-        row.kind = Kind::Frames(FrameFigures {
+        row.kind = RowKind::Frames(FrameFigures {
             bytes_per_frame,
             ..FrameFigures::default()
         });
@@ -83,7 +83,7 @@ fn drawn(rows: &mut [Row], bytes: [f64; 2], calls: [u64; 2]) {
             machine_max: None,
             p99_9: None,
         };
-        row.kind = Kind::Frames(FrameFigures {
+        row.kind = RowKind::Frames(FrameFigures {
             draw_call_ns: Some(longest),
             ..FrameFigures::default()
         });
@@ -94,7 +94,7 @@ fn drawn(rows: &mut [Row], bytes: [f64; 2], calls: [u64; 2]) {
 fn writes(rows: &mut [Row], frames: [(u64, u64); 2]) {
     for (row, (writes, write_ns)) in rows.iter_mut().zip(frames) {
         row.writes = Some(writes * row.messages);
-        row.kind = Kind::Timed(TimedFigures {
+        row.kind = RowKind::Timed(TimedFigures {
             write_ns: Spread::of([write_ns * row.messages]).unwrap(),
             profiler_samples: ProfilerSamples {
                 measured: 700,
@@ -112,7 +112,7 @@ fn half_a_line_arrives_at(rows: &mut [Row], step: &str) {
         after_ns: 20_000,
         spread_ns: None,
     };
-    rows[0].kind = Kind::Arrivals(ArrivalFigures {
+    rows[0].kind = RowKind::Arrivals(ArrivalFigures {
         arrivals: vec![
             arrival("half a line", step),
             arrival("its newline", "its newline"),
@@ -132,7 +132,7 @@ fn worked_through(rows: &mut [Row], rates: &[f64], answer_ns: u64) {
             p99_9: None,
         };
         let rate = rates.get(at).map(|rate| rate * 1e6);
-        row.kind = Kind::Terminal(TerminalFigures {
+        row.kind = RowKind::Terminal(TerminalFigures {
             written_per_second: 1e9,
             consumed_per_second: rate,
             report_ns: rate.is_none().then_some(answer),

@@ -8,7 +8,7 @@ use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::Figures;
-use crate::bench::toolchain::{Language, Source};
+use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::times;
 
 pub(crate) const CONTEST: Experiment = Experiment {
@@ -45,7 +45,7 @@ pub(crate) const CONTEST: Experiment = Experiment {
 macro_rules! ways {
     ($($name:ident $way:literal)*) => {
         $(const $name: Source = Source {
-            language: Language::Cpp,
+            language: SourceLanguage::Cpp,
             file: concat!("sums-", stringify!($name), ".cpp"),
             text: concat!("#define WAY ", $way, "\n", include_str!("../../../bench/input/sums.cpp")),
         };)*

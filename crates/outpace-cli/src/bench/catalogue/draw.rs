@@ -10,7 +10,7 @@ use super::transcripts::{Talk, insert_before, key_lines, outpace, token_lines};
 use crate::bench::experiment::{Experiment, Method, Rung, Work, no_bytes};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::{Latency, Row};
-use crate::bench::toolchain::{Language, Source};
+use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::{duration, significant, times};
 
 pub(crate) const DRAW: Experiment = Experiment {

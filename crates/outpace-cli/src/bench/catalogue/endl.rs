@@ -7,8 +7,8 @@ use super::sources;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::Row;
-use crate::bench::results::stats::Interval;
-use crate::bench::toolchain::{Language, Source};
+use crate::bench::results::stats::ConfidenceInterval;
+use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::{significant, times};
 
 pub(crate) const ENDL: Experiment = Experiment {
@@ -79,7 +79,8 @@ fn conclusion(figures: &Figures<'_>) -> String {
         let half = |row: &Row, first: usize| -> Vec<f64> {
             row.times().into_iter().skip(first).step_by(2).collect()
         };
-        let ratio_when = |first| Interval::of_ratio(&half(endl, first), &half(newline, first));
+        let ratio_when =
+            |first| ConfidenceInterval::of_ratio(&half(endl, first), &half(newline, first));
         if let (Some(endl_first), Some(newline_first)) = (ratio_when(0), ratio_when(1)) {
             let (one, other) = (endl_first.middle, newline_first.middle);
             if endl_first.is_apart_from(newline_first) && (one / other).max(other / one) > 1.25 {

@@ -9,11 +9,11 @@ use super::pictures::{WHOLE_FRAME, crossterm, crossterm_on, direct, presenter};
 use super::sources;
 use crate::bench::experiment::{Experiment, Method, no_bytes};
 use crate::bench::results::figures::{Compared, Figures};
-use crate::fps::canvas::Stream;
+use crate::fps::canvas::StandardStream;
 use crate::user::quantity::times;
 
 const ANIMATION: Workload = Workload::Animation;
-const STDERR: Stream = Stream::Stderr;
+const STDERR: StandardStream = StandardStream::Stderr;
 
 pub(crate) const FPS: Experiment = Experiment {
     name: "fps",

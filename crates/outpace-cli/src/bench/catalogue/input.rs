@@ -9,7 +9,7 @@ use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::Figures;
-use crate::bench::toolchain::{Language, Source};
+use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::times;
 
 pub(crate) const INPUT: Experiment = Experiment {
@@ -82,7 +82,7 @@ pub(crate) const INPUT: Experiment = Experiment {
 macro_rules! readers {
     ($($name:ident)*) => {
         $(const $name: Source = Source {
-            language: Language::Cpp,
+            language: SourceLanguage::Cpp,
             file: concat!(stringify!($name), ".cpp"),
             text: concat!("#define READER ", stringify!($name), "\n", include_str!("../../../bench/input/reader.cpp")),
         };)*

@@ -8,7 +8,7 @@
 use super::sources;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures};
-use crate::bench::toolchain::{Language, Source};
+use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::times;
 
 pub(crate) const LANGUAGES: Experiment = Experiment {

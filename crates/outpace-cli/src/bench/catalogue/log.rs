@@ -16,14 +16,14 @@ use crate::bench::experiment::calls::note_quantiles;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
 use crate::bench::results::figures::{Compared, Figures};
-use crate::bench::toolchain::{Language, Source};
+use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::platform::clock::now_ns;
 use crate::platform::histogram::Histogram;
 use crate::user::quantity::{duration, times};
 
 macro_rules! work {
     (Here $how:ident $case:ident) => {
-        Work::Here(|span| $how(span, Case::$case))
+        Work::Here(|span| $how(span, Variant::$case))
     };
     (Source $how:ident $case:ident) => {
         Work::Source(&$how)
@@ -87,7 +87,7 @@ sources! {
 
 /// The circumstances of the calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Case {
+enum Variant {
     Hot,
     /// The first call of each group is clocked, after other memory has taken the caches.
     Cold,
@@ -136,7 +136,7 @@ impl Clock {
 /// One line by a macro that takes what std's `println!` does, in each case.
 macro_rules! print_line {
     ($case:expr, $index:expr, $print:ident!($($into:tt)*)) => {
-        if $case == Case::Time {
+        if $case == Variant::Time {
             let Clock { hours, minutes, seconds, micros } = Clock::now();
             $print!(
                 $($into)*
@@ -153,7 +153,7 @@ macro_rules! print_line {
     };
 }
 
-fn println(span: &mut Span, case: Case) -> io::Result<()> {
+fn println(span: &mut Span, case: Variant) -> io::Result<()> {
     log(span, case, || {
         move |index| print_line!(case, index, println!())
     });
@@ -161,7 +161,7 @@ fn println(span: &mut Span, case: Case) -> io::Result<()> {
 }
 
 /// As tracing-subscriber uses it: a record is formatted into a string that is kept, and written at once.
-fn appender(span: &mut Span, case: Case) -> io::Result<()> {
+fn appender(span: &mut Span, case: Variant) -> io::Result<()> {
     let (writer, guard) = NonBlockingBuilder::default()
         .lossy(false)
         .finish(io::stdout());
@@ -178,11 +178,11 @@ fn appender(span: &mut Span, case: Case) -> io::Result<()> {
     Ok(())
 }
 
-fn prompt(span: &mut Span, case: Case) -> io::Result<()> {
+fn prompt(span: &mut Span, case: Variant) -> io::Result<()> {
     by_outpace(span, case, Buffering::prompt())
 }
 
-fn background(span: &mut Span, case: Case) -> io::Result<()> {
+fn background(span: &mut Span, case: Variant) -> io::Result<()> {
     let buffering = Buffering::Background {
         capacity: 16 << 20,
         overflow: Overflow::Block,
@@ -190,7 +190,7 @@ fn background(span: &mut Span, case: Case) -> io::Result<()> {
     by_outpace(span, case, buffering)
 }
 
-fn by_outpace(span: &mut Span, case: Case, buffering: Buffering) -> io::Result<()> {
+fn by_outpace(span: &mut Span, case: Variant, buffering: Buffering) -> io::Result<()> {
     use outpace::println;
     outpace::stdout().set_buffering(buffering);
     log(span, case, || {
@@ -207,29 +207,36 @@ const MORE_THAN_L2: usize = 4 << 20;
 type Times = Histogram<6>;
 
 /// Logs all lines and clocks each call. `logger` makes what a thread logs by.
-fn log<L: FnMut(u64)>(span: &mut Span, case: Case, logger: impl Fn() -> L + Sync) {
+fn log<L: FnMut(u64)>(span: &mut Span, case: Variant, logger: impl Fn() -> L + Sync) {
     let (messages, floor) = (span.messages, clock_takes());
     let work = |thread: u64, threads: u64| {
         let (mut log, mut times) = (logger(), Times::default());
-        let mut memory = vec![0_u8; if case == Case::Cold { MORE_THAN_L2 } else { 0 }];
+        let mut memory = vec![
+            0_u8;
+            if case == Variant::Cold {
+                MORE_THAN_L2
+            } else {
+                0
+            }
+        ];
         for (count, index) in (thread..messages).step_by(threads as usize).enumerate() {
             let is_first = (count as u64).is_multiple_of(GROUP);
             match case {
-                Case::Cold if is_first => touch(&mut memory),
+                Variant::Cold if is_first => touch(&mut memory),
                 _ if is_first => sleep(PAUSE),
                 _ => {}
             }
             let begun = now_ns();
             log(index);
             let took = now_ns().saturating_sub(begun);
-            if is_first || case != Case::Cold {
+            if is_first || case != Variant::Cold {
                 times.add(took.saturating_sub(floor));
             }
         }
         times
     };
     let mut times = Times::default();
-    if case == Case::Threads {
+    if case == Variant::Threads {
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|thread| scope.spawn(move || work(thread, 4)))
@@ -318,7 +325,7 @@ mod tests {
         let mut expected = Vec::new();
         timed(3, &mut expected);
         let mut line = Vec::new();
-        print_line!(Case::Time, 3_u64, writeln!(line,)).unwrap();
+        print_line!(Variant::Time, 3_u64, writeln!(line,)).unwrap();
         assert_eq!(line.len(), expected.len());
         let same = |(expected, found): (&u8, &u8)| {
             expected == found || *expected == 0 && found.is_ascii_digit()

@@ -8,7 +8,7 @@
 macro_rules! sources {
     ($folder:literal; $($name:ident: $language:ident, $file:literal;)*) => {
         $(const $name: Source = Source {
-            language: Language::$language,
+            language: SourceLanguage::$language,
             file: $file,
             text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/bench/", $folder, "/", $file)),
         };)*

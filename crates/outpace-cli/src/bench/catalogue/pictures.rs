@@ -23,7 +23,7 @@ use super::lines::bare_stdout;
 use crate::bench::experiment::bare_scene;
 use crate::bench::experiment::calls::Calls;
 use crate::bench::experiment::clock::Span;
-use crate::fps::canvas::Stream;
+use crate::fps::canvas::StandardStream;
 
 /// More than a frame has.
 pub(super) const WHOLE_FRAME: usize = 16 << 20;
@@ -33,12 +33,12 @@ const A_FRAME_NS: u64 = 16_000_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Shows the terminal's alternate screen, which has no scrollback.
-fn enter_alternate_screen(stream: Stream) -> io::Result<()> {
+fn enter_alternate_screen(stream: StandardStream) -> io::Result<()> {
     stream.open()?.write_all(b"\x1b[?1049h\x1b[H")
 }
 
 /// The terminal's size.
-pub(super) fn size_of(stream: Stream) -> io::Result<Winsize> {
+pub(super) fn size_of(stream: StandardStream) -> io::Result<Winsize> {
     tcgetwinsize(stream.open()?).map_err(|error| {
         let name = stream.name();
         io::Error::other(format!("{name} is not a terminal: run it in one ({error})"))
@@ -46,7 +46,7 @@ pub(super) fn size_of(stream: Stream) -> io::Result<Winsize> {
 }
 
 /// All of the terminal on that stream, for backends that would ask another one for its size.
-fn all_of(stream: Stream) -> io::Result<Viewport> {
+fn all_of(stream: StandardStream) -> io::Result<Viewport> {
     let size = size_of(stream)?;
     enter_alternate_screen(stream)?;
     Ok(Viewport::Fixed(Rect::new(0, 0, size.ws_col, size.ws_row)))
@@ -54,12 +54,12 @@ fn all_of(stream: Stream) -> io::Result<Viewport> {
 
 /// Draws by crossterm's backend over a writer on stdout.
 pub(super) fn crossterm(span: &mut Span, workload: Workload, out: impl Write) -> io::Result<()> {
-    crossterm_on(Stream::Stdout, span, workload, out)
+    crossterm_on(StandardStream::Stdout, span, workload, out)
 }
 
 /// Draws by crossterm's backend over a writer on either stream.
 pub(super) fn crossterm_on(
-    stream: Stream,
+    stream: StandardStream,
     span: &mut Span,
     workload: Workload,
     out: impl Write,
@@ -76,7 +76,7 @@ pub(super) fn termion(span: &mut Span, workload: Workload, out: impl Write) -> i
         span,
         workload,
         TermionBackend::new(out),
-        all_of(Stream::Stdout)?,
+        all_of(StandardStream::Stdout)?,
         |_| Ok(0),
     )
 }
@@ -86,7 +86,13 @@ pub(super) fn termina(span: &mut Span, workload: Workload) -> io::Result<()> {
     rustix::stdio::dup2_stdin(bare_stdout()?)?;
     let terminal = PlatformTerminal::new()?;
     let backend = TerminaBackend::new(terminal);
-    play(span, workload, backend, all_of(Stream::Stdout)?, |_| Ok(0))
+    play(
+        span,
+        workload,
+        backend,
+        all_of(StandardStream::Stdout)?,
+        |_| Ok(0),
+    )
 }
 
 /// Draws by outpace's backend, which skips frames that the terminal has no time for.
@@ -100,7 +106,7 @@ pub(super) fn direct(span: &mut Span, workload: Workload) -> io::Result<()> {
 }
 
 fn outpace(span: &mut Span, workload: Workload, options: Options) -> io::Result<()> {
-    enter_alternate_screen(Stream::Stdout)?;
+    enter_alternate_screen(StandardStream::Stdout)?;
     let backend = OutpaceBackend::new(options)?;
     play(span, workload, backend, Viewport::Fullscreen, |terminal| {
         let backend = terminal.backend_mut();
@@ -231,7 +237,7 @@ impl Rows<File> {
     /// Rows as wide as the terminal on stdout.
     pub(super) fn of_stdout() -> io::Result<Self> {
         let out = bare_stdout()?;
-        Ok(Self::new(out, size_of(Stream::Stdout)?.ws_col))
+        Ok(Self::new(out, size_of(StandardStream::Stdout)?.ws_col))
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures, first_of, leaders};
-use crate::bench::toolchain::{Language, Source};
+use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::{duration, times};
 
 pub(crate) const STARTUP: Experiment = Experiment {

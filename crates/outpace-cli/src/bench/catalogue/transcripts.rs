@@ -14,7 +14,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::pictures::size_of;
 use crate::bench::experiment::clock::Span;
-use crate::fps::canvas::Stream;
+use crate::fps::canvas::StandardStream;
 
 const MESSAGES: u64 = 500;
 const TOKENS_A_LINE: u64 = 10;
@@ -200,7 +200,7 @@ impl<W: Write> Backend for Placed<W> {
     }
 
     fn size(&self) -> io::Result<Size> {
-        let size = size_of(Stream::Stdout)?;
+        let size = size_of(StandardStream::Stdout)?;
         Ok(Size::new(size.ws_col, size.ws_row))
     }
 

@@ -30,7 +30,7 @@ pub(crate) enum Destination {
     /// A file in memory.
     Tmpfs,
     /// A pseudo-terminal without a window.
-    Pty(Pace),
+    Pty(ReadPace),
     /// This terminal.
     Tty,
     /// A terminal emulator, opened for the purpose, perhaps with a multiplexer inside.
@@ -56,7 +56,7 @@ pub(crate) fn examples() -> impl Iterator<Item = &'static str> {
 
 /// How fast a reader reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum ReadPace {
     AtOnce,
     /// Bytes a second.
     PerSecond(u64),
@@ -92,8 +92,8 @@ impl fmt::Display for Destination {
             } => {
                 write!(f, "pipe:{}", quantity::binary_bytes(*capacity))
             }
-            Self::Pty(Pace::PerSecond(rate)) => write!(f, "pty:{}/s", quantity::bytes(*rate)),
-            Self::Pty(Pace::Stalled) => f.write_str("pty:stalled"),
+            Self::Pty(ReadPace::PerSecond(rate)) => write!(f, "pty:{}/s", quantity::bytes(*rate)),
+            Self::Pty(ReadPace::Stalled) => f.write_str("pty:stalled"),
             Self::Emulator(emulator) => emulator.fmt(f),
             _ => f.write_str(self.kind()),
         }
@@ -124,14 +124,14 @@ impl FromStr for Destination {
                 Ok(Self::Pipe { capacity })
             }
             "pty" => match detail {
-                None => Ok(Self::Pty(Pace::AtOnce)),
-                Some("stalled") => Ok(Self::Pty(Pace::Stalled)),
+                None => Ok(Self::Pty(ReadPace::AtOnce)),
+                Some("stalled") => Ok(Self::Pty(ReadPace::Stalled)),
                 Some(speed) => {
                     let rate = quantity::parse_bytes(speed.strip_suffix("/s").unwrap_or(speed))?;
                     if rate == 0 {
                         return Err("a speed of 0 is spelt pty:stalled".to_owned());
                     }
-                    Ok(Self::Pty(Pace::PerSecond(rate)))
+                    Ok(Self::Pty(ReadPace::PerSecond(rate)))
                 }
             },
             _ => Emulator::from_str(text)
@@ -170,7 +170,7 @@ mod tests {
         }
         assert_eq!(
             Destination::from_str("pty:1MB"),
-            Ok(Destination::Pty(Pace::PerSecond(1_000_000)))
+            Ok(Destination::Pty(ReadPace::PerSecond(1_000_000)))
         );
     }
 

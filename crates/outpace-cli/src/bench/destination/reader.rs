@@ -12,7 +12,7 @@ use memchr::memmem;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, read};
 
-use super::{Pace, STALL};
+use super::{ReadPace, STALL};
 use crate::bench::destination::check::Check;
 use crate::platform::clock::now_ns;
 
@@ -89,19 +89,23 @@ const PREAMBLE: u64 = 4 << 10;
 const CHUNK: usize = 64 << 10;
 
 /// Reads to the end at a pace.
-pub(crate) fn read_to_end(from: &OwnedFd, mut pace: Pace, wanted: Wanted) -> io::Result<Received> {
+pub(crate) fn read_to_end(
+    from: &OwnedFd,
+    mut pace: ReadPace,
+    wanted: Wanted,
+) -> io::Result<Received> {
     let mut received = Received::default();
     let mut check = wanted.check;
     let mut buffer = vec![0; CHUNK];
     let mut limit = CHUNK;
     let mut started = Instant::now();
     match pace {
-        Pace::AtOnce => {}
-        Pace::PerSecond(rate) => {
+        ReadPace::AtOnce => {}
+        ReadPace::PerSecond(rate) => {
             // Two hundred small reads a second.
             limit = usize::try_from(rate / 200).unwrap_or(CHUNK).clamp(1, CHUNK);
         }
-        Pace::Stalled => {
+        ReadPace::Stalled => {
             let mut readable = [PollFd::new(from, PollFlags::IN)];
             while poll(&mut readable, None) == Err(Errno::INTR) {}
             match &wanted.release {
@@ -150,12 +154,12 @@ pub(crate) fn read_to_end(from: &OwnedFd, mut pace: Pace, wanted: Wanted) -> io:
         if wanted.keep {
             received.kept.extend_from_slice(arrived);
         }
-        if let Pace::PerSecond(rate) = pace {
+        if let ReadPace::PerSecond(rate) = pace {
             let due = Duration::from_secs_f64(received.bytes as f64 / rate as f64);
             let left = due.saturating_sub(started.elapsed());
             match &wanted.release {
                 Some(release) if release.sleep(left) => {
-                    (pace, limit) = (Pace::AtOnce, CHUNK);
+                    (pace, limit) = (ReadPace::AtOnce, CHUNK);
                 }
                 Some(_) => {}
                 None => sleep(left),

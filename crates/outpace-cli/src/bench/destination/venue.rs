@@ -19,7 +19,7 @@ use tempfile::{TempDir, TempPath};
 use super::abilities;
 use super::emulator::Window;
 use super::reader::{Received, Wanted, read_to_end};
-use super::{Destination, Pace};
+use super::{Destination, ReadPace};
 use crate::bench::results::rows::TerminalInfo;
 use crate::platform::clock::now_ns;
 use crate::platform::{pty, scratch};
@@ -64,7 +64,7 @@ enum Place {
     Null,
     Pipe(Option<u64>),
     File(TempPath),
-    Pty(Pace),
+    Pty(ReadPace),
     Device(Box<Device>),
 }
 
@@ -128,7 +128,7 @@ impl Venue {
     pub(crate) fn proof(to: &Destination) -> Destination {
         match to {
             Destination::Null => Destination::Pipe { capacity: None },
-            Destination::Tty | Destination::Emulator(_) => Destination::Pty(Pace::AtOnce),
+            Destination::Tty | Destination::Emulator(_) => Destination::Pty(ReadPace::AtOnce),
             other => other.clone(),
         }
     }
@@ -169,7 +169,7 @@ impl Venue {
                 if let Some(capacity) = capacity {
                     set_pipe_capacity(&writer, *capacity)?;
                 }
-                (writer, SinkEnd::read(reader, Pace::AtOnce, wanted)?)
+                (writer, SinkEnd::read(reader, ReadPace::AtOnce, wanted)?)
             }
             Place::File(file) => {
                 // As a shell's `>` opens it: for writing only, and empty.
@@ -242,7 +242,7 @@ pub(crate) enum SinkEnd<'a> {
 }
 
 impl SinkEnd<'_> {
-    fn read(from: OwnedFd, pace: Pace, wanted: Wanted) -> io::Result<Self> {
+    fn read(from: OwnedFd, pace: ReadPace, wanted: Wanted) -> io::Result<Self> {
         let reader = std::thread::Builder::new();
         Ok(Self::Reader(
             reader.spawn(move || read_to_end(&from, pace, wanted))?,
@@ -289,7 +289,7 @@ fn received(path: &Path, wanted: Wanted) -> io::Result<Received> {
     if wanted.check.is_some() || wanted.keep {
         return read_to_end(
             &file.into(),
-            Pace::AtOnce,
+            ReadPace::AtOnce,
             Wanted {
                 arrivals: false,
                 ..wanted

@@ -15,7 +15,7 @@ use crate::bench::destination::check::{Generator, Order};
 use crate::bench::destination::venue::Size;
 use crate::bench::results::figures::Figures;
 use crate::bench::toolchain::Source;
-use crate::fps::canvas::Stream;
+use crate::fps::canvas::StandardStream;
 use clock::Span;
 
 /// One question about output, and all that is needed to answer it.
@@ -150,7 +150,7 @@ pub(crate) struct Rung {
     /// In which order its messages have to arrive.
     pub(crate) order: Order,
     /// The stream it writes to.
-    pub(crate) stream: Stream,
+    pub(crate) stream: StandardStream,
     /// Why it is expected to fail: the published forms that do not work are shown not to.
     pub(crate) fails: Option<&'static str>,
     /// The pictures or lines it draws, if it does.
@@ -207,7 +207,7 @@ impl Rung {
             origin,
             work,
             order: Order::Exact,
-            stream: Stream::Stdout,
+            stream: StandardStream::Stdout,
             fails: None,
             draws: None,
             baseline: None,
@@ -261,7 +261,7 @@ variants! {
     /// The same, written by so many threads.
     threads(threads: u64) order = Order::PerThread(threads);
     /// The same, on standard error.
-    on_stderr() stream = Stream::Stderr;
+    on_stderr() stream = StandardStream::Stderr;
     /// The same, expected to fail.
     fails(why: &'static str) fails = Some(why);
     /// The same, drawing pictures.

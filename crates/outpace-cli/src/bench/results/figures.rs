@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::rows::Row;
-use super::stats::Interval;
+use super::stats::ConfidenceInterval;
 use crate::user::quantity::times;
 
 /// The rows of one experiment.
@@ -103,7 +103,7 @@ pub(crate) enum Compared {
     /// The first takes more time, by this factor.
     More(f64),
     /// The noise is larger than the difference. `None`: there was one run only.
-    Open(Option<Interval>),
+    Open(Option<ConfidenceInterval>),
 }
 
 impl Compared {
@@ -112,7 +112,7 @@ impl Compared {
 
     /// Compares by pairs of the same round, so that what slowed the machine in one round does not count.
     pub(crate) fn of(row: &Row, against: &Row) -> Self {
-        let ratio = Interval::of_ratio(&row.times(), &against.times());
+        let ratio = ConfidenceInterval::of_ratio(&row.times(), &against.times());
         let (Some(ratio), Some(own), Some(other)) = (ratio, row.interval(), against.interval())
         else {
             return Self::Open(None);
@@ -247,7 +247,8 @@ mod tests {
     fn a_range_beside_the_word_noise_never_excludes_that_they_are_equal() {
         let range = |low, high| {
             let middle = f64::midpoint(low, high);
-            Compared::Open(Some(Interval { low, middle, high })).unsettled("a", "b", "pty")
+            Compared::Open(Some(ConfidenceInterval { low, middle, high }))
+                .unsettled("a", "b", "pty")
         };
         let said = |range: &str| {
             Some(format!(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::machine::Machine;
-use super::stats::{Interval, Ratio, Spread};
+use super::stats::{ConfidenceInterval, Ratio, Spread};
 use crate::user::failure::Failure;
 use crate::user::inert::inert;
 
@@ -50,7 +50,7 @@ pub(crate) struct Row {
     pub(crate) samples: Vec<u64>,
     /// Figures that only rows of its kind have.
     #[serde(flatten)]
-    pub(crate) kind: Kind,
+    pub(crate) kind: RowKind,
     /// The figure from the literature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) published: Option<Published>,
@@ -74,7 +74,7 @@ pub(crate) struct Row {
 /// the kind; a row that did not run has none.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Kind {
+pub(crate) enum RowKind {
     Server(ServerFigures),
     Frames(FrameFigures),
     Timed(TimedFigures),
@@ -83,7 +83,7 @@ pub(crate) enum Kind {
     Work(WorkFigures),
 }
 
-impl Default for Kind {
+impl Default for RowKind {
     fn default() -> Self {
         Self::Work(WorkFigures::default())
     }
@@ -247,7 +247,7 @@ macro_rules! kinds {
         impl Row {
             $(pub(crate) fn $name(&self) -> Option<&$figures> {
                 match &self.kind {
-                    Kind::$kind(figures) => Some(figures),
+                    RowKind::$kind(figures) => Some(figures),
                     _ => None,
                 }
             })*
@@ -271,14 +271,14 @@ impl Row {
     /// When the text of each step arrived, for experiments about that.
     pub(crate) fn arrivals(&self) -> &[Arrival] {
         match &self.kind {
-            Kind::Arrivals(figures) => &figures.arrivals,
+            RowKind::Arrivals(figures) => &figures.arrivals,
             _ => &[],
         }
     }
 
     pub(crate) fn torn_per_1000(&self) -> Option<f64> {
         match &self.kind {
-            Kind::Work(figures) => figures.torn_per_1000,
+            RowKind::Work(figures) => figures.torn_per_1000,
             _ => None,
         }
     }
@@ -286,7 +286,7 @@ impl Row {
     /// How long its calls took, where they are clocked one by one.
     pub(crate) fn calls(&self) -> Option<Latency> {
         match &self.kind {
-            Kind::Work(figures) => figures.call_ns,
+            RowKind::Work(figures) => figures.call_ns,
             _ => None,
         }
     }
@@ -294,8 +294,8 @@ impl Row {
     /// The time of a message, run by run; of terminals that of a byte, for messages differ in length.
     pub(crate) fn times(&self) -> Vec<f64> {
         let messages = match self.kind {
-            Kind::Frames(_) => 1,
-            Kind::Terminal(_) => self.bytes.max(1),
+            RowKind::Frames(_) => 1,
+            RowKind::Terminal(_) => self.bytes.max(1),
             _ => self.messages.max(1),
         };
         let each = |sample: &u64| *sample as f64 / messages as f64;
@@ -303,8 +303,8 @@ impl Row {
     }
 
     /// Where the median of these lies; `None` of a single run.
-    pub(crate) fn interval(&self) -> Option<Interval> {
-        Interval::of_median(&self.times())
+    pub(crate) fn interval(&self) -> Option<ConfidenceInterval> {
+        ConfidenceInterval::of_median(&self.times())
     }
 
     /// System calls that write, for a message.

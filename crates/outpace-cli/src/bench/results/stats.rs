@@ -77,13 +77,13 @@ impl Ratio {
 
 /// The confidence interval of a median.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Interval {
+pub(crate) struct ConfidenceInterval {
     pub(crate) low: f64,
     pub(crate) middle: f64,
     pub(crate) high: f64,
 }
 
-impl Interval {
+impl ConfidenceInterval {
     /// By order statistics: between these ranks the median lies in about 95 of 100 cases, whatever the distribution
     /// (Conover, Practical Nonparametric Statistics, 3.2). Fewer than five values promise less; their extremes are
     /// moved apart by the distance between them. `None` of fewer than two, which tell nothing of the noise.
@@ -196,14 +196,15 @@ mod tests {
 
     #[test]
     fn an_interval_needs_two_values_and_narrows_with_their_number() {
-        let of = |values: &[f64]| Interval::of_median(values).map(|all| (all.low, all.high));
+        let of =
+            |values: &[f64]| ConfidenceInterval::of_median(values).map(|all| (all.low, all.high));
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[5.0]), None);
         assert_eq!(of(&[4.0, 6.0]), Some((2.0, 8.0)), "moved apart");
         assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0]), Some((1.0, 5.0)));
         let ten: Vec<f64> = (1..=10).map(f64::from).collect();
         assert_eq!(of(&ten), Some((2.0, 9.0)), "the second and the ninth");
-        assert_eq!(Interval::of_ratio(&[1.0], &[0.0]), None);
+        assert_eq!(ConfidenceInterval::of_ratio(&[1.0], &[0.0]), None);
     }
 
     #[test]

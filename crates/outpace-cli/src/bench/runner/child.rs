@@ -14,7 +14,7 @@ use super::load::Answers;
 use crate::bench::destination::reader::Received;
 use crate::bench::destination::venue::Sink;
 use crate::bench::experiment::clock::{self, RungReport};
-use crate::fps::canvas::Stream;
+use crate::fps::canvas::StandardStream;
 use crate::platform::clock::{children_ns, now_ns};
 use crate::platform::interrupts;
 
@@ -69,7 +69,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// Runs a command into a sink; it reports to the file `report`.
 pub(super) fn run(
     command: &mut Command,
-    stream: Stream,
+    stream: StandardStream,
     sink: Sink<'_>,
     report: &Path,
 ) -> Result<Trial, Stopped> {
@@ -88,7 +88,7 @@ pub(super) fn run(
 /// Runs a command into a sink and clocks the whole process from outside.
 pub(super) fn run_clocked_outside(
     command: &mut Command,
-    stream: Stream,
+    stream: StandardStream,
     sink: Sink<'_>,
 ) -> Result<Trial, Stopped> {
     command.env_remove(clock::REPORT);
@@ -118,13 +118,13 @@ pub(crate) fn ignore_wishes(command: &mut Command) {
 /// Runs it with one of its streams connected to the sink; also gives the time at which it had ended.
 fn to_the_end_at(
     command: &mut Command,
-    stream: Stream,
+    stream: StandardStream,
     sink: Sink<'_>,
 ) -> Result<(Received, u64), Stopped> {
     let (measured, end) = sink.split();
     match stream {
-        Stream::Stdout => command.stdout(measured).stderr(Stdio::piped()),
-        Stream::Stderr => command.stderr(measured).stdout(Stdio::piped()),
+        StandardStream::Stdout => command.stdout(measured).stderr(Stdio::piped()),
+        StandardStream::Stderr => command.stderr(measured).stdout(Stdio::piped()),
     };
     ignore_wishes(command);
     let mut child = command.spawn()?;

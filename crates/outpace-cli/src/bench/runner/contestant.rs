@@ -18,10 +18,10 @@ pub(crate) struct Contestant {
     pub(crate) rung: &'static Rung,
     /// The rung's name, with the compiler's after a dot when there is more than one.
     pub(crate) name: String,
-    launch: Launch,
+    executable: Executable,
 }
 
-enum Launch {
+enum Executable {
     /// This program as `outpace rung EXPERIMENT/RUNG`.
     Here { experiment: &'static str },
     Source {
@@ -80,17 +80,17 @@ impl Contestant {
 
     /// The contestants a rung has: one, or one for each toolchain.
     fn of(experiment: &'static Experiment, rung: &'static Rung, compiling: Compiling) -> Vec<Self> {
-        let one = |launch| Self {
+        let one = |executable| Self {
             rung,
             name: rung.name.to_owned(),
-            launch,
+            executable,
         };
         match rung.work {
-            Work::Here(_) => vec![one(Launch::Here {
+            Work::Here(_) => vec![one(Executable::Here {
                 experiment: experiment.name,
             })],
             Work::Source(source) => match toolchains(source.language) {
-                Err(reason) => vec![one(Launch::Not(reason))],
+                Err(reason) => vec![one(Executable::Not(reason))],
                 Ok(found) => {
                     // A program stands for its language: one compiler suffices.
                     let wanted = match (experiment.method, compiling) {
@@ -108,7 +108,7 @@ impl Contestant {
                             } else {
                                 rung.name.to_owned()
                             },
-                            launch: Launch::Source { toolchain, source },
+                            executable: Executable::Source { toolchain, source },
                         })
                         .collect()
                 }
@@ -143,25 +143,25 @@ impl Contestant {
             Compiling::Thorough => None,
             Compiling::Until(until) => Some(until),
         };
-        if let Launch::Source { toolchain, source } = &self.launch
+        if let Executable::Source { toolchain, source } = &self.executable
             && let Err(reason) = toolchain.command_by(source, until)
         {
-            self.launch = Launch::Not(reason);
+            self.executable = Executable::Not(reason);
         }
     }
 
     /// Why it cannot run here.
     pub(crate) fn obstacle(&self) -> Option<&str> {
-        match &self.launch {
-            Launch::Not(reason) => Some(reason),
+        match &self.executable {
+            Executable::Not(reason) => Some(reason),
             _ => None,
         }
     }
 
     /// The command that writes so many messages to its stdout.
     pub(crate) fn command(&self, messages: u64, pause: Duration) -> Result<Command, String> {
-        let mut command = match &self.launch {
-            Launch::Here { experiment } => {
+        let mut command = match &self.executable {
+            Executable::Here { experiment } => {
                 let mut command = Command::new(this_program()?);
                 command
                     .arg("rung")
@@ -172,7 +172,7 @@ impl Contestant {
                 }
                 command
             }
-            Launch::Source { toolchain, source } => {
+            Executable::Source { toolchain, source } => {
                 let mut command = toolchain.command(source)?;
                 if self.rung.is_relayed {
                     command = relayed(&command)?;
@@ -183,7 +183,7 @@ impl Contestant {
                 command.envs(self.rung.environment.iter().copied());
                 command
             }
-            Launch::Not(reason) => return Err(reason.clone()),
+            Executable::Not(reason) => return Err(reason.clone()),
         };
         match self.rung.reads {
             Some(reads) => command

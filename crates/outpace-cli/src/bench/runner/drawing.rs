@@ -12,9 +12,9 @@ use super::child::{self, Stopped, Trial};
 use super::{Entry, Measurement, Stage, shown};
 use crate::bench::destination::reader::{Release, Wanted};
 use crate::bench::destination::venue::Venue;
-use crate::bench::destination::{Destination, Pace};
+use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Drawn, calls};
-use crate::bench::results::rows::{FrameFigures, Kind, Row};
+use crate::bench::results::rows::{FrameFigures, Row, RowKind};
 use crate::bench::results::stats::{self, Spread};
 
 /// Between frames, where they are paced: 60 a second.
@@ -36,7 +36,7 @@ pub(super) struct Drawing<'a> {
 impl<'a> Drawing<'a> {
     pub(super) fn new(stage: Stage<'a>) -> Self {
         Self {
-            stalled: *stage.to == Destination::Pty(Pace::Stalled),
+            stalled: *stage.to == Destination::Pty(ReadPace::Stalled),
             stage,
             time: Duration::ZERO,
         }
@@ -207,7 +207,7 @@ impl Measurement for Drawing<'_> {
         let presented = entry.median(|trial| presented(entry, trial));
         let grown = |trial: &Trial| trial.report.notes.get("grown_bytes").copied();
         let mut trials = entry.trials.iter();
-        row.kind = Kind::Frames(FrameFigures {
+        row.kind = RowKind::Frames(FrameFigures {
             fps: (!self.stalled).then(|| 1e9 / stats::median(&row.samples).max(1) as f64),
             frames_presented: presented,
             frames_skipped: entry.median(|trial| trial.noted("skipped")),

@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::bench::destination::venue::{Size, Venue};
-use crate::bench::destination::{Destination, Pace};
+use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::base_name;
-use crate::bench::results::rows::{Kind, Latency, Row, ServerFigures};
+use crate::bench::results::rows::{Latency, Row, RowKind, ServerFigures};
 use crate::bench::results::stats::{Ratio, median};
 use crate::platform::{interrupts, scratch};
 use child::{Stopped, Trial};
@@ -197,10 +197,10 @@ impl<'a> Stage<'a> {
             Method::Terminal if !to.is_terminal() => {
                 return Err("it measures terminals, and this is none".to_owned());
             }
-            Method::Frames => Destination::Pty(Pace::AtOnce),
+            Method::Frames => Destination::Pty(ReadPace::AtOnce),
             _ => Venue::proof(to),
         };
-        if matches!(method, Method::Frames) && *to == Destination::Pty(Pace::Stalled) {
+        if matches!(method, Method::Frames) && *to == Destination::Pty(ReadPace::Stalled) {
             // At a terminal that does not read one run says it all.
             (plan.warmup, plan.runs) = (0, 1);
         }
@@ -260,8 +260,8 @@ pub(crate) fn run(
         runs: entry.trials.len() as u64,
         verified: entry.verified,
         kind: match entry.connections {
-            Some(connections) => Kind::Server(ServerFigures::of(connections)),
-            None => Kind::default(),
+            Some(connections) => RowKind::Server(ServerFigures::of(connections)),
+            None => RowKind::default(),
         },
         // Bytes of pictures are compared even where their times are not.
         baseline: (entry.contestant.rung.draws)

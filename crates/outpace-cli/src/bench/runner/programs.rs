@@ -11,7 +11,7 @@ use crate::bench::destination::reader::Wanted;
 use crate::bench::destination::venue::Venue;
 use crate::bench::results::rows::Row;
 use crate::bench::results::stats::{self, Spread};
-use crate::fps::canvas::Stream;
+use crate::fps::canvas::StandardStream;
 use crate::platform::interrupts;
 
 pub(super) struct Programs<'a> {
@@ -42,7 +42,7 @@ impl<'a> Programs<'a> {
         let contestant = entry.contestant;
         let command = contestant.command(messages, Duration::ZERO);
         let mut command = command.map_err(Stopped::Failed)?;
-        if let Stream::Stderr = contestant.rung.stream {
+        if let StandardStream::Stderr = contestant.rung.stream {
             command.env("STREAM", "stderr");
         }
         let sink = venue.sink(wanted)?;

@@ -20,9 +20,9 @@ use crate::bench::destination::check::{Generator, length};
 use crate::bench::destination::reader::{Release, Wanted};
 use crate::bench::destination::venue::Venue;
 use crate::bench::experiment::{Server, calls};
-use crate::bench::results::rows::{Kind, Latency, Published, Row, ServerFigures};
+use crate::bench::results::rows::{Latency, Published, Row, RowKind, ServerFigures};
 use crate::bench::results::stats::Spread;
-use crate::fps::canvas::Stream;
+use crate::fps::canvas::StandardStream;
 
 /// With one connection the figure measures how fast an idle processor wakes; so it comes second.
 pub(crate) const CONNECTIONS: [u16; 2] = [8, 1];
@@ -138,7 +138,12 @@ impl<'a> Serving<'a> {
                 let stopped = load::ask(address, Server::STOP).map_err(|error| error.to_string());
                 answers.and_then(|answers| stopped.map(|()| answers))
             });
-            let child = child::run(&mut command, Stream::Stdout, sink, &self.stage.report);
+            let child = child::run(
+                &mut command,
+                StandardStream::Stdout,
+                sink,
+                &self.stage.report,
+            );
             let answers = load
                 .join()
                 .unwrap_or_else(|_| Err("the load panicked".to_owned()));
@@ -254,7 +259,7 @@ impl Measurement for Serving<'_> {
         }));
         let rates = || answers.iter().map(|answers| answers.per_second as u64);
         let knows_backlog = |trial: &Trial| trial.report.notes.contains_key("backlog");
-        row.kind = Kind::Server(ServerFigures {
+        row.kind = RowKind::Server(ServerFigures {
             requests_per_second: Spread::of(rates()),
             answer_ns: Some(Latency {
                 median: entry.median(|trial| trial.answers.map_or(0, |answers| answers.median_ns)),

@@ -11,7 +11,7 @@ use crate::bench::experiment::bare_scene;
 
 /// How a cell looks, whichever way it was drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Look {
+enum Appearance {
     /// Two colours, one above the other: blocks, half blocks and spaces.
     Colors { upper: Color, lower: Color },
     /// A symbol, or nothing behind a wide one.
@@ -35,7 +35,7 @@ const ON_SPACES: Modifier = Modifier::UNDERLINED
     .union(Modifier::REVERSED)
     .union(Modifier::CROSSED_OUT);
 
-impl Look {
+impl Appearance {
     fn new(text: &str, fg: Color, bg: Color, modifier: Modifier) -> Self {
         let modifier = modifier & MODIFIERS;
         let colors = match text {
@@ -175,7 +175,10 @@ pub(crate) fn verify(
         let Some(cell) = line.and_then(|line| line.cells().get(usize::from(position.x))) else {
             return Err(format!("the screen has no {position}"));
         };
-        let (wanted, shown) = (Look::wanted(&wanted[position]), Look::shown(cell));
+        let (wanted, shown) = (
+            Appearance::wanted(&wanted[position]),
+            Appearance::shown(cell),
+        );
         if wanted != shown {
             return Err(format!(
                 "after {frames} frames column {}, row {} shows {shown:?}, not {wanted:?}",
@@ -231,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_default_colour_is_not_a_chosen_one() {
-        let look = |text, fg, bg| Look::new(text, fg, bg, Modifier::empty());
+        let look = |text, fg, bg| Appearance::new(text, fg, bg, Modifier::empty());
         let red = Color::Indexed(1);
         assert_eq!(look("█", red, Color::Reset), look(" ", Color::Reset, red));
         assert_eq!(look("▄", red, red), look("▀", red, red));

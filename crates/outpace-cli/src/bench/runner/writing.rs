@@ -8,11 +8,11 @@ use super::{Entry, Measurement, Stage};
 use crate::bench::destination::check::{Check, length};
 use crate::bench::destination::reader::Wanted;
 use crate::bench::destination::venue::Venue;
-use crate::bench::destination::{Destination, Pace};
+use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Method, Origin, Timed, calls};
 use crate::bench::results::rows::{
-    ArrivalFigures, Kind, Latency, ProfilerSamples, Published, Row, TerminalFigures, TimedFigures,
-    WorkFigures,
+    ArrivalFigures, Latency, ProfilerSamples, Published, Row, RowKind, TerminalFigures,
+    TimedFigures, WorkFigures,
 };
 use crate::bench::results::stats::{self, Spread};
 use crate::platform::interrupts;
@@ -98,7 +98,7 @@ impl<'a> Writing<'a> {
             (Method::Timed(_), _) => return plan.messages.unwrap_or(published),
             (Method::Process, _) => 20,
             // Every run waits for the stall, whatever it writes.
-            (_, Destination::Pty(Pace::Stalled)) => {
+            (_, Destination::Pty(ReadPace::Stalled)) => {
                 return plan.messages.unwrap_or(STALLED_MESSAGES);
             }
             _ => published,
@@ -228,7 +228,7 @@ impl<'a> Writing<'a> {
             .collect();
         reports.sort_unstable_by_key(|report| report.median);
         let report_ns = reports.get(reports.len() / 2).copied();
-        row.kind = Kind::Terminal(TerminalFigures {
+        row.kind = RowKind::Terminal(TerminalFigures {
             written_per_second: a_second(wall.median),
             consumed_per_second: report_ns.is_none().then(|| a_second(done.median)),
             report_ns,
@@ -256,7 +256,7 @@ impl<'a> Writing<'a> {
         };
         row.writes = Some(stats::median(&scaled(&noted("write_calls"))));
         let mut published = timed.published.iter();
-        row.kind = Kind::Timed(TimedFigures {
+        row.kind = RowKind::Timed(TimedFigures {
             write_ns,
             profiler_samples: ProfilerSamples {
                 measured: entry
@@ -367,7 +367,7 @@ impl Measurement for Writing<'_> {
         match self.method {
             Method::Timed(timed) => return Self::fill_timed(entry, timed, row),
             Method::Arrival(texts) => {
-                row.kind = Kind::Arrivals(ArrivalFigures {
+                row.kind = RowKind::Arrivals(ArrivalFigures {
                     arrivals: arrivals(texts, to.is_terminal(), &entry.trials),
                 });
                 return;
@@ -387,7 +387,7 @@ impl Measurement for Writing<'_> {
             return Self::fill_terminal(entry, row);
         }
         row.samples = walls(entry);
-        row.kind = Kind::Work(WorkFigures {
+        row.kind = RowKind::Work(WorkFigures {
             torn_per_1000: Self::torn(entry),
             call_ns: Self::calls(entry),
         });
@@ -446,7 +446,7 @@ fn walls(entry: &Entry<'_>) -> Vec<u64> {
 /// Fewer would measure the first write and the start of a thread rather than messages.
 fn least_messages(to: &Destination) -> u64 {
     match to {
-        Destination::Pty(Pace::PerSecond(_)) => 1_000,
+        Destination::Pty(ReadPace::PerSecond(_)) => 1_000,
         to if to.is_terminal() => 5_000,
         _ => 50_000,
     }

@@ -4,7 +4,7 @@ use super::chart::{Axis, Chart, Group, Lane, Mark, Shape, Tone, count, time};
 use crate::bench::experiment::{Experiment, Method, Origin, Text};
 use crate::bench::results::figures::base_name;
 use crate::bench::results::rows::{Latency, Row};
-use crate::bench::results::stats::Interval;
+use crate::bench::results::stats::ConfidenceInterval;
 use crate::user::quantity::{duration, grouped, significant};
 
 const LESS: &str = "Less is better.";
@@ -15,7 +15,7 @@ struct Amount {
     name: String,
     ours: bool,
     value: f64,
-    interval: Option<Interval>,
+    interval: Option<ConfidenceInterval>,
     published: Option<f64>,
 }
 
@@ -249,8 +249,8 @@ fn megabytes() -> Measure {
     Measure::count("MB/s", Some(true))
 }
 
-fn times(interval: Interval, factor: f64) -> Interval {
-    Interval {
+fn times(interval: ConfidenceInterval, factor: f64) -> ConfidenceInterval {
+    ConfidenceInterval {
         low: interval.low * factor,
         middle: interval.middle * factor,
         high: interval.high * factor,
@@ -258,8 +258,8 @@ fn times(interval: Interval, factor: f64) -> Interval {
 }
 
 /// Of times those of rates.
-fn per_second(time: Interval) -> Interval {
-    Interval {
+fn per_second(time: ConfidenceInterval) -> ConfidenceInterval {
+    ConfidenceInterval {
         low: 1e9 / time.high.max(f64::MIN_POSITIVE),
         middle: 1e9 / time.middle.max(f64::MIN_POSITIVE),
         high: 1e9 / time.low.max(1e-3),
@@ -359,7 +359,7 @@ fn ranked(title: String, measure: &Measure, mut amounts: Vec<Amount>) -> Option<
 }
 
 /// A figure with its noise, where several runs tell it.
-pub(super) fn with_noise(figure: String, interval: Option<Interval>) -> String {
+pub(super) fn with_noise(figure: String, interval: Option<ConfidenceInterval>) -> String {
     match interval {
         None => figure,
         Some(interval) => format!("{figure} {}", percent(interval)),
@@ -367,7 +367,7 @@ pub(super) fn with_noise(figure: String, interval: Option<Interval>) -> String {
 }
 
 /// Half the width of an interval as a share of its middle.
-pub(super) fn percent(interval: Interval) -> String {
+pub(super) fn percent(interval: ConfidenceInterval) -> String {
     match interval.noise() * 100.0 {
         percent if percent < 0.95 => format!("±{percent:.1} %"),
         percent => format!("±{percent:.0} %"),

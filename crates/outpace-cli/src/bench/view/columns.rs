@@ -4,14 +4,14 @@
 use std::cmp::Ordering::Equal;
 
 use super::charts::{self, charts, percent};
-use super::table::{Heading, Line, Note, Table};
+use super::table::{Heading, Note, Table, TableLine};
 use crate::bench::experiment::{Experiment, Method, Origin, Text};
 use crate::bench::results::figures::{Figures, base_name};
 use crate::bench::results::rows::{Latency, Row};
 use crate::user::quantity::{counted, duration, grouped, significant, times};
 
 /// A column: its heading, how easily it is left out, and a row's cell, given its baseline's row.
-struct Column {
+struct FigureColumn {
     heading: String,
     expendable: u8,
     cell: Cell,
@@ -22,7 +22,7 @@ type Cell = fn(&Row, Option<&Row>) -> Option<String>;
 /// Columns, a line each.
 macro_rules! columns {
     ($($heading:expr, $expendable:literal => $cell:expr;)*) => {
-        vec![$(Column { heading: $heading.into(), expendable: $expendable, cell: $cell }),*]
+        vec![$(FigureColumn { heading: $heading.into(), expendable: $expendable, cell: $cell }),*]
     };
 }
 
@@ -73,7 +73,7 @@ fn title(experiment: &Experiment, method: Method, to: &str, rows: &[&Row]) -> St
     title
 }
 
-fn columns(experiment: &Experiment, method: Method, rows: &[&Row]) -> Vec<Column> {
+fn columns(experiment: &Experiment, method: Method, rows: &[&Row]) -> Vec<FigureColumn> {
     match method {
         Method::Timed(_) => timed(experiment.unit),
         Method::Requests(_) => requests(),
@@ -86,7 +86,7 @@ fn columns(experiment: &Experiment, method: Method, rows: &[&Row]) -> Vec<Column
 }
 
 /// The time of a message, and what it was spent on.
-fn work(unit: &str, rows: &[&Row]) -> Vec<Column> {
+fn work(unit: &str, rows: &[&Row]) -> Vec<FigureColumn> {
     let baseline = rows.iter().find_map(|row| row.baseline.clone());
     let mixed = rows
         .iter()
@@ -126,7 +126,7 @@ fn work(unit: &str, rows: &[&Row]) -> Vec<Column> {
 }
 
 /// A profiler's view of rungs that work for a time.
-fn timed(unit: &str) -> Vec<Column> {
+fn timed(unit: &str) -> Vec<FigureColumn> {
     columns! {
         format!("{unit}s"), 4 => |row, _| Some(grouped(row.messages));
         format!("a {unit}"), 0 => |row, _| row.wall_per_message().map(duration);
@@ -141,7 +141,7 @@ fn timed(unit: &str) -> Vec<Column> {
 }
 
 /// Requests/s, answers, and the log calls.
-fn requests() -> Vec<Column> {
+fn requests() -> Vec<FigureColumn> {
     fn answer(row: &Row) -> Option<Latency> {
         row.server()?.answer_ns
     }
@@ -175,7 +175,7 @@ fn requests() -> Vec<Column> {
 }
 
 /// Frames a second, and what a frame costs.
-fn frames() -> Vec<Column> {
+fn frames() -> Vec<FigureColumn> {
     fn draw_call(row: &Row) -> Option<Latency> {
         row.frames()?.draw_call_ns
     }
@@ -208,7 +208,7 @@ fn frames() -> Vec<Column> {
 }
 
 /// How many bytes a second go in and are worked through, and how long an answer takes.
-fn terminal() -> Vec<Column> {
+fn terminal() -> Vec<FigureColumn> {
     columns! {
         "worked through", 0 => |row, _| row.terminal_figures()?.consumed_per_second.map(rate);
         "spread", 0 => spread;
@@ -248,7 +248,7 @@ pub(crate) fn together(experiment: &Experiment, rows: &[Row]) -> Option<Table> {
         .iter()
         .filter_map(|to| text(to))
         .fold(0.0, f64::max);
-    let lines: Vec<Line> = terminals
+    let lines: Vec<TableLine> = terminals
         .iter()
         .map(|to| {
             let cell = |rung| {
@@ -260,7 +260,7 @@ pub(crate) fn together(experiment: &Experiment, rows: &[Row]) -> Option<Table> {
                 answer.or_else(|| Some(significant(figures.consumed_per_second? / 1e6)))
             };
             let cells = names.clone().map(|rung| cell(rung).unwrap_or_default());
-            Line {
+            TableLine {
                 cells: [(*to).to_owned()].into_iter().chain(cells).collect(),
                 share: text(to).map(|rate| rate / best.max(f64::MIN_POSITIVE)),
                 ours: false,
@@ -320,7 +320,11 @@ fn bar(row: &Row) -> Option<(f64, bool)> {
 
 /// The best first; but rungs that draw and are compared with different ones stay with theirs, and so do servers
 /// with as many connections.
-fn ranked(experiment: &Experiment, columns: &[Column], rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
+fn ranked(
+    experiment: &Experiment,
+    columns: &[FigureColumn],
+    rows: &[&Row],
+) -> (Vec<Heading>, Vec<TableLine>) {
     let group = |row: &Row| {
         let own = experiment.rung(base_name(&row.rung));
         let baseline = own.filter(|rung| rung.draws.is_some());
@@ -351,7 +355,7 @@ fn ranked(experiment: &Experiment, columns: &[Column], rows: &[&Row]) -> (Vec<He
         let name = row.baseline.as_deref()?;
         rows.iter().copied().find(|other| other.rung == name)
     };
-    let shown: Vec<&Column> = columns
+    let shown: Vec<&FigureColumn> = columns
         .iter()
         .filter(|column| {
             let mut rows = ranked.iter();
@@ -373,7 +377,7 @@ fn ranked(experiment: &Experiment, columns: &[Column], rows: &[&Row]) -> (Vec<He
                 .iter()
                 .map(|column| (column.cell)(row, baseline(row)).unwrap_or_default()),
         );
-        Line {
+        TableLine {
             cells,
             share: bar(row).map(|(length, _)| length / longest.max(f64::MIN_POSITIVE)),
             ours: experiment
@@ -385,7 +389,7 @@ fn ranked(experiment: &Experiment, columns: &[Column], rows: &[&Row]) -> (Vec<He
 }
 
 /// One line a text, one column a rung: what appears at once, and what waits for which step.
-fn arrivals(texts: &[Text], rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
+fn arrivals(texts: &[Text], rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
     let rows: Vec<&&Row> = rows
         .iter()
         .filter(|row| !row.arrivals().is_empty())
@@ -412,14 +416,14 @@ fn arrivals(texts: &[Text], rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
                 Some(arrival) => format!("at {}", arrival.arrived_at),
             }
         }));
-        Line::plain(cells)
+        TableLine::plain(cells)
     });
     (headings, lines.collect())
 }
 
 /// One line a language and way to print: how it buffers, as its write calls tell, and what a line costs it, fixed, under
 /// `outpace run` and to stderr.
-fn programs(rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
+fn programs(rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
     const OTHERS: [&str; 3] = ["fixed", "run", "stderr"];
     let ran = |name: &str| {
         let mut rows = rows.iter();
@@ -461,7 +465,7 @@ fn programs(rows: &[&Row]) -> (Vec<Heading>, Vec<Line>) {
         let time = |name: &str| cost(name).map(duration).unwrap_or_default();
         let fixed = cost(&other("fixed"));
         let stderr = other("stderr");
-        Line {
+        TableLine {
             cells: vec![
                 name.to_owned(),
                 buffer(name),
@@ -527,11 +531,11 @@ mod tests {
     use super::*;
     use crate::bench::catalogue::find;
     use crate::bench::results::figures::rows_of;
-    use crate::bench::results::rows::{FrameFigures, Kind, ServerFigures};
+    use crate::bench::results::rows::{FrameFigures, RowKind, ServerFigures};
     use crate::bench::results::stats::Spread;
 
     fn cells(table: &Table, columns: &[usize]) -> Vec<Vec<String>> {
-        let of = |line: &Line| columns.iter().map(|&at| line.cells[at].clone()).collect();
+        let of = |line: &TableLine| columns.iter().map(|&at| line.cells[at].clone()).collect();
         table.lines.iter().map(of).collect()
     }
 
@@ -544,7 +548,7 @@ mod tests {
         ];
         let mut rows = rows_of("server", &rungs);
         for (row, (connections, rate)) in rows.iter_mut().zip([(8, 10), (8, 20), (1, 90)]) {
-            row.kind = Kind::Server(ServerFigures {
+            row.kind = RowKind::Server(ServerFigures {
                 requests_per_second: Spread::of([rate]),
                 ..ServerFigures::of(connections)
             });
@@ -593,7 +597,7 @@ mod tests {
         let mut rows = rows_of("draw", &rungs);
         let figures = [(9.0, 100.0), (3.0, 8.0), (90.0, 25.0), (4.0, 7.0)];
         for (row, (fps, bytes_per_frame)) in rows.iter_mut().zip(figures) {
-            row.kind = Kind::Frames(FrameFigures {
+            row.kind = RowKind::Frames(FrameFigures {
                 fps: Some(fps),
                 bytes_per_frame,
                 frames_presented: 1_000,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::chart::{Axis, Chart, Group, Lane, Mark, Shape, Tone, count, time};
 use super::charts::with_noise;
 use super::html::Card;
-use super::table::{Heading, Line, Table};
+use super::table::{Heading, Table, TableLine};
 use crate::bench::results::figures::{base_name, joined};
 use crate::bench::results::rows::{Results, Row};
 use crate::bench::results::stats;
@@ -110,14 +110,19 @@ pub(crate) fn table_of(
 ) -> Option<Table> {
     let (first, others) = files.split_first()?;
     let rows = first.results.rows.iter();
-    let lines: Vec<Line> = rows
+    let lines: Vec<TableLine> = rows
         .filter(|row| (row.experiment.as_str(), row.to.as_str()) == place)
         .filter_map(|row| line(row, others, yardstick))
         .collect();
     (!lines.is_empty()).then(|| table(place, files, lines, yardstick))
 }
 
-fn table(place: (&str, &str), files: &[Named], lines: Vec<Line>, yardstick: Yardstick) -> Table {
+fn table(
+    place: (&str, &str),
+    files: &[Named],
+    lines: Vec<TableLine>,
+    yardstick: Yardstick,
+) -> Table {
     let mut headings = vec![Heading::fixed("rung"), Heading::fixed(&files[0].name)];
     for file in &files[1..] {
         headings.push(Heading::fixed(&file.name));
@@ -275,7 +280,7 @@ fn same_row<'a>(file: &'a Named, row: &Row) -> Option<&'a Row> {
     })
 }
 
-fn line(row: &Row, others: &[Named], yardstick: Yardstick) -> Option<Line> {
+fn line(row: &Row, others: &[Named], yardstick: Yardstick) -> Option<TableLine> {
     let mut cells = vec![row.rung.clone(), yardstick.show(row)?];
     for file in others {
         let other = same_row(file, row).filter(|other| yardstick.show(other).is_some());
@@ -291,7 +296,7 @@ fn line(row: &Row, others: &[Named], yardstick: Yardstick) -> Option<Line> {
                 .map_or_else(|| "same".to_owned(), times),
         });
     }
-    Some(Line::plain(cells))
+    Some(TableLine::plain(cells))
 }
 
 /// How many rungs changed, in a sentence.

@@ -10,7 +10,7 @@ use super::block::Block;
 use super::chart::{Chart, Lane, Tone};
 use super::drawing;
 use super::summary::{Headline, headlines};
-use super::table::{Line, Table};
+use super::table::{Table, TableLine};
 use crate::bench::experiment::{Experiment, Origin, Publication};
 use crate::bench::results::figures::base_name;
 use crate::bench::results::rows::Row;
@@ -259,7 +259,7 @@ fn table(table: &Table, sources: &[Publication]) -> Markup {
     }
 }
 
-fn row(line: &Line, headings: &[&str]) -> Markup {
+fn row(line: &TableLine, headings: &[&str]) -> Markup {
     html! {
         tr.ours[line.ours] role="row" {
             @for (index, (cell, heading)) in line.cells.iter().zip(headings).enumerate() {
@@ -330,7 +330,7 @@ mod tests {
     use crate::bench::catalogue::{ALL, find};
     use crate::bench::results::figures::rows_of;
     use crate::bench::results::rows::{
-        Arrival, ArrivalFigures, FrameFigures, Kind, Latency, ProfilerSamples, Published,
+        Arrival, ArrivalFigures, FrameFigures, Latency, ProfilerSamples, Published, RowKind,
         ServerFigures, TimedFigures,
     };
     use crate::bench::results::stats::Spread;
@@ -439,19 +439,19 @@ mod tests {
             ),
             with(("lines", far), &["<circle ", "Logarithmic scale."]),
             with(
-                one("fps", "outpace", Kind::Frames(frames)),
+                one("fps", "outpace", RowKind::Frames(frames)),
                 &["frames/s", "class=\"range\""],
             ),
             with(
-                one("server", "println", Kind::Server(server)),
+                one("server", "println", RowKind::Server(server)),
                 &["requests/s", "class=\"range\""],
             ),
             with(
-                one("calls", "stdout", Kind::Timed(timed)),
+                one("calls", "stdout", RowKind::Timed(timed)),
                 &["samples in 5 s", "published 708"],
             ),
             with(
-                one("when", "bufwriter", Kind::Arrivals(arrivals)),
+                one("when", "bufwriter", RowKind::Arrivals(arrivals)),
                 &["class=\"late\"", "held back"],
             ),
             with(("languages", languages), &["fixed", "as it is"]),

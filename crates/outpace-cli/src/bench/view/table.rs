@@ -8,7 +8,7 @@ use crate::user::screen::Screen;
 pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) headings: Vec<Heading>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<TableLine>,
     /// Rungs that are not in the table, for they were skipped, failed or broke as published.
     pub(crate) notes: Vec<Note>,
     /// The same as pictures, for where there is room for them.
@@ -38,14 +38,14 @@ impl Heading {
 }
 
 /// A line of a table.
-pub(crate) struct Line {
+pub(crate) struct TableLine {
     pub(crate) cells: Vec<String>,
     /// The length of its bar against the longest.
     pub(super) share: Option<f64>,
     pub(super) ours: bool,
 }
 
-impl Line {
+impl TableLine {
     /// A line without a bar.
     pub(crate) fn plain(cells: Vec<String>) -> Self {
         Self {
@@ -260,7 +260,7 @@ mod tests {
         let table = Table {
             title: "when".to_owned(),
             headings: ["text", "one", "two", "three"].map(Heading::fixed).into(),
-            lines: vec![Line::plain(vec![
+            lines: vec![TableLine::plain(vec![
                 "half".to_owned(),
                 cell("a"),
                 cell("b"),

@@ -18,7 +18,7 @@ use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung};
 use crate::bench::results::figures::{Compared, Figures, first_of, leaders};
 use crate::bench::results::rows::Row;
-use crate::bench::toolchain::{Language, Source};
+use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::{duration, times};
 
 pub(crate) const LADDER: Experiment = Experiment {

@@ -23,7 +23,7 @@ fn float(index: u64) -> f64 {
 }
 
 /// A row of a table, eight fields of all kinds.
-struct Record {
+struct MixedRow {
     id: u64,
     name: &'static str,
     price: f64,
@@ -34,9 +34,9 @@ struct Record {
     done: bool,
 }
 
-fn row(index: u64) -> Record {
+fn row(index: u64) -> MixedRow {
     let bits = random(index + 1);
-    Record {
+    MixedRow {
         id: random(index + 2) % 10_000_000,
         name: &"abcdefghijklmnop"[..bits as usize % 16],
         price: (bits >> 8) as f64 / 100.0 % 10_000.0,
@@ -109,7 +109,7 @@ lines! { float_line float_bufwriter float_outpace: float, value, "{value}" }
 lines! { size_line size_bufwriter size_outpace: size, value, "{value}" }
 lines! {
     row_line row_bufwriter row_outpace: row,
-    Record { id, name, price, count, ratio, code, tag, done },
+    MixedRow { id, name, price, count, ratio, code, tag, done },
     "{id},{name},{price:.2},{count:>6},{ratio},{code:05},{tag:<8},{done}"
 }
 

@@ -14,7 +14,7 @@ use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Origin, Server};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::rows::Row;
-use crate::bench::results::stats::Interval;
+use crate::bench::results::stats::ConfidenceInterval;
 use crate::user::quantity::{duration, times};
 
 pub(crate) const SERVER: Experiment = Experiment {
@@ -167,14 +167,14 @@ fn conclusion_at(figures: &Figures<'_>, to: &str) -> Option<String> {
     // Of the requests/s of the baseline: times are their inverse.
     let share = |row: &Row| {
         let baseline = at(row.baseline.as_deref()?)?;
-        Interval::of_ratio(&baseline.times(), &row.times())
+        ConfidenceInterval::of_ratio(&baseline.times(), &row.times())
     };
     let println = at("println")?;
     let ours = SERVER
         .rungs
         .iter()
         .filter(|rung| rung.origin == Origin::Outpace);
-    let mut shares: Vec<(&Row, Interval)> = ours
+    let mut shares: Vec<(&Row, ConfidenceInterval)> = ours
         .filter_map(|rung| at(rung.name))
         .chain([println])
         .filter_map(|row| Some((row, share(row)?)))
