@@ -74,14 +74,14 @@ protected:
         return outpace_write(stream_, &byte, 1) ? traits_type::eof() : c;
     }
 
-    /// Nothing is held back here, and the stream's buffering says when it is written. But std::cin calls this before it
-    /// reads, if it is tied to what writes here.
+    /// Holds nothing back: the stream's buffering says when bytes are written. But a std::cin that is tied to this stream
+    /// calls it before it reads, and then the stream is flushed.
     int sync() override {
         if (!std::cin.tie() || std::cin.tie()->rdbuf() != this || std::cin.rdbuf()->in_avail() > 0) return 0;
         return outpace_flush_before_read(stream_, STDIN_FILENO) ? -1 : 0;
     }
 
-    /// Where a descriptor has a place (a file), all is drained, and the place asked for or changed.
+    /// On a descriptor with an offset (a file): drains, then asks for the offset or changes it.
     pos_type seekoff(off_type offset, std::ios_base::seekdir from, std::ios_base::openmode) override {
         const int fd = outpace_fd(stream_);
         if (::lseek(fd, 0, SEEK_CUR) < 0 || outpace_flush(stream_)) return pos_type(off_type(-1));
@@ -127,7 +127,7 @@ public:
         return *this;
     }
 
-    /// No flag, width or locale changes how a value looks, and nothing has failed: it may go to write_plain.
+    /// Whether a value may go to write_plain: no flag, width or locale changes its text, and the stream has not failed.
     bool is_plain() {
         return flags() == (std::ios_base::skipws | std::ios_base::dec) && width() == 0 && is_own() && good() && !tie() &&
                has_plain_locale();
@@ -147,13 +147,13 @@ public:
     }
 
 private:
-    /// It writes to its stream (a program may give it another rdbuf).
+    /// Whether it writes to its stream: a program may have given it another rdbuf.
     bool is_own() const { return rdbuf() == &buffer_; }
 
     enum { UNKNOWN, PLAIN, OTHER };
 
-    /// Whether numbers look as in C. What is known of the locale is kept beside it, so copyfmt takes both or neither, and
-    /// inserting changes nothing, for threads may do that at the same time.
+    /// Whether numbers look as in C. The answer is kept beside the locale: copyfmt copies both or neither, and inserting
+    /// changes neither, so several threads may insert at the same time.
     bool has_plain_locale() {
         const long known = iword(locale_word_);
         return known == UNKNOWN ? getloc() == std::locale::classic() : known == PLAIN;
@@ -183,7 +183,7 @@ template <typename T>
 using is_integer =
     is_one_of<T, short, int, long, long long, unsigned short, unsigned, unsigned long, unsigned long long>;
 template <typename T> using is_pointer_to_text = is_one_of<T, const char *, char *>;
-/// Printed by std::ostream, after which the statement goes on with an outpace::ostream.
+/// Types that std::ostream prints; the statement then goes on with the outpace::ostream.
 template <typename T>
 using is_passed_on =
     is_one_of<T, bool, float, double, long double, decltype(std::setw(0)), decltype(std::setprecision(0)), decltype(std::setfill(' ')),
@@ -256,7 +256,7 @@ inline ostream &operator<<(ostream &out, std::ios &(*manipulator)(std::ios &)) {
 }
 
 namespace detail {
-/// A place for a standard stream, whose address is known before anything of the program runs.
+/// Storage for a standard stream: its address is known before any code of the program runs.
 template <int descriptor> struct standard {
     union place {
         char empty;
@@ -298,14 +298,14 @@ inline void tie() { std::cin.tie(&standard_output()); }
 class redirect {
 public:
     redirect() : buffer_(outpace_stdout()), before_((std::cout.flush(), std::cout.rdbuf(&buffer_))) {
-        // It would ask before each std::endl of std::cout whether std::cin has to wait.
+        // Else each std::endl of std::cout would ask whether std::cin has to wait.
         if (std::cin.tie() == &std::cout) tie();
     }
     ~redirect() {
         if (std::cin.tie() == &standard_output()) std::cin.tie(tied_);
-        // Another buffer stays, and the one before may be gone: std::ios::sync_with_stdio(false).
+        // Leaves a buffer that the program has set since (std::ios::sync_with_stdio(false) does): the earlier one may be gone.
         if (std::cout.rdbuf() == &buffer_) std::cout.rdbuf(before_);
-        // What std::cout prints from here on comes behind it. An error stays with the stream.
+        // Before std::cout's own output from here on. An error stays with the stream.
         (void)outpace_flush(outpace_stdout());
     }
     redirect(const redirect &) = delete;

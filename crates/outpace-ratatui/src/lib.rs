@@ -27,8 +27,8 @@
 //!
 //! # What it does
 //!
-//! - **Few bytes.** The difference is taken to what the terminal really shows. What moved is moved
-//!   there, by rows or within them, colours included; what is blank is erased; only attributes that
+//! - **Few bytes.** Each frame is compared with what the terminal really shows. Text that moved is moved
+//!   there, by rows or within them, colours included; blanks are erased; only attributes that
 //!   change are sent, both colours in one sequence; the cursor takes the cheapest way. If nothing changed,
 //!   nothing is written.
 //! - **One write a frame**, wrapped in synchronized output where the terminal has it.

@@ -150,7 +150,7 @@ impl Renderer {
         }
     }
 
-    /// Follows a change of size. What the terminal shows then is not known.
+    /// Follows a change of size, after which the terminal's contents are unknown.
     pub(crate) fn adopt_size(&mut self, wanted: &Screen) {
         if (self.shown.width(), self.shown.height()) != (wanted.width(), wanted.height()) {
             self.shown = Screen::untouched(wanted.width(), wanted.height());

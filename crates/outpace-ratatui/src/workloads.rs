@@ -17,7 +17,7 @@ pub enum Workload {
     Noise,
     /// A log that scrolls by a line each frame, with a title and a status line.
     Log,
-    /// An editor in which somebody types, and scrolls now and then.
+    /// An editor: typing, and scrolling now and then.
     Editor,
     /// Gauges, a chart and a table whose numbers change.
     Dashboard,

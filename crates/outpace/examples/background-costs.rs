@@ -170,7 +170,7 @@ struct Moments {
 const LONG: Duration = Duration::from_millis(1);
 
 impl Moments {
-    /// Whether it may be the longest, or a long one. What it is without delay costs a system call.
+    /// Whether it may be the longest, or a long one: only then is its delay asked for, by a system call.
     fn may_matter(&self, took: Duration) -> bool {
         took > self.longest || took >= LONG
     }

@@ -157,7 +157,7 @@
 //! the exit status becomes 1 if it was 0. If standard output's reader has gone, the process ends as SIGPIPE
 //! would end it, quietly. A `fork` writes what was printed before it, and waits for a reader as a `print!` of std
 //! would have done (for one that stands still, [`exit_timeout`](Stdout::exit_timeout) at most): so nothing is lost where the
-//! parent then calls `_exit`, as in `daemon(3)`, and nothing is doubled. What it gives up on is the parent's to write.
+//! parent then calls `_exit`, as in `daemon(3)`, and nothing is doubled. The parent writes what is left after that time.
 //! `_Fork`, raw `clone` and printing from signal handlers are not supported. If a global allocator prints while it is
 //! called by a stream's own work, that message is written at once, past pending ones. [`init()`] adds protection that a program has to ask for: panics
 //! and signals lose nothing. [`endings`] tells what arrives, however the process ends.

@@ -2,7 +2,7 @@
 //!
 //! Most frames are small, and most terminals read at once. Handing such a frame to a thread costs more than writing it: a copy of the
 //! screen, and several switches between threads. So while nothing is on its way, the calling thread takes the presenter's place. It writes
-//! through a descriptor of its own that does not block. What the terminal does not take within a moment is left to the presenter, whose
+//! through a descriptor of its own that does not block. It leaves to the presenter what the terminal does not take within a moment. The presenter's
 //! threads start when they are first needed: a program whose terminal keeps up has none.
 
 use std::io::{self, Write};

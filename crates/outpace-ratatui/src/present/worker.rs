@@ -141,7 +141,7 @@ impl Worker {
     }
 
     /// Has the calling thread write what `make` makes, in the presenter's place, if nothing is on its way and the terminal takes bytes
-    /// at once. What it does not take within a moment is left to the presenter. Says whether that was done.
+    /// at once. Leaves to the presenter what it does not take within a moment. Returns whether that was done.
     pub(super) fn write_now(
         self: &Arc<Self>,
         path: &mut FastPath,

@@ -10,7 +10,7 @@
 //! cannot be repaired does not depend on the width. A finished line is printed from the anchor on, once all below is erased,
 //! and the terminal finds out how many rows that takes. What lies below the anchor, the *open* line that still grows and
 //! the live region, is drawn row by row without wrapping (`DECAWM` is off). The cursor goes down by vertical tabs, each of which leads a
-//! row down in every terminal, and returns by as many rows. Whatever a frame of another width does there goes with the next.
+//! row down in every terminal, and returns by as many rows. The next frame overwrites what one of another width left there.
 //!
 //! tmux reflows a while before it tells the program of its new width ([`Reflow::Ahead`]), so there nothing at all may depend on the width,
 //! and nothing may lie below the cursor that matters: rows that a narrower width adds push the first ones into the scrollback, past
@@ -301,7 +301,7 @@ impl TranscriptRenderer {
         &self.encoder.out[start..]
     }
 
-    /// Follows a change of size, or begins. What lies below is erased then: what a terminal made of it is unknown.
+    /// Follows a change of size, or begins. Erases the rows below, whose contents are unknown after it.
     fn adopt_size(&mut self, width: u16, rows: u16) {
         if self.begun && (width, rows) == (self.width, self.rows) {
             return;

@@ -4,8 +4,8 @@
 use std::env;
 use std::ffi::OsString;
 
-/// A variable of this crate's own. Nothing in a program that is set-user-ID or the like: the user who starts that could have
-/// another user's file written.
+/// A variable of this crate's own. `None` in a set-user-ID program and the like: its caller could have another user's
+/// file written.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|_| !is_privileged())
 }

@@ -370,7 +370,7 @@ impl OutpaceBackend {
         }
     }
 
-    /// Notices a new size. What the terminal made of its contents is anybody's guess.
+    /// Notices a new size, after which the terminal's contents are unknown.
     fn follow_size(&mut self) {
         let Ok(size) = self.current_size() else {
             return;
@@ -839,8 +839,8 @@ impl Backend for OutpaceBackend {
 
 /// Bytes of the application's own, as crossterm's commands are: `execute!(terminal.backend_mut(),
 /// EnableMouseCapture)`. They reach the terminal in order with the frames, and nothing waits for that: where the terminal
-/// does not read, they wait in memory, 16 MiB of them at most. What they do to the picture nobody knows but the
-/// application: call [`repaint`](OutpaceBackend::repaint), or `Terminal::clear`, if they do anything to it. Turning the
+/// does not read, they wait in memory, 16 MiB of them at most. Their effect on the picture is known to the application
+/// alone: call [`repaint`](OutpaceBackend::repaint), or `Terminal::clear`, if they do anything to it. Turning the
 /// alternate screen on or off is noticed.
 impl Write for OutpaceBackend {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -884,7 +884,7 @@ fn screen_switch(bytes: &[u8]) -> Option<bool> {
 
 impl Drop for OutpaceBackend {
     fn drop(&mut self) {
-        // A terminal that is gone needs no farewell, and there is nobody to tell. The farewell shows the cursor.
+        // A terminal that is gone needs no farewell, and an error could be reported to no caller. The farewell shows the cursor.
         if self.changed {
             let _ = self.present();
         }

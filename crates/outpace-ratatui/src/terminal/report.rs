@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::model::{Capabilities, Stats};
 use crate::sys;
 
-/// A report of what was detected and done, for whom `OUTPACE_DRAW_REPORT` names: `-` for standard
+/// A report of what was detected and done, written to the place that `OUTPACE_DRAW_REPORT` names: `-` for standard
 /// error, else a file.
 #[derive(Debug)]
 pub(crate) struct Report {

@@ -55,7 +55,7 @@ use crate::sys;
 ///
 /// A terminal may change its size at any time, also while lines are on their way to it: finished lines are printed so that their
 /// number of rows is the terminal's business. A line that is being streamed is drawn with the live region until it is finished
-/// (by another line, or when nothing has extended it for a quarter of a second), and then printed. What a terminal does by itself is left:
+/// (by another line, or when nothing has extended it for a quarter of a second), and then printed. These effects of the terminal itself are left:
 ///
 /// - When it becomes narrower, what was below the finished lines may need more rows than it has. It moves the first of them into its
 ///   scrollback, where nothing can erase them. Streamed lines that take half of the screen together with the live region

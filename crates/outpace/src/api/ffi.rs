@@ -113,8 +113,8 @@ unsafe fn enter(engine: &Engine, this: *mut Appender) {
     // SAFETY: the caller's promise.
     let engine: &'static Engine = unsafe { &*ptr::from_ref(engine) };
     let guard = Guard::new(engine);
-    // SAFETY: the caller's promise; there is room for the guard, as asserted above. What is not written here is
-    // written before it is read: the other fields by `refresh`.
+    // SAFETY: the caller's promise; there is room for the guard, as asserted above. The other fields are
+    // written by `refresh`, before they are read.
     unsafe {
         let idle = Idle {
             published: ptr::null_mut(),

@@ -145,8 +145,8 @@ macro_rules! handle {
                 self.engine().stats()
             }
 
-            /// Forgets the error that made the stream fail. What was given up stays lost; what comes
-            /// next is written again.
+            /// Forgets the error that made the stream fail. Messages from now on are written again; those
+            /// given up stay lost.
             pub fn clear_error(&self) {
                 self.engine().clear_error();
             }

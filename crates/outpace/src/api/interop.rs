@@ -99,8 +99,8 @@ impl<F: AsHandleOrFd> Stream<F> {
 
 macro_rules! stdio {
     ($handle:ident, $std:path) => {
-        /// As std's handle: the child's stream goes where this one goes. What has been printed here so far comes
-        /// first, as by `flush`; an error of that is left to the next call.
+        /// As std's handle: the child's stream goes where this one goes. Flushes first, so that earlier output comes
+        /// before the child's; an error of that is left to the next call.
         ///
         /// ```
         /// # #[cfg(unix)] {

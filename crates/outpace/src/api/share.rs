@@ -15,8 +15,8 @@ use std::io::{self, Write};
 /// wherever they are called, C's stdio as far as it flushes, child processes, progress bars, `tcsetattr`.
 ///
 /// From now on, what a statement has printed is with the kernel when the statement ends: a macro's message when the
-/// macro returns, messages of a guard when the guard is dropped. What std's handle of standard output has buffered
-/// comes before. That holds for standard output and error, with every [`Buffering`](crate::Buffering) but
+/// macro returns, messages of a guard when the guard is dropped. Bytes in the buffer of std's standard output
+/// come before. That holds for standard output and error, with every [`Buffering`](crate::Buffering) but
 /// `Background`, whose callers do not wait for the reader.
 ///
 /// ```

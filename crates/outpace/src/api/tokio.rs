@@ -118,7 +118,7 @@ impl<S: AsyncStream> AsyncWriter<S> {
         &self.stream
     }
 
-    /// Gives the stream back. What was written is in its queue.
+    /// Gives the stream back. Its queue has everything that was written.
     pub fn into_inner(self) -> S {
         self.stream
     }

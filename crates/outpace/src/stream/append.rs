@@ -164,7 +164,7 @@ impl Engine {
     }
 
     /// Writes a message of an allocator that prints while this thread is at a stream's work: at once, past what is pending,
-    /// and without the state. What cannot be written is given up.
+    /// and without the state. Bytes that cannot be written are given up.
     #[cold]
     #[inline(never)]
     fn write_aside(&self, bytes: &[u8]) -> Answer {

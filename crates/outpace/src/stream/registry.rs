@@ -1,6 +1,6 @@
 //! All streams of the process.
 //!
-//! The standard ones are always there. What there is to do about others is reached by pointers to functions,
+//! The standard ones are always there. Code for the others is reached by pointers to functions,
 //! which [`register`] sets: a program that makes no stream of its own has none of that code.
 #![allow(unsafe_code)]
 #![cfg_attr(

@@ -121,8 +121,8 @@ impl Scratch<'_> {
         debug_assert!(self.is_own);
         let (length, capacity) = (self.len(), self.end.addr() - self.start.addr());
         self.is_own = false;
-        // SAFETY: it is a `Vec`'s, of so much room, and so many bytes have been written. What is left are pointers that
-        // the text does not use.
+        // SAFETY: it is a `Vec`'s, of so much room, and so many bytes have been written. The pointers
+        // that are left are not used by the text.
         let heap = unsafe { Vec::from_raw_parts(self.start, length, capacity) };
         (self.next, self.end) = (self.start, self.start);
         heap

@@ -14,7 +14,7 @@ use crate::user::quantity::times;
 pub(crate) const CONTEST: Experiment = Experiment {
     name: "contest",
     question: "How fast is a solution that does nothing but read and print?",
-    published: "Ours: nobody compares std, crates, C and C++ under one roof. Rivals: std; proconio 0.5; scanf and printf; cin and cout; mapped \
+    published: "Ours: no publication compares std, crates, C and C++ in one run. Rivals: std; proconio 0.5; scanf and printf; cin and cout; mapped \
                 input a word at a time with a table for output, after Nyaan's library for library-checker; a vector register \
                 at a time, after Lemire's AVX-512 (2022, 2023). Sources with addresses: bench/input.",
     sources: &[

@@ -46,7 +46,7 @@ impl Calls {
         (value, took)
     }
 
-    /// For so long does nothing but read the clock. What passes between two readings is the machine's: a host
+    /// Reads the clock for so long, and does nothing else. The longest gap between two readings is the machine's: a host
     /// takes a virtual processor away without telling, and a call may meet that as well.
     pub(crate) fn watch(&mut self, time_ns: u64) {
         let delay_before = self.delay_ns();

@@ -94,7 +94,7 @@ pub(crate) enum Method {
     /// Each rung writes to a terminal, which is what is measured: how many bytes a second it works through, by its answer
     /// to a question behind the last one.
     Terminal,
-    /// Each rung draws pictures; a message is a frame. What a terminal shows in the end is compared, not the
+    /// Each rung draws pictures; a message is a frame. The final picture is compared, not the
     /// bytes, and each rung draws as many frames as take the time.
     Frames,
 }

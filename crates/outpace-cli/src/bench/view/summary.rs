@@ -36,7 +36,7 @@ impl Headline {
         equals.into_iter().chain(faster).collect()
     }
 
-    /// In one line of so many columns. What it is compared with gives way first; whether it is alone is always said.
+    /// In one line of so many columns. The comparison gives way first; the number of equals is always said.
     fn line(&self, columns: usize) -> String {
         let start = format!("{} to {}: {}", self.experiment.name, self.to, self.best);
         let figure = match &self.figure[..] {
