@@ -232,7 +232,7 @@ fn a_bench_verifies_measures_and_exports() {
     );
     let compared = run(&["report", json, json]);
     assert!(
-        text(&compared.stdout).contains("Nothing changed beyond the noise"),
+        text(&compared.stdout).contains("no significant change"),
         "{compared:?}"
     );
 }

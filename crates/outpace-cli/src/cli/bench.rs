@@ -10,7 +10,8 @@ use clap::Args;
 
 use crate::bench::catalogue::{self, ALL};
 use crate::bench::destination::reader::Wanted;
-use crate::bench::destination::venue::{Size, Venue};
+use crate::bench::destination::size::Size;
+use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{self, Destination};
 use crate::bench::experiment::{Experiment, Method, Origin, Rung};
 use crate::bench::results::figures::Figures;

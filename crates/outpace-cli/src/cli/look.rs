@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use crate::bench::catalogue;
-use crate::bench::destination::venue::Size;
+use crate::bench::destination::size::Size;
 use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::machine::Machine;

@@ -1,7 +1,8 @@
-//! The standard streams as this process was given them: Rust's runtime opens the null device in the place of one that is
+//! Descriptors: whether their other end has gone, and the standard streams as this process was given them: Rust's runtime opens the null device in the place of one that is
 //! closed, before `main`.
 #![allow(unsafe_code)]
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -60,4 +61,11 @@ pub(crate) fn close_all_but(kept: &[BorrowedFd<'_>]) {
         }
         first = first.max(next.saturating_add(1));
     }
+}
+
+/// Whether a terminal has been closed, or a pipe's reader.
+pub(crate) fn has_gone(descriptor: BorrowedFd<'_>) -> bool {
+    // That is told unasked.
+    let mut gone = [PollFd::from_borrowed_fd(descriptor, PollFlags::empty())];
+    poll(&mut gone, Some(&Timespec::default())).is_err() || !gone[0].revents().is_empty()
 }

@@ -1,98 +1,20 @@
-//! What has become of the output, in numbers: on SIGUSR1 as a line on stderr, and with `--stats` in a file.
+//! The counters, shown on SIGUSR1 as a line on stderr, and with `--stats` in a file.
 
+use super::counts::Counts;
 use super::outlet::Outlet;
 use super::rate::Rate;
 use crate::platform::signals;
 use crate::user::failure::Failure;
-use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Of all streams together, in bytes where nothing else is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) written: u64,
-    pub(super) queued: u64,
-    pub(super) spilled: u64,
-    pub(super) dropped: u64,
-    pub(super) dropped_messages: u64,
-}
-
-impl Counts {
-    pub(super) fn of(outlets: &[Arc<Outlet>]) -> Self {
-        outlets.iter().fold(Self::default(), |sum, outlet| {
-            let one = outlet.counts();
-            Self {
-                written: sum.written + one.written,
-                queued: sum.queued + one.queued,
-                spilled: sum.spilled + one.spilled,
-                dropped: sum.dropped + one.dropped,
-                dropped_messages: sum.dropped_messages + one.dropped_messages,
-            }
-        })
-    }
-
-    /// One line, for people.
-    pub(super) fn line(self) -> String {
-        let Self {
-            written,
-            queued,
-            spilled,
-            dropped,
-            dropped_messages,
-        } = self;
-        format!(
-            "outpace: {written} bytes written, {queued} queued, {spilled} through the spill file, {dropped} dropped ({dropped_messages} pieces)"
-        )
-    }
-
-    /// In the text format of Prometheus (exposition formats, version 0.0.4).
-    fn prometheus(self) -> String {
-        let mut text = String::new();
-        for (name, kind, help, value) in [
-            (
-                "outpace_written_bytes_total",
-                "counter",
-                "Bytes that the reader of the output has accepted.",
-                self.written,
-            ),
-            (
-                "outpace_queued_bytes",
-                "gauge",
-                "Bytes that wait for the reader, in memory and in the spill file.",
-                self.queued,
-            ),
-            (
-                "outpace_spilled_bytes_total",
-                "counter",
-                "Bytes that went through the spill file.",
-                self.spilled,
-            ),
-            (
-                "outpace_dropped_bytes_total",
-                "counter",
-                "Bytes that were dropped because the reader was too slow.",
-                self.dropped,
-            ),
-            (
-                "outpace_dropped_pieces_total",
-                "counter",
-                "Pieces of whole lines that were dropped.",
-                self.dropped_messages,
-            ),
-        ] {
-            // Writing to a `String` cannot fail.
-            let _ = writeln!(
-                text,
-                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}"
-            );
-        }
-        text
-    }
+/// Of all streams together.
+pub(super) fn of_all(outlets: &[Arc<Outlet>]) -> Counts {
+    outlets.iter().map(|outlet| outlet.counts()).sum()
 }
 
 /// Where the counters are shown all along.
@@ -116,7 +38,7 @@ impl Watched {
             let mut rate = Rate::new();
             loop {
                 thread::sleep(INTERVAL);
-                let counts = Counts::of(&outlets);
+                let counts = of_all(&outlets);
                 if watched.title {
                     let _ = io::stderr().write_all(rate.title(counts).as_bytes());
                 }
@@ -198,25 +120,5 @@ fn catches(process: i32, signal: i32) -> bool {
 
 /// Shows the counters on stderr. On a raw terminal a newline does not return to the first column.
 fn show(outlets: &[Arc<Outlet>]) {
-    let _ = io::stderr().write_all(format!("{}\r\n", Counts::of(outlets).line()).as_bytes());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_counter_has_its_help_and_its_type() {
-        let counts = Counts {
-            written: 12,
-            dropped: 7,
-            ..Counts::default()
-        };
-        let text = counts.prometheus();
-        assert!(text.contains(
-            "# TYPE outpace_written_bytes_total counter\noutpace_written_bytes_total 12\n"
-        ));
-        assert!(text.contains("\noutpace_dropped_bytes_total 7\n"));
-        assert_eq!(text.lines().count(), 15);
-    }
+    let _ = io::stderr().write_all(format!("{}\r\n", of_all(outlets).line()).as_bytes());
 }

@@ -1,11 +1,12 @@
 //! The relays as a set, and the end: the program has ended, and what it wrote is still to be shown.
 
 use super::are_same;
-use super::counters::{self, Counts, Watched};
+use super::counters::{self, Watched};
 use super::outlet::Outlet;
 use super::relay::{End, Relay};
 use super::tee::Tee;
 use super::terminal::{self, Terminal};
+use crate::platform::descriptors::has_gone;
 use crate::platform::ending::Ending;
 use crate::platform::signals::Signals;
 use crate::user::failure::Failure;
@@ -14,7 +15,7 @@ use crate::user::screen;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -167,13 +168,6 @@ impl Relays {
     }
 }
 
-/// Whether a terminal has been closed, or a pipe's reader.
-pub(super) fn has_gone(descriptor: BorrowedFd<'_>) -> bool {
-    // That is told unasked.
-    let mut gone = [PollFd::from_borrowed_fd(descriptor, PollFlags::empty())];
-    poll(&mut gone, Some(&Timespec::default())).is_err() || !gone[0].revents().is_empty()
-}
-
 /// The longest that `--tee` takes for the rest, once none of it is shown.
 const LAST_READ: Duration = Duration::from_secs(2);
 
@@ -299,7 +293,7 @@ pub(super) fn finish(
     if skipped.is_some() && tee.is_some() {
         relays.complete(LAST_READ);
     }
-    relays.watched.store(Counts::of(&relays.outlets));
+    relays.watched.store(counters::of_all(&relays.outlets));
     // A signal to what the program has left running is not reported, as without us.
     if let Some(bytes) = skipped.filter(|bytes| *bytes > 0) {
         let complete = tee.filter(|_| relays.are_done());

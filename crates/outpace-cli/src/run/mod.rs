@@ -5,6 +5,7 @@
 //! ([`outlet`]), which is written at the destination's pace.
 
 mod counters;
+mod counts;
 mod finish;
 mod handover;
 mod memory;

@@ -318,7 +318,7 @@ fn relieve(
     output: Option<OwnedFd>,
 ) {
     let ours = orders.ours.take();
-    let left = ours.filter(|ours| !super::finish::has_gone(ours.as_fd()));
+    let left = ours.filter(|ours| !descriptors::has_gone(ours.as_fd()));
     let _ = telling.write_all(&News::Left(i32::from(left.is_some())).to_bytes());
     if let Some(ours) = left {
         give_terminal_to(&ours, rustix::process::getpgrp());

@@ -1,6 +1,6 @@
 //! The way out: a stream of the library whose drain runs in the background.
 
-use super::counters::Counts;
+use super::counts::Counts;
 use outpace::{Buffering, Stream};
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
 //! `--rate`: what is written a second, and what waits, as the title of the terminal.
 
-use super::counters::Counts;
+use super::counts::Counts;
 use crate::user::quantity;
 use std::time::Instant;
 

@@ -2,13 +2,12 @@
 //! hands everything to the [`Outlet`]'s queue. Nothing here waits for the destination unless the
 //! queue is full.
 
-use super::counters::Counts;
-use super::finish::has_gone;
 use super::handover::{FAST, Handed, Handover};
 use super::outlet::Outlet;
 use super::rate::{EscapeState, Rate};
 use super::stamps::Stamps;
 use super::tee::Tee;
+use crate::platform::descriptors::has_gone;
 use crate::platform::scheduling::{Manners, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -372,8 +371,7 @@ impl Relay {
         if let Some((rate, place, shown)) = &mut state.title {
             place.follow(bytes);
             if *place == EscapeState::LineStart && shown.elapsed() > TITLE_EVERY {
-                let counts = Counts::of(std::slice::from_ref(&self.outlet));
-                self.send(rate.title(counts).as_bytes())?;
+                self.send(rate.title(self.outlet.counts()).as_bytes())?;
                 *shown = Instant::now();
             }
         }

@@ -8,6 +8,7 @@ use super::shim::Shim;
 use super::tee::Tee;
 use super::terminal::{self, Seen, Settings, Terminal};
 use super::{Run, are_same, has_reader};
+use crate::platform::descriptors::has_gone;
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
 use crate::user::failure::{Failure, Outcome};
@@ -469,7 +470,7 @@ impl Session<'_> {
                 libc::SIGWINCH => self.follow_size(),
                 libc::SIGCONT => self.go_on(),
                 libc::SIGHUP => {
-                    self.hung_up |= finish::has_gone(rustix::stdio::stdout());
+                    self.hung_up |= has_gone(rustix::stdio::stdout());
                     self.tell_of_hangup();
                 }
                 libc::SIGUSR1 => self.relays.show_counters(self.program),
@@ -520,7 +521,7 @@ impl Session<'_> {
     }
 
     fn keys(&mut self) {
-        if !self.hung_up && finish::has_gone(rustix::stdio::stdout()) {
+        if !self.hung_up && has_gone(rustix::stdio::stdout()) {
             self.hang_up();
         }
         if let Some(terminal) = self

@@ -12,7 +12,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::termios::tcgetwinsize;
 
 use super::sources;
-use crate::bench::destination::venue::Size;
+use crate::bench::destination::size::Size;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Timed, bare_scene, no_bytes};
 use crate::bench::results::figures::Figures;

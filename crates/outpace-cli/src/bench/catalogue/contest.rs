@@ -3,6 +3,7 @@
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io::{self, BufRead, BufWriter, Write};
 
+use super::edition;
 use super::input::number;
 use super::sources;
 use crate::bench::experiment::clock::Span;
@@ -53,21 +54,6 @@ macro_rules! ways {
 }
 
 ways!(SCANF "0" CIN "1" MAPPED "2" VECTORS "3");
-
-/// The single-file edition, as `outpace contest` prints it.
-#[rustfmt::skip]
-#[allow(unreachable_pub, unsafe_code, unused, missing_docs)]
-pub(super) mod edition {
-    include!("../../../contest/outpace.rs");
-    pub(in super::super) use self::outpace::io;
-
-    pub(super) fn sums(io: &mut Io, pairs: u64) {
-        for _ in 0..pairs {
-            let (a, b): (u64, u64) = io.read();
-            out!(io, a + b);
-        }
-    }
-}
 
 fn pair_of(index: u64) -> (u64, u64) {
     (number(2 * index), number(2 * index + 1))

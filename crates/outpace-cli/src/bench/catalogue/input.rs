@@ -211,12 +211,12 @@ fn lines(span: &mut Span) -> io::Result<()> {
 }
 
 fn edition_integers(span: &mut Span) -> io::Result<()> {
-    let io = &mut super::contest::edition::io();
+    let io = &mut super::edition::io();
     add_up(span, || Ok(io.read()))
 }
 
 fn edition_floats(span: &mut Span) -> io::Result<()> {
-    let io = &mut super::contest::edition::io();
+    let io = &mut super::edition::io();
     add_up(span, || Ok(io.read::<f64>().to_bits()))
 }
 

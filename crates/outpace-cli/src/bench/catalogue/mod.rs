@@ -33,6 +33,8 @@ mod chunks;
 mod conclusions;
 mod contest;
 mod draw;
+#[allow(unreachable_pub, unsafe_code, unused, missing_docs)]
+mod edition;
 mod endl;
 mod fps;
 mod input;

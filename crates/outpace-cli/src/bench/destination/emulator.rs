@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::ttyname;
 use tempfile::TempDir;
 
-use super::venue::{Size, open_pty};
+use super::size::{Size, open_pty};
 use crate::bench::toolchain::{cache, find_program};
 
 /// A terminal emulator by name, with what runs inside it.

@@ -4,6 +4,7 @@ mod abilities;
 pub(crate) mod check;
 pub(crate) mod emulator;
 pub(crate) mod reader;
+pub(crate) mod size;
 pub(crate) mod venue;
 
 use std::fmt;

@@ -11,46 +11,18 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
-use rustix::termios::{
-    LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
-};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use tempfile::{TempDir, TempPath};
 
 use super::abilities;
 use super::emulator::Window;
 use super::reader::{Received, Wanted, read_to_end};
+use super::size::{Size, open_pty};
 use super::{Destination, ReadPace};
 use crate::bench::results::rows::TerminalInfo;
 use crate::platform::clock::now_ns;
-use crate::platform::{pty, scratch};
+use crate::platform::scratch;
 use crate::user::screen::obeys;
-
-/// The size of a terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Size {
-    pub(crate) columns: u16,
-    pub(crate) rows: u16,
-}
-
-impl Size {
-    /// The default size of terminals.
-    pub(crate) const USUAL: Self = Self {
-        columns: 80,
-        rows: 24,
-    };
-}
-
-impl std::str::FromStr for Size {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.split_once('x')
-            .and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)))
-            .filter(|&(columns, rows): &(u16, u16)| columns > 0 && rows > 0)
-            .map(|(columns, rows)| Self { columns, rows })
-            .ok_or_else(|| "a size is columns and rows, such as 80x24".to_owned())
-    }
-}
 
 /// A destination, open for any number of runs.
 pub(crate) struct Venue {
@@ -199,20 +171,6 @@ fn set_pipe_capacity(_: &OwnedFd, _: u64) -> io::Result<()> {
         io::ErrorKind::Unsupported,
         "only Linux lets a pipe's capacity be chosen",
     ))
-}
-
-/// A new pseudo-terminal of a size: the end that a terminal emulator would hold, and the other,
-/// with the line discipline that terminals have by default.
-pub(super) fn open_pty(size: Size) -> io::Result<(OwnedFd, OwnedFd)> {
-    let (terminal, program) = pty::open()?;
-    let size = Winsize {
-        ws_row: size.rows,
-        ws_col: size.columns,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    tcsetwinsize(&program, size)?;
-    Ok((terminal, program))
 }
 
 /// Where one run writes.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use outpace_ratatui::workloads::{Scene, Workload};
 
 use crate::bench::destination::check::{Generator, Order};
-use crate::bench::destination::venue::Size;
+use crate::bench::destination::size::Size;
 use crate::bench::results::figures::Figures;
 use crate::bench::toolchain::Source;
 use crate::fps::canvas::StandardStream;
@@ -301,6 +301,12 @@ impl Experiment {
     /// The bytes that a rung has to write.
     pub(crate) fn message_of(&self, rung: &Rung) -> Generator {
         rung.message.unwrap_or(self.message)
+    }
+
+    /// Whether the rung of that name is one of outpace's.
+    pub(crate) fn is_ours(&self, name: &str) -> bool {
+        let rung = self.rung(name);
+        rung.is_some_and(|rung| matches!(rung.origin, Origin::Outpace))
     }
 
     /// The rung of that name.

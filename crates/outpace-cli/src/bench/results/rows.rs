@@ -118,7 +118,7 @@ pub(crate) struct TimedFigures {
 }
 
 /// Of servers under load.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ServerFigures {
     /// How many connections the load came from.
     pub(crate) connections: u64,
@@ -142,11 +142,7 @@ impl ServerFigures {
     pub(crate) fn of(connections: u16) -> Self {
         Self {
             connections: connections.into(),
-            requests_per_second: None,
-            answer_ns: None,
-            log_call_ns: None,
-            dropped_bytes: None,
-            backlog_bytes: None,
+            ..Self::default()
         }
     }
 }
@@ -195,7 +191,7 @@ pub(crate) struct TerminalInfo {
 }
 
 /// The times of many calls, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Latency {
     pub(crate) median: u64,
     pub(crate) p99: u64,
@@ -263,6 +259,11 @@ kinds! {
 }
 
 impl Row {
+    /// Whether it has figures of its own.
+    pub(crate) fn ran(&self) -> bool {
+        self.runs > 0 && self.failed.is_none() && self.skipped.is_none()
+    }
+
     /// Frames a second.
     pub(crate) fn fps(&self) -> Option<f64> {
         self.frames()?.fps

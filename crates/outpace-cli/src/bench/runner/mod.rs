@@ -21,12 +21,13 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::bench::destination::venue::{Size, Venue};
+use crate::bench::destination::size::Size;
+use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::base_name;
 use crate::bench::results::rows::{Latency, Row, RowKind, ServerFigures};
-use crate::bench::results::stats::{Ratio, median};
+use crate::bench::results::stats::{Ratio, Spread, median};
 use crate::platform::{interrupts, scratch};
 use child::{Stopped, Trial};
 use contestant::Contestant;
@@ -133,6 +134,30 @@ impl<'a> Entry<'a> {
     fn median(&self, value: impl Fn(&Trial) -> u64) -> u64 {
         median(&self.trials.iter().map(value).collect::<Vec<_>>())
     }
+
+    fn spread(&self, value: impl Fn(&Trial) -> u64) -> Option<Spread> {
+        Spread::of(self.trials.iter().map(value))
+    }
+
+    /// The wall time of each run.
+    fn walls(&self) -> Vec<u64> {
+        let walls = self.trials.iter().map(|trial| trial.report.wall_ns);
+        walls.collect()
+    }
+
+    /// System calls that write, in the run in the middle.
+    fn writes(&self) -> Option<u64> {
+        let writes = self.trials.iter().filter_map(|trial| trial.report.writes);
+        Spread::of(writes).map(|writes| writes.median)
+    }
+}
+
+/// Whether a run wrote the expected bytes, and what is wrong with them.
+fn compared(trial: Trial) -> Result<(), String> {
+    let verified = trial.received.verified;
+    verified
+        .unwrap_or_else(|| Err("nothing read its bytes".to_owned()))
+        .map_err(|wrong| format!("wrong bytes: {wrong}"))
 }
 
 /// One kind of run, with its figures.
@@ -140,7 +165,7 @@ trait Measurement {
     /// Decides how much each contestant writes, and which cannot compete here.
     fn plan(&mut self, entries: &mut [Entry<'_>]);
 
-    /// Runs a contestant once and compares its output with the expected one.
+    /// Runs a contestant once and compares its output with the expected one. It is verified if it still competes then.
     fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped>;
 
     /// Called when all are verified.
@@ -327,7 +352,7 @@ fn measure(
     for entry in entries.iter_mut() {
         if begin(entry, "verifying") {
             let verified = measurement.verify(entry);
-            entry.note(verified);
+            entry.verified = entry.note(verified).is_some() && entry.competes();
         }
     }
     measurement.begin(entries);

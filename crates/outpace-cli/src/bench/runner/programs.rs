@@ -5,12 +5,11 @@ use std::fs;
 use std::time::Duration;
 
 use super::child::{self, Stopped, Trial};
-use super::{Entry, Measurement, Stage};
+use super::{Entry, Measurement, Stage, compared};
 use crate::bench::destination::check::{Check, length};
 use crate::bench::destination::reader::Wanted;
 use crate::bench::destination::venue::Venue;
 use crate::bench::results::rows::Row;
-use crate::bench::results::stats::{self, Spread};
 use crate::fps::canvas::StandardStream;
 use crate::platform::interrupts;
 
@@ -136,12 +135,7 @@ impl Measurement for Programs<'_> {
             ..Wanted::default()
         };
         let trial = Self::process(entry, &self.stage.proof, messages, wanted)?;
-        let verified = trial.received.verified;
-        match verified.unwrap_or_else(|| Err("nothing read its bytes".to_owned())) {
-            Ok(()) => entry.verified = true,
-            Err(wrong) => entry.failed = Some(format!("wrong bytes: {wrong}")),
-        }
-        Ok(())
+        compared(trial).map_err(Stopped::Failed)
     }
 
     fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
@@ -169,18 +163,11 @@ impl Measurement for Programs<'_> {
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
         let message = self.stage.experiment.message_of(entry.contestant.rung);
         row.bytes = length(message, entry.messages);
-        let spread = |value: fn(&Trial) -> u64| Spread::of(entry.trials.iter().map(value));
-        row.wall_ns = spread(|trial| trial.report.wall_ns);
+        row.wall_ns = entry.spread(|trial| trial.report.wall_ns);
         row.caller_ns = row.wall_ns;
-        row.cpu_ns = spread(|trial| trial.report.cpu_ns);
-        let writes = entry.trials.iter().filter_map(|trial| trial.report.writes);
-        let writes: Vec<u64> = writes.collect();
-        row.writes = (!writes.is_empty()).then(|| stats::median(&writes));
-        row.samples = entry
-            .trials
-            .iter()
-            .map(|trial| trial.report.wall_ns)
-            .collect();
+        row.cpu_ns = entry.spread(|trial| trial.report.cpu_ns);
+        row.writes = entry.writes();
+        row.samples = entry.walls();
     }
 }
 

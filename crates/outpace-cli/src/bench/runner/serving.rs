@@ -190,9 +190,7 @@ impl Measurement for Serving<'_> {
             dropped,
             self.server.request_of,
         )
-        .map_err(|wrong| Stopped::Failed(format!("wrong bytes: {wrong}")))?;
-        entry.verified = true;
-        Ok(())
+        .map_err(|wrong| Stopped::Failed(format!("wrong bytes: {wrong}")))
     }
 
     fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
@@ -269,9 +267,7 @@ impl Measurement for Serving<'_> {
                     .map(|answers| answers.max_ns)
                     .max()
                     .unwrap_or(0),
-                max_less_delay: None,
-                machine_max: None,
-                p99_9: None,
+                ..Latency::default()
             }),
             log_call_ns: entry.clocked,
             dropped_bytes: Some(entry.median(|trial| trial.noted("dropped_bytes"))),

@@ -6,7 +6,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
-use crate::bench::destination::venue::Size;
+use crate::bench::destination::size::Size;
 use crate::bench::experiment::bare_scene;
 
 /// How a cell looks, whichever way it was drawn.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::arrivals::arrivals;
 use super::child::{self, Stopped, Trial};
-use super::{Entry, Measurement, Stage};
+use super::{Entry, Measurement, Stage, compared};
 use crate::bench::destination::check::{Check, length};
 use crate::bench::destination::reader::Wanted;
 use crate::bench::destination::venue::Venue;
@@ -198,8 +198,7 @@ impl<'a> Writing<'a> {
                 .p99_9
                 .map(|_| middle(&|calls| calls.p99_9.unwrap_or(calls.max))),
             max: noted.iter().map(|calls| calls.max).max()?,
-            max_less_delay: None,
-            machine_max: None,
+            ..Latency::default()
         })
     }
 
@@ -301,14 +300,10 @@ impl Measurement for Writing<'_> {
         let result = match self.run(entry, &self.stage.proof, messages, wanted) {
             Err(Stopped::Interrupted) => return Err(Stopped::Interrupted),
             Err(Stopped::Failed(reason)) => Err(reason),
-            Ok(trial) => trial
-                .received
-                .verified
-                .unwrap_or_else(|| Err("nothing read its bytes".to_owned()))
-                .map_err(|wrong| format!("wrong bytes: {wrong}")),
+            Ok(trial) => compared(trial),
         };
         match (result, rung.fails) {
-            (Ok(()), None) => entry.verified = true,
+            (Ok(()), None) => {}
             (Err(reason), None) => entry.failed = Some(reason),
             (Err(reason), Some(_)) => entry.fails_as_published = Some(reason),
             (Ok(()), Some(why)) => {
@@ -349,12 +344,7 @@ impl Measurement for Writing<'_> {
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
         let Stage { experiment, to, .. } = &self.stage;
         row.bytes = self.bytes(entry);
-        let writes: Vec<u64> = entry
-            .trials
-            .iter()
-            .filter_map(|trial| trial.report.writes)
-            .collect();
-        row.writes = (!writes.is_empty()).then(|| stats::median(&writes));
+        row.writes = entry.writes();
         row.published = match entry.contestant.rung.origin {
             Origin::Published(Some(seconds)) if experiment.published_to.contains(&to.kind()) => {
                 Some(Published {
@@ -381,12 +371,12 @@ impl Measurement for Writing<'_> {
         row.wall_ns = spread(|trial| trial.report.wall_ns);
         row.caller_ns = spread(|trial| trial.report.caller_ns);
         // The time of processors that other programs had is not in it.
-        row.cpu_ns = Spread::of(entry.trials.iter().map(|trial| trial.report.cpu_ns));
+        row.cpu_ns = entry.spread(|trial| trial.report.cpu_ns);
         row.delivered_ns = Spread::of(entry.trials.iter().filter_map(Trial::delivered_ns));
         if let Method::Terminal = self.method {
             return Self::fill_terminal(entry, row);
         }
-        row.samples = walls(entry);
+        row.samples = entry.walls();
         row.kind = RowKind::Work(WorkFigures {
             torn_per_1000: Self::torn(entry),
             call_ns: Self::calls(entry),
@@ -400,7 +390,7 @@ impl Measurement for Writing<'_> {
             .iter()
             .map(|entry| {
                 (
-                    stats::outliers(&walls(entry)),
+                    stats::outliers(&entry.walls()),
                     entry.contestant.name.as_str(),
                 )
             })
@@ -436,11 +426,6 @@ fn by_calls(mut trial: Trial, messages: u64) -> Trial {
         trial.received.last_at = None;
     }
     trial
-}
-
-fn walls(entry: &Entry<'_>) -> Vec<u64> {
-    let wall = |trial: &Trial| trial.report.wall_ns;
-    entry.trials.iter().map(wall).collect()
 }
 
 /// Fewer would measure the first write and the start of a thread rather than messages.

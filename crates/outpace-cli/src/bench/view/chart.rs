@@ -13,6 +13,29 @@ pub(crate) struct Chart {
     pub(crate) groups: Vec<Group>,
 }
 
+impl Chart {
+    /// A chart of one group.
+    pub(super) fn of_lanes(
+        title: String,
+        reading: String,
+        unit: impl Into<String>,
+        axis: Axis,
+        lanes: impl IntoIterator<Item = Lane>,
+    ) -> Self {
+        let group = Group {
+            heading: String::new(),
+            lanes: lanes.into_iter().collect(),
+        };
+        Self {
+            title,
+            reading,
+            unit: unit.into(),
+            axis,
+            groups: vec![group],
+        }
+    }
+}
+
 /// Lanes under a heading of their own, which is empty where a chart has one group only.
 pub(crate) struct Group {
     pub(crate) heading: String,
@@ -24,6 +47,17 @@ pub(crate) struct Lane {
     pub(crate) name: String,
     pub(crate) ours: bool,
     pub(crate) marks: Vec<Mark>,
+}
+
+impl Lane {
+    /// Beside a name that is not outpace's.
+    pub(super) fn plain(name: &str, marks: Vec<Mark>) -> Self {
+        Self {
+            name: name.to_owned(),
+            ours: false,
+            marks,
+        }
+    }
 }
 
 /// A shape on the axis, with its figure in words.

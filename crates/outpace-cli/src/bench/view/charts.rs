@@ -1,7 +1,7 @@
 //! The charts of an experiment's rows at one destination: of each kind of measurement what answers the question.
 
 use super::chart::{Axis, Chart, Group, Lane, Mark, Shape, Tone, count, time};
-use crate::bench::experiment::{Experiment, Method, Origin, Text};
+use crate::bench::experiment::{Experiment, Method, Text};
 use crate::bench::results::figures::base_name;
 use crate::bench::results::rows::{Latency, Row};
 use crate::bench::results::stats::ConfidenceInterval;
@@ -64,11 +64,7 @@ pub(super) fn charts(
     to: &str,
     rows: &[&Row],
 ) -> Vec<Chart> {
-    let ran: Vec<&Row> = rows
-        .iter()
-        .copied()
-        .filter(|row| row.runs > 0 && row.failed.is_none() && row.skipped.is_none())
-        .collect();
+    let ran: Vec<&Row> = rows.iter().copied().filter(|row| row.ran()).collect();
     let mut charts = Vec::new();
     match method {
         Method::Arrival(texts) => charts.extend(passages(texts, to, &ran)),
@@ -119,7 +115,7 @@ fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row])
     };
     let of = |row: &Row, value: f64, interval, published| Amount {
         name: row.rung.clone(),
-        ours: is_ours(experiment, &row.rung),
+        ours: experiment.is_ours(base_name(&row.rung)),
         value,
         interval,
         published,
@@ -266,12 +262,6 @@ fn per_second(time: ConfidenceInterval) -> ConfidenceInterval {
     }
 }
 
-fn is_ours(experiment: &Experiment, rung: &str) -> bool {
-    experiment
-        .rung(base_name(rung))
-        .is_some_and(|rung| matches!(rung.origin, Origin::Outpace))
-}
-
 /// Whether it would show as many equal bars.
 fn all_alike(chart: &Chart) -> bool {
     let lanes = chart.groups.iter().flat_map(|group| &group.lanes);
@@ -346,16 +336,7 @@ fn ranked(title: String, measure: &Measure, mut amounts: Vec<Amount>) -> Option<
             marks,
         }
     });
-    Some(Chart {
-        title,
-        reading,
-        unit: measure.unit.clone(),
-        groups: vec![Group {
-            heading: String::new(),
-            lanes: lanes.collect(),
-        }],
-        axis,
-    })
+    Some(Chart::of_lanes(title, reading, &measure.unit, axis, lanes))
 }
 
 /// A figure with its noise, where several runs tell it.
@@ -394,7 +375,7 @@ fn latencies(
         let Latency {
             median, p99, max, ..
         } = latency;
-        let ours = is_ours(experiment, &row.rung);
+        let ours = experiment.is_ours(base_name(&row.rung));
         let said = |ns: u64| duration(ns as f64);
         let label = format!(
             "median {}, p99 {}, max {}",
@@ -416,18 +397,11 @@ fn latencies(
             }],
         }
     });
-    Some(Chart {
-        title,
-        reading: format!(
-            "{LESS} Dot: the median of all calls; tick: one in a hundred takes longer; end: the longest. {LOGARITHMIC}"
-        ),
-        unit: "time a call".to_owned(),
-        axis: Axis::logarithmic(least as f64, most.max(1) as f64, time),
-        groups: vec![Group {
-            heading: String::new(),
-            lanes: lanes.collect(),
-        }],
-    })
+    let reading = format!(
+        "{LESS} Dot: the median of all calls; tick: one in a hundred takes longer; end: the longest. {LOGARITHMIC}"
+    );
+    let axis = Axis::logarithmic(least as f64, most.max(1) as f64, time);
+    Some(Chart::of_lanes(title, reading, "time a call", axis, lanes))
 }
 
 /// A group a rung, a lane a text: from the step that wrote it to the step at which it arrived.
@@ -473,15 +447,9 @@ fn passages(texts: &[Text], to: &str, rows: &[&Row]) -> Option<Chart> {
                             format!("after {}", duration(arrival.after_ns as f64)),
                         )
                     };
-                    Some(Lane {
-                        name: arrival.text.clone(),
-                        ours: false,
-                        marks: vec![Mark {
-                            shape: Shape::Passage { from, to },
-                            tone,
-                            label,
-                        }],
-                    })
+                    let shape = Shape::Passage { from, to };
+                    let mark = Mark { shape, tone, label };
+                    Some(Lane::plain(&arrival.text, vec![mark]))
                 })
                 .collect(),
         })
@@ -497,16 +465,18 @@ fn passages(texts: &[Text], to: &str, rows: &[&Row]) -> Option<Chart> {
     })
 }
 
+/// Whether a program prints as its language does by default, neither fixed, nor under `outpace run`, nor to stderr.
+pub(super) fn is_as_it_is(row: &Row) -> bool {
+    let mut others = ["-fixed", "-run", "-stderr"].iter();
+    !others.any(|ending| row.rung.ends_with(ending))
+}
+
 /// A lane a language and way to print, with up to three marks: as it is, by the shortest fix, under `outpace run`.
 fn programs(to: &str, rows: &[&Row]) -> Option<Chart> {
-    const OTHERS: [&str; 3] = ["-fixed", "-run", "-stderr"];
     let find = |name: &str| rows.iter().copied().find(|row| row.rung == name);
-    let ways = rows
-        .iter()
-        .filter(|row| !OTHERS.iter().any(|ending| row.rung.ends_with(ending)));
     let mut values = Vec::new();
     let mut lanes: Vec<(f64, Lane)> = Vec::new();
-    for row in ways {
+    for row in rows.iter().filter(|row| is_as_it_is(row)) {
         let Some(plain) = row.wall_per_message() else {
             continue;
         };
@@ -530,15 +500,7 @@ fn programs(to: &str, rows: &[&Row]) -> Option<Chart> {
             })
         });
         let marks = marks.collect();
-        let name = row.rung.clone();
-        lanes.push((
-            plain,
-            Lane {
-                name,
-                ours: false,
-                marks,
-            },
-        ));
+        lanes.push((plain, Lane::plain(&row.rung, marks)));
     }
     lanes.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     if lanes.is_empty() {
@@ -546,16 +508,12 @@ fn programs(to: &str, rows: &[&Row]) -> Option<Chart> {
     }
     let axis = Axis::of(&values, time);
     let scale = if axis.has_zero() { "" } else { LOGARITHMIC };
-    Some(Chart {
-        title: format!(
-            "languages to {to}: time a line, as it is, by the shortest fix and under outpace run"
-        ),
-        reading: format!("{LESS} {scale}"),
-        unit: "time a line".to_owned(),
-        axis,
-        groups: vec![Group {
-            heading: String::new(),
-            lanes: lanes.into_iter().map(|(_, lane)| lane).collect(),
-        }],
-    })
+    let title = format!(
+        "languages to {to}: time a line, as it is, by the shortest fix and under outpace run"
+    );
+    let (reading, lanes) = (
+        format!("{LESS} {scale}"),
+        lanes.into_iter().map(|(_, lane)| lane),
+    );
+    Some(Chart::of_lanes(title, reading, "time a line", axis, lanes))
 }

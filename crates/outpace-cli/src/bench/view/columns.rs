@@ -3,9 +3,9 @@
 
 use std::cmp::Ordering::Equal;
 
-use super::charts::{self, charts, percent};
+use super::charts::{self, charts, is_as_it_is, percent};
 use super::table::{Heading, Note, Table, TableLine};
-use crate::bench::experiment::{Experiment, Method, Origin, Text};
+use crate::bench::experiment::{Experiment, Method, Text};
 use crate::bench::results::figures::{Figures, base_name};
 use crate::bench::results::rows::{Latency, Row};
 use crate::user::quantity::{counted, duration, grouped, significant, times};
@@ -336,11 +336,7 @@ fn ranked(
         let connections = row.server().map(|server| server.connections);
         (place, std::cmp::Reverse(connections))
     };
-    let mut ranked: Vec<&Row> = rows
-        .iter()
-        .copied()
-        .filter(|row| row.runs > 0 && row.failed.is_none() && row.skipped.is_none())
-        .collect();
+    let mut ranked: Vec<&Row> = rows.iter().copied().filter(|row| row.ran()).collect();
     let badness = |row: &Row| match bar(row) {
         Some((rate, true)) => -rate,
         Some((time, false)) => time,
@@ -380,9 +376,7 @@ fn ranked(
         TableLine {
             cells,
             share: bar(row).map(|(length, _)| length / longest.max(f64::MIN_POSITIVE)),
-            ours: experiment
-                .rung(base_name(&row.rung))
-                .is_some_and(|rung| matches!(rung.origin, Origin::Outpace)),
+            ours: experiment.is_ours(base_name(&row.rung)),
         }
     });
     (headings, lines.collect())
@@ -424,11 +418,7 @@ fn arrivals(texts: &[Text], rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
 /// One line a language and way to print: how it buffers, as its write calls tell, and what a line costs it, fixed, under
 /// `outpace run` and to stderr.
 fn programs(rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
-    const OTHERS: [&str; 3] = ["fixed", "run", "stderr"];
-    let ran = |name: &str| {
-        let mut rows = rows.iter();
-        rows.find(|row| row.rung == name && row.runs > 0 && row.failed.is_none())
-    };
+    let ran = |name: &str| rows.iter().find(|row| row.rung == name && row.ran());
     let cost = |name: &str| ran(name).and_then(|row| row.wall_per_message());
     let writes = |name: &str| {
         let row = ran(name)?;
@@ -447,13 +437,8 @@ fn programs(rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
     ];
     let ways = rows
         .iter()
-        .map(|row| row.rung.as_str())
-        .filter(|name| {
-            !OTHERS
-                .iter()
-                .any(|other| name.ends_with(&format!("-{other}")))
-        })
-        .filter_map(|name| Some((name, cost(name)?)));
+        .filter(|row| is_as_it_is(row))
+        .filter_map(|row| Some((row.rung.as_str(), cost(&row.rung)?)));
     let ways: Vec<(&str, f64)> = ways.collect();
     let longest = ways.iter().map(|&(_, cost)| cost).fold(0.0, f64::max);
     let lines = ways.iter().map(|&(name, plain)| {

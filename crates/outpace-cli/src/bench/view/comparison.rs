@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::chart::{Axis, Chart, Group, Lane, Mark, Shape, Tone, count, time};
+use super::chart::{Axis, Chart, Lane, Mark, Shape, Tone, count, time};
 use super::charts::with_noise;
 use super::html::Card;
 use super::table::{Heading, Table, TableLine};
@@ -10,7 +10,7 @@ use crate::bench::results::figures::{base_name, joined};
 use crate::bench::results::rows::{Results, Row};
 use crate::bench::results::stats;
 use crate::user::inert::inert;
-use crate::user::quantity::{duration, times};
+use crate::user::quantity::{counted, duration, times};
 
 /// Results with the name they are shown under.
 pub(crate) struct Named {
@@ -172,12 +172,7 @@ fn chart(place: (&str, &str), files: &[Named], what: &str, yardstick: Yardstick)
         }
         // A rung of one file only is in the table.
         if marks.len() > 1 {
-            let name = row.rung.clone();
-            lanes.push(Lane {
-                name,
-                ours: false,
-                marks,
-            });
+            lanes.push(Lane::plain(&row.rung, marks));
         }
     }
     if lanes.is_empty() {
@@ -194,16 +189,65 @@ fn chart(place: (&str, &str), files: &[Named], what: &str, yardstick: Yardstick)
     } else {
         "Logarithmic scale."
     };
-    Some(Chart {
-        title: format!("{} to {}", place.0, place.1),
-        reading: format!("From above: {}. Less is better. {scale}", joined(&names)),
-        unit: what.to_owned(),
-        axis,
-        groups: vec![Group {
-            heading: String::new(),
-            lanes,
-        }],
-    })
+    let title = format!("{} to {}", place.0, place.1);
+    let reading = format!("From above: {}. Less is better. {scale}", joined(&names));
+    Some(Chart::of_lanes(title, reading, what, axis, lanes))
+}
+
+/// The significant changes of some rows.
+struct Changes<'a> {
+    /// The rungs that both files have.
+    rungs: usize,
+    slower: usize,
+    faster: usize,
+    /// The greatest change, and whose it is.
+    greatest: Option<(f64, &'a Row)>,
+}
+
+impl<'a> Changes<'a> {
+    fn of(rows: impl Iterator<Item = &'a Row>, file: &Named, yardstick: Yardstick) -> Self {
+        let mut changes = Self {
+            rungs: 0,
+            slower: 0,
+            faster: 0,
+            greatest: None,
+        };
+        let size = |change: f64| change.ln().abs();
+        for (row, other) in rows.filter_map(|row| Some((row, same_row(file, row)?))) {
+            let has_figures = |row| yardstick.figure(row).is_some();
+            changes.rungs += usize::from(has_figures(row) && has_figures(other));
+            if let Some(change) = yardstick.change(row, other) {
+                changes.slower += usize::from(change > 1.0);
+                changes.faster += usize::from(change <= 1.0);
+                let known = changes.greatest.map_or(0.0, |(known, _)| size(known));
+                if size(change) > known {
+                    changes.greatest = Some((change, row));
+                }
+            }
+        }
+        changes
+    }
+
+    fn counts(&self) -> String {
+        match (self.slower, self.faster) {
+            (0, 0) => "no significant change".to_owned(),
+            (0, faster) => format!("{faster} faster"),
+            (slower, 0) => format!("{slower} slower"),
+            (slower, faster) => format!("{slower} slower, {faster} faster"),
+        }
+    }
+
+    /// The rest, behind the counts.
+    fn rest(&self, called: fn(&Row) -> String) -> String {
+        let greatest = self
+            .greatest
+            .map(|(change, row)| format!("; most of all {}: {}", called(row), changed(change)));
+        format!(
+            "of {}{}",
+            counted(self.rungs as u64, "rung"),
+            greatest.unwrap_or_default()
+        )
+    }
 }
 
 /// How many rungs of each experiment changed.
@@ -213,53 +257,21 @@ pub(crate) fn cards(files: &[Named], yardstick: Yardstick) -> Vec<Card> {
     };
     let mut names: Vec<&str> = places(files).into_iter().map(|(name, _)| name).collect();
     names.dedup();
-    let mut cards = Vec::new();
-    for file in others {
-        for name in &names {
-            let rows = first
-                .results
-                .rows
-                .iter()
-                .filter(|row| row.experiment == *name);
-            let pairs = rows.filter_map(|row| Some((row, same_row(file, row)?)));
-            let pairs: Vec<_> = pairs
-                .filter(|(row, other)| {
-                    yardstick.figure(row).is_some() && yardstick.figure(other).is_some()
-                })
-                .collect();
-            let mut changes: Vec<(f64, &Row)> = pairs
-                .iter()
-                .filter_map(|(row, other)| Some((yardstick.change(row, other)?, *row)))
-                .collect();
-            if pairs.is_empty() {
-                continue;
-            }
-            let slower = changes.iter().filter(|(change, _)| *change > 1.0).count();
-            let faster = changes.len() - slower;
-            changes.sort_by(|(one, _), (other, _)| other.ln().abs().total_cmp(&one.ln().abs()));
-            let most = changes.first().map(|(change, row)| {
-                format!(
-                    "; most of all {} to {}: {}",
-                    row.rung,
-                    row.to,
-                    changed(*change)
-                )
-            });
-            cards.push(Card {
+    let cards = others.iter().flat_map(|file| {
+        names.iter().filter_map(move |name| {
+            let rows = first.results.rows.iter();
+            let rows = rows.filter(|row| row.experiment == *name);
+            let changes = Changes::of(rows, file, yardstick);
+            (changes.rungs > 0).then(|| Card {
                 section: (*name).to_owned(),
                 what: format!("{name}, from {} to {}", first.name, file.name),
-                figure: match (slower, faster) {
-                    (0, 0) => "no change".to_owned(),
-                    (0, faster) => format!("{faster} faster"),
-                    (slower, 0) => format!("{slower} slower"),
-                    (slower, faster) => format!("{slower} slower, {faster} faster"),
-                },
-                rest: format!("of {} rungs{}", pairs.len(), most.unwrap_or_default()),
+                figure: changes.counts(),
+                rest: changes.rest(|row| format!("{} to {}", row.rung, row.to)),
                 question: String::new(),
-            });
-        }
-    }
-    cards
+            })
+        })
+    });
+    cards.collect()
 }
 
 /// A change in words.
@@ -305,35 +317,11 @@ pub(crate) fn conclusion(files: &[Named], yardstick: Yardstick) -> String {
         return String::new();
     };
     let sentences = others.iter().map(|file| {
-        let changes: Vec<(f64, String)> = first
-            .results
-            .rows
-            .iter()
-            .filter_map(|row| {
-                let other = same_row(file, row)?;
-                let change = yardstick.change(row, other)?;
-                Some((change, format!("{}/{} to {}", row.experiment, base_name(&row.rung), row.to)))
-            })
-            .collect();
-        let slower = changes.iter().filter(|(change, _)| *change > 1.0).count();
-        let worst = changes.iter().max_by(|one, other| one.0.total_cmp(&other.0));
-        match worst {
-            None => format!("Nothing changed beyond the noise from {} to {}.", first.name, file.name),
-            Some((change, rung)) if *change > 1.0 => format!(
-                "From {} to {}, {slower} of {} changes beyond the noise are for the slower, most of \
-                 all {rung} with {}.",
-                first.name,
-                file.name,
-                changes.len(),
-                times(*change)
-            ),
-            Some(_) => format!(
-                "From {} to {}, all {} changes beyond the noise are for the faster.",
-                first.name,
-                file.name,
-                changes.len()
-            ),
-        }
+        let changes = Changes::of(first.results.rows.iter(), file, yardstick);
+        let called =
+            |row: &Row| format!("{}/{} to {}", row.experiment, base_name(&row.rung), row.to);
+        let (counts, rest) = (changes.counts(), changes.rest(called));
+        format!("From {} to {}: {counts}, {rest}.", first.name, file.name)
     });
     sentences.collect::<Vec<_>>().join(" ")
 }
@@ -367,12 +355,15 @@ mod tests {
             named("b", &[2000, 2010, 1990]),
         );
         let worse = [fast, slow];
-        assert!(
-            conclusion(&worse, Yardstick::Times).contains("with 2.0"),
-            "slower"
+        assert_eq!(
+            conclusion(&worse, Yardstick::Times),
+            "From a to b: 1 slower, of 1 rung; most of all lines/println to pipe: 2.00x slower."
         );
         let [fast, slow] = worse;
-        assert!(conclusion(&[slow, fast], Yardstick::Times).contains("for the faster"));
+        assert_eq!(
+            conclusion(&[slow, fast], Yardstick::Times),
+            "From b to a: 1 faster, of 1 rung; most of all lines/println to pipe: 2.00x faster."
+        );
     }
 
     #[test]
@@ -381,7 +372,10 @@ mod tests {
             named("a", &[1000, 1200, 800]),
             named("b", &[1100, 1300, 900]),
         ];
-        assert!(conclusion(&files, Yardstick::Times).contains("Nothing changed"));
+        assert_eq!(
+            conclusion(&files, Yardstick::Times),
+            "From a to b: no significant change, of 1 rung."
+        );
         let table = table_of(&files, ("lines", "pipe"), Yardstick::Times).unwrap();
         assert_eq!(table.lines[0].cells[3], "same");
     }

@@ -3,6 +3,7 @@
 mod buffers;
 mod greeting;
 mod line;
+mod mapping;
 mod numbers;
 mod ours;
 #[allow(unsafe_code)]
@@ -11,9 +12,9 @@ mod std_ways;
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 
+pub(super) use mapping::{mapped_from, mappy};
 pub(super) use std_ways::fast_integers;
 
-use super::mapped::mappy;
 use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung};
 use crate::bench::results::figures::{Compared, Figures, first_of, leaders};
