@@ -8,7 +8,7 @@ mod symbols;
 
 pub use capabilities::{Capabilities, Repeat};
 pub use cell::{Attributes, Cell, Color, ColorKind, Style};
-pub(crate) use cell::{FULL_BLOCK, LOWER_HALF, UPPER_HALF, same_cells};
+pub(crate) use cell::{FULL_BLOCK, LOWER_HALF, UPPER_HALF, first_difference, same_cells};
 pub use screen::{Cursor, Screen};
 pub use stats::Stats;
-pub(crate) use symbols::trusted_width;
+pub(crate) use symbols::{is_narrow, trusted_width};

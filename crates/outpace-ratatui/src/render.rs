@@ -52,6 +52,8 @@ pub struct Renderer {
     capabilities: Capabilities,
     /// What the terminal shows.
     shown: Screen,
+    /// That is nothing: all of its cells are unknown.
+    nothing_known: bool,
     /// Where and how the last frame left the cursor, and the style beneath it, unless something else may have moved it.
     placed: Option<(Cursor, Option<Style>)>,
     encoder: Encoder,
@@ -80,6 +82,7 @@ impl Renderer {
         Self {
             capabilities,
             shown: Screen::untouched(0, 0),
+            nothing_known: true,
             placed: None,
             encoder: Encoder::new(capabilities.half_blocks),
             planner: Planner::default(),
@@ -109,6 +112,7 @@ impl Renderer {
     /// Forgets what the terminal shows: the next frame draws everything.
     pub fn forget(&mut self) {
         self.shown.cells_mut().fill(Cell::UNKNOWN);
+        self.nothing_known = true;
         self.touched.all();
         self.forget_pen();
     }
@@ -145,6 +149,7 @@ impl Renderer {
         let cells = self.shown.cells_mut();
         let to = to.min(cells.len());
         if from < to {
+            self.nothing_known = false;
             let unknown = cells[from..to].iter_mut().filter(|cell| cell.is_unknown());
             unknown.for_each(|cell| *cell = Cell::BLANK);
         }
@@ -154,6 +159,7 @@ impl Renderer {
     pub(crate) fn adopt_size(&mut self, wanted: &Screen) {
         if (self.shown.width(), self.shown.height()) != (wanted.width(), wanted.height()) {
             self.shown = Screen::untouched(wanted.width(), wanted.height());
+            self.nothing_known = true;
             self.touched.all();
             self.forget_pen();
             self.encoder.set_width(wanted.width());
@@ -306,10 +312,16 @@ impl Renderer {
             let unknown = |cells: &[Cell]| cells.iter().filter(|cell| cell.is_unknown()).count();
             unknown(self.shown.row(*y)) == width && unknown(wanted.row(*y)) == 0
         };
-        let rows = (0..height)
-            .rev()
-            .take_while(|y| self.touched.may_differ(*y) && unknown(y))
-            .count() as u16;
+        let count = || {
+            let rows = (0..height).rev();
+            let rows = rows.take_while(|y| self.touched.may_differ(*y) && unknown(y));
+            rows.count() as u16
+        };
+        // A first frame, and one after a change of size, need no count.
+        let everything = self.nothing_known && wanted.is_complete();
+        debug_assert!(!everything || count() == height);
+        let rows = if everything { height } else { count() };
+        self.nothing_known = false;
         if rows == 0 {
             return 0;
         }

@@ -164,13 +164,29 @@ impl PartialEq for Cell {
 /// Whether both are the same cells: as `==`, but eight at a time.
 #[inline]
 pub(crate) fn same_cells(one: &[Cell], other: &[Cell]) -> bool {
-    let (eights, rest) = one.as_chunks::<8>();
-    let (other_eights, other_rest) = other.as_chunks::<8>();
+    one.len() == other.len() && first_difference(one, other).is_none()
+}
+
+/// Where the first two cells are that differ, in what both have; looked for eight at a time.
+#[inline]
+pub(crate) fn first_difference(one: &[Cell], other: &[Cell]) -> Option<usize> {
+    if one.first()? != other.first()? {
+        return Some(0);
+    }
+    let (eights, _) = one.as_chunks::<8>();
+    let (other_eights, _) = other.as_chunks::<8>();
     let differ = |(one, other): (&[Cell; 8], &[Cell; 8])| {
         let pairs = one.iter().zip(other);
         pairs.fold(0, |bits, (one, other)| bits | one.differences(*other)) != 0
     };
-    one.len() == other.len() && !eights.iter().zip(other_eights).any(differ) && rest == other_rest
+    let mut pairs = eights.iter().zip(other_eights);
+    let start = 8 * pairs
+        .position(differ)
+        .unwrap_or(eights.len().min(other_eights.len()));
+    let mut pairs = one[start..].iter().zip(&other[start..]);
+    pairs
+        .position(|(one, other)| one != other)
+        .map(|at| start + at)
 }
 
 impl Cell {
@@ -345,6 +361,7 @@ mod tests {
             let cells = vec![Cell::BLANK; length];
             assert!(same_cells(&cells, &cells.clone()));
             assert!(!same_cells(&cells, &vec![Cell::BLANK; length + 1]));
+            assert_eq!(first_difference(&cells, &[Cell::BLANK; 20]), None);
             for at in 0..length {
                 for other in [
                     Cell::UNKNOWN,
@@ -357,6 +374,9 @@ mod tests {
                     let mut others = cells.clone();
                     others[at] = other;
                     assert!(!same_cells(&cells, &others), "{length} {at}");
+                    assert_eq!(first_difference(&cells, &others), Some(at));
+                    others[length - 1] = other;
+                    assert_eq!(first_difference(&cells, &others), Some(at));
                 }
             }
         }

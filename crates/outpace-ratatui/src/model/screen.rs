@@ -46,6 +46,8 @@ pub struct Screen {
     cells: Vec<Cell>,
     symbols: Arc<Symbols>,
     half_blocks: bool,
+    /// No cell is untouched, except perhaps among escape sequences. `false` says nothing.
+    complete: bool,
     /// The cursor that the terminal shall show.
     pub cursor: Cursor,
     /// The style of a blank beneath the cursor, if it was put. Many terminals draw a cursor in the foreground of its cell.
@@ -70,6 +72,7 @@ impl Screen {
             cells: vec![cell; usize::from(width) * usize::from(height)],
             symbols: Arc::default(),
             half_blocks: false,
+            complete: !cell.is_unknown(),
             cursor: Cursor::default(),
             beneath_cursor: None,
         }
@@ -96,7 +99,15 @@ impl Screen {
     }
 
     pub(crate) fn cells_mut(&mut self) -> &mut [Cell] {
+        self.complete = false;
         &mut self.cells
+    }
+
+    /// `true`: every cell has been put or blanked. `false`: not known, without counting.
+    pub(crate) fn is_complete(&self) -> bool {
+        let complete = self.complete && !self.symbols.has_opaque();
+        debug_assert!(!complete || !self.cells.iter().any(|cell| cell.is_unknown()));
+        complete
     }
 
     pub(crate) fn symbols(&self) -> &Symbols {
@@ -233,6 +244,8 @@ impl Screen {
 
     /// Forgets the symbols that no cell refers to.
     fn rebuild_symbols(&mut self) {
+        // What was cut from among escape sequences stays untouched, though the sequences may be gone.
+        self.complete &= !self.symbols.has_opaque();
         let old = std::mem::take(&mut self.symbols);
         self.adopt(&old);
     }
@@ -263,6 +276,7 @@ impl Screen {
         if same {
             return false;
         }
+        self.complete = false;
         for cell in &mut self.cells {
             if let Some(text) = old.text(*cell) {
                 match self.symbols.indices.get(text) {
@@ -282,6 +296,7 @@ impl Screen {
         self.cells.extend_from_slice(&other.cells);
         self.symbols.clone_from(&other.symbols);
         self.half_blocks = other.half_blocks;
+        self.complete = other.complete;
         self.cursor = other.cursor;
         self.beneath_cursor = other.beneath_cursor;
     }
@@ -345,17 +360,21 @@ impl Screen {
             self.break_wide_before(to);
         }
         self.cells[from..to].fill(Cell::BLANK);
+        self.complete |= (from, to) == (0, self.cells.len());
     }
 
     /// Blanks the whole screen.
     pub fn clear(&mut self) {
         self.cells.fill(Cell::BLANK);
+        self.complete = true;
     }
 
     /// Blanks the cells of a rectangle that were never touched.
     pub(crate) fn claim(&mut self, columns: Range<u16>, rows: Range<u16>) {
         let columns = columns.start..columns.end.min(self.width);
-        for y in rows.start..rows.end.min(self.height) {
+        let rows = rows.start..rows.end.min(self.height);
+        self.complete |= columns == (0..self.width) && rows == (0..self.height);
+        for y in rows {
             let row = self.index(columns.start, y)..self.index(columns.end, y);
             for cell in self.cells[row].iter_mut().filter(|cell| cell.is_unknown()) {
                 *cell = Cell::BLANK;
@@ -367,6 +386,7 @@ impl Screen {
     pub(crate) fn leave_alone(&mut self, from: u16) {
         let start = self.index(0, from.min(self.height));
         self.cells[start..].fill(Cell::UNKNOWN);
+        self.complete = false;
     }
 
     /// Where a wide symbol begins that goes on at this column, or the column if none does.
@@ -416,6 +436,7 @@ impl Screen {
             }
         }
         self.cells = next.cells;
+        self.complete = false;
         self.width = width;
         self.height = height;
         self.cursor.x = self.cursor.x.min(width.saturating_sub(1));
@@ -439,6 +460,7 @@ impl Screen {
         if top >= bottom {
             return;
         }
+        self.complete &= !blank.is_unknown();
         let (start, end) = (
             self.index(0, top),
             usize::from(bottom) * usize::from(self.width),

@@ -79,10 +79,15 @@ impl Symbols {
     }
 }
 
+/// Whether a character takes one column for sure: [`trusted_width`], without a call for ASCII, lines and blocks.
+#[inline]
+pub(crate) fn is_narrow(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{2500}'..='\u{259f}') || trusted_width(c) == 1
+}
+
 /// The columns of a character on whose width terminals agree, 0 for all others. That is most of the
 /// lower planes but for emoji and what has an emoji form. Ambiguous widths (lines, blocks) are narrow
 /// in every terminal that draws ratatui's borders.
-#[inline]
 pub(crate) fn trusted_width(c: char) -> usize {
     match c {
         ' '..='~' => 1,

@@ -292,15 +292,20 @@ impl Encoder {
     }
 
     /// Prints a `char` as it is, with the pen as it is.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn symbol(&mut self, c: char) {
-        if c.is_ascii() {
-            self.out.push(c as u8);
-        } else {
-            let mut utf8 = [0; 4];
-            self.out
-                .extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+        match c {
+            '\0'..='\x7f' => self.out.push(c as u8),
+            // Lines, blocks and most else: copied as words of a fixed size.
+            '\u{800}'..='\u{ffff}' => self.out.extend_from_slice(&utf8_of(c)),
+            _ => self.rarer_symbol(c),
         }
+    }
+
+    #[cold]
+    fn rarer_symbol(&mut self, c: char) {
+        let mut utf8 = [0; 4];
+        self.text(c.encode_utf8(&mut utf8));
     }
 
     /// The style and symbol that draw a cell most cheaply, given the pen.
@@ -413,9 +418,13 @@ fn is_cheaper_swapped(pen: Style, cell: Cell) -> bool {
 
 /// A symbol of three bytes.
 const fn utf8_of(symbol: char) -> [u8; 3] {
-    let mut utf8 = [0; 3];
-    symbol.encode_utf8(&mut utf8);
-    utf8
+    let bits = symbol as u32;
+    debug_assert!(symbol.len_utf8() == 3);
+    [
+        0xe0 | (bits >> 12) as u8,
+        0x80 | (bits >> 6 & 0x3f) as u8,
+        0x80 | (bits & 0x3f) as u8,
+    ]
 }
 
 #[derive(Clone, Copy)]
@@ -442,6 +451,16 @@ mod tests {
             ..Style::default()
         });
         String::from_utf8_lossy(&encoder.out).into_owned()
+    }
+
+    #[test]
+    fn a_symbol_is_written_as_the_standard_library_encodes_it() {
+        let mut encoder = Encoder::new(false);
+        for c in '\0'..=char::MAX {
+            encoder.out.clear();
+            encoder.symbol(c);
+            assert_eq!(encoder.out, c.to_string().as_bytes(), "{c:?}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::sgr::color_price;
 use super::stamped::StampedTable;
 use super::touched::Touched;
-use crate::model::{Cell, Screen, Style, same_cells, trusted_width};
+use crate::model::{Cell, Screen, Style, first_difference, is_narrow, same_cells};
 
 /// Moves rows `top..bottom` by so many rows, up if positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,8 @@ pub(crate) struct Shift {
 
 #[derive(Debug, Default)]
 pub(crate) struct Planner {
-    /// Which rows differ.
-    changed: Vec<bool>,
+    /// The first column in which a row differs, if it does.
+    changes: Vec<Option<u16>>,
     /// What those would cost in place.
     prices: Vec<u32>,
     /// Which rows have cells that are to be left as they are.
@@ -96,6 +96,15 @@ fn price(from: &[Cell], to: &[Cell]) -> u32 {
     total
 }
 
+/// Whether the [price](price) is at least so much. Each symbol takes a byte, so a count of symbols mostly answers it.
+fn costs_at_least(least: u32, from: &[Cell], to: &[Cell]) -> bool {
+    let is_printed =
+        |(old, new): &(&Cell, &Cell)| old != new && !new.is_blank() && !new.is_unknown();
+    let some = least as usize;
+    let printed = from.iter().zip(to).filter(is_printed).take(some);
+    printed.count() == some || price(from, to) >= least
+}
+
 fn price_of_change(pen: Option<Style>, style: Style, is_blank: bool) -> u32 {
     let Some(pen) = pen else {
         return color_price(style.fg) + color_price(style.bg);
@@ -119,14 +128,30 @@ impl Planner {
 
     /// Finds out which rows differ.
     pub(crate) fn compare(&mut self, shown: &Screen, wanted: &Screen, touched: &Touched) {
-        let differs = |y| touched.may_differ(y) && !same_cells(shown.row(y), wanted.row(y));
-        self.changed.clear();
-        self.changed.extend((0..wanted.height()).map(differs));
+        let change = |y| match touched.may_differ(y) {
+            true => first_difference(shown.row(y), wanted.row(y)).map(|x| x as u16),
+            false => None,
+        };
+        self.changes.clear();
+        self.changes.extend((0..wanted.height()).map(change));
     }
 
-    /// Whether a row differed when they were [compared](Self::compare).
-    pub(crate) fn is_changed(&self, y: u16) -> bool {
-        self.changed[usize::from(y)]
+    /// The first column in which a row differed when they were [compared](Self::compare), if it did.
+    pub(crate) fn first_change(&self, y: u16) -> Option<u16> {
+        self.changes[usize::from(y)]
+    }
+
+    /// How many rows differed, and whether the first changes of some are in another style than those of others.
+    pub(crate) fn changed_rows(&self, wanted: &Screen) -> (usize, bool) {
+        let changes = self.changes.iter().zip(0..);
+        let mut styles =
+            changes.filter_map(|(x, y)| Some(wanted.row(y)[usize::from((*x)?)].style()));
+        let Some(first) = styles.next() else {
+            return (0, false);
+        };
+        styles.fold((1, false), |(rows, differ), style| {
+            (rows + 1, differ || style != first)
+        })
     }
 
     /// The scroll that saves most, if one is worth it, of rows that have been compared. `from_top` says whether row 0 may take part:
@@ -142,7 +167,7 @@ impl Planner {
             return None;
         }
         // The votes are counted first: they are cheap, and mostly there are none.
-        if self.changed.iter().filter(|changed| **changed).count() < 2 {
+        if self.changes.iter().flatten().count() < 2 {
             return None;
         }
         self.vote_for_scrolls(shown, wanted);
@@ -151,9 +176,9 @@ impl Planner {
         }
         self.prices.clear();
         self.prices
-            .extend((0..height).map(|y| match self.changed[usize::from(y)] {
-                true => price(shown.row(y), wanted.row(y)),
-                false => 0,
+            .extend((0..height).map(|y| match self.changes[usize::from(y)] {
+                Some(_) => price(shown.row(y), wanted.row(y)),
+                None => 0,
             }));
         if self.prices.iter().sum::<u32>() < WORTHWHILE {
             return None;
@@ -191,7 +216,7 @@ impl Planner {
             let band = start..(start + columns).min(width);
             self.bands.clear();
             // A row that is still right has not moved.
-            let changed = |y: &u16| self.changed[usize::from(*y)];
+            let changed = |y: &u16| self.changes[usize::from(*y)].is_some();
             for y in (0..height).filter(changed) {
                 if let Some(digest) = digest_of(&shown.row(y)[band.clone()]) {
                     self.bands.push((digest, y));
@@ -284,7 +309,7 @@ impl Planner {
             return None;
         }
         let width = wanted.len();
-        let first = (0..width).find(|&x| shown[x] != wanted[x])?;
+        let first = first_difference(shown, wanted)?;
         let last = (first..width).rev().find(|&x| shown[x] != wanted[x])?;
         // Cells that are all alike say nothing of where they were.
         if last - first < 8 || shown[first..].iter().all(|cell| *cell == shown[first]) {
@@ -295,22 +320,22 @@ impl Planner {
             self.fruitless += 1;
             return None;
         }
-        let in_place = price(&shown[first..=last], &wanted[first..=last]);
-        if in_place < WORTHWHILE / 2 {
+        let range = first..last + 1;
+        let (from, to) = (&shown[range.clone()], &wanted[range.clone()]);
+        if !costs_at_least(WORTHWHILE / 2, from, to) {
             return None;
         }
-        let range = first..last + 1;
-        let mut best = best_shift(shown, wanted, range.clone(), hint, in_place);
+        let shift = |by: i32| best_shift(shown, wanted, range.clone(), by, price(from, to));
+        let mut best = if hint == 0 { None } else { shift(hint) };
         if best.is_none() {
             self.fruitless += 1;
             if search {
-                let by = self.grams.vote(shown, wanted, first, last)?;
-                best = best_shift(shown, wanted, range, by, in_place);
+                best = shift(self.grams.vote(shown, wanted, range.clone())?);
             }
         }
         let shift = best?;
         self.fruitless = 0;
-        let narrow = |cell: &Cell| cell.as_char().is_some_and(|c| trusted_width(c) == 1);
+        let narrow = |cell: &Cell| cell.as_char().is_some_and(is_narrow);
         let simple = shown[first..].iter().all(narrow) && wanted[first..].iter().all(narrow);
         simple.then_some(shift)
     }
@@ -406,6 +431,8 @@ struct Grams {
 }
 
 const GRAM: usize = 3;
+/// So many runs have to have moved by the same distance.
+const FEWEST_VOTES: usize = 3;
 const REPEATED: u32 = u32::MAX;
 
 fn gram(digests: &[u64]) -> u64 {
@@ -421,11 +448,22 @@ const fn spread(digest: u64) -> usize {
 
 impl Grams {
     /// The distance that most runs of changed cells moved, left if positive.
-    fn vote(&mut self, shown: &[Cell], wanted: &[Cell], first: usize, last: usize) -> Option<i32> {
+    fn vote(&mut self, shown: &[Cell], wanted: &[Cell], changed: Range<usize>) -> Option<i32> {
+        let (shown_part, wanted_part) = (&shown[changed.start..], &wanted[changed]);
+        // A row that only changed its style has few cells that were there before: it needs no search.
+        let mut sieve = Sieve::default();
+        for alike in shown_part.chunk_by(PartialEq::eq) {
+            sieve.add(alike[0]);
+        }
+        let kept = wanted_part.chunk_by(PartialEq::eq);
+        let kept = kept.filter(|alike| sieve.keeps(alike[0])).map(<[_]>::len);
+        if kept.sum::<usize>() < GRAM + FEWEST_VOTES - 1 {
+            return None;
+        }
         self.positions.begin(shown.len());
         self.digests.clear();
         self.digests
-            .extend(shown[first..].iter().map(|cell| cell.digest()));
+            .extend(shown_part.iter().map(|cell| cell.digest()));
         for at in 0..self.digests.len().saturating_sub(GRAM - 1) {
             let digest = gram(&self.digests[at..at + GRAM]);
             if let Some(position) = self
@@ -437,7 +475,7 @@ impl Grams {
         }
         self.digests.clear();
         self.digests
-            .extend(wanted[first..=last].iter().map(|cell| cell.digest()));
+            .extend(wanted_part.iter().map(|cell| cell.digest()));
         self.votes.clear();
         self.votes.resize(shown.len() * 2 + 1, 0);
         for at in 0..self.digests.len().saturating_sub(GRAM - 1) {
@@ -453,6 +491,29 @@ impl Grams {
             .iter()
             .enumerate()
             .max_by_key(|(_, votes)| **votes)?;
-        (votes >= 3).then(|| index as i32 - shown.len() as i32)
+        (votes as usize >= FEWEST_VOTES).then(|| index as i32 - shown.len() as i32)
+    }
+}
+
+/// Keeps all cells that were added, and few others (a Bloom filter of one bit a cell).
+#[derive(Default)]
+struct Sieve([u64; 8]);
+
+impl Sieve {
+    /// The word and the bit of a cell.
+    fn place(cell: Cell) -> (usize, u64) {
+        let (one, other) = cell.halves();
+        let mixed = (one ^ other.rotate_left(17)).wrapping_mul(STEP);
+        ((mixed >> 61) as usize, 1 << (mixed >> 55 & 63))
+    }
+
+    fn add(&mut self, cell: Cell) {
+        let (word, bit) = Self::place(cell);
+        self.0[word] |= bit;
+    }
+
+    fn keeps(&self, cell: Cell) -> bool {
+        let (word, bit) = Self::place(cell);
+        self.0[word] & bit != 0
     }
 }

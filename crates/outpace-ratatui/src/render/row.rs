@@ -2,27 +2,34 @@
 
 use super::Renderer;
 use super::encode::At;
-use crate::model::{Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, trusted_width};
+use crate::model::{
+    Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, first_difference, is_narrow, trusted_width,
+};
 
 /// Where bytes are not dear, only one row in so many is drawn in colour order: a part of the gain for a part of the time.
 const SAMPLE: u16 = 5;
 
 impl Renderer {
-    pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16) {
+    /// Prints what differs in a row: nothing does before the column `first`.
+    pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16, first: u16) {
         let width = usize::from(wanted.width());
         let start = wanted.index(0, y);
         let target = &wanted.cells()[start..start + width];
         let tail = blank_tail(target);
         let drawn = self.draw_in_colour_order(wanted, y);
-        let mut x = 0;
+        let mut x = usize::from(first);
+        self.stats.cells_unchanged += u64::from(first);
         while x < width {
             let shown = &self.shown.cells()[start + x..start + width];
-            let mut pairs = shown.iter().zip(&target[x..]);
-            let differ = |(old, new): (&Cell, &Cell)| old != new && !new.is_unknown();
-            let unchanged = pairs.position(differ).unwrap_or(width - x);
+            let unchanged = first_difference(shown, &target[x..]).unwrap_or(width - x);
             self.stats.cells_unchanged += unchanged as u64;
             x += unchanged;
             let Some(&cell) = target.get(x) else { break };
+            if cell.is_unknown() {
+                self.stats.cells_unchanged += 1;
+                x += 1;
+                continue;
+            }
             if x >= tail && self.erase_tail(cell, x, y) {
                 break;
             }
@@ -152,7 +159,7 @@ impl Renderer {
             if !fits || wide || run || cell == shown[x] {
                 break;
             }
-            let Some(c) = cell.as_char().filter(|c| trusted_width(*c) == 1) else {
+            let Some(c) = cell.as_char().filter(|c| is_narrow(*c)) else {
                 break;
             };
             self.encoder.symbol(c);
@@ -172,12 +179,12 @@ impl Renderer {
         clippy::unused_self,
         reason = "tests compare with what it does without"
     )]
-    const fn takes_shortcuts(&self) -> bool {
+    pub(super) const fn takes_shortcuts(&self) -> bool {
         true
     }
 
     #[cfg(test)]
-    const fn takes_shortcuts(&self) -> bool {
+    pub(super) const fn takes_shortcuts(&self) -> bool {
         !self.naive
     }
 
@@ -431,7 +438,7 @@ impl Renderer {
                     } else {
                         cell.style() == pen
                     };
-                    plain && cell.as_char().is_some_and(|c| trusted_width(c) == 1)
+                    plain && cell.as_char().is_some_and(is_narrow)
                 });
             let whole = self.shown.cells()[start + x..]
                 .first()

@@ -6,7 +6,7 @@
 
 use super::Renderer;
 use super::sgr::color_price;
-use crate::model::{Cell, Screen, Style};
+use crate::model::{Cell, Screen, Style, first_difference};
 
 /// What it costs to come to a row that is not the next one, more than coming to that, in bytes.
 const DETOUR_PRICE: u32 = 2;
@@ -19,6 +19,8 @@ const FEWEST: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     y: u16,
+    /// Where it differs first.
+    first: u16,
     /// The one style in which all of it is to be drawn.
     style: Style,
 }
@@ -26,22 +28,29 @@ pub(super) struct Pending {
 impl Renderer {
     /// Draws everything that differs.
     pub(super) fn draw_rows(&mut self, wanted: &Screen) {
-        let may_wait = self.capabilities.any_order && !self.careful;
+        let (rows, styles_differ) = self.planner.changed_rows(wanted);
+        let may_wait = self.capabilities.any_order
+            && !self.careful
+            && (rows >= FEWEST && styles_differ || !self.takes_shortcuts());
         let mut pending = std::mem::take(&mut self.pending_rows);
         let mut hint = 0;
         for y in 0..wanted.height() {
-            if !self.planner.is_changed(y) {
+            let Some(first) = self.planner.first_change(y) else {
                 self.stats.cells_unchanged += u64::from(wanted.width());
                 continue;
-            }
+            };
             let shifted = self.stats.rows_shifted;
             hint = self.shift_row(wanted, y, hint);
-            let whole = may_wait && self.stats.rows_shifted == shifted;
-            match only_style(self.shown.row(y), wanted.row(y)).filter(|_| whole) {
-                Some(style) => pending.push(Pending { y, style }),
+            let whole = self.stats.rows_shifted == shifted;
+            let style = match may_wait && whole {
+                true => only_style(self.shown.row(y), wanted.row(y), usize::from(first)),
+                false => None,
+            };
+            match style {
+                Some(style) => pending.push(Pending { y, first, style }),
                 None => {
                     self.draw_pending(wanted, &mut pending);
-                    self.draw_row(wanted, y);
+                    self.draw_row(wanted, y, if whole { first } else { 0 });
                 }
             }
         }
@@ -68,17 +77,23 @@ impl Renderer {
             }
         }
         for row in pending.drain(..) {
-            self.draw_row(wanted, row.y);
+            self.draw_row(wanted, row.y, row.first);
         }
     }
 }
 
-/// The style of everything that differs in a row, if it is one. Blanks count by what shows of them.
-fn only_style(shown: &[Cell], wanted: &[Cell]) -> Option<Style> {
-    let mut differing = shown.iter().zip(wanted).filter(|(old, new)| old != new);
-    let style = differing.next()?.1.style();
-    let same = |(_, cell): (&Cell, &Cell)| cell.is_unknown() || cell.style() == style;
-    differing.all(same).then_some(style)
+/// The style of everything that differs in a row, from `first` on, if it is one. Blanks count by what shows of them.
+fn only_style(shown: &[Cell], wanted: &[Cell], first: usize) -> Option<Style> {
+    let style = wanted[first].style();
+    let mut x = first + 1;
+    while let Some(ahead) = first_difference(&shown[x..], &wanted[x..]) {
+        let cell = wanted[x + ahead];
+        if !cell.is_unknown() && cell.style() != style {
+            return None;
+        }
+        x += ahead + 1;
+    }
+    Some(style)
 }
 
 /// What the changes of style cost along some rows, about.
