@@ -42,8 +42,9 @@ pub(crate) mod numbers {
     pub(crate) const BEHIND: [usize; 10] = [220, 221, 281, 435, 97, 268, 277, 425, 426, 427];
     /// sendfile, splice, tee, vmsplice, copy_file_range, pwritev2.
     pub(crate) const OTHER: [usize; 6] = [71, 76, 77, 75, 285, 287];
-    /// close, dup3, close_range.
-    pub(crate) const CLOSE: [usize; 3] = [57, 24, 436];
+    pub(crate) const CLOSE_RANGE: usize = 436;
+    /// close, dup3.
+    pub(crate) const CLOSE: [usize; 2] = [57, 24];
     /// mmap, mprotect, munmap, brk, mremap, madvise, shmdt, pkey_mprotect.
     pub(crate) const UNMAP: [usize; 8] = [222, 226, 215, 214, 216, 233, 197, 288];
 }

@@ -4,6 +4,7 @@
 //! A child made by fork(2) has the shim with the rest of its parent's memory. Another program is given it by its
 //! environment, where it can have it, and joins when the loader has started it.
 
+use crate::descriptors;
 use crate::hooks::{Index, original};
 use crate::ring::{self, Header, Member};
 use crate::system::{self, Leads, PRCTL, Stat, can_be_read, leads, thread};
@@ -50,6 +51,14 @@ fn own() -> &'static Own {
 /// The calling thread, as the holder of the lock.
 pub(crate) fn me() -> u64 {
     ring::holder(own().process.load(Ordering::Relaxed), thread())
+}
+
+/// The calling process, if it is registered.
+pub(crate) fn member() -> Option<&'static Member> {
+    let own = own();
+    let is_ours = own.standing.load(Ordering::Acquire) == OURS;
+    // SAFETY: in the shared memory, once it is registered.
+    unsafe { own.member.load(Ordering::Relaxed).as_ref() }.filter(|_| is_ours)
 }
 
 /// Whether this process is registered, which it is from now on if it can be.
@@ -115,6 +124,8 @@ pub(crate) fn register(ring: &Header) -> bool {
     let distance = ptr::from_ref(member).addr() - members(ring).as_ptr().addr();
     let number = (distance / size_of::<Member>() + 1) as u64;
     own.number.store(number, Ordering::Relaxed);
+    // The parent's threads may have changed theirs between the copies of its descriptors and of its memory.
+    descriptors::forget();
     // What was written by the process that had this place before is not this one's.
     let author = &ring.head.1.member;
     let _ = author.compare_exchange(number, 0, Ordering::Relaxed, Ordering::Relaxed);
@@ -164,6 +175,8 @@ fn place(ring: &Header, process: u32, start: u64) -> Option<&Member> {
     member.fitness.store(ring::UNSEEN, Ordering::Relaxed);
     member.bytes.store(0, Ordering::Relaxed);
     member.reason.store(0, Ordering::Relaxed);
+    member.code.store(0, Ordering::Relaxed);
+    member.plain.store(0, Ordering::Relaxed);
     member.standing.store(ring::MEMBER, Ordering::Release);
     Some(member)
 }
@@ -206,12 +219,9 @@ pub(crate) fn ask_for_ring(ring: &Header, descriptor: c_int) {
 /// Another program is about to be started, or to take this process's place: the ring is closed, and stays closed until
 /// [`come_back`], or until `run` finds that program among the members.
 pub(crate) fn go_away(ring: &Header, reason: u32) -> Option<&'static Member> {
-    let own = own();
     // A child made by vfork(2) has its parent's memory, and is not it; nor is it registered.
-    let is_itself = own.standing.load(Ordering::Acquire) == OURS
-        && own.process.load(Ordering::Relaxed) == system::process();
-    // SAFETY: in the shared memory, once it is registered.
-    let member = unsafe { own.member.load(Ordering::Relaxed).as_ref() }.filter(|_| is_itself);
+    let is_itself = |_: &&Member| own().process.load(Ordering::Relaxed) == system::process();
+    let member = member().filter(is_itself);
     if let Some(member) = member {
         member.away.fetch_add(1, Ordering::SeqCst);
     }

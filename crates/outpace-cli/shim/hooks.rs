@@ -1,5 +1,6 @@
 //! The functions of the C library that are replaced, and what each has to do before it goes on as the original.
 
+use crate::descriptors;
 pub(crate) use crate::family::before_fork;
 use crate::family::{self, before_program, come_back, find, retire, with_environment};
 use crate::musl;
@@ -34,6 +35,7 @@ originals! {
     splice c"splice" sendfile c"sendfile" sendfile64 c"sendfile64" vmsplice c"vmsplice" tee c"tee"
     copy_file_range c"copy_file_range" vhangup c"vhangup" pwritev2 c"pwritev2" pwritev64v2 c"pwritev64v2" prctl c"prctl" syscall c"syscall"
     close c"close" dup2 c"dup2" dup3 c"dup3" close_range c"close_range" closefrom c"closefrom"
+    close_nocancel c"__close_nocancel" close_nocancel_nostatus c"__close_nocancel_nostatus" mq_close c"mq_close"
     fclose c"fclose" freopen c"freopen" freopen64 c"freopen64"
     munmap c"munmap" mprotect c"mprotect" pkey_mprotect c"pkey_mprotect" mremap c"mremap" mmap c"mmap" mmap64 c"mmap64"
     brk c"brk" sbrk c"sbrk" shmdt c"shmdt" madvise c"madvise"
@@ -106,13 +108,30 @@ pub(crate) fn original(index: Index) -> *mut c_void {
 /// A descriptor may become another one.
 pub(crate) extern "C" fn before_close() {
     ensure_resolved();
-    system::forget_descriptors();
+    descriptors::forget();
+}
+
+pub(crate) extern "C" fn before_close_range(_: u32, _: u32, flags: u32) {
+    const CLOSE_RANGE_UNSHARE: u32 = 2;
+    before_close();
+    if flags & CLOSE_RANGE_UNSHARE != 0 {
+        retire(ring::BY_BYPASS);
+    }
 }
 
 /// A page may be there no more.
 pub(crate) extern "C" fn before_unmap() {
     ensure_resolved();
     system::forget_pages();
+}
+
+/// `mmap(…, protection, flags, file)`: code that no loader tells of.
+pub(crate) extern "C" fn before_map(_: usize, _: usize, protection: u32, _: c_int, file: c_int) {
+    const PROT_EXEC: u32 = 4;
+    before_unmap();
+    if protection & PROT_EXEC != 0 && file >= 0 {
+        descriptors::code_changes();
+    }
 }
 
 /// Something that looks at the terminal, or changes it.
@@ -199,15 +218,30 @@ const NAMESPACES: usize = 0x7e02_0080;
 /// `clone(function, stack, flags, …)`.
 pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
     const CLONE_THREAD: c_int = 0x1_0000;
+    const CLONE_VM: c_int = 0x100;
+    const CLONE_FILES: c_int = 0x400;
     // A thread of this process: the C library's own way to make one where there is no clone3(2).
     if flags & CLONE_THREAD != 0 {
         ensure_resolved();
+        if flags & CLONE_FILES == 0 {
+            // It has descriptors of its own.
+            retire(ring::BY_BYPASS);
+        }
         return family::before_thread();
     }
     before_fork();
+    if flags & (CLONE_VM | CLONE_FILES) != 0 {
+        descriptors::mistrust();
+    }
     if flags as usize & NAMESPACES != 0 {
         retire(ring::BY_BYPASS);
     }
+}
+
+/// The child has its parent's memory, with what is known there, and descriptors of its own.
+pub(crate) extern "C" fn before_vfork() {
+    before_fork();
+    descriptors::mistrust();
 }
 
 /// There will be another thread.
@@ -310,6 +344,7 @@ pub(crate) extern "C" fn before_syscall(
         SENDMMSG => before_messages(0, third as *const usize, fourth as u32),
         number if BEHIND.contains(&number) => retire(ring::BY_BYPASS),
         number if OTHER.contains(&number) => before_other(),
+        CLOSE_RANGE => before_close_range(0, 0, fourth as u32),
         number if CLOSE.contains(&number) => before_close(),
         number if UNMAP.contains(&number) => before_unmap(),
         _ => {}
@@ -321,7 +356,8 @@ pub(crate) extern "C" fn before_syscall(
 writes! { write before_write writev before_writev }
 
 before! {
-    before_fork: fork, _Fork = Fork, vfork;
+    before_fork: fork, _Fork = Fork;
+    before_vfork: vfork;
     before_clone: clone;
     before_system: system, popen, daemon, forkpty, wordexp;
     before_thread: pthread_create;
@@ -335,8 +371,10 @@ before! {
     before_flow: tcflow;
     before_other: splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, pwritev2, pwritev64v2;
     before_prctl: prctl;
-    before_close: close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64;
-    before_unmap: munmap, mprotect, pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise;
+    before_close: close, dup2, dup3, closefrom, fclose, freopen, freopen64;
+    before_close_range: close_range;
+    before_map: mmap, mmap64;
+    before_unmap: munmap, mprotect, pkey_mprotect, mremap, brk, sbrk, shmdt, madvise;
     before_syscall: syscall;
 }
 

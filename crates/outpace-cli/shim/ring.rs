@@ -36,7 +36,7 @@
 use super::sync::{AtomicU32, AtomicU64, Ordering, fence, fence_after_change};
 
 /// Says that the memory is a ring of this version.
-pub const MAGIC: u64 = 0x6f75_7470_6163_6502;
+pub const MAGIC: u64 = 0x6f75_7470_6163_6503;
 
 /// Bytes of the ring; a power of two. The model checker's is smaller.
 pub use super::sync::CAPACITY;
@@ -72,6 +72,8 @@ pub const NO_TEXT: u32 = 6;
 pub const NO_LIBRARY: u32 = 7;
 pub const OTHER_PROGRAM: u32 = 8;
 pub const NO_PLACE: u32 = 9;
+/// No process has come.
+pub const NOBODY: u32 = 10;
 
 /// The start of the shared memory; the bytes follow at [`DATA`].
 #[repr(C)]
@@ -93,6 +95,8 @@ pub struct Header {
     pub reason: AtomicU32,
     /// A member writes past the closed ring again and again.
     pub wanted: AtomicU32,
+    /// A member asks for a look at its code.
+    pub unseen: AtomicU32,
     pub state: AtomicU64,
     // What writers change, apart from what `run` changes.
     pub lock: Line<AtomicU64>,
@@ -122,6 +126,13 @@ pub struct Member {
     pub name: [AtomicU64; 2],
     /// Why it has given the ring up.
     pub reason: AtomicU32,
+    /// The version of the code that it has mapped, when it asks `run` to look at it, and the last one of which `run` has found
+    /// that it makes system calls through the C library only.
+    pub code: AtomicU32,
+    pub plain: AtomicU32,
+    /// Addresses in its C library and in its loader.
+    pub library: AtomicU64,
+    pub loader: AtomicU64,
 }
 
 pub const FREE: u32 = 0;
@@ -330,7 +341,10 @@ impl Header {
 
     /// `run` is not there, or about to go. What is published by now is all that is.
     pub fn die(&self) {
-        self.state.store(DEAD, Ordering::SeqCst);
+        if self.state.swap(DEAD, Ordering::SeqCst) & STATE == WAITING {
+            let (reason, order) = (&self.reason, Ordering::Relaxed);
+            let _ = reason.compare_exchange(0, NOBODY, order, order);
+        }
         self.head.0.fetch_or(REVOKED, Ordering::SeqCst);
     }
 
@@ -353,6 +367,11 @@ impl Header {
     /// `run`: whether a member has asked for the ring.
     pub fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Relaxed) != 0 && self.wanted.swap(0, Ordering::SeqCst) != 0
+    }
+
+    /// `run`: whether a member has asked for a look at its code.
+    pub fn has_unseen(&self) -> bool {
+        self.unseen.load(Ordering::Relaxed) != 0 && self.unseen.swap(0, Ordering::Acquire) != 0
     }
 
     /// Before waiting for `run`; what comes back is what `drained` is compared with.

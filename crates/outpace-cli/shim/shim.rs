@@ -31,6 +31,7 @@ mod sync {
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 mod machine;
+mod descriptors;
 mod family;
 mod hooks;
 mod musl;
@@ -39,6 +40,8 @@ mod ring;
 mod symbols;
 mod system;
 mod text;
+#[cfg(target_arch = "x86_64")]
+mod watch;
 mod writes;
 
 use core::ffi::{c_char, c_int};

@@ -222,12 +222,9 @@ pub(crate) fn flags(descriptor: c_int) -> isize {
     unsafe { call(FCNTL, descriptor as usize, F_GETFL, 0, 0, 0, 0) }
 }
 
-/// Descriptors that fstat(2) has shown to lead to the ring's terminal, and that can be written to.
-static KNOWN: AtomicUsize = AtomicUsize::new(0);
-
 /// The number of the terminal to which a descriptor leads (ioctl_tty(2)), for less than fstat(2) costs. It is not that of one
 /// terminal alone: each devpts has its own numbers.
-fn terminal_of(descriptor: c_int) -> Option<u64> {
+pub(crate) fn terminal_of(descriptor: c_int) -> Option<u64> {
     const TIOCGDEV: usize = 0x8004_5432;
     let mut device = 0_u32;
     let place = &raw mut device as usize;
@@ -236,30 +233,10 @@ fn terminal_of(descriptor: c_int) -> Option<u64> {
     (result == 0).then_some(u64::from(device))
 }
 
-/// Whether what is written to a descriptor goes to the ring's terminal. One that is known is asked for its terminal's number each
-/// time: not all ways in which it can become another are seen.
-pub(crate) fn takes_output(descriptor: c_int, ring: &Header) -> bool {
-    let bit = 1_usize.checked_shl(descriptor as u32).unwrap_or(0);
-    if KNOWN.load(Ordering::Relaxed) & bit != 0
-        && terminal_of(descriptor) == Some(ring.terminal.load(Ordering::Relaxed))
-    {
-        return true;
-    }
-    if leads(descriptor, ring) != Leads::Here {
-        return false;
-    }
+/// Whether a descriptor can be written to.
+pub(crate) fn is_writable(descriptor: c_int) -> bool {
     let flags = flags(descriptor);
-    let is_writable =
-        flags >= 0 && flags & O_PATH == 0 && matches!(flags & O_ACCMODE, O_WRONLY | O_RDWR);
-    if is_writable {
-        KNOWN.fetch_or(bit, Ordering::Relaxed);
-    }
-    is_writable
-}
-
-/// A descriptor may become another one.
-pub(crate) fn forget_descriptors() {
-    KNOWN.store(0, Ordering::Relaxed);
+    flags >= 0 && flags & O_PATH == 0 && matches!(flags & O_ACCMODE, O_WRONLY | O_RDWR)
 }
 
 /// Pages that can be read, at most one of those that share the last bits of their number.

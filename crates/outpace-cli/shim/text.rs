@@ -284,6 +284,10 @@ fn redirect_in(ring: &Header, text: &Text) -> bool {
             by_search(text, calls, key, lowest, highest)
                 && musl::redirect(text.start, text.start + text.length)
         };
+        #[cfg(target_arch = "x86_64")]
+        if is_redirected && !musl::is_there() {
+            crate::watch::begin(text.start, text.start + text.length);
+        }
         protect(text.start, text.length, READ_EXEC) && is_redirected
     }
 }

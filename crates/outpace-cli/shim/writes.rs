@@ -1,11 +1,11 @@
 //! `write` and `writev`: through the ring where that can be, else to the kernel, after what is in the ring.
 
+use crate::descriptors::takes_output;
 use crate::family::{self, is_ours, me};
 use crate::hooks::ensure_resolved;
 use crate::ring::{self, Header, Put};
 use crate::system::{
     self, FUTEX, KILL, Leads, O_NONBLOCK, SCHED_YIELD, TIMED_OUT, call, can_be_read, flags, leads,
-    takes_output,
 };
 use crate::text;
 use core::ffi::c_int;

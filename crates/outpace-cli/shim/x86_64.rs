@@ -37,8 +37,11 @@ pub(crate) mod numbers {
     pub(crate) const BEHIND: [usize; 12] = [56, 57, 58, 59, 322, 435, 272, 308, 317, 425, 426, 427];
     /// sendfile, splice, tee, vmsplice, copy_file_range, pwritev2.
     pub(crate) const OTHER: [usize; 6] = [40, 275, 276, 278, 326, 328];
-    /// close, dup2, dup3, close_range.
-    pub(crate) const CLOSE: [usize; 4] = [3, 33, 292, 436];
+    pub(crate) const CLOSE_ONE: usize = 3;
+    pub(crate) const DUP2: usize = 33;
+    pub(crate) const DUP3: usize = 292;
+    pub(crate) const CLOSE_RANGE: usize = 436;
+    pub(crate) const CLOSE: [usize; 3] = [CLOSE_ONE, DUP2, DUP3];
     /// mmap, mprotect, munmap, brk, mremap, madvise, shmdt, pkey_mprotect.
     pub(crate) const UNMAP: [usize; 8] = [9, 10, 11, 12, 25, 28, 67, 329];
 }

@@ -36,8 +36,12 @@ fn writers() -> Option<(&'static str, &'static str)> {
 }
 
 fn build(name: &str, compiler: &str, options: &[&str]) -> Option<String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/writer.c");
-    let program = scratch(name);
+    build_from("writer.c", name, compiler, options)
+}
+
+fn build_from(source: &str, name: &str, compiler: &str, options: &[&str]) -> Option<String> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim");
+    let (program, source) = (scratch(name), sources.join(source));
     let mut words = compiler.split_whitespace();
     let built = Command::new(words.next().unwrap())
         .args(words)
@@ -1025,6 +1029,176 @@ fn a_program_that_cannot_have_it_is_refused_with_the_reason_or_runs_without_it()
     let mut terminal = Terminal::run(&["-v", "--shim", "always", "--", writer, "burst"]);
     terminal.wait_for("bytes through memory");
     assert_eq!(terminal.wait().code(), Some(0));
+}
+
+/// The program of `shim/hostile.c`, and a library that it loads: one that makes system calls of its own, or by the C library.
+struct Hostile {
+    program: String,
+    raw: String,
+    deep: String,
+}
+
+impl Hostile {
+    fn get() -> Option<&'static Self> {
+        static HOSTILE: OnceLock<Option<Hostile>> = OnceLock::new();
+        let make = || {
+            if !installed("cc") {
+                return None;
+            }
+            let compiler = std::env::var("OUTPACE_CC").unwrap_or_else(|_| "cc".to_owned());
+            let make = |name, options: &[&str]| {
+                build_from("hostile.c", name, &compiler, options).expect("the compiler works")
+            };
+            const LIBRARY: [&str; 3] = ["-shared", "-fPIC", "-DLIBRARY"];
+            Some(Hostile {
+                program: make("hostile", &[]),
+                raw: make("hostile-raw.so", &[&LIBRARY[..], &["-DRAW"]].concat()),
+                deep: make("hostile-deep.so", &LIBRARY),
+            })
+        };
+        HOSTILE.get_or_init(make).as_ref()
+    }
+
+    /// Runs it, and returns its lines on the terminal and in the file, without those of before and those that may be at either.
+    fn run(&self, shim: &str, words: &[&str]) -> [Vec<String>; 2] {
+        let file = scratch("hostile.file");
+        let path = file.to_str().unwrap();
+        let words = [&[&self.program, words[0], path][..], &words[1..]].concat();
+        let shown = text(&shown(shim, &words));
+        let written = fs::read_to_string(&file).unwrap();
+        let lines = |text: &str| {
+            let lines = text.lines().map(str::trim_end);
+            let told = lines.filter(|line| !line.starts_with("begins ") && *line != "x");
+            told.map(str::to_owned).collect()
+        };
+        [lines(&shown), lines(&written)]
+    }
+}
+
+/// So often does `shim/hostile.c` let a descriptor lead elsewhere.
+const CHANGES: usize = 300;
+
+fn numbered(name: &str, count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("{name} {n}")).collect()
+}
+
+/// However a descriptor becomes another one, in the midst of a burst: the next write goes where it leads now.
+#[test]
+fn a_descriptor_that_becomes_another_takes_the_next_write_along() {
+    let Some(hostile) = Hostile::get() else {
+        return;
+    };
+    const WAYS: [&str; 15] = [
+        "close",
+        "__close",
+        "mq_close",
+        "close_range",
+        "fclose",
+        "freopen",
+        "dup2",
+        "__dup2",
+        "dup3",
+        "syscall",
+        "syscall's address",
+        "address",
+        "deep",
+        "raw",
+        "raw, known",
+    ];
+    for way in WAYS {
+        let library = if way.starts_with("raw") {
+            &hostile.raw
+        } else {
+            &hostile.deep
+        };
+        let [shown, written] = hostile.run("auto", &[way, library]);
+        assert_eq!(written, numbered("file", CHANGES), "{way}");
+        assert_eq!(shown, numbered("terminal", 3).repeat(CHANGES), "{way}");
+    }
+}
+
+#[test]
+fn a_child_that_shares_memory_or_a_thread_with_descriptors_of_its_own_is_not_mistaken() {
+    let Some(hostile) = Hostile::get() else {
+        return;
+    };
+    for shim in ["auto", "always"] {
+        let [shown, written] = hostile.run(shim, &["vfork"]);
+        assert_eq!(written, numbered("file", CHANGES), "{shim}");
+        let terminal = shown.iter().filter(|line| line.starts_with("terminal "));
+        assert_eq!(terminal.count(), 3 * CHANGES, "{shim}");
+        assert_eq!(shown.len(), 4 * CHANGES, "{shim}");
+        for what in ["unshare", "unsharing range"] {
+            let [shown, written] = hostile.run(shim, &[what]);
+            assert_eq!(written, numbered("file", CHANGES), "{what}, {shim}");
+            assert_eq!(
+                shown,
+                numbered("terminal", CHANGES).repeat(3),
+                "{what}, {shim}"
+            );
+        }
+        let [shown, written] = hostile.run(shim, &["daemon"]);
+        assert_eq!(written, numbered("file", CHANGES), "daemon, {shim}");
+        assert_eq!(shown, numbered("terminal", 3), "daemon, {shim}");
+    }
+}
+
+/// One thread writes all the time; another one lets the descriptor lead to a file, and back, so many times.
+fn descriptor_to_and_fro(rounds: usize) {
+    let Some(hostile) = Hostile::get() else {
+        return;
+    };
+    for what in ["race", "closing race"] {
+        let [shown, written] = hostile.run("auto", &[what, &rounds.to_string()]);
+        for (lines, name, rest) in [(shown, "terminal ", 1), (written, "file ", 0)] {
+            let mut last = 0;
+            for line in lines {
+                let phase: usize = line
+                    .strip_prefix(name)
+                    .and_then(|number| number.parse().ok())
+                    .unwrap_or_else(|| panic!("{what}: {line:?} after {name}{last}"));
+                assert!(
+                    phase % 2 == rest && phase >= last,
+                    "{what}: {phase} after {last}"
+                );
+                last = phase;
+            }
+            assert_eq!(last, 2 * rounds - rest, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_writes_while_another_changes_the_descriptor_writes_to_one_or_the_other() {
+    descriptor_to_and_fro(500);
+}
+
+/// `cargo test -p outpace-cli --test run_shim -- --ignored`
+#[test]
+#[ignore = "takes minutes"]
+fn a_descriptor_goes_to_and_fro_ten_thousand_times_under_a_thread_that_writes() {
+    for _ in 0..20 {
+        descriptor_to_and_fro(500);
+    }
+}
+
+/// `-v` says why each write of a program is checked, if so.
+#[test]
+fn a_library_that_makes_system_calls_of_its_own_is_named() {
+    let Some(hostile) = Hostile::get() else {
+        return;
+    };
+    let file = scratch("hostile.named");
+    let words = [
+        &hostile.program,
+        "raw, known",
+        file.to_str().unwrap(),
+        &hostile.raw,
+    ];
+    let mut terminal = Terminal::run(&[&["-v", "--"], &words[..]].concat());
+    terminal.wait_for("its terminal was looked at before each write: ");
+    terminal.wait_for("hostile-raw.so makes system calls of its own");
+    terminal.whole();
 }
 
 #[test]

@@ -10,6 +10,7 @@
 mod source;
 
 mod code;
+mod libraries;
 mod processes;
 mod program;
 #[path = "../../../shim/ring.rs"]
@@ -28,12 +29,14 @@ mod sync {
 }
 
 use super::relay::{Part, Relay};
+use libraries::Libraries;
 use processes::Processes;
 use ring::{Header, Member};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::termios::LocalModes;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::File;
 use std::io::{self, Write};
@@ -68,6 +71,9 @@ pub(super) struct Shim {
     others: OsString,
     /// Once it runs.
     processes: Mutex<Option<Processes>>,
+    /// What is known of the libraries of processes, and of which of these each write has to be checked, and why.
+    libraries: Mutex<Libraries>,
+    checked: Mutex<BTreeMap<u32, String>>,
     /// From when the program runs until everything is passed on. The thread that passes on has it, except while it sleeps.
     way: Mutex<Option<Way>>,
 }
@@ -202,6 +208,8 @@ impl Shim {
             finishing: AtomicBool::new(false),
             others,
             processes: Mutex::new(None),
+            libraries: Mutex::default(),
+            checked: Mutex::default(),
             way: Mutex::new(None),
         };
         // The loader would complain on the program's stderr.
@@ -282,7 +290,7 @@ impl Shim {
         Ok(())
     }
 
-    fn pass_on(&self) {
+    fn pass_on(self: &Arc<Self>) {
         let mut pace = Pace {
             // The first write wakes.
             idle: NAPS,
@@ -324,11 +332,18 @@ impl Shim {
     }
 
     /// Returns whether the program has ended, and everything is passed on.
-    fn pass_on_what_is_there(&self, way: &Way, pace: &mut Pace) -> io::Result<bool> {
+    fn pass_on_what_is_there(self: &Arc<Self>, way: &Way, pace: &mut Pace) -> io::Result<bool> {
         let header = self.memory.header();
         let terminal = &way.terminal;
         let mut closing = false;
         loop {
+            if header.has_unseen() {
+                let shim = Arc::clone(self);
+                // A large library takes longer than a program may wait. Without a thread, its writes are checked.
+                let _ = thread::Builder::new()
+                    .name("outpace-look".to_owned())
+                    .spawn(move || shim.look_at_code());
+            }
             if let Some((start, length)) = header.take(PIECE) {
                 pace.streak = if pace.idle > 1 { 0 } else { pace.streak + 1 };
                 pace.idle = 0;
@@ -383,6 +398,43 @@ impl Shim {
         self.processes
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn checked(&self) -> std::sync::MutexGuard<'_, BTreeMap<u32, String>> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the code of the members that have asked for it.
+    fn look_at_code(&self) {
+        let libraries = self.libraries.lock();
+        let mut libraries = libraries.unwrap_or_else(PoisonError::into_inner);
+        let Ok(shim) = rustix::fs::fstat(&self.library).map(|stat| stat.st_ino) else {
+            return;
+        };
+        for member in self.memory.members() {
+            let code = member.code.load(Ordering::Acquire);
+            let is_member = member.standing.load(Ordering::Acquire) == ring::MEMBER;
+            if !is_member || member.plain.load(Ordering::Relaxed) == code {
+                continue;
+            }
+            let number = member.process.load(Ordering::Relaxed);
+            let known = [&member.library, &member.loader];
+            let process = libraries::Process {
+                number,
+                shim,
+                known: known.map(|place| place.load(Ordering::Relaxed)),
+            };
+            match libraries.look(&process) {
+                Ok(()) => {
+                    self.checked().remove(&number);
+                    member.plain.store(code, Ordering::Release);
+                }
+                Err(reason) if is_there(number) => {
+                    self.checked().insert(number, reason);
+                }
+                Err(_) => {}
+            }
+        }
     }
 
     /// Opens the closed ring, if each process that has the terminal has the shim. Returns whether it is open.
@@ -442,7 +494,7 @@ impl Shim {
         let header = self.memory.header();
         let published = header.published();
         let reason = match header.reason.load(Ordering::Relaxed) {
-            _ if header.state() == ring::WAITING => "; not used: the loader did not take it",
+            ring::NOBODY => "; not used: the loader did not take it",
             ring::OTHER_PROGRAM => "; not used: the loader started another program first",
             ring::NO_LIBRARY => "; not used: another C library",
             ring::NO_TEXT => {
@@ -452,8 +504,18 @@ impl Shim {
             ring::BY_LOCK => ", until one of its threads was stuck",
             _ => "",
         };
-        let mut all = vec![format!("shim: {published} bytes through memory{reason}")];
+        let checked = |process| {
+            let reasons = self.checked();
+            let reason = reasons.get(&process);
+            reason.map_or(String::new(), |reason| {
+                format!("; its terminal was looked at before each write: {reason}")
+            })
+        };
         let program = header.program.load(Ordering::Relaxed);
+        let mut all = vec![format!(
+            "shim: {published} bytes through memory{reason}{}",
+            checked(program)
+        )];
         let author = &header.head.1;
         let last = author.member.load(Ordering::Relaxed);
         for (number, member) in (1..).zip(self.memory.members()) {
@@ -479,7 +541,8 @@ impl Shim {
                 ""
             };
             all.push(format!(
-                "shim of {name} ({process}): {bytes} bytes through memory{until}"
+                "shim of {name} ({process}): {bytes} bytes through memory{until}{}",
+                checked(process)
             ));
         }
         if let Some(processes) = &*self.processes() {

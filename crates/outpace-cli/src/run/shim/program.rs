@@ -226,6 +226,18 @@ fn check_names(elf: &object::File<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a library's code makes system calls of its own.
+pub(super) fn makes_system_calls(file: &File, length: u64) -> std::io::Result<bool> {
+    let data = Mapped::new(file, length)?;
+    let unknown = std::io::Error::other;
+    let header = FileHeader64::<Endianness>::parse(data.bytes()).map_err(unknown)?;
+    let endian = header.endian().map_err(unknown)?;
+    let segments = header
+        .program_headers(endian, data.bytes())
+        .map_err(unknown)?;
+    Ok(check_code(segments, endian, data.bytes()).is_err())
+}
+
 fn check_code(
     segments: &[object::elf::ProgramHeader64<Endianness>],
     endian: Endianness,

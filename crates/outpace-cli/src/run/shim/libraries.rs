@@ -1,0 +1,142 @@
+//! Whether all code of a process makes its system calls through the C library, whose calls the shim sees.
+//!
+//! Files that are mapped as code are looked through, each once. What the program makes while it runs (a compiler at run time) is no
+//! file, and taken to call the C library.
+
+use super::program;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Files that were looked through, by device and inode: whether they make system calls of their own.
+#[derive(Default)]
+pub(super) struct Libraries {
+    known: HashMap<(u64, u64), bool>,
+}
+
+/// What is the process's own business: its program, at which `run` has looked before, the shim, and places in its C library and in
+/// the loader, which are what the shim knows.
+pub(super) struct Process {
+    pub(super) number: u32,
+    /// The inode of the shim's file, which has no name.
+    pub(super) shim: u64,
+    pub(super) known: [u64; 2],
+}
+
+/// A line of `maps` (proc(5)).
+struct Mapping<'a> {
+    start: u64,
+    end: u64,
+    offset: u64,
+    is_code: bool,
+    file: (u64, u64),
+    name: &'a str,
+}
+
+impl<'a> Mapping<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        let mut fields = line.splitn(6, ' ');
+        let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let permissions = fields.next()?;
+        let offset = hexadecimal(fields.next()?)?;
+        let (major, minor) = fields.next()?.split_once(':')?;
+        let device = rustix::fs::makedev(hexadecimal(major)? as u32, hexadecimal(minor)? as u32);
+        Some(Self {
+            start: hexadecimal(start)?,
+            end: hexadecimal(end)?,
+            offset,
+            is_code: permissions.contains('x'),
+            file: (device, fields.next()?.parse().ok()?),
+            name: fields.next().unwrap_or_default().trim_start(),
+        })
+    }
+
+    /// Where the file would begin.
+    fn base(&self) -> u64 {
+        self.start.wrapping_sub(self.offset)
+    }
+}
+
+impl Libraries {
+    /// An error is the first file that makes system calls of its own, or cannot be looked at.
+    pub(super) fn look(&mut self, process: &Process) -> Result<(), String> {
+        let directory = PathBuf::from(format!("/proc/{}", process.number));
+        let unreadable = |error: std::io::Error| format!("what it has mapped: {error}");
+        let maps = fs::read_to_string(directory.join("maps")).map_err(unreadable)?;
+        let program = fs::read_link(directory.join("exe")).map_err(unreadable)?;
+        let mappings = || maps.lines().filter_map(Mapping::of);
+        let known: Vec<_> = process
+            .known
+            .iter()
+            .filter_map(|place| mappings().find(|map| (map.start..map.end).contains(place)))
+            .map(|map| (map.file, map.base()))
+            .collect();
+        for map in mappings().filter(|map| map.is_code) {
+            let is_file = map.file.1 != 0;
+            let is_own = Path::new(map.name) == program
+                || map.file.1 == process.shim && map.name.starts_with("/memfd:outpace-shim")
+                || known.contains(&(map.file, map.base()));
+            if is_file && !is_own && self.makes_calls(&directory, &map)? {
+                return Err(format!("{} makes system calls of its own", map.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn makes_calls(&mut self, directory: &Path, map: &Mapping<'_>) -> Result<bool, String> {
+        if let Some(known) = self.known.get(&map.file) {
+            return Ok(*known);
+        }
+        let unreadable = |error: std::io::Error| format!("{}: {error}", map.name);
+        let mut path = directory.join("root").into_os_string();
+        path.push(map.name);
+        let file = File::open(path).map_err(unreadable)?;
+        let metadata = file.metadata().map_err(unreadable)?;
+        // Its device may have another number there (btrfs).
+        if metadata.ino() != map.file.1 {
+            return Err(format!("{} is another file now", map.name));
+        }
+        let makes_calls = program::makes_system_calls(&file, metadata.len()).map_err(unreadable)?;
+        self.known.insert(map.file, makes_calls);
+        Ok(makes_calls)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_maps_is_read() {
+        let line = "7f5a3c028000-7f5a3c1bd000 r-xp 00028000 fe:01 2097  /usr/lib/a b.so (deleted)";
+        let map = Mapping::of(line).unwrap();
+        assert_eq!((map.start, map.end), (0x7f5a_3c02_8000, 0x7f5a_3c1b_d000));
+        assert_eq!(map.file, (rustix::fs::makedev(0xfe, 1), 2097));
+        assert_eq!(map.base(), 0x7f5a_3c00_0000);
+        assert!(map.is_code && map.name == "/usr/lib/a b.so (deleted)");
+        let line = "7ffc9b1d4000-7ffc9b1d6000 rw-p 00000000 00:00 0";
+        let map = Mapping::of(line).unwrap();
+        assert!(!map.is_code && map.name.is_empty() && map.file.1 == 0);
+    }
+
+    /// Of this test's own process, every file can be looked at; its C library makes system calls.
+    #[test]
+    fn a_c_library_that_the_shim_does_not_know_makes_calls_of_its_own() {
+        let process = |known| Process {
+            number: std::process::id(),
+            shim: 0,
+            known,
+        };
+        let none = Libraries::default().look(&process([0; 2]));
+        assert!(none.unwrap_err().contains("makes system calls"));
+        let library = libc::write as *const () as u64;
+        let with_library = Libraries::default().look(&process([library, 0]));
+        let error = with_library.unwrap_err();
+        assert!(
+            error.contains("/ld-") && error.contains("makes system calls"),
+            "{error}"
+        );
+    }
+}
