@@ -1,130 +1,101 @@
 //! Which descriptors lead to the ring's terminal.
 //!
-//! The kernel is asked once, and its answer holds until a call is made that may change it. Each such call counts twice: before
-//! it is made, and when it has returned ([`begin`], [`end`]). What a thread learns in between, or has asked before and
-//! notes later, is noted for a count that has passed, and is asked again. So a write that begins after the call has returned
-//! goes where the descriptor leads now.
+//! The kernel is asked once, and its answer holds until a call is made that may change it ([`known`](crate::known)). So a write that
+//! begins after the call has returned goes where the descriptor leads now.
 //!
-//! That holds if all such calls are seen. They are if they are the C library's ([`watch`](crate::watch)), and no other code
+//! That is so if all such calls are seen. They are if they are the C library's ([`watch`](crate::watch)), and no other code
 //! in the process makes system calls, which `run` looks at ([`is_plain`]): before that, after each library that is loaded,
 //! and where there is such code, the kernel is asked at each write, by the terminal's number. It is asked in the same
 //! way by the first write after each look of `run`, every few milliseconds in a burst: a debugger can change a process's descriptors, too.
 
 use crate::family;
 use crate::hooks::{Index, original};
+use crate::known::{Calls, Known};
 use crate::ring::Header;
 use crate::system::{Leads, is_writable, leads, terminal_of};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Calls under way are counted in the lower bits; the upper ones count those that were begun. Entries of [`KNOWN`] have the first bit.
-const UNDER_WAY: u64 = 2;
-const BEGUN: u64 = 1 << 24;
-/// In an entry: the process's code is plain.
-const SURE: u64 = 1;
-
 const DESCRIPTORS: usize = 64;
-/// The calls that may change one descriptor, and those that may change any.
-static CALLS: [AtomicU64; DESCRIPTORS] = [const { AtomicU64::new(0) }; DESCRIPTORS];
-static CALLS_OF_ALL: AtomicU64 = AtomicU64::new(0);
-/// Those of descriptors that are never known.
-static CALLS_OF_OTHERS: AtomicU64 = AtomicU64::new(0);
-
-/// A descriptor that leads to the terminal, and can be written to.
-struct Known {
-    /// The [calls](calls) that there were when the kernel was asked, none of them under way; [`SURE`] or not.
-    since: AtomicU64,
-    /// What `run` had taken when it was asked last.
-    taken: AtomicU64,
-}
+/// The calls that may change one descriptor, any, or those that are never known.
+static CALLS: [Calls; DESCRIPTORS] = [const { Calls(AtomicU64::new(0)) }; DESCRIPTORS];
+static CALLS_OF_ALL: Calls = Calls(AtomicU64::new(0));
+static CALLS_OF_OTHERS: Calls = Calls(AtomicU64::new(0));
 
 static KNOWN: [Known; DESCRIPTORS] = [const {
     Known {
-        since: AtomicU64::new(u64::MAX),
+        since: AtomicU64::new(Known::NEVER),
         taken: AtomicU64::new(0),
     }
 }; DESCRIPTORS];
 
-/// What has been counted for a descriptor. Each call changes it for good, as both counts of calls begun only grow, and one that
-/// ends takes less away.
-fn calls(descriptor: usize) -> Option<u64> {
-    let own = CALLS.get(descriptor)?.load(Ordering::Acquire);
-    Some(own.wrapping_add(CALLS_OF_ALL.load(Ordering::Acquire)))
-}
-
 /// A call begins that may change this descriptor. What comes back is for [`end`].
-pub(crate) extern "C" fn begin(descriptor: c_int) -> &'static AtomicU64 {
+pub(crate) extern "C" fn begin(descriptor: c_int) -> &'static Calls {
     let calls = CALLS.get(descriptor as usize).unwrap_or(&CALLS_OF_OTHERS);
-    calls.fetch_add(BEGUN + UNDER_WAY, Ordering::SeqCst);
+    calls.begin();
     calls
 }
 
 /// One that may change any.
-pub(crate) fn begin_all() -> &'static AtomicU64 {
-    CALLS_OF_ALL.fetch_add(BEGUN + UNDER_WAY, Ordering::SeqCst);
+pub(crate) fn begin_all() -> &'static Calls {
+    CALLS_OF_ALL.begin();
     &CALLS_OF_ALL
 }
 
-pub(crate) extern "C" fn end(calls: &AtomicU64) {
-    calls.fetch_sub(UNDER_WAY, Ordering::SeqCst);
+pub(crate) extern "C" fn end(calls: &Calls) {
+    calls.end();
 }
 
 /// Any descriptor may have become another one.
 pub(crate) fn forget() {
-    CALLS_OF_ALL.fetch_add(BEGUN, Ordering::SeqCst);
+    CALLS_OF_ALL.forget();
 }
 
 /// Whether what is written to a descriptor goes to the ring's terminal.
 #[inline]
 pub(crate) fn takes_output(descriptor: c_int, ring: &Header) -> bool {
-    let known = KNOWN
-        .get(descriptor as usize)
-        .zip(calls(descriptor as usize));
-    let Some((known, calls)) = known else {
-        return leads(descriptor, ring) == Leads::Here && is_writable(descriptor);
+    let index = descriptor as usize;
+    let Some((known, calls)) = KNOWN.get(index).zip(CALLS.get(index)) else {
+        return is_here(descriptor, ring);
     };
+    let count = calls.count(&CALLS_OF_ALL);
     let taken = ring.taken.0.load(Ordering::Relaxed);
-    known.since.load(Ordering::Relaxed) == calls | SURE
-        && known.taken.load(Ordering::Relaxed) == taken
-        || ask(descriptor, ring, known, calls, taken)
+    known.is_sure(count, taken) || ask(descriptor, ring, known, calls, [count, taken])
 }
 
 #[cold]
-fn ask(descriptor: c_int, ring: &Header, known: &Known, calls: u64, taken: u64) -> bool {
-    let since = known.since.load(Ordering::Relaxed);
-    let was_known = since & !SURE == calls;
-    let is_same =
-        was_known && terminal_of(descriptor) == Some(ring.terminal.load(Ordering::Relaxed));
-    if !is_same {
-        let is_here = leads(descriptor, ring) == Leads::Here && is_writable(descriptor);
-        let is_quiet = calls & (BEGUN - UNDER_WAY) == 0;
-        if !is_here && was_known && self::calls(descriptor as usize) == Some(calls) {
-            // It has become another by something that is not seen.
-            mistrust();
-        }
-        if !is_here || !is_quiet {
-            return is_here;
-        }
+fn ask(descriptor: c_int, ring: &Header, known: &Known, calls: &Calls, at: [u64; 2]) -> bool {
+    let [count, taken] = at;
+    let was_known = known.holds(count);
+    let is_right = was_known && has_number(descriptor, ring) || is_here(descriptor, ring);
+    if is_right {
+        known.note(count, is_plain(ring), taken);
+    } else if was_known && calls.count(&CALLS_OF_ALL) == count {
+        // It has become another one by something that is not seen.
+        mistrust();
     }
-    let sure = if is_plain(ring) { SURE } else { 0 };
-    if sure != 0 {
-        known.taken.store(taken, Ordering::Relaxed);
-    }
-    if since != calls | sure {
-        known.since.store(calls | sure, Ordering::Relaxed);
-    }
-    true
+    is_right
+}
+
+/// Whether a descriptor leads to a terminal of the number that the ring's has.
+fn has_number(descriptor: c_int, ring: &Header) -> bool {
+    terminal_of(descriptor) == Some(ring.terminal.load(Ordering::Relaxed))
+}
+
+fn is_here(descriptor: c_int, ring: &Header) -> bool {
+    leads(descriptor, ring) == Leads::Here && is_writable(descriptor)
 }
 
 // ---- The process's code.
 
-/// The version of what is mapped: it changes before a library is loaded, and when it is.
-static CODE: AtomicU32 = AtomicU32::new(MISTRUSTED);
+/// The version of what is mapped: it changes before a library is loaded, and when it is. Its upper half is no other process's.
+static CODE: AtomicU64 = AtomicU64::new(MISTRUSTED);
 /// A library is being loaded.
-const LOADING: u32 = 1;
+const LOADING: u64 = 1;
 /// Not all calls are seen.
-const MISTRUSTED: u32 = 2;
-const VERSION: u32 = 4;
+const MISTRUSTED: u64 = 2;
+const VERSION: u64 = 4;
+const PROCESS: u64 = 1 << 32;
 
 /// The loader's function that tells of libraries.
 pub(crate) static LOADER: AtomicU64 = AtomicU64::new(0);
@@ -133,8 +104,17 @@ pub(crate) static LOADER: AtomicU64 = AtomicU64::new(0);
 const ASK_AFTER: u32 = 64;
 
 /// All of the C library's calls are seen from now on, and libraries that are loaded.
-pub(crate) fn trust(is_loading: bool) {
-    CODE.store(VERSION | u32::from(is_loading), Ordering::SeqCst);
+pub(crate) fn trust(ring: &Header, is_loading: bool) {
+    CODE.store(VERSION | u64::from(is_loading), Ordering::SeqCst);
+    begin_process(ring);
+}
+
+/// This process is another one than before: a copy, or another program.
+pub(crate) fn begin_process(ring: &Header) {
+    let number = u64::from(ring.codes.fetch_add(1, Ordering::Relaxed)) + 1;
+    let next = |code| Some(code % PROCESS + number * PROCESS);
+    let _ = CODE.fetch_update(Ordering::SeqCst, Ordering::Relaxed, next);
+    // The parent's threads may have changed their descriptors between the copies of these and of its memory.
     forget();
 }
 
@@ -153,7 +133,7 @@ pub(crate) fn code_changes() {
 
 /// Libraries come or go, or have done so.
 pub(crate) fn libraries_change(is_loading: bool) {
-    let next = |code| Some(code & !LOADING | u32::from(is_loading));
+    let next = |code| Some(code & !LOADING | u64::from(is_loading));
     let _ = CODE.fetch_update(Ordering::SeqCst, Ordering::Relaxed, next);
     code_changes();
 }

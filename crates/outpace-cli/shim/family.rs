@@ -124,8 +124,7 @@ pub(crate) fn register(ring: &Header) -> bool {
     let distance = ptr::from_ref(member).addr() - members(ring).as_ptr().addr();
     let number = (distance / size_of::<Member>() + 1) as u64;
     own.number.store(number, Ordering::Relaxed);
-    // The parent's threads may have changed theirs between the copies of its descriptors and of its memory.
-    descriptors::forget();
+    descriptors::begin_process(ring);
     // What was written by the process that had this place before is not this one's.
     let author = &ring.head.1.member;
     let _ = author.compare_exchange(number, 0, Ordering::Relaxed, Ordering::Relaxed);

@@ -97,6 +97,8 @@ pub struct Header {
     pub wanted: AtomicU32,
     /// A member asks for a look at its code.
     pub unseen: AtomicU32,
+    /// How many processes, and programs in them, have had versions of their code so far.
+    pub codes: AtomicU32,
     pub state: AtomicU64,
     // What writers change, apart from what `run` changes.
     pub lock: Line<AtomicU64>,
@@ -128,8 +130,8 @@ pub struct Member {
     pub reason: AtomicU32,
     /// The version of the code that it has mapped, when it asks `run` to look at it, and the last one of which `run` has found
     /// that it makes system calls through the C library only.
-    pub code: AtomicU32,
-    pub plain: AtomicU32,
+    pub code: AtomicU64,
+    pub plain: AtomicU64,
     /// Addresses in its C library and in its loader.
     pub library: AtomicU64,
     pub loader: AtomicU64,

@@ -34,6 +34,7 @@ mod machine;
 mod descriptors;
 mod family;
 mod hooks;
+mod known;
 mod musl;
 #[allow(dead_code)]
 mod ring;

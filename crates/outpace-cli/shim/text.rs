@@ -286,7 +286,7 @@ fn redirect_in(ring: &Header, text: &Text) -> bool {
         };
         #[cfg(target_arch = "x86_64")]
         if is_redirected && !musl::is_there() {
-            crate::watch::begin(text.start, text.start + text.length);
+            crate::watch::begin(ring, text.start, text.start + text.length);
         }
         protect(text.start, text.length, READ_EXEC) && is_redirected
     }

@@ -7,12 +7,14 @@
 
 use crate::descriptors::{self, LOADER};
 use crate::hooks::{Code, Index, before_namespace, is_there, original};
+use crate::known::Calls;
 use crate::machine::numbers;
+use crate::ring::Header;
 use crate::symbols::{Symbols, each_object};
 use crate::system::protect;
 use core::arch::naked_asm;
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 /// Where the stubs go on, by [`Index`].
 static REST: [AtomicUsize; Index::COUNT as usize] =
@@ -21,13 +23,13 @@ static REST: [AtomicUsize; Index::COUNT as usize] =
 static CANCELLABLE: AtomicUsize = AtomicUsize::new(0);
 static FLAG: AtomicUsize = AtomicUsize::new(0);
 
-extern "C" fn begin_second(_: c_int, descriptor: c_int) -> &'static AtomicU64 {
+extern "C" fn begin_second(_: c_int, descriptor: c_int) -> &'static Calls {
     descriptors::begin(descriptor)
 }
 
 const UNSHARE: u32 = 2;
 
-extern "C" fn begin_range(_: u32, _: u32, flags: u32) -> &'static AtomicU64 {
+extern "C" fn begin_range(_: u32, _: u32, flags: u32) -> &'static Calls {
     if flags & UNSHARE != 0 {
         // This thread has descriptors of its own from then on.
         before_namespace();
@@ -35,7 +37,7 @@ extern "C" fn begin_range(_: u32, _: u32, flags: u32) -> &'static AtomicU64 {
     descriptors::begin_all()
 }
 
-extern "C" fn begin_unshare() -> &'static AtomicU64 {
+extern "C" fn begin_unshare() -> &'static Calls {
     before_namespace();
     descriptors::begin_all()
 }
@@ -46,7 +48,7 @@ extern "C" fn begin_number(
     first: c_int,
     second: c_int,
     third: u32,
-) -> Option<&'static AtomicU64> {
+) -> Option<&'static Calls> {
     match number {
         numbers::CLOSE_ONE => Some(descriptors::begin(first)),
         numbers::DUP2 | numbers::DUP3 => Some(descriptors::begin(second)),
@@ -279,11 +281,11 @@ unsafe fn lead(at: usize, operation: u8, code: Code) -> bool {
 /// # Safety
 ///
 /// The C library's code, from `start` to `end`, can be written to, and no other thread is executing it.
-pub(crate) unsafe fn begin(start: usize, end: usize) {
+pub(crate) unsafe fn begin(ring: &Header, start: usize, end: usize) {
     // SAFETY: the caller's.
     unsafe {
         if watch_descriptors(start, end) && watch_loader() {
-            descriptors::trust(is_loading());
+            descriptors::trust(ring, is_loading());
         }
     }
 }

@@ -26,6 +26,10 @@ mod sync {
 #[allow(dead_code, unreachable_pub)]
 mod ring;
 
+#[path = "../shim/known.rs"]
+#[allow(unreachable_pub)]
+mod known;
+
 /// The memory: the header, and the bytes, which only the ring's order protects.
 struct Memory {
     header: Header,
@@ -50,6 +54,8 @@ impl Memory {
                 namespace: long(0),
                 reason: word(0),
                 wanted: word(0),
+                unseen: word(0),
+                codes: word(0),
                 state: long(OPEN),
                 lock: Line(long(0)),
                 head: Head(
@@ -285,6 +291,10 @@ impl Family {
                 bytes: long(0),
                 name: [long(0), long(0)],
                 reason: word(0),
+                code: long(0),
+                plain: long(0),
+                library: long(0),
+                loader: long(0),
             },
             stranger: word(0),
         })
@@ -469,4 +479,73 @@ fn one_that_waits_for_run_is_seen_before_a_nap() {
         let naps = run.join().unwrap();
         assert!(!naps || roused, "it naps, and who waits does not know");
     });
+}
+
+/// What a process knows of a descriptor, and where it leads.
+struct Descriptor {
+    own: known::Calls,
+    all: known::Calls,
+    known: known::Known,
+    leads_here: AtomicU32,
+}
+
+impl Descriptor {
+    fn new() -> Arc<Self> {
+        let long = AtomicU64::new;
+        Arc::new(Self {
+            own: known::Calls(long(0)),
+            all: known::Calls(long(0)),
+            known: known::Known {
+                since: long(known::Known::NEVER),
+                taken: long(0),
+            },
+            leads_here: AtomicU32::new(1),
+        })
+    }
+
+    fn takes_output(&self) -> bool {
+        let count = self.own.count(&self.all);
+        if self.known.is_sure(count, 0) {
+            return true;
+        }
+        let is_here = self.leads_here.load(sync::Ordering::SeqCst) == 1;
+        if is_here {
+            self.known.note(count, true, 0);
+        }
+        is_here
+    }
+
+    fn leads_elsewhere(&self, calls: &known::Calls) {
+        calls.begin();
+        self.leads_here.store(0, sync::Ordering::SeqCst);
+        calls.end();
+    }
+}
+
+/// However two threads' writes and a change meet.
+#[test]
+fn a_write_that_begins_after_a_change_goes_where_the_descriptor_leads_then() {
+    for changes_all in [false, true] {
+        check(move || {
+            let descriptor = Descriptor::new();
+            let returned = Arc::new(AtomicU32::new(0));
+            let (theirs, tells) = (Arc::clone(&descriptor), Arc::clone(&returned));
+            let changer = thread::spawn(move || {
+                let calls = if changes_all {
+                    &theirs.all
+                } else {
+                    &theirs.own
+                };
+                theirs.leads_elsewhere(calls);
+                tells.store(1, sync::Ordering::Release);
+            });
+            let theirs = Arc::clone(&descriptor);
+            let writer = thread::spawn(move || theirs.takes_output());
+            let has_returned = returned.load(sync::Ordering::Acquire) == 1;
+            assert!(!(descriptor.takes_output() && has_returned));
+            writer.join().unwrap();
+            changer.join().unwrap();
+            assert!(!descriptor.takes_output());
+        });
+    }
 }

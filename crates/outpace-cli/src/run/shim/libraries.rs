@@ -59,6 +59,13 @@ impl<'a> Mapping<'a> {
     }
 }
 
+impl Process {
+    /// One that has ended has no program any more, though its parent may not know that yet.
+    pub(super) fn is_there(&self) -> bool {
+        fs::read_link(format!("/proc/{}/exe", self.number)).is_ok()
+    }
+}
+
 impl Libraries {
     /// An error is the first file that makes system calls of its own, or cannot be looked at.
     pub(super) fn look(&mut self, process: &Process) -> Result<(), String> {

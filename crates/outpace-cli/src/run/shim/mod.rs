@@ -429,7 +429,7 @@ impl Shim {
                     self.checked().remove(&number);
                     member.plain.store(code, Ordering::Release);
                 }
-                Err(reason) if is_there(number) => {
+                Err(reason) if process.is_there() => {
                     self.checked().insert(number, reason);
                 }
                 Err(_) => {}
