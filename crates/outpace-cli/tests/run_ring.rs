@@ -27,7 +27,7 @@ mod sync {
 mod ring;
 
 #[path = "../shim/known.rs"]
-#[allow(unreachable_pub)]
+#[allow(dead_code, unreachable_pub)]
 mod known;
 
 /// The memory: the header, and the bytes, which only the ring's order protects.
