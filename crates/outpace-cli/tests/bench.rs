@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -765,25 +765,39 @@ fn write_calls_are_what_strace_counts() {
     }
 }
 
-#[test]
-fn ctrl_c_ends_with_what_there_is_and_status_130() {
+/// Starts a program in the directory `scratch`, sends it SIGINT once `is_time`, and gives its status and what it says on
+/// stderr.
+fn interrupted(
+    arguments: &[&str],
+    scratch: &Scratch,
+    is_time: impl Fn(&Child) -> bool,
+) -> (Option<i32>, String) {
     // A shell that runs the tests in the background may have taken Ctrl-C from them.
-    let mut child = Command::new("env")
+    let mut command = Command::new("env");
+    command
         .args(["--default-signal=INT", env!("CARGO_BIN_EXE_outpace")])
-        .args(["bench", "lines", "--to", "pipe", "--runs", "10000"])
+        .args(arguments)
+        .env("TMPDIR", &scratch.0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stderr(Stdio::piped());
+    let mut child = undisturbed(command).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
-    while !line.contains("lines: ") {
+    while !line.contains(": ") || line.starts_with("outpace") {
         line.clear();
         assert!(
             stdout.read_line(&mut line).unwrap() > 0,
             "it ended by itself"
         );
+    }
+    let started = Instant::now();
+    while !is_time(&child) {
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "it is not time"
+        );
+        std::thread::sleep(Duration::from_millis(10));
     }
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
@@ -798,15 +812,45 @@ fn ctrl_c_ends_with_what_there_is_and_status_130() {
         }
         std::thread::sleep(Duration::from_millis(10));
     };
-    assert_eq!(status.code(), Some(130));
     let mut said = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    stderr.read_to_string(&mut said).unwrap();
+    (status.code(), said)
+}
+
+#[test]
+fn ctrl_c_ends_with_what_there_is_and_status_130() {
+    let scratch = Scratch::new("interrupted");
+    let arguments = ["bench", "lines", "--to", "pipe", "--runs", "10000"];
+    let (status, said) = interrupted(&arguments, &scratch, |_| true);
+    assert_eq!(status, Some(130));
     assert!(said.contains("interrupted"), "{said}");
+    assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
+}
+
+/// One terminal stands still for days, the other takes hours to read what its buffers hold.
+#[test]
+fn ctrl_c_is_not_kept_waiting_by_a_slow_terminal() {
+    let scratch = Scratch::new("interrupted-slow");
+    let days = [
+        "draw/idle-outpace",
+        "--to",
+        "pty:stalled",
+        "--messages",
+        "10000000",
+    ];
+    let hours = ["lines/outpace", "--to", "pty:1B/s", "--messages", "2000"];
+    for what in [days, hours] {
+        let arguments: Vec<&str> = ["bench"].into_iter().chain(what).collect();
+        // It waits for the terminal as soon as a rung writes to it.
+        let (status, said) = interrupted(&arguments, &scratch, |bench| {
+            let children = format!("/proc/{0}/task/{0}/children", bench.id());
+            !fs::read_to_string(children).unwrap().is_empty()
+        });
+        assert_eq!(status, Some(130), "{what:?}");
+        assert!(said.contains("interrupted"), "{what:?}: {said}");
+        assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0, "{what:?}");
+    }
 }
 
 #[test]

@@ -286,27 +286,22 @@ impl Tool {
     }
 }
 
-/// Runs a program to its end, or kills it and what it has started at a given time; gives its status and what it said
-/// on stderr, or `None` if the time was over.
+/// Runs a program to its end, or kills it and what it has started at a given time or an interruption; gives its status
+/// and what it said on stderr, or `None` if it was killed.
 fn ended_by(
     command: &mut Command,
     until: Option<Instant>,
 ) -> io::Result<Option<(ExitStatus, String)>> {
-    let is_over = || until.is_some_and(|until| Instant::now() >= until || interrupts::came());
+    let is_over = || interrupts::came() || until.is_some_and(|until| Instant::now() >= until);
     if is_over() {
         return Ok(None);
     }
     let mut said = tempfile::tempfile()?;
     command.stdout(Stdio::null()).stderr(said.try_clone()?);
-    if until.is_some() {
-        // Compilers have others work for them.
-        command.process_group(0);
-    }
+    // Compilers have others work for them.
+    command.process_group(0);
     let mut child = command.spawn()?;
     let status = loop {
-        if until.is_none() {
-            break child.wait()?;
-        }
         if let Some(status) = child.try_wait()? {
             break status;
         }
@@ -474,6 +469,8 @@ impl Toolchain {
         compiler
             .args(self.leading)
             .current_dir(directory)
+            // What a compiler that is killed leaves there goes with the draft.
+            .env("TMPDIR", directory)
             .stdin(Stdio::null());
         match self.build {
             Compile(flags) => {

@@ -382,10 +382,10 @@ impl BenchRun<'_> {
         let contestants = self.contestants(chosen, &progress);
         let mut timetable = self.bench.timetable(chosen, self.began);
         for (choice, contestants) in chosen.iter().zip(contestants) {
-            self.experiment(choice, contestants, &mut timetable, &progress)?;
             if interrupts::came() {
                 break;
             }
+            self.experiment(choice, contestants, &mut timetable, &progress)?;
         }
         progress.erase();
         if let [first, ..] = self.left_out[..] {
@@ -446,6 +446,9 @@ impl BenchRun<'_> {
     fn try_destinations(&mut self, chosen: &[Choice], progress: &Progress) -> bool {
         let mut closed = Vec::new();
         for to in &self.bench.to {
+            if interrupts::came() {
+                break;
+            }
             // A real terminal takes a moment to open.
             if *to != Destination::Tty {
                 progress.show(&format!("opening {to}"), 0.0);

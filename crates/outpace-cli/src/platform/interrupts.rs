@@ -4,6 +4,7 @@
 
 use super::signals;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::{Duration, Instant};
 
 static PENDING: AtomicI32 = AtomicI32::new(0);
 static CAME: AtomicBool = AtomicBool::new(false);
@@ -63,6 +64,21 @@ pub(crate) fn note() {
     CAME.store(true, Ordering::Relaxed);
 }
 
+/// Sleeps for a while, for as long as none has arrived; returns whether the whole time has passed. Any thread may wait so,
+/// whichever the kernel has chosen for the handler.
+pub(crate) fn pause(time: Duration) -> bool {
+    const STEP: Duration = Duration::from_millis(10);
+    let until = Instant::now() + time;
+    while !came() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::sleep(left.min(STEP));
+    }
+    false
+}
+
 /// Passes a signal on to a child, unless the terminal has sent it to the child as well.
 pub(crate) fn pass_on(signal: i32, child: i32) {
     if matches!(signal, libc::SIGTERM | libc::SIGHUP) {
@@ -71,7 +87,7 @@ pub(crate) fn pass_on(signal: i32, child: i32) {
 }
 
 /// Sleeps for a while, or until a child ends or a signal arrives; returns whether a child has ended.
-pub(crate) fn sleep(pause: std::time::Duration) -> bool {
+pub(crate) fn sleep(pause: Duration) -> bool {
     let pause = libc::timespec {
         tv_sec: pause.as_secs() as _,
         tv_nsec: pause.subsec_nanos().into(),

@@ -21,6 +21,7 @@ use tempfile::TempDir;
 
 use super::size::{Size, open_pty};
 use crate::bench::toolchain::{cache, find_program};
+use crate::platform::interrupts;
 
 /// A terminal emulator by name, with what runs inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -405,7 +406,9 @@ impl Window {
             if started.elapsed() > Duration::from_secs(20) {
                 return Err("it ran no shell within 20 s".to_owned());
             }
-            std::thread::sleep(Duration::from_millis(20));
+            if !interrupts::pause(Duration::from_millis(20)) {
+                return Err("interrupted".to_owned());
+            }
         }
     }
 }
@@ -466,7 +469,9 @@ impl PrivateDisplay {
             if started.elapsed() > PATIENCE || !matches!(private.server.try_wait(), Ok(None)) {
                 return Err("weston did not start".to_owned());
             }
-            std::thread::sleep(Duration::from_millis(10));
+            if !interrupts::pause(Duration::from_millis(10)) {
+                return Err("interrupted".to_owned());
+            }
         }
         Ok(private)
     }
@@ -510,10 +515,11 @@ impl PrivateDisplay {
 
 impl Drop for PrivateDisplay {
     fn drop(&mut self) {
-        // Asked to end, it takes its socket and its lock from /tmp. It may have ended already.
-        let _ = kill_process(Pid::from_child(&self.server), Signal::TERM);
         let asked = Instant::now();
         while matches!(self.server.try_wait(), Ok(None)) && asked.elapsed() < PATIENCE {
+            // Asked to end, it takes its socket and its lock from /tmp. It does not notice a signal that comes between
+            // its look for signals and its wait for events: the next one wakes it.
+            let _ = kill_process(Pid::from_child(&self.server), Signal::TERM);
             std::thread::sleep(Duration::from_millis(10));
         }
         let _ = self.server.kill();

@@ -15,6 +15,7 @@ use rustix::io::{Errno, read};
 use super::{ReadPace, STALL};
 use crate::bench::destination::check::Check;
 use crate::platform::clock::now_ns;
+use crate::platform::interrupts;
 
 /// A reader's tasks besides touching every byte.
 #[derive(Default)]
@@ -29,11 +30,13 @@ pub(crate) struct Wanted {
     pub(crate) answers: bool,
     /// Answer where the cursor is, as a terminal that is not looked at.
     pub(crate) reports: bool,
-    /// A stalling reader stalls until then.
-    pub(crate) release: Option<Arc<Release>>,
+    /// How long a stalling reader reads nothing; by default [`STALL`].
+    pub(crate) stall: Option<Duration>,
+    /// Ends a stall, and every other wait of the reader's.
+    pub(crate) release: Arc<Release>,
 }
 
-/// The moment from which a reader reads at once.
+/// The moment from which a reader reads at once: when it is released, or when the bench is interrupted.
 #[derive(Debug, Default)]
 pub(crate) struct Release(AtomicBool);
 
@@ -47,7 +50,7 @@ impl Release {
     fn sleep(&self, time: Duration) -> bool {
         const STEP: Duration = Duration::from_millis(2);
         let until = Instant::now() + time;
-        while !self.0.load(Ordering::Acquire) {
+        while !self.0.load(Ordering::Acquire) && !interrupts::came() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
@@ -88,7 +91,7 @@ const PREAMBLE: u64 = 4 << 10;
 /// As much as a pipe of the usual capacity holds.
 const CHUNK: usize = 64 << 10;
 
-/// Reads to the end at a pace.
+/// Reads to the end at a pace, or until the bench is interrupted.
 pub(crate) fn read_to_end(
     from: &OwnedFd,
     mut pace: ReadPace,
@@ -108,14 +111,11 @@ pub(crate) fn read_to_end(
         ReadPace::Stalled => {
             let mut readable = [PollFd::new(from, PollFlags::IN)];
             while poll(&mut readable, None) == Err(Errno::INTR) {}
-            match &wanted.release {
-                Some(release) => drop(release.sleep(Duration::from_secs(3_600))),
-                None => sleep(STALL),
-            }
+            wanted.release.sleep(wanted.stall.unwrap_or(STALL));
         }
     }
     let mut touched = 0_u64;
-    loop {
+    while !interrupts::came() {
         let length = match read(from, &mut buffer[..limit]) {
             Ok(length) => length,
             Err(Errno::INTR) => continue,
@@ -157,12 +157,8 @@ pub(crate) fn read_to_end(
         if let ReadPace::PerSecond(rate) = pace {
             let due = Duration::from_secs_f64(received.bytes as f64 / rate as f64);
             let left = due.saturating_sub(started.elapsed());
-            match &wanted.release {
-                Some(release) if release.sleep(left) => {
-                    (pace, limit) = (ReadPace::AtOnce, CHUNK);
-                }
-                Some(_) => {}
-                None => sleep(left),
+            if wanted.release.sleep(left) {
+                (pace, limit) = (ReadPace::AtOnce, CHUNK);
             }
         }
     }

@@ -21,7 +21,7 @@ use super::size::{Size, open_pty};
 use super::{Destination, ReadPace};
 use crate::bench::results::rows::TerminalInfo;
 use crate::platform::clock::now_ns;
-use crate::platform::scratch;
+use crate::platform::{interrupts, scratch};
 use crate::user::screen::obeys;
 
 /// A destination, open for any number of runs.
@@ -46,7 +46,11 @@ impl Venue {
         let said = |error: io::Error| error.to_string();
         let place = match to {
             Destination::Null => Place::Null,
-            Destination::Pipe { capacity } => Place::Pipe(*capacity),
+            Destination::Pipe { capacity } => {
+                // Each run has its own; whether it can be had is known by the first.
+                open_pipe(*capacity).map_err(said)?;
+                Place::Pipe(*capacity)
+            }
             Destination::File => {
                 let file = temporary_file(disks(), false);
                 Place::File(file.ok_or("no directory on a disk: set TMPDIR to one")?)
@@ -136,11 +140,7 @@ impl Venue {
                 SinkEnd::Unseen,
             ),
             Place::Pipe(capacity) => {
-                let (reader, writer) = io::pipe()?;
-                let (reader, writer) = (OwnedFd::from(reader), OwnedFd::from(writer));
-                if let Some(capacity) = capacity {
-                    set_pipe_capacity(&writer, *capacity)?;
-                }
+                let (reader, writer) = open_pipe(*capacity)?;
                 (writer, SinkEnd::read(reader, ReadPace::AtOnce, wanted)?)
             }
             Place::File(file) => {
@@ -158,11 +158,25 @@ impl Venue {
     }
 }
 
+/// A new pipe's reading and writing ends.
+fn open_pipe(capacity: Option<u64>) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reader, writer) = io::pipe()?;
+    let (reader, writer) = (OwnedFd::from(reader), OwnedFd::from(writer));
+    if let Some(capacity) = capacity {
+        set_pipe_capacity(&writer, capacity)?;
+    }
+    Ok((reader, writer))
+}
+
 #[cfg(target_os = "linux")]
 fn set_pipe_capacity(pipe: &OwnedFd, capacity: u64) -> io::Result<()> {
     rustix::pipe::fcntl_setpipe_size(pipe, usize::try_from(capacity).unwrap_or(usize::MAX))
         .map(drop)
-        .map_err(|error| io::Error::other(format!("a pipe of {capacity} bytes: {error}")))
+        .map_err(|error| {
+            io::Error::other(format!(
+                "the kernel refuses such a pipe ({error}); /proc/sys/fs/pipe-max-size is the most"
+            ))
+        })
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -207,7 +221,8 @@ impl SinkEnd<'_> {
         ))
     }
 
-    /// Waits for the last byte, once every writer is gone, and says what arrived.
+    /// Waits for the last byte, once every writer is gone, and says what arrived. After an interruption, which makes
+    /// that of no interest, it ends soon.
     pub(crate) fn finish(self) -> io::Result<Received> {
         match self {
             Self::Unseen => Ok(Received::default()),
@@ -294,9 +309,10 @@ pub(crate) struct Device {
     window: Option<Window>,
 }
 
-/// Another page that leaves what was on the screen alone, and back.
+/// Another page that leaves what was on the screen alone, and back. A rung that was killed has restored nothing:
+/// synchronized output, margins, colours, automatic wrapping and the cursor become what they are by default.
 const ALTERNATE_SCREEN: &str = "\x1b[?1049h\x1b[H";
-const MAIN_SCREEN: &str = "\x1b[?1049l";
+const MAIN_SCREEN: &str = "\x1b[?2026l\x1b[r\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 fn no_terminal(error: &io::Error) -> String {
     format!("this terminal cannot be opened: {error}")
@@ -393,17 +409,24 @@ impl Device {
         Ok(heard.then(now_ns))
     }
 
-    /// Reads what the terminal answers until that is enough; returns false where it is silent.
+    /// Reads what the terminal answers until that is enough; returns false where it is silent. After an interruption
+    /// the answer is of no interest, but a shell would take one that comes later for keys.
     fn hear(&self, limit: Duration, is_enough: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<bool> {
-        let started = Instant::now();
+        const AFTER_INTERRUPTION: Duration = Duration::from_millis(500);
+        const STEP: Duration = Duration::from_millis(50);
+        let mut until = Instant::now() + limit;
+        let mut interrupted = false;
         let mut answer = [0; 256];
-        while let Some(left) = limit.checked_sub(started.elapsed()) {
-            let timeout = Timespec::try_from(left).unwrap_or_default();
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            if interrupts::came() && !interrupted {
+                interrupted = true;
+                until = until.min(Instant::now() + AFTER_INTERRUPTION);
+            }
+            let timeout = Timespec::try_from(left.min(STEP)).unwrap_or_default();
             let mut readable = [PollFd::new(&self.file, PollFlags::IN)];
             match poll(&mut readable, Some(&timeout)) {
-                Ok(0) => break,
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
                 Ok(_) => {}
-                Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             }
             let length = io::Read::read(&mut &self.file, &mut answer)?;
@@ -434,6 +457,12 @@ impl Drop for Device {
         if self.window.is_none() {
             let _ = io::Write::write_all(&mut &self.file, MAIN_SCREEN.as_bytes());
         }
-        let _ = tcsetattr(&self.file, OptionalActions::Drain, &self.modes);
+        // After an interruption there may be an answer that is not wanted any more.
+        let action = if interrupts::came() {
+            OptionalActions::Flush
+        } else {
+            OptionalActions::Drain
+        };
+        let _ = tcsetattr(&self.file, action, &self.modes);
     }
 }

@@ -141,12 +141,12 @@ fn to_the_end_at(
     }
     let status = child.wait()?;
     let ended_ns = now_ns();
-    let received = end.finish();
-    let said = said?;
     // Ctrl-C goes to the child too, and it may have ended before we were told.
     if status.signal() == Some(libc::SIGINT) {
         interrupts::note();
     }
+    let received = end.finish();
+    let said = said?;
     if interrupts::came() {
         return Err(Stopped::Interrupted);
     }

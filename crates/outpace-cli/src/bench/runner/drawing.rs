@@ -5,12 +5,11 @@
 //! read. At a terminal that does not read, frames come at the pace of an application, and the figure is how long
 //! drawing one holds the application up; the terminal stalls for as long as all frames should take.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::child::{self, Stopped, Trial};
 use super::{Entry, Measurement, Stage, shown};
-use crate::bench::destination::reader::{Release, Wanted};
+use crate::bench::destination::reader::Wanted;
 use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Drawn, calls};
@@ -63,24 +62,14 @@ impl<'a> Drawing<'a> {
                 .env_remove("TMUX")
                 .env_remove("ZELLIJ");
         }
-        let release = Arc::new(Release::default());
         let sink = venue.sink(Wanted {
             keep,
             answers: true,
-            release: paced.then(|| release.clone()),
+            stall: paced.then(|| BEGINNING + PAUSE * u32::try_from(frames).unwrap_or(u32::MAX)),
             ..Wanted::default()
         })?;
-        std::thread::scope(|scope| {
-            if paced {
-                let stall = BEGINNING + PAUSE * u32::try_from(frames).unwrap_or(u32::MAX);
-                scope.spawn(move || {
-                    std::thread::sleep(stall);
-                    release.now();
-                });
-            }
-            let stream = entry.contestant.rung.stream;
-            child::run(&mut command, stream, sink, &self.stage.report)
-        })
+        let stream = entry.contestant.rung.stream;
+        child::run(&mut command, stream, sink, &self.stage.report)
     }
 
     /// The number of frames that fills a run's time: a guess first, then, where there is time for it, runs that come

@@ -55,6 +55,9 @@ pub(super) struct Serving<'a> {
     source: LoadSource,
 }
 
+/// Longer than any load: a stalling reader stalls for as long as there is load.
+const UNTIL_RELEASED: Duration = Duration::from_secs(3_600);
+
 impl<'a> Serving<'a> {
     pub(super) fn new(stage: Stage<'a>, server: &'static Server) -> Self {
         let time = load_time(stage.plan.brief);
@@ -104,7 +107,8 @@ impl<'a> Serving<'a> {
         let release = Arc::new(Release::default());
         let sink = venue.sink(Wanted {
             keep: run == Purpose::Verified,
-            release: Some(release.clone()),
+            stall: Some(UNTIL_RELEASED),
+            release: release.clone(),
             ..Wanted::default()
         })?;
         let mut command = entry
