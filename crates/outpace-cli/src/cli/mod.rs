@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, ColorChoice, Command};
+use clap::{Arg, ArgMatches, ColorChoice, Command};
 
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
@@ -57,7 +57,8 @@ impl Subcommand {
 pub(crate) fn command_line() -> Command {
     let subcommands = ALL
         .iter()
-        .map(|subcommand| (subcommand.define)(Command::new(subcommand.name)));
+        .map(|subcommand| (subcommand.define)(Command::new(subcommand.name)))
+        .map(|subcommand| subcommand.mut_args(negative_values));
     // Left to itself clap colours a terminal that takes no escape sequence, where the variable `CI` is set.
     let colour = if Screen::of_stdout().colour {
         ColorChoice::Always
@@ -72,6 +73,12 @@ pub(crate) fn command_line() -> Command {
         .infer_long_args(true)
         .before_help("Without a command: a quick look at what a line of output costs here.")
         .subcommands(subcommands)
+}
+
+/// What looks like a number is an option's value, also below zero: its parser says what is wrong with it.
+fn negative_values(argument: Arg) -> Arg {
+    let has_value = !argument.is_positional() && argument.get_action().takes_values();
+    argument.allow_negative_numbers(has_value)
 }
 
 /// Parses the arguments and does what they ask.
@@ -152,9 +159,7 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
         (ErrorKind::UnknownArgument, Some(argument), _) if argument.starts_with('-') => {
             (argument, "no such option")
         }
-        (ErrorKind::UnknownArgument, Some(argument), _) => {
-            (argument, "one argument more than are needed")
-        }
+        (ErrorKind::UnknownArgument, Some(argument), _) => (argument, "one argument too many"),
         (ErrorKind::InvalidSubcommand, None, _) => (String::new(), "no such command"),
         (_, argument, _) => {
             let object = argument.unwrap_or_else(|| "command line".to_owned());
@@ -299,6 +304,11 @@ mod tests {
             said(&["outpace", "bench", "--messages", "1e6"]),
             "outpace: --messages 1e6: not a whole number\n  see: outpace bench --help"
         );
+        for (option, value) in [("--messages", "-1"), ("--runs", "-1"), ("--warmup", "-3")] {
+            let said = said(&["outpace", "bench", option, value]);
+            let start = format!("outpace: {option} {value}: not a whole number");
+            assert!(said.starts_with(&start), "{said}");
+        }
         assert_eq!(
             said(&["outpace", "report"]),
             "outpace: report: needs a file that `outpace bench --export-json` wrote\n  \
@@ -348,7 +358,7 @@ mod tests {
         );
         assert_eq!(
             said(&["outpace", "contest", "frobnicate"]),
-            "outpace: frobnicate: one argument more than are needed\n  see: outpace contest --help"
+            "outpace: frobnicate: one argument too many\n  see: outpace contest --help"
         );
     }
 

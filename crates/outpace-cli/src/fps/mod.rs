@@ -44,7 +44,7 @@ pub(crate) struct Fps {
     seconds: Option<Duration>,
 
     /// Sleep so long after every write call, to see a frame being drawn in pieces
-    #[arg(long, value_name = "MS", default_value = "0", value_parser = milliseconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = milliseconds)]
     delay: Duration,
 
     /// Colour the cells that were not sent, or those that were
@@ -101,14 +101,18 @@ impl Action for Fps {
 
 impl Fps {
     fn check(&mut self) -> Result<(), Failure> {
-        let terminal = match self.stream {
+        let is_terminal = |stream| match stream {
             StandardStream::Stdout => io::stdout().is_terminal(),
             StandardStream::Stderr => io::stderr().is_terminal(),
         };
-        if !terminal {
-            let other = self.stream.other().name();
-            return Err(Failure::usage(self.stream.name(), "not a terminal")
-                .remedy(format!("try --stream {other}")));
+        if !is_terminal(self.stream) {
+            let other = self.stream.other();
+            let remedy = if is_terminal(other) {
+                format!("try --stream {}", other.name())
+            } else {
+                "run it in a terminal".to_owned()
+            };
+            return Err(Failure::usage(self.stream.name(), "not a terminal").remedy(remedy));
         }
         if matches!(self.buffering, FrameBuffering::Outpace { .. }) && !self.delay.is_zero() {
             return Err(

@@ -138,7 +138,7 @@ impl Trace {
                         return Err(self.cannot_start(&error));
                     }
                     let object = format!("process {process}");
-                    return Err(Failure::failed(object, "there is none of that number")
+                    return Err(Failure::failed(object, "no such process")
                         .remedy("give the number of a running process, as ps shows it"));
                 }
                 let name = procfs::name(process).unwrap_or_default();

@@ -25,5 +25,7 @@ pub(crate) fn not_printed(error: io::Error) -> Failure {
 
 /// Writes a file that the user asked for.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| Failure::failed(path.display(), error))
+    std::fs::write(path, text).map_err(|error| {
+        Failure::failed(path.display(), error).remedy("name a file that can be written")
+    })
 }

@@ -174,7 +174,7 @@ impl Page {
 fn mode_line(mode: Mode, overhead_ns: u64) -> String {
     let by = match mode {
         Mode::Sampled { looks } => {
-            return format!("{} samples, counts from the kernel", grouped(looks));
+            return format!("{}, counts from the kernel", counted(looks, "sample"));
         }
         Mode::Tracepoints { lost: 0 } => "tracepoints",
         Mode::Tracepoints { lost } => {
