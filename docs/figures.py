@@ -211,7 +211,7 @@ def prompt():
         parts.append(text(x + width / 2, 100, name, "middle"))
         parts.append(text(x + width / 2, 118, what, "middle small"))
         x += width
-    parts.append(text(160, 146, "▲ drained: moved by whoever writes to the kernel", "small"))
+    parts.append(text(160, 146, "▲ drained: moved by the thread that drains", "small"))
     parts.append(text(410, 166, "▲ published: moved by the caller, one store", "small"))
     save("prompt", parts, 180)
 

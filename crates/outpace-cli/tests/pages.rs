@@ -1,10 +1,12 @@
 //! What the README and the book promise: links that lead somewhere, commands that exist, figures that were drawn from the
 //! recorded results.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
+
+use serde_json::Value;
 
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -218,6 +220,107 @@ fn figures_are_those_of_the_recorded_results() {
     }
     assert_eq!(names.len(), fs::read_dir(&figures).unwrap().count());
     fs::remove_dir_all(made).unwrap();
+}
+
+/// A number of a record, as `docs/numbers.txt` names it: `LETTER EXPERIMENT/RUNG@DESTINATION METRIC`.
+fn recorded(name: &str, records: &HashMap<&str, Value>) -> f64 {
+    let mut words = name.split_whitespace();
+    let (record, row) = (words.next().unwrap(), words.next().unwrap());
+    let (rung, to) = row.split_once('@').unwrap();
+    let (experiment, rung) = rung.split_once('/').unwrap();
+    let is_meant = |row: &&Value| {
+        let is = |key: &str, text: &str| row[key] == text;
+        let connections = row["connections"].as_u64().unwrap_or(8);
+        is("experiment", experiment) && is("rung", rung) && is("to", to) && connections == 8
+    };
+    let rows = records[record]["rows"].as_array().unwrap();
+    let row = rows.iter().find(is_meant);
+    let row = row.unwrap_or_else(|| panic!("{name}: no such row"));
+    let number = |value: &Value| {
+        value
+            .as_f64()
+            .unwrap_or_else(|| panic!("{name}: not there"))
+    };
+    let each = |value: &Value| number(value) / number(&row["messages"]);
+    match words.next() {
+        None => each(&row["wall_ns"]["median"]),
+        Some("ratio") => number(&row["ratio"]["median"]),
+        Some("cpu") => each(&row["cpu_ns"]["median"]),
+        Some("caller") => each(&row["caller_ns"]["median"]),
+        Some("call") => number(&row["call_ns"]["median"]),
+        Some("p99.9") => number(&row["call_ns"]["p99_9"]),
+        Some("fps") => number(&row["fps"]),
+        Some("bytes") => number(&row["bytes_per_frame"]),
+        Some("writes") => each(&row["writes"]),
+        Some("requests") => number(&row["requests_per_second"]["median"]),
+        Some(other) => panic!("{name}: {other} is no metric"),
+    }
+}
+
+/// Half of what the last digit that is shown stands for. Zeros at the end of a whole number may be none.
+fn tolerance(shown: &str) -> f64 {
+    let digits = shown.replace(',', "");
+    let places = match digits.split_once('.') {
+        Some((_, fraction)) => -(fraction.len() as i32),
+        None => (digits.len() - digits.trim_end_matches('0').len()) as i32,
+    };
+    0.5 * 10_f64.powi(places) * 1.000_001
+}
+
+#[test]
+fn numbers_in_prose_are_those_of_the_records() {
+    let list = fs::read_to_string(root().join("docs/numbers.txt")).unwrap();
+    let (mut records, mut wrong, mut compared) = (HashMap::new(), Vec::new(), 0);
+    for line in list.lines() {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some((letter, record)) = line.split_once(" = ") {
+            let record = fs::read(root().join("bench/results").join(record)).unwrap();
+            records.insert(letter, serde_json::from_slice::<Value>(&record).unwrap());
+            continue;
+        }
+        let (page, template) = line.split_once(": ").unwrap();
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (first, numbers) = template.split_once('{').unwrap();
+        // The sentence that begins so and goes on so may stand behind another that begins alike.
+        let mut places = text
+            .match_indices(first)
+            .map(|(at, _)| &text[at + first.len()..]);
+        let found = places.find_map(|mut rest| {
+            let mut pairs = Vec::new();
+            for number in numbers.split('{') {
+                let (name, after) = number.split_once('}').unwrap();
+                let is_of_number = |c: char| c.is_ascii_digit() || ",.".contains(c);
+                let end = rest.find(|c| !is_of_number(c)).unwrap_or(rest.len());
+                let shown = rest[..end].trim_end_matches([',', '.']);
+                rest = rest[shown.len()..].strip_prefix(after)?;
+                pairs.push((name, shown));
+            }
+            Some(pairs)
+        });
+        let Some(pairs) = found else {
+            wrong.push(format!("{page} does not say: {template}"));
+            continue;
+        };
+        for (name, shown) in pairs {
+            let (name, unit) = name
+                .strip_suffix(" us")
+                .map_or((name, 1.0), |name| (name, 1e3));
+            let value = match name.split_once(" / ") {
+                Some((one, other)) => recorded(one, &records) / recorded(other, &records),
+                None => recorded(name, &records) / unit,
+            };
+            let number: f64 = shown.replace(',', "").parse().unwrap();
+            if (number - value).abs() > tolerance(shown) {
+                wrong.push(format!("{page}: {shown} is {value:.4} by {name}"));
+            }
+            compared += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(compared >= 60, "{compared} numbers");
 }
 
 #[test]
