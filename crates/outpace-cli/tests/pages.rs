@@ -247,6 +247,7 @@ fn recorded(name: &str, records: &HashMap<&str, Value>) -> f64 {
         Some("ratio") => number(&row["ratio"]["median"]),
         Some("cpu") => each(&row["cpu_ns"]["median"]),
         Some("caller") => each(&row["caller_ns"]["median"]),
+        Some("delivered") => each(&row["delivered_ns"]["median"]),
         Some("call") => number(&row["call_ns"]["median"]),
         Some("p99.9") => number(&row["call_ns"]["p99_9"]),
         Some("fps") => number(&row["fps"]),
