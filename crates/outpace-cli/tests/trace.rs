@@ -772,6 +772,14 @@ fn a_process_that_is_not_there_is_an_error_with_a_remedy() {
 }
 
 #[test]
+fn what_holds_a_program_back_for_its_profile_is_not_counted_as_its_write() {
+    let (profile, report) = (scratch("silent.json"), scratch("silent-report.json"));
+    let files = [&profile, &report].map(|file| file.to_str().unwrap());
+    run(&["--profile", files[0], "--json", files[1], "--", "true"]);
+    assert_eq!(write_calls(&json(&report)), 0);
+}
+
+#[test]
 fn a_profile_has_a_track_for_each_stream_a_marker_for_each_write_and_counters() {
     let file = scratch("profile.json");
     let arguments = [

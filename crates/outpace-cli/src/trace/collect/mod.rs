@@ -1,10 +1,10 @@
 //! Running the program under one of the mechanisms, or attaching one to it.
 
+mod breakpoints;
 pub(super) mod exact;
 pub(super) mod floor;
 mod peek;
 mod stacks;
-mod tails;
 pub(super) mod threads;
 pub(super) mod watch;
 

@@ -1,16 +1,15 @@
 //! The default mode: no privileges, no slowdown. The kernel's own counters say how many calls and
 //! bytes; looking at `/proc/PID/task/TID/syscall` now and then says which thread waits in which write; a short
-//! [exact look](peek) at a thread that writes much shows how it is buffered. Where a stop could do harm, the kernel is asked
-//! for a moment [how its writes end](Tails), or many looks in a row find some of them.
+//! [exact look](peek) at a thread that writes much shows how it is buffered. Where a stop could do harm, the kernel notes
+//! for a moment [what it writes](Breakpoints), or many looks in a row find some of its writes.
 
-use super::exact::tracepoints::{Points, aside};
+use super::breakpoints::{Breakpoints, Place};
 use super::peek;
-use super::tails::Tails;
 use super::threads::{Reading, Threads};
 use crate::platform::clock;
 use crate::platform::ending::Ending;
 use crate::platform::{interrupts, signals};
-use crate::trace::kernel::calls::WriteCall;
+use crate::trace::kernel::calls::{Call, WriteCall};
 use crate::trace::kernel::memory;
 use crate::trace::kernel::procfs::{self, Doing, IoCounters, Processor, Usage};
 use crate::trace::model::findings::{Mode, Recording};
@@ -18,7 +17,6 @@ use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
 use crate::trace::model::target::Target;
 use crate::trace::model::timeline::{CallSpan, Timeline};
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
@@ -63,23 +61,27 @@ impl Rhythm {
 const PEEK_AGAIN: u64 = 50;
 const FEWEST_PEEKED: usize = 16;
 const ENOUGH_LOOKS: u64 = 20;
-/// A process that is not to be stopped is listened to so often at most, for so long; of several, each as seldom as that they
-/// take 2 % of a processor together, but for the first so many times.
+/// Processes that are not to be stopped are listened to so often at first, for so long, then so seldom that it takes 2 % of a
+/// processor.
 const MOST_LISTENS: u64 = 24;
-const LISTEN: Duration = Duration::from_millis(2);
+const LISTEN_NS: u64 = 2_000_000;
+/// On a busy machine it takes longer, as that is processor time, but no longer than this.
+const LONGEST_LISTEN_NS: u64 = 10_000_000;
+const SILENCE_NS: u64 = 20_000;
 const LISTEN_EVERY_NS: u64 = 100_000_000;
 /// Fewer large writes are not worth it.
 const FEWEST_LARGE: u64 = 64;
-/// Larger writes, on average, may be blocks, which their ends do not show.
-const LARGEST_MESSAGES: u64 = 512;
+/// It is over when the ends of so many writes were seen.
+const ENOUGH_ENDS: usize = 48;
 
 /// A program that starts this many threads is sampled in part.
 const MOST_THREADS: usize = 256;
 
 struct Thread {
     call: File,
-    /// The arguments of the call that it was last seen asleep in, and the process's count of finished writes then: unchanged,
-    /// it is still the same call.
+    counters: File,
+    /// The arguments of the call that it was last seen asleep in, and its count of finished writes then: unchanged, it is
+    /// still the same call.
     asleep: Option<([u64; 6], u64)>,
 }
 
@@ -135,7 +137,8 @@ pub(crate) struct Watched {
     /// How often its writes were looked at exactly, and how many there were then.
     peeks: u32,
     peeked_at: u64,
-    listens: u64,
+    /// Where it writes, as the last call shows in which a thread was found asleep.
+    writes_at: Option<Place>,
     /// Time that it took, without waiting for a processor, and processor time.
     peeking_ns: u64,
     stops_ns: u64,
@@ -264,9 +267,10 @@ impl Watched {
     fn worth_a_peek(&self) -> Option<i32> {
         let own = self.own();
         let looks: u64 = self.seen.values().map(|seen| seen.looks).sum();
+        let is_unclear = |seen: &Seen| seen.tally.buffering() == Buffering::Small;
         let is_due = self.peeks < peek::MOST
             && own.write_calls >= peek::FROM.max(self.peeked_at * PEEK_AGAIN)
-            && looks < ENOUGH_LOOKS
+            && (looks < ENOUGH_LOOKS || self.seen.values().any(is_unclear))
             && (self.mean_size() <= peek::LARGEST || own.write_calls >= FEWEST_LARGE)
             && Buffering::of_sums(own.write_calls, own.bytes_written).is_none();
         is_due.then(|| self.tasks.busiest())?
@@ -285,55 +289,80 @@ impl Watched {
         if look.writes.len() >= FEWEST_PEEKED {
             self.peeked_at = self.own().write_calls;
         }
-        for write in look.writes {
-            let descriptor = self.identify(write.descriptor);
-            let seen = self.seen.entry(descriptor).or_default();
-            seen.peeked += 1;
-            // Where the registers do not say how much was to be written, its result does.
-            let written = u64::try_from(write.result).unwrap_or(0);
-            let size = write.asked.unwrap_or(0).max(written);
-            seen.tally.sample(size, write.ends_line);
-        }
+        self.take(look.writes);
         Ok(look.took_ns)
     }
 
     /// Looks at a thread that was asleep in this, if that is a write. What it writes is sampled once.
     fn find(&mut self, thread: &mut Thread, doing: Doing) -> Option<Found> {
         let before = thread.asleep.take();
-        let Doing::InCall { number, arguments } = doing else {
+        let Doing::InCall {
+            number,
+            arguments,
+            returns_to,
+        } = doing
+        else {
             return None;
         };
-        let call = WriteCall::with_number(number)?;
-        let finished = |of: &Self| of.read_counters().map_or(0, |io| io.write_calls);
-        let write_calls = finished(self);
-        let ends_line = memory::ends_line(self.process, call, &arguments);
+        let finished = |counters| IoCounters::read(counters).map_or(0, |io| io.write_calls);
+        let write_calls = finished(&thread.counters);
+        let write = memory::begun((self.process, 0), 0, number, &arguments)?;
+        self.writes_at = Some(Place::Before(returns_to));
         thread.asleep = Some((arguments, write_calls));
         let is_new = thread.asleep != before;
-        let descriptor = self.identify(call.target(&arguments));
+        let descriptor = self.identify(write.descriptor);
         // What was read from its memory is what it writes only if it is still in that call.
-        if let (true, Some(size)) = (is_new, call.asked(&arguments))
+        if let (true, Some(size)) = (is_new, write.asked)
             && thread.doing() == doing
-            && finished(self) == write_calls
+            && finished(&thread.counters) == write_calls
         {
+            let before_it = self.read_counters().map_or(0, |io| io.write_calls);
             let seen = self.seen.entry(descriptor).or_default();
-            seen.tally.sample(size, ends_line);
-            if ends_line == Some(true) {
-                seen.tally.line_end_after(write_calls);
+            seen.tally.sample(size, write.ends_line);
+            if write.ends_line == Some(true) {
+                seen.tally.line_end_after(before_it);
             }
         }
         Some(Found {
-            call,
+            call: write.kind,
             descriptor,
             is_new,
         })
     }
 
-    /// Looks at a thread as often as it can until then.
-    fn stalk(&mut self, thread: i32, until_ns: u64) {
+    /// Sees what a thread writes, without stopping it: by breakpoints, if these are permitted and it is known where it writes,
+    /// else by looks as fast as they can be.
+    fn listen(&mut self, thread: i32, part: u64) {
         let Some((thread, mut state)) = self.threads.remove_entry(&thread) else {
             return;
         };
-        while clock::now_ns() < until_ns {
+        if self.writes_at.is_none() {
+            self.writes_at = memory::function_write(self.process).map(Place::Function);
+        }
+        let (began_ns, spent_ns) = (clock::now_ns(), clock::thread_ns());
+        let (mut breakpoints, mut ends, mut heard_ns) = (None, 0, began_ns);
+        self.count_anew();
+        while ends < ENOUGH_ENDS
+            && clock::now_ns() - began_ns < LONGEST_LISTEN_NS / part
+            && clock::thread_ns() - spent_ns < LISTEN_NS / part
+        {
+            if let (None, Some(place)) = (&breakpoints, self.writes_at) {
+                breakpoints = Some(Breakpoints::at(place, (self.process, thread)));
+                self.count_anew();
+            }
+            if let Some(Ok(breakpoints)) = &mut breakpoints {
+                let Ok(writes) = breakpoints.begun() else {
+                    break;
+                };
+                if !writes.is_empty() {
+                    heard_ns = clock::now_ns();
+                } else if clock::now_ns() - heard_ns > SILENCE_NS {
+                    // It has no processor, perhaps, because this thread has it.
+                    std::thread::yield_now();
+                }
+                ends += self.take(writes);
+                continue;
+            }
             let doing = state.doing();
             if doing == Doing::Hidden {
                 break;
@@ -343,31 +372,43 @@ impl Watched {
                 seen.looks += u64::from(found.is_new);
             }
         }
+        self.count_anew();
+        if ends >= FEWEST_PEEKED {
+            self.peeks += 1;
+            self.peeked_at = self.own().write_calls;
+        }
         self.threads.insert(thread, state);
+    }
+
+    /// Writes are counted from another moment on.
+    fn count_anew(&mut self) {
+        let seen = self.seen.values_mut();
+        seen.for_each(|seen| seen.tally.count_anew());
+    }
+
+    /// Takes successive writes of a thread into account, and says of how many the end is known.
+    fn take(&mut self, writes: Vec<Call>) -> usize {
+        let mut ends = 0;
+        for write in writes {
+            let descriptor = self.identify(write.descriptor);
+            let seen = self.seen.entry(descriptor).or_default();
+            seen.peeked += 1;
+            // Where nothing else says how much was to be written, its result does.
+            let written = u64::try_from(write.result).ok();
+            if let Some(size) = write.asked.or(written.filter(|&written| written > 0)) {
+                seen.tally.sample(size, write.ends_line);
+            }
+            ends += usize::from(write.ends_line.is_some());
+            if write.ends_line == Some(true) {
+                seen.tally.line_end_after(seen.peeked);
+            }
+        }
+        ends
     }
 
     fn mean_size(&self) -> u64 {
         let own = self.own();
         own.bytes_written / own.write_calls.max(1)
-    }
-
-    /// Takes what the kernel has counted of its writes.
-    fn hear(&mut self, tails: &Tails) {
-        let mean = self.mean_size();
-        // Those of a process that has just ended are not shown any more.
-        let others = procfs::descriptors(self.process).into_iter();
-        for descriptor in (1..=2).chain(others.filter(|&other| other > 2)) {
-            if let Some((writes, line_ends)) = tails.of(self.process, descriptor) {
-                let descriptor = self.identify(descriptor);
-                let seen = self.seen.entry(descriptor).or_default();
-                seen.peeked += writes;
-                (0..writes).for_each(|n| seen.tally.sample(mean, Some(n < line_ends)));
-                if writes >= FEWEST_PEEKED as u64 {
-                    self.peeks += 1;
-                    self.peeked_at = self.own().write_calls;
-                }
-            }
-        }
     }
 
     fn read_counters(&self) -> Option<IoCounters> {
@@ -421,8 +462,6 @@ struct Watcher {
     peeking_ns: u64,
     /// How often threads were listened to.
     listens: u64,
-    /// The kernel's tracepoints, if this user may have them: looked for once.
-    points: OnceCell<Option<Points>>,
     /// A child may have ended since the last look for that.
     child_ended: bool,
 }
@@ -539,49 +578,16 @@ impl Watcher {
                 Ok(peeking_ns) => self.peeking_ns += peeking_ns,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // It could do harm, or is not permitted.
-                Err(_) if watched.listens >= MOST_LISTENS => watched.peeks = peek::MOST,
-                Err(_) if may_listen => {
-                    watched.listens += 1;
-                    not_to_stop.push((watched.process, thread));
-                }
-                Err(_) => {}
+                Err(_) => not_to_stop.extend(may_listen.then_some((watched.process, thread))),
             }
         }
         if !not_to_stop.is_empty() {
             self.listens += 1;
-            self.listen(&not_to_stop);
         }
-    }
-
-    /// Listens to threads without stopping them: the kernel counts line ends for a moment, where it may be asked; else, and
-    /// where the ends of blocks say nothing, looks in a row find some of the writes.
-    fn listen(&mut self, threads: &[(i32, i32)]) {
-        let in_messages = |(process, _): &&(i32, i32)| {
-            let watched = self.alive.get(process);
-            watched.is_some_and(|watched| watched.mean_size() < LARGEST_MESSAGES)
-        };
-        let (mut heard, mut stalked): (Vec<_>, Vec<_>) = threads.iter().partition(in_messages);
-        let points = || *self.points.get_or_init(|| Points::find().ok());
-        let event = (!heard.is_empty()).then(points).flatten();
-        let event = event.and_then(|points| points.enter_alone().ok());
-        let tails = event.and_then(|event| Tails::begin(event).ok());
-        if tails.is_none() {
-            stalked.append(&mut heard);
-        }
-        for (process, thread) in &stalked {
-            let until_ns = clock::now_ns() + (LISTEN / stalked.len() as u32).as_nanos() as u64;
+        for (process, thread) in &not_to_stop {
             if let Some(watched) = self.alive.get_mut(process) {
-                watched.stalk(*thread, until_ns);
+                watched.listen(*thread, not_to_stop.len() as u64);
             }
-        }
-        if let Some(tails) = tails {
-            self.child_ended |= interrupts::sleep(LISTEN);
-            for (process, _) in &heard {
-                if let Some(watched) = self.alive.get_mut(process) {
-                    watched.hear(&tails);
-                }
-            }
-            aside(tails);
         }
     }
 
@@ -685,12 +691,9 @@ impl Watcher {
         }
         watched.threads.retain(|thread, _| threads.contains(thread));
         for thread in threads {
-            if watched.threads.len() < MOST_THREADS
-                && !watched.threads.contains_key(&thread)
-                && let Ok(call) = File::open(format!("/proc/{process}/task/{thread}/syscall"))
-            {
-                let begun = Thread { call, asleep: None };
-                watched.threads.insert(thread, begun);
+            if watched.threads.len() < MOST_THREADS && !watched.threads.contains_key(&thread) {
+                let found = Thread::open(process, thread).map(|state| (thread, state));
+                watched.threads.extend(found);
             }
         }
         let descriptors = procfs::descriptors(process);
@@ -776,6 +779,15 @@ impl Watcher {
 }
 
 impl Thread {
+    fn open(process: i32, thread: i32) -> io::Result<Self> {
+        let open = |file| File::open(format!("/proc/{process}/task/{thread}/{file}"));
+        Ok(Self {
+            call: open("syscall")?,
+            counters: open("io")?,
+            asleep: None,
+        })
+    }
+
     fn doing(&self) -> Doing {
         procfs::read_again(&self.call).map_or(Doing::Hidden, |text| Doing::parse(&text))
     }

@@ -185,11 +185,16 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
     }
 }
 
-/// A print that writes a line and a line buffer that is full make the same calls; which of the two
-/// it is follows from the language.
+/// A print that writes a line and a line buffer that is full make the same calls; which of the two it is follows from the
+/// language. So it is with writes of one size that is no customary capacity.
 fn in_language(buffering: Buffering, language: Language) -> Buffering {
     match buffering {
         Buffering::Line if language.prints_unbuffered() => Buffering::Unbuffered,
+        Buffering::Block { capacity, .. }
+            if language.prints_unbuffered() && !capacity.is_power_of_two() =>
+        {
+            Buffering::Large
+        }
         other => other,
     }
 }

@@ -1,7 +1,9 @@
 //! Reading the end of what a thread is writing, from its memory.
 #![allow(unsafe_code)]
 
-use crate::trace::kernel::calls::{Call, Payload, WriteCall};
+use crate::trace::kernel::calls::{Call, Payload};
+use object::{Object, ObjectSymbol, ReadCache};
+use std::fs::File;
 
 /// The bytes at `address` in another process, when all of them can be read.
 fn peek<const N: usize>(process: i32, address: u64) -> Option<[u8; N]> {
@@ -20,76 +22,94 @@ fn peek<const N: usize>(process: i32, address: u64) -> Option<[u8; N]> {
     (read == N as isize).then_some(bytes)
 }
 
-/// A call that a thread is about to make, with what its memory shows.
+/// A call that a thread is about to make, with what its memory shows: how much it is to write, and whether that ends in a
+/// newline.
 pub(crate) fn begun(
     thread: (i32, i32),
     began_ns: u64,
     number: i64,
     arguments: &[u64; 6],
 ) -> Option<Call> {
-    let call = Call::begun(thread, began_ns, number, arguments)?;
-    Some(Call {
-        ends_line: ends_line(call.process, call.kind, arguments),
-        ..call
-    })
+    let mut call = Call::begun(thread, began_ns, number, arguments)?;
+    let process = call.process;
+    let [_, at, length, ..] = *arguments;
+    let last = match call.kind.payload {
+        Payload::Buffer => Some((at, length)),
+        Payload::Vector if length <= LONGEST_VECTOR => {
+            let entries: Option<Vec<_>> = (0..length).map(|n| entry(process, at, n)).collect();
+            let lengths = entries.iter().flatten().map(|entry| entry.1);
+            call.asked = entries
+                .as_ref()
+                .map(|_| lengths.fold(0, u64::saturating_add));
+            entries.into_iter().flatten().rfind(|entry| entry.1 > 0)
+        }
+        _ => None,
+    };
+    let last = last.and_then(|(at, length)| at.checked_add(length.checked_sub(1)?));
+    call.ends_line = last.and_then(|at| Some(peek(process, at)? == *b"\n"));
+    Some(call)
 }
 
-/// Vectors longer than this are not followed.
+/// Longer vectors are not followed.
 const LONGEST_VECTOR: u64 = 1024;
 
-/// Whether the bytes a call is about to write end in a newline; `None` when they cannot be seen.
-pub(crate) fn ends_line(process: i32, call: &WriteCall, arguments: &[u64; 6]) -> Option<bool> {
-    let last = |address: u64, length: u64| {
-        let at = address.checked_add(length.checked_sub(1)?)?;
-        Some(peek::<1>(process, at)? == *b"\n")
+/// An entry of a vector: where the bytes are, and how many.
+fn entry(process: i32, vector: u64, index: u64) -> Option<(u64, u64)> {
+    let at = vector.checked_add(index * 16)?;
+    let word = |at| peek(process, at).map(u64::from_ne_bytes);
+    Some((word(at)?, word(at.checked_add(8)?)?))
+}
+
+/// Where the C library's `write` begins in a process that has loaded one.
+pub(crate) fn function_write(process: i32) -> Option<u64> {
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let mut mappings = maps
+        .lines()
+        .map(|line| (line, line.split_whitespace().nth(5)));
+    let is_libc = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        ["libc.so", "libc-2.", "ld-musl-"]
+            .iter()
+            .any(|libc| name.starts_with(libc))
     };
-    match call.payload {
-        Payload::Buffer => last(arguments[1], arguments[2]),
-        Payload::Vector => {
-            let count = arguments[2].min(LONGEST_VECTOR);
-            (0..count).rev().find_map(|index| {
-                let entry = arguments[1].checked_add(index * 16)?;
-                let word = |offset| peek::<8>(process, entry + offset).map(u64::from_ne_bytes);
-                let (base, length) = (word(0)?, word(8)?);
-                (length > 0).then(|| last(base, length))?
-            })
-        }
-        Payload::Elsewhere => None,
-    }
+    // The first mapping of a library is of its beginning.
+    let (line, path) = mappings.find(|(_, path)| path.is_some_and(is_libc))?;
+    let begin = u64::from_str_radix(line.split('-').next()?, 16).ok()?;
+    let file = File::open(format!("/proc/{process}/root{}", path?)).ok()?;
+    let cache = ReadCache::new(file);
+    let library = object::File::parse(&cache).ok()?;
+    let mut symbols = library.dynamic_symbols();
+    let write = symbols.find(|symbol| symbol.name() == Ok("write") && symbol.is_definition())?;
+    begin.checked_add(write.address())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn shown(number: libc::c_long, arguments: [u64; 6]) -> (Option<u64>, Option<bool>) {
+        let call = begun((std::process::id() as i32, 0), 0, number, &arguments).unwrap();
+        (call.asked, call.ends_line)
+    }
+
     #[test]
-    fn the_last_byte_of_a_buffer_and_of_a_vector_are_seen() {
-        let ours = std::process::id() as i32;
-        let call = |number: libc::c_long| WriteCall::with_number(number).unwrap();
-        for (text, expected) in [("a line\n", true), ("no line", false)] {
-            let arguments = [1, text.as_ptr() as u64, text.len() as u64, 0, 0, 0];
-            assert_eq!(
-                ends_line(ours, call(libc::SYS_write), &arguments),
-                Some(expected)
-            );
-            let vector = [
-                std::io::IoSlice::new(text.as_bytes()),
-                std::io::IoSlice::new(b""),
-            ];
-            let arguments = [1, vector.as_ptr() as u64, 2, 0, 0, 0];
-            assert_eq!(
-                ends_line(ours, call(libc::SYS_writev), &arguments),
-                Some(expected)
-            );
+    fn the_length_and_the_last_byte_of_a_buffer_and_of_a_vector_are_seen() {
+        for (text, ends_line) in [("a line\n", true), ("no line", false)] {
+            let buffer = [1, text.as_ptr() as u64, text.len() as u64, 0, 0, 0];
+            assert_eq!(shown(libc::SYS_write, buffer), (Some(7), Some(ends_line)));
+            let parts = [b"part ", text.as_bytes(), b""];
+            let vector = parts.map(std::io::IoSlice::new);
+            let vector = [1, vector.as_ptr() as u64, 3, 0, 0, 0];
+            assert_eq!(shown(libc::SYS_writev, vector), (Some(12), Some(ends_line)));
         }
     }
 
     #[test]
     fn memory_that_is_not_there_shows_nothing() {
-        let call = WriteCall::with_number(libc::SYS_write).unwrap();
         assert_eq!(
-            ends_line(std::process::id() as i32, call, &[1, 0, 10, 0, 0, 0]),
-            None
+            shown(libc::SYS_write, [1, 0, 10, 0, 0, 0]),
+            (Some(10), None)
         );
+        assert_eq!(shown(libc::SYS_writev, [1, 0, 10, 0, 0, 0]), (None, None));
     }
 }

@@ -144,8 +144,12 @@ impl Usage {
 pub(crate) enum Doing {
     /// On a processor, or waiting for one.
     Running,
-    /// Asleep inside this system call.
-    InCall { number: i64, arguments: [u64; 6] },
+    /// Asleep inside this system call, which returns to that address.
+    InCall {
+        number: i64,
+        arguments: [u64; 6],
+        returns_to: u64,
+    },
     /// Asleep, not in a system call (a page fault, a stop).
     Asleep,
     /// The kernel does not let us look, or the thread has ended.
@@ -165,13 +169,15 @@ impl Doing {
             Some("running") => Self::Running,
             Some("-1") => Self::Asleep,
             Some(number) => {
-                let arguments: [Option<u64>; 6] = std::array::from_fn(|_| {
-                    u64::from_str_radix(fields.next()?.strip_prefix("0x")?, 16).ok()
-                });
-                match number.parse() {
-                    Ok(number) if !arguments.contains(&None) => Self::InCall {
+                let words: Option<Vec<u64>> = fields
+                    .map(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok())
+                    .collect();
+                // The arguments, the stack pointer, the instruction pointer.
+                match (number.parse(), words.as_deref()) {
+                    (Ok(number), Some(&[a, b, c, d, e, f, _, returns_to])) => Self::InCall {
                         number,
-                        arguments: arguments.map(Option::unwrap_or_default),
+                        arguments: [a, b, c, d, e, f],
+                        returns_to,
                     },
                     _ => Self::Hidden,
                 }
@@ -292,7 +298,8 @@ mod tests {
             Doing::parse(text),
             Doing::InCall {
                 number: 1,
-                arguments
+                arguments,
+                returns_to: 0x7f12
             }
         );
         assert_eq!(Doing::parse("running\n"), Doing::Running);

@@ -157,7 +157,7 @@ pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
 
 // ---- starting the child ------------------------------------------------------------------------
 
-/// Makes the child announce itself on `ready` and wait for a byte on `go` before it becomes the
+/// Makes the child announce itself on the socket `ready` and wait for a byte on `go` before it becomes the
 /// program; then, with a filter, install that.
 pub(in crate::trace) fn hold_at_gate(
     command: &mut Command,
@@ -168,10 +168,11 @@ pub(in crate::trace) fn hold_at_gate(
     let announce_and_wait = move || {
         let process = std::process::id().to_ne_bytes();
         let mut byte = 0_u8;
+        let sent = process.as_ptr().cast();
         // SAFETY: both descriptors are open (owned by this closure) and the buffers are valid;
-        // `read` and `write` may be called between fork and exec.
+        // `send` and `read` may be called between fork and exec. What is sent is not among the writes that the kernel counts.
         let waited = unsafe {
-            libc::write(ready.as_raw_fd(), process.as_ptr().cast(), process.len()) == 4
+            libc::send(ready.as_raw_fd(), sent, process.len(), libc::MSG_NOSIGNAL) == 4
                 && libc::read(go.as_raw_fd(), (&raw mut byte).cast(), 1) == 1
         };
         if !waited {

@@ -90,6 +90,11 @@ impl CallTally {
         self.stride = greatest_common_divisor(self.stride, writes.abs_diff(before));
     }
 
+    /// The next such count begins elsewhere.
+    pub(crate) fn count_anew(&mut self) {
+        self.line_end_after = None;
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         self.stride = greatest_common_divisor(self.stride, other.stride);
         self.calls += other.calls;
@@ -170,13 +175,14 @@ impl CallTally {
             (blocks + count, bytes + size * count)
         });
         let carries_all = carried as f64 >= self.sizes.sum() as f64 * CARRIED;
-        if blocks >= 3 && largest >= SMALLEST_BLOCK && carries_all && blocks * 5 >= writes * 2 {
-            return Some(Buffering::Block {
-                capacity: customary(largest),
+        let capacity = customary(largest);
+        let is_full = largest >= SMALLEST_BLOCK && capacity.abs_diff(largest) <= capacity / 8;
+        (blocks >= 3 && is_full && carries_all && blocks * 5 >= writes * 2).then_some(
+            Buffering::Block {
+                capacity,
                 exact: false,
-            });
-        }
-        None
+            },
+        )
     }
 }
 
@@ -207,7 +213,7 @@ fn customary(size: u64) -> u64 {
 pub(crate) enum Buffering {
     /// A write for every message or fragment.
     Unbuffered,
-    /// A write for every line.
+    /// A write for every line, or for several whole ones.
     Line,
     /// A write for every `capacity` bytes; `exact` when the writes are of that very size.
     Block { capacity: u64, exact: bool },
@@ -245,7 +251,7 @@ impl Buffering {
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Unbuffered => ("unbuffered", "unbuffered: a write per message or fragment"),
-            Self::Line => ("line", "line-buffered: a write per line"),
+            Self::Line => ("line", "line-buffered: every write ends a line"),
             Self::Block { exact: true, .. } => ("block", "block-buffered: blocks of"),
             Self::Block { exact: false, .. } => ("block", "block-buffered: blocks of up to"),
             Self::Small => (
@@ -355,6 +361,14 @@ mod tests {
         };
         assert_eq!(after([2, 3, 8, 40, 41, 90, 93, 95, 200]), Buffering::Line);
         assert_eq!(after([2, 5, 8, 41, 44, 92, 95, 98, 200]), Buffering::Small);
+    }
+
+    #[test]
+    fn large_messages_far_below_any_customary_capacity_are_no_blocks() {
+        let sizes = [
+            90_112, 90_112, 90_112, 96_608, 98_304, 98_304, 98_304, 40_704,
+        ];
+        assert_eq!(of(sizes, Some(true)), Buffering::Large);
     }
 
     #[test]

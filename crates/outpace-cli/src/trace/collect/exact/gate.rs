@@ -2,6 +2,7 @@
 
 use crate::trace::kernel::sys;
 use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 
 /// What the child waits for; dropped unopened, it never becomes the program.
@@ -21,7 +22,7 @@ pub(in crate::trace) fn start<T>(
     filter: Option<Vec<libc::sock_filter>>,
     watch: impl FnOnce(i32, Gate) -> io::Result<T>,
 ) -> io::Result<T> {
-    let (mut ready, announce) = io::pipe()?;
+    let (mut ready, announce) = UnixStream::pair()?;
     let (wait, open) = io::pipe()?;
     sys::hold_at_gate(&mut command, announce.into(), wait.into(), filter);
     std::thread::scope(|scope| {

@@ -7,6 +7,7 @@
 pub(in crate::trace) mod gate;
 mod ledger;
 pub(crate) mod ptrace;
+mod tails;
 pub(crate) mod tracepoints;
 
 pub(crate) use ledger::{Ledger, LedgerEntry};

@@ -3,10 +3,10 @@
 
 use super::Ledger;
 use super::gate::{self, Gate};
+use super::tails::Tails;
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
-use crate::trace::collect::tails::Tails;
 use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
 use crate::trace::kernel::{procfs, sys};
 use crate::trace::model::findings::{Mode, Recording};
@@ -79,7 +79,7 @@ impl Points {
     }
 
     /// Opens the one at the entry of a call for this thread alone, without records.
-    pub(in crate::trace::collect) fn enter_alone(&self) -> io::Result<Counter> {
+    pub(super) fn enter_alone(&self) -> io::Result<Counter> {
         event(self.enter).build()
     }
 
@@ -97,7 +97,7 @@ impl Points {
 
 /// Drops something on another thread: closing an event may take as long as thousands of calls, and
 /// nobody needs to wait for it.
-pub(in crate::trace::collect) fn aside(value: impl Send + 'static) {
+fn aside(value: impl Send + 'static) {
     std::thread::spawn(move || drop(value));
 }
 

@@ -1,0 +1,204 @@
+//! What a thread writes, without stopping it: hardware breakpoints (PERF_TYPE_BREAKPOINT in perf_event_open(2)) where a write
+//! begins, and where it has returned to. At each the kernel puts the registers into a ring, and the thread goes on. That needs no
+//! privileges where `perf_event_paranoid` is 2 or less, and free debug registers.
+//!
+//! How a write ends is read from the thread's memory while it is in the call. It is in the call if the newest record is that of
+//! its beginning, before and after the reading: before it can change the bytes, it passes the second breakpoint.
+
+use crate::trace::kernel::calls::Call;
+use crate::trace::kernel::{memory, sys};
+use perf_event::events::Breakpoint;
+use perf_event::{Builder, Counter, SampleFlag, Sampler};
+use std::io;
+
+/// The length of `syscall` on x86-64.
+const INSTRUCTION: u64 = 2;
+/// What is in a record (`asm/perf_regs.h`), behind a word that says of which kind they are: rax, rdx, rsi, rdi, rip, r8, r9, r10;
+/// behind them one word of the stack between two lengths.
+const REGISTERS: u64 = 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 16 | 1 << 17 | 1 << 18;
+const RECORD: usize = 8 * 13;
+const RING: usize = 64 << 10;
+/// Of so many records at once some may have found no room.
+const MANY: usize = RING / RECORD / 2;
+/// Breakpoints that x86-64 has.
+const MOST: usize = 4;
+
+/// Where a thread writes.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// By the instruction before this address.
+    Before(u64),
+    /// By the C library's `write`, which begins there.
+    Function(u64),
+}
+
+/// The breakpoints, until this is dropped.
+pub(super) struct Breakpoints {
+    thread: (i32, i32),
+    /// Where writes begin, and the number of the call, if it is not in a register there.
+    entry: u64,
+    number: Option<i64>,
+    ring: Sampler,
+    /// Where they return to.
+    exits: Vec<(u64, Counter)>,
+}
+
+fn event(thread: i32, address: u64) -> io::Result<Counter> {
+    let mut event = Builder::new(Breakpoint::execute(address));
+    event
+        .observe_pid(thread)
+        .any_cpu()
+        .sample_period(1)
+        .sample(SampleFlag::REGS_USER | SampleFlag::STACK_USER)
+        .sample_regs_user(REGISTERS)
+        .sample_stack_user(8)
+        .remove_on_exec(true)
+        .build()
+}
+
+impl Breakpoints {
+    /// Sets them for one thread of a process.
+    pub(super) fn at(place: Place, thread: (i32, i32)) -> io::Result<Self> {
+        if cfg!(not(target_arch = "x86_64")) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let (entry, number) = match place {
+            Place::Before(address) => (address.wrapping_sub(INSTRUCTION), None),
+            Place::Function(address) => (address, Some(libc::SYS_write)),
+        };
+        let mut breakpoints = Self {
+            thread,
+            entry,
+            number,
+            ring: event(thread.1, entry)?.sampled(RING)?,
+            exits: Vec::new(),
+        };
+        if let Place::Before(address) = place {
+            breakpoints.add_exit(address)?;
+        }
+        breakpoints.ring.as_counter_mut().enable()?;
+        Ok(breakpoints)
+    }
+
+    fn add_exit(&mut self, address: u64) -> io::Result<()> {
+        let mut exit = event(self.thread.1, address)?;
+        sys::send_to(&exit, self.ring.as_counter())?;
+        exit.enable()?;
+        self.exits.push((address, exit));
+        Ok(())
+    }
+
+    /// The writes that were begun since the last time, if none was missed. How the last one ends is known if the thread is
+    /// still in it.
+    pub(super) fn begun(&mut self) -> io::Result<Vec<Call>> {
+        let (mut begun, mut records, mut inside, mut new_exit) = (Vec::new(), 0, None, None);
+        while let Some(record) = self.ring.next_record() {
+            records += 1;
+            let bytes = record.to_contiguous();
+            let words = bytes.chunks_exact(8).map(|word| word.try_into());
+            let words: Vec<u64> = words.flatten().map(u64::from_ne_bytes).collect();
+            let [_, number, c, b, a, at, e, f, d, _, stack, ..] = words[..] else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            inside = (at == self.entry).then(|| {
+                let number = self.number.unwrap_or(number as i64);
+                (number, [a, b, c, d, e, f])
+            });
+            if self.number.is_some()
+                && inside.is_some()
+                && self.exits.iter().all(|exit| exit.0 != stack)
+            {
+                // The caller's: when it comes back from this call is not seen.
+                (inside, new_exit) = (None, Some(stack));
+            }
+            begun.extend(
+                inside.and_then(|(number, arguments)| {
+                    Call::begun(self.thread, 0, number, &arguments)
+                }),
+            );
+        }
+        if records >= MANY {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        if let Some(address) = new_exit.filter(|_| self.exits.len() < MOST - 1) {
+            self.add_exit(address)?;
+        }
+        if let Some((number, arguments)) = inside
+            && let Some(shown) = memory::begun(self.thread, 0, number, &arguments)
+            && let Some(last) = begun.last_mut()
+        {
+            match self.ring.next_record() {
+                None => *last = shown,
+                // It is for the next time.
+                Some(later) => std::mem::forget(later),
+            }
+        }
+        Ok(begun)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::kernel::procfs::Doing;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn writes_are_seen_with_their_ends_while_the_program_goes_on() {
+        let script = "while :; do printf 'a b\\n'; printf 'c'; done";
+        let mut shell = Command::new("sh")
+            .args(["-c", script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let process = shell.id() as i32;
+        // Until the pipe is full.
+        let address = loop {
+            if let Doing::InCall {
+                number: libc::SYS_write,
+                returns_to,
+                ..
+            } = Doing::of(process, process)
+            {
+                break returns_to;
+            }
+        };
+        let mut reader = shell.stdout.take().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while reader.read(&mut buffer).unwrap() > 0 {}
+        });
+        let function = memory::function_write(process);
+        let places = function.into_iter().map(Place::Function);
+        for place in places.chain([Place::Before(address)]) {
+            let mut ends = [0; 2];
+            while ends.iter().any(|&seen| seen < 8) {
+                let breakpoints = Breakpoints::at(place, (process, process));
+                let mut breakpoints = match breakpoints {
+                    Ok(breakpoints) => breakpoints,
+                    Err(error) => {
+                        eprintln!("skipped: no breakpoints here: {error}");
+                        break;
+                    }
+                };
+                // An error is that some were missed.
+                while let Ok(writes) = breakpoints.begun()
+                    && ends.iter().any(|&seen| seen < 8)
+                {
+                    for write in writes {
+                        assert_eq!(write.descriptor, 1);
+                        assert!(matches!(write.asked, Some(1 | 4)), "{write:?}");
+                        if let Some(ends_line) = write.ends_line {
+                            assert_eq!(ends_line, write.asked == Some(4));
+                            ends[usize::from(ends_line)] += 1;
+                        }
+                    }
+                }
+            }
+        }
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        reader.join().unwrap();
+    }
+}
