@@ -1,16 +1,15 @@
 //! Floats to text: the shortest digits that read back as the same number, laid out as std does.
 //!
-//! [`shortest`] writes most floats of ordinary size, in one go, and [zmij] the others of that size, almost as std does: where a
-//! number is exactly half way between two shortest texts, std takes the upper one and [zmij] does not, see [`tie`]. Numbers
-//! below 1e-5 or from 1e16 (`f32`: 1e13), and those with an exponent, are std's. A fixed number of decimals is exact integer
-//! arithmetic where 128 bits suffice, and std's elsewhere.
+//! [`shortest`] writes most floats of ordinary size, in one go. [zmij] makes the digits of all others: it writes numbers of
+//! ordinary size almost as std does, and others in scientific form, which is taken apart and laid out afresh. Where a
+//! number is exactly half way between two shortest texts, std takes the upper one and [zmij] does not: see [`tie`]. A fixed
+//! number of decimals is exact integer arithmetic where 128 bits suffice, and std's elsewhere.
 
 #![allow(unsafe_code)]
 
 use super::integer::{Integer, put_eight_digits, put_sixteen_digits};
 use super::scratch::Scratch;
 use super::shortest;
-use std::fmt;
 use std::mem::{align_of, size_of};
 
 /// How a float is laid out.
@@ -24,8 +23,9 @@ pub enum Notation {
     Exponent,
 }
 
-/// The room for any float in any [`Notation`]: `-0.` and the 323 zeros before the digits of the smallest.
-const MAX_LEN: usize = 3 + 323 + 17;
+/// The room for any float in any [`Notation`]: `-0.` and the 323 zeros before the digits of the
+/// smallest, and the words that [zmij] stores.
+const MAX_LEN: usize = 3 + 323 + 17 + ZMIJ_LEN;
 const ZMIJ_LEN: usize = size_of::<zmij::Buffer>();
 const _: () = assert!(align_of::<zmij::Buffer>() == 1);
 
@@ -41,14 +41,14 @@ const MAX_DECIMALS: usize = 16;
 
 pub(super) mod sealed {
     use super::Notation;
-    use std::fmt;
 
-    pub trait Sealed: Copy + zmij::Float + fmt::Display + fmt::Debug + fmt::LowerExp {
+    pub trait Sealed: Copy + zmij::Float + std::fmt::Display {
         /// zmij writes numbers from the first up to the second without exponent.
         const FIXED: (Self, Self);
         /// `{:?}` writes numbers from the first up to the second without exponent.
         const DEBUG_FIXED: (Self, Self);
         fn within(self, range: (Self, Self)) -> bool;
+        fn finite(self) -> bool;
         fn negative(self) -> bool;
         fn magnitude(self) -> Self;
         fn not_a_number(self) -> bool;
@@ -92,6 +92,11 @@ macro_rules! float {
             fn within(self, range: (Self, Self)) -> bool {
                 let magnitude = self.abs();
                 (range.0 <= magnitude && magnitude < range.1) || magnitude == 0.0
+            }
+
+            #[inline(always)]
+            fn finite(self) -> bool {
+                self.is_finite()
             }
 
             #[inline(always)]
@@ -286,20 +291,191 @@ unsafe fn put_shortest<F: Float>(value: F, dst: *mut u8) -> usize {
     text.len()
 }
 
-/// A value that zmij writes otherwise, by std.
-///
 /// # Safety
-/// There is [`room`] at `dst`.
+/// As [`put`], but the room is [`MAX_LEN`].
 #[inline(never)]
 unsafe fn put_any<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
-    // SAFETY: the caller's promise.
-    let put =
-        |text: fmt::Arguments<'_>| unsafe { Scratch::format_at(dst, room(value, notation), text) };
-    match notation {
-        Notation::Display => put(format_args!("{value}")),
-        Notation::Debug => put(format_args!("{value:?}")),
-        Notation::Exponent => put(format_args!("{value:e}")),
+    if !value.finite() {
+        // SAFETY: the room is more than these.
+        return unsafe { put_bytes(not_finite(value), dst) };
     }
+    let sign = usize::from(value.negative());
+    let fixed = match notation {
+        Notation::Display => true,
+        Notation::Debug => value.within(F::DEBUG_FIXED),
+        Notation::Exponent => false,
+    };
+    let digits = Decimal::of(value);
+    // SAFETY: `MAX_LEN` is for the longest of these.
+    unsafe {
+        *dst = b'-';
+        let dst = dst.add(sign);
+        sign + if fixed {
+            digits.put_fixed(usize::from(notation == Notation::Debug), dst)
+        } else {
+            digits.put_exponent(dst)
+        }
+    }
+}
+
+fn not_finite<F: Float>(value: F) -> &'static [u8] {
+    match (value.not_a_number(), value.negative()) {
+        (true, _) => b"NaN",
+        (_, true) => b"-inf",
+        (_, false) => b"inf",
+    }
+}
+
+/// The shortest digits of a finite number: `0.d1d2d3… * 10^point`.
+struct Decimal {
+    /// As characters, followed by zeros.
+    digits: [u8; ZMIJ_LEN],
+    /// How many of them count; none is a zero at either end, but for that of 0 itself.
+    length: usize,
+    point: i32,
+}
+
+impl Decimal {
+    fn of<F: Float>(value: F) -> Decimal {
+        let mut buffer = zmij::Buffer::new();
+        let text = buffer.format_finite(value).as_bytes();
+        let number = Self::read(&text[usize::from(text[0] == b'-')..]);
+        let mut digits = number.digits;
+        if tie(value).is_some_and(|decimals| decimals as i32 == number.length as i32 - number.point)
+        {
+            digits[number.length - 1] = upper(digits[number.length - 1]);
+        }
+        Decimal { digits, ..number }
+    }
+
+    /// Takes apart what zmij wrote: `1.234e-30`, `1e+20`, `123.4`, `0.00012`.
+    #[inline]
+    fn read(text: &[u8]) -> Decimal {
+        // The longest exponent is `e-324`.
+        let tail = text.len().saturating_sub(5);
+        let e = text[tail..]
+            .iter()
+            .position(|&byte| byte == b'e')
+            .map(|at| tail + at);
+        let number = &text[..e.unwrap_or(text.len())];
+        let exponent = e.map_or(0, |e| {
+            let (negative, digits) = match text[e + 1] {
+                b'-' => (true, &text[e + 2..]),
+                b'+' => (false, &text[e + 2..]),
+                _ => (false, &text[e + 1..]),
+            };
+            let value = digits
+                .iter()
+                .fold(0, |value, digit| value * 10 + i32::from(digit - b'0'));
+            if negative { -value } else { value }
+        });
+        // In scientific form there is one digit before the point, which is looked for first.
+        let whole = match number.get(1) {
+            None | Some(b'.') => 1,
+            _ => number
+                .iter()
+                .position(|&byte| byte == b'.')
+                .unwrap_or(number.len()),
+        };
+        let fraction = number.get(whole + 1..).unwrap_or_default();
+        let mut digits = [b'0'; ZMIJ_LEN];
+        digits[..whole].copy_from_slice(&number[..whole]);
+        digits[whole..whole + fraction.len()].copy_from_slice(fraction);
+        let mut end = whole + fraction.len();
+        while end > 1 && digits[end - 1] == b'0' {
+            end -= 1;
+        }
+        let start = digits[..end - 1]
+            .iter()
+            .take_while(|&&digit| digit == b'0')
+            .count();
+        if start > 0 {
+            digits.copy_within(start.., 0);
+        }
+        Decimal {
+            digits,
+            length: end - start,
+            point: exponent + whole as i32 - start as i32,
+        }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.digits[0] == b'0'
+    }
+
+    /// Without exponent, with at least `decimals` (0 or 1) decimals.
+    ///
+    /// # Safety
+    /// There is room for `MAX_LEN - 1` bytes at `dst`, or for `2 * ZMIJ_LEN - 1` if the number is at least
+    /// 1e-4 and less than 1e16.
+    unsafe fn put_fixed(&self, decimals: usize, dst: *mut u8) -> usize {
+        // SAFETY: at most 309 digits, or 323 zeros and 17 digits after the point, and in either case
+        // whole words for the digits; 17 and 4 in the smaller case.
+        unsafe {
+            if self.point <= 0 && !self.is_zero() {
+                let zeros = self.point.unsigned_abs() as usize;
+                put_bytes(b"0.", dst);
+                dst.add(2).write_bytes(b'0', zeros);
+                self.put_digits(dst.add(2 + zeros));
+                return 2 + zeros + self.length;
+            }
+            let whole = self.point.max(1) as usize;
+            self.put_digits(dst);
+            if whole < self.length {
+                let fraction = &self.digits[whole..self.length];
+                *dst.add(whole) = b'.';
+                return whole + 1 + put_bytes(fraction, dst.add(whole + 1));
+            }
+            if whole > ZMIJ_LEN {
+                dst.add(ZMIJ_LEN).write_bytes(b'0', whole - ZMIJ_LEN);
+            }
+            if decimals == 0 {
+                whole
+            } else {
+                whole + put_bytes(b".0", dst.add(whole))
+            }
+        }
+    }
+
+    /// With exponent.
+    ///
+    /// # Safety
+    /// There is room for `2 * ZMIJ_LEN - 1` bytes at `dst`.
+    unsafe fn put_exponent(&self, dst: *mut u8) -> usize {
+        let exponent = if self.is_zero() { 0 } else { self.point - 1 };
+        // SAFETY: a digit and a point, whole words for 17 digits, an `e` after the digits, and an i16's
+        // room after that.
+        unsafe {
+            let mut length = 1;
+            if self.length > 1 {
+                self.put_digits(dst.add(1));
+                *dst.add(1) = b'.';
+                length = 1 + self.length;
+            }
+            *dst = self.digits[0];
+            *dst.add(length) = b'e';
+            length + 1 + (exponent as i16).write_to(dst.add(length + 1))
+        }
+    }
+
+    /// The digits, and zeros after them.
+    ///
+    /// # Safety
+    /// There is room for `ZMIJ_LEN` bytes at `dst`.
+    #[inline(always)]
+    unsafe fn put_digits(&self, dst: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { dst.cast::<[u8; ZMIJ_LEN]>().write(self.digits) };
+    }
+}
+
+/// # Safety
+/// There is room for the bytes at `dst`.
+#[inline(always)]
+unsafe fn put_bytes(bytes: &[u8], dst: *mut u8) -> usize {
+    // SAFETY: the caller's promise; a reference to the bytes excludes that `dst` is among them.
+    unsafe { dst.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    bytes.len()
 }
 
 /// The room that [`put_decimals`] needs: the 309 digits that the largest number has before the
@@ -325,7 +501,10 @@ const _: () = assert!(MOST_ROOM >= 2 + 309 + MAX_DECIMALS);
 #[inline(never)]
 pub(super) unsafe fn put_decimals<F: Float>(value: F, decimals: usize, dst: *mut u8) -> usize {
     let (mantissa, exponent) = value.parts();
-    // NaN and the infinities have the greatest exponent.
+    if !value.finite() {
+        // SAFETY: the room is more than these.
+        return unsafe { put_bytes(not_finite(value), dst) };
+    }
     if decimals > MAX_DECIMALS || exponent > 0 {
         // SAFETY: the caller's promise.
         return unsafe { put_decimals_by_std(value, decimals, dst) };
