@@ -8,7 +8,7 @@
 //! Bursts: contestants are interleaved, each is first in turn, and the figures are medians of 16 rounds of the
 //! calling thread's own processor time.
 //!
-//! Stalls: a pseudo-terminal that nobody reads (or the device TERMINAL, which must stand still, as by Ctrl-S; the
+//! Stalls: a pseudo-terminal that is not read (or the device TERMINAL, which must stand still, as by Ctrl-S; the
 //! end then waits until it goes on or away), and a line of 100 bytes every 10 µs for SECONDS (60); then a gigabyte
 //! as fast as it goes. Every call is clocked,
 //! and from each that may be the longest its *own* run-queue delay is taken: the time that this thread was
@@ -241,7 +241,7 @@ impl Longest {
     }
 }
 
-/// A pseudo-terminal, and what would be its screen: nobody reads there.
+/// A pseudo-terminal, and its other end, which is not read.
 fn terminal() -> io::Result<(File, File)> {
     let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
     grantpt(&screen)?;

@@ -24,7 +24,7 @@ const MUCH: usize = 1 << 20;
 
 type Shared = Arc<Stream<PipeWriter>>;
 
-/// A stream into a pipe that nobody reads yet.
+/// A stream into a pipe that is not read yet.
 fn piped(buffering: Buffering) -> (Shared, PipeReader) {
     let (reader, writer) = pipe().unwrap();
     (Arc::new(Stream::new(writer, buffering).unwrap()), reader)
@@ -205,7 +205,7 @@ fn a_flush_resolves_when_the_kernel_has_everything() {
         out.write_all(&bytes).await.unwrap();
         let mut flush = pin!(out.flush());
         let stalls = timeout(Duration::from_millis(50), flush.as_mut());
-        assert!(stalls.await.is_err(), "nobody has read");
+        assert!(stalls.await.is_err(), "nothing has been read");
         let reading = read_all(reader);
         timeout(LIMIT, flush).await.unwrap().unwrap();
         assert_eq!(stream.stats().bytes_queued, 0);

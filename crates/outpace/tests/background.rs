@@ -237,13 +237,15 @@ fn the_caller_is_not_held_up_while_the_reader_stands_still() {
     for overflow in [Overflow::DropNewest, Overflow::DropOldest, spill(1 << 30)] {
         let (reader, writer) = pipe().unwrap();
         let stream = Stream::new(writer, background(64 << 10, overflow.clone())).unwrap();
-        // Returns at all, although nobody reads.
+        // Returns at all, although the reader has stopped.
         write_numbered(&stream, 0..100_000);
         if !matches!(overflow, Overflow::Spill { .. }) {
             assert_eq!(stream.stats().longest_wait, Duration::ZERO);
         }
         let soon = Instant::now() + Duration::from_millis(20);
-        let error = stream.flush_until(soon).expect_err("nobody reads");
+        let error = stream
+            .flush_until(soon)
+            .expect_err("the reader has stopped");
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
         drop(reader);
     }
@@ -389,7 +391,7 @@ impl Drop for Farewell {
     fn drop(&mut self) {
         let stream = self.0.get().expect("it was there first");
         stream.lock().str("farewell\n");
-        self.1.send(()).expect("somebody waits for it");
+        self.1.send(()).expect("the test waits for it");
     }
 }
 

@@ -136,7 +136,7 @@ fn a_message_that_was_refused_does_not_appear_later() {
         drop(reader);
         let mut guard = stream.lock();
         let deadline = Instant::now() + LIMIT;
-        while guard.write_all(b"nobody reads\n").is_ok() {
+        while guard.write_all(b"no reader\n").is_ok() {
             assert!(Instant::now() < deadline, "{buffering}: never failed");
         }
         for text in ["a", "b", "c\n", ""] {
@@ -237,7 +237,7 @@ fn a_reader_that_has_gone_can_be_ignored() {
     let (mut stream, reader) = piped(Buffering::Unbuffered);
     stream.broken_pipe(BrokenPipe::Ignore);
     drop(reader);
-    stream.write_all(b"nobody").unwrap();
+    stream.write_all(b"no reader").unwrap();
     stream.flush().unwrap();
     stream.close().unwrap();
 }

@@ -236,7 +236,7 @@ fn read(from: impl Read, seen: &[AtomicU64; THREADS]) -> Arrived {
             assert_eq!(
                 (author, follow),
                 next,
-                "somebody else's came between: {line:?}"
+                "another message came between: {line:?}"
             );
         }
         next = follow.checked_sub(1).map(|follow| (author, follow));

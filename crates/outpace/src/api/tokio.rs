@@ -145,11 +145,11 @@ where
 }
 
 /// What an [`AsyncWriter`] writes to: [`Stdout`], [`Stderr`], a [`Stream`], and references and `Arc`s of that.
-pub trait AsyncStream: sealed::Stream + Unpin {}
+pub trait AsyncStream: sealed::Sealed + Unpin {}
 
 mod sealed {
     #[allow(private_interfaces, reason = "called by this crate alone")]
-    pub trait Stream {
+    pub trait Sealed {
         fn engine(&self) -> &crate::stream::engine::Engine;
     }
 }
@@ -157,7 +157,7 @@ mod sealed {
 macro_rules! streams {
     ($([$($generics:tt)*] $stream:ty;)*) => {$(
         #[allow(private_interfaces)]
-        impl<$($generics)*> sealed::Stream for $stream {
+        impl<$($generics)*> sealed::Sealed for $stream {
             fn engine(&self) -> &Engine {
                 <$stream>::engine(self)
             }
@@ -173,14 +173,14 @@ streams! {
 }
 
 #[allow(private_interfaces)]
-impl<S: sealed::Stream + ?Sized> sealed::Stream for &S {
+impl<S: sealed::Sealed + ?Sized> sealed::Sealed for &S {
     fn engine(&self) -> &Engine {
         (**self).engine()
     }
 }
 
 #[allow(private_interfaces)]
-impl<S: sealed::Stream + ?Sized> sealed::Stream for Arc<S> {
+impl<S: sealed::Sealed + ?Sized> sealed::Sealed for Arc<S> {
     fn engine(&self) -> &Engine {
         (**self).engine()
     }

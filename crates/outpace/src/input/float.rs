@@ -8,7 +8,7 @@ use super::digits::{CHUNK, chunk, non_digits, value, view};
 use super::integer::behind;
 use super::{Error, ErrorKind, FromInput, Input, Source};
 
-trait Float: fast_float2::FastFloat {
+trait ReadFloat: fast_float2::FastFloat {
     const NAME: &'static str;
 
     /// `digits` divided by ten to the power `places`; `None` unless one division is exactly rounded.
@@ -18,7 +18,7 @@ trait Float: fast_float2::FastFloat {
 
 /// A number without an exponent, of at most 16 digits on either side of the point and 19 in all.
 #[inline(always)]
-fn plain<T: Float>(window: &[u8], at: usize) -> Option<(T, usize)> {
+fn plain<T: ReadFloat>(window: &[u8], at: usize) -> Option<(T, usize)> {
     let view = view(window, at)?;
     let negative = view[CHUNK] == b'-';
     let others = non_digits(chunk(view, CHUNK)) | non_digits(chunk(view, 2 * CHUNK)) << CHUNK;
@@ -50,7 +50,7 @@ static POWERS: [u64; CHUNK + 1] = {
 };
 
 #[inline(always)]
-fn read<T: Float, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
+fn read<T: ReadFloat, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
     if let Some((number, next)) = plain(input.source.window(), input.at) {
         input.at = next;
         return Ok(number);
@@ -59,7 +59,7 @@ fn read<T: Float, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
 }
 
 #[inline(never)]
-fn read_cold<T: Float, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
+fn read_cold<T: ReadFloat, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
     input.skip_spaces()?;
     if let Some((number, next)) = plain(input.source.window(), input.at) {
         input.at = next;
@@ -72,7 +72,7 @@ fn read_cold<T: Float, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
 
 macro_rules! floats {
     ($($type:ident: $places:literal)*) => {
-        $(impl Float for $type {
+        $(impl ReadFloat for $type {
             const NAME: &'static str = stringify!($type);
 
             #[inline(always)]

@@ -11,7 +11,7 @@ use super::digits::{BLOCK, CHUNK, View, chunk, non_digits, non_digits_in, value,
 use super::{Error, ErrorKind, FromInput, Input, OneBased, Source};
 
 /// A type that is read as an integer.
-pub(super) trait Integer: Sized {
+pub(super) trait ReadInteger: Sized {
     /// What an error names as expected.
     const NAME: &'static str;
     const SIGNED: bool;
@@ -140,7 +140,7 @@ impl Lookahead {
 
     /// The number that begins at `at`, if its end has been found.
     #[inline(always)]
-    fn read<T: Integer>(&mut self, window: &[u8], at: usize) -> Option<(T, usize)> {
+    fn read<T: ReadInteger>(&mut self, window: &[u8], at: usize) -> Option<(T, usize)> {
         let negative = T::SIGNED && window.get(at) == Some(&b'-');
         let place = self.next + usize::from(negative);
         let end = self.base + usize::from(*self.places.get(place)?);
@@ -198,7 +198,7 @@ const MOST_DIGITS: usize = 19;
 
 /// The fast path, near the window's end.
 #[inline(always)]
-fn fast<T: Integer>(window: &[u8], at: usize) -> Option<(T, usize)> {
+fn fast<T: ReadInteger>(window: &[u8], at: usize) -> Option<(T, usize)> {
     let (magnitude, negative, next) = if size_of::<T>() < 8 {
         short(window, at, T::SIGNED)?
     } else {
@@ -208,7 +208,7 @@ fn fast<T: Integer>(window: &[u8], at: usize) -> Option<(T, usize)> {
 }
 
 /// Parses a token digit by digit.
-fn parse<T: Integer>(token: &[u8]) -> Result<T, ErrorKind> {
+fn parse<T: ReadInteger>(token: &[u8]) -> Result<T, ErrorKind> {
     let (negative, digits) = match token {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] => (false, digits),
@@ -231,7 +231,7 @@ fn parse<T: Integer>(token: &[u8]) -> Result<T, ErrorKind> {
 }
 
 #[inline(always)]
-fn read<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
+fn read<T: ReadInteger, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
     if let Some((number, next)) = input.lookahead.read(input.source.window(), input.at) {
         input.at = next;
         return Ok(number);
@@ -240,7 +240,7 @@ fn read<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
 }
 
 #[inline(never)]
-fn read_cold<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
+fn read_cold<T: ReadInteger, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
     input.skip_spaces()?;
     let (window, at) = (input.source.window(), input.at);
     if input.lookahead.scan(window, at)
@@ -259,7 +259,7 @@ fn read_cold<T: Integer, S: Source>(input: &mut Input<S>) -> Result<T, Error> {
 
 macro_rules! integers {
     ($($signed:literal: $($type:ident)*;)*) => {
-        $($(impl Integer for $type {
+        $($(impl ReadInteger for $type {
             const NAME: &'static str = stringify!($type);
             const SIGNED: bool = $signed;
 
@@ -302,7 +302,7 @@ integers! {
     true: i8 i16 i32 i64 i128 isize;
 }
 
-impl Integer for OneBased {
+impl ReadInteger for OneBased {
     const NAME: &'static str = "an index from 1";
     const SIGNED: bool = false;
 

@@ -542,7 +542,7 @@ impl Engine {
         state: StateGuard<'a>,
         bytes: &[u8],
         patience: Patience,
-    ) -> Option<(StateGuard<'a>, Result<usize, sys::Error>)> {
+    ) -> Option<(StateGuard<'a>, Result<usize, sys::OsError>)> {
         let is_waited_for = !state.never_waits();
         drop(state);
         let result = self.write_once(bytes, patience)?;
@@ -555,7 +555,7 @@ impl Engine {
         Some((state, result))
     }
 
-    fn write_once(&self, bytes: &[u8], patience: Patience) -> Option<Result<usize, sys::Error>> {
+    fn write_once(&self, bytes: &[u8], patience: Patience) -> Option<Result<usize, sys::OsError>> {
         let until = patience.end(Duration::ZERO);
         let mut polls = !matches!(patience, Patience::Forever);
         loop {
@@ -568,7 +568,7 @@ impl Engine {
                 self.output.write(bytes)
             };
             match result {
-                Ok(0) => return Some(Err(sys::Error::WROTE_NOTHING)),
+                Ok(0) => return Some(Err(sys::OsError::WROTE_NOTHING)),
                 Ok(written) => return Some(Ok(written)),
                 Err(error) if error.is_interruption() => {}
                 Err(error) if error.would_block() => {
@@ -594,7 +594,7 @@ impl Engine {
     }
 
     /// Whether bytes that cannot be written count as written.
-    fn swallows(&self, error: sys::Error) -> bool {
+    fn swallows(&self, error: sys::OsError) -> bool {
         if error.is_broken_pipe() {
             return self.lock_state().on_broken_pipe == BrokenPipe::Ignore;
         }
@@ -607,7 +607,7 @@ impl Engine {
     }
 
     /// Stops writing after an error, and gives up what is pending.
-    pub(crate) fn fail(&self, state: &mut State, error: sys::Error) {
+    pub(crate) fn fail(&self, state: &mut State, error: sys::OsError) {
         state.last_error = error;
         state.failure = Some(Failure {
             error,

@@ -88,7 +88,7 @@ impl Engine {
     /// Why the stream has failed, for a caller whose message it has not taken. Another thread may have cleared the error since
     /// then; the message is lost anyway.
     #[cold]
-    pub(crate) fn error(&self) -> sys::Error {
+    pub(crate) fn error(&self) -> sys::OsError {
         let mut state = self.lock_state();
         state.tell_failure().err().unwrap_or(state.last_error)
     }

@@ -103,7 +103,7 @@ pub(crate) struct State {
     pub(super) given_up_at: Option<u64>,
     pub(super) failure: Option<Failure>,
     /// Why the stream failed last, whether or not that has been cleared.
-    pub(super) last_error: sys::Error,
+    pub(super) last_error: sys::OsError,
     pub(super) on_broken_pipe: BrokenPipe,
     /// No more writes: the descriptor is about to be closed.
     pub(super) closed_for_good: bool,
@@ -131,7 +131,7 @@ pub enum BrokenPipe {
 
 /// Why a stream has failed.
 pub(crate) struct Failure {
-    pub(crate) error: sys::Error,
+    pub(crate) error: sys::OsError,
     pub(super) on_broken_pipe: BrokenPipe,
     /// Whether a caller has been given the error.
     pub(crate) told: bool,
@@ -181,7 +181,7 @@ impl State {
             marking: false,
             given_up_at: None,
             failure: None,
-            last_error: sys::Error::WROTE_NOTHING,
+            last_error: sys::OsError::WROTE_NOTHING,
             on_broken_pipe: match role {
                 Role::Stdout => BrokenPipe::End,
                 Role::Stderr => BrokenPipe::Ignore,
@@ -210,7 +210,7 @@ impl State {
     }
 
     /// The failure, for a caller that now knows of it.
-    pub(super) fn tell_failure(&mut self) -> Result<(), sys::Error> {
+    pub(super) fn tell_failure(&mut self) -> Result<(), sys::OsError> {
         let Some(failure) = self.failure.as_mut() else {
             return Ok(());
         };

@@ -23,7 +23,7 @@ pub(super) type SelectWorker = fn(&mut State) -> &mut Worker;
 
 impl Engine {
     /// Starts a thread that keeps the stream alive.
-    pub(super) fn spawn(&self, name: &'static CStr, run: fn(&Engine)) -> Result<(), sys::Error> {
+    pub(super) fn spawn(&self, name: &'static CStr, run: fn(&Engine)) -> Result<(), sys::OsError> {
         let engine = self.keep_alive();
         sys::spawn(name, move || run(&engine))
     }
@@ -35,7 +35,7 @@ impl Engine {
         select: SelectWorker,
         name: &'static CStr,
         run: fn(&Engine),
-    ) -> Result<(), sys::Error> {
+    ) -> Result<(), sys::OsError> {
         if !select(state).alive {
             self.spawn(name, run)?;
             select(state).alive = true;

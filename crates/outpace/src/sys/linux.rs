@@ -230,7 +230,7 @@ pub(crate) fn task_exists(task: u32) -> bool {
     // SAFETY: signal 0 only asks.
     let asked = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), task, 0) };
     // A sandbox may refuse the call.
-    asked == 0 || !Error::last().is_no_such_process()
+    asked == 0 || !OsError::last().is_no_such_process()
 }
 
 /// The processor time that a thread of this process has had.

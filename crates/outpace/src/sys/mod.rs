@@ -30,7 +30,7 @@ pub(crate) use portable::*;
 #[cfg(all(unix, not(any(target_os = "linux", outpace_portable))))]
 pub(crate) use unix::*;
 
-impl fmt::Display for Error {
+impl fmt::Display for OsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // It owns no memory, so there is nothing to drop.
         ManuallyDrop::new(io::Error::from(*self)).fmt(f)

@@ -54,7 +54,7 @@ impl Output {
         unsafe { BorrowedHandle::borrow_raw(standard) }
     }
 
-    pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, OsError> {
         match self {
             Output::Stdout => {
                 // std's handle buffers lines: all of the bytes have to leave it, or none.
@@ -69,7 +69,7 @@ impl Output {
     }
 
     /// May wait: std has no call that does not.
-    pub(crate) fn write_now(&self, bytes: &[u8]) -> Result<usize, Error> {
+    pub(crate) fn write_now(&self, bytes: &[u8]) -> Result<usize, OsError> {
         self.write(super::polled(
             bytes,
             self.destination().0 == Destination::Terminal,
@@ -104,14 +104,14 @@ impl Output {
 
 /// What can be copied of an [`io::Error`].
 #[derive(Clone, Copy)]
-pub(crate) struct Error {
+pub(crate) struct OsError {
     kind: io::ErrorKind,
     code: Option<i32>,
 }
 
-impl Error {
+impl OsError {
     /// `write` has taken nothing, and does not say why.
-    pub(crate) const WROTE_NOTHING: Error = Error {
+    pub(crate) const WROTE_NOTHING: OsError = OsError {
         kind: io::ErrorKind::WriteZero,
         code: None,
     };
@@ -134,27 +134,30 @@ impl Error {
     }
 }
 
-impl From<io::Error> for Error {
+impl From<io::Error> for OsError {
     fn from(error: io::Error) -> Self {
-        Error {
+        OsError {
             kind: error.kind(),
             code: error.raw_os_error(),
         }
     }
 }
 
-impl From<Error> for io::Error {
-    fn from(Error { kind, code }: Error) -> Self {
+impl From<OsError> for io::Error {
+    fn from(OsError { kind, code }: OsError) -> Self {
         code.map_or_else(|| kind.into(), io::Error::from_raw_os_error)
     }
 }
 
-pub(crate) fn spawn(name: &'static CStr, run: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+pub(crate) fn spawn(
+    name: &'static CStr,
+    run: impl FnOnce() + Send + 'static,
+) -> Result<(), OsError> {
     let thread = std::thread::Builder::new()
         .name(name.to_string_lossy().into_owned())
         .stack_size(super::STACK)
         .spawn(run);
-    thread.map(drop).map_err(Error::from)
+    thread.map(drop).map_err(OsError::from)
 }
 
 /// std does not tell. Systems with set-user-ID programs use `unix.rs`.

@@ -1,7 +1,7 @@
 //! POSIX signals: installing handlers, waking a thread from one, ending the process by one.
 #![allow(unsafe_code)]
 
-use super::Error;
+use super::OsError;
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
@@ -33,12 +33,12 @@ impl Action {
     }
 
     /// The reaction to `signal` that is in force.
-    pub(crate) fn of(signal: c_int) -> Result<Self, Error> {
+    pub(crate) fn of(signal: c_int) -> Result<Self, OsError> {
         let mut action = Self::default_action();
         // SAFETY: only asks, and fills `action`.
         match unsafe { libc::sigaction(signal, ptr::null(), &mut action.0) } {
             0 => Ok(action),
-            _ => Err(Error::last()),
+            _ => Err(OsError::last()),
         }
     }
 
@@ -51,12 +51,12 @@ impl Action {
     }
 
     /// Puts this reaction to `signal` in force. May be called from a handler.
-    pub(crate) fn install(&self, signal: c_int) -> Result<(), Error> {
+    pub(crate) fn install(&self, signal: c_int) -> Result<(), OsError> {
         // SAFETY: the action is a default, one the system gave, or calls a function that lives as long as
         // the process.
         match unsafe { libc::sigaction(signal, &self.0, ptr::null_mut()) } {
             0 => Ok(()),
-            _ => Err(Error::last()),
+            _ => Err(OsError::last()),
         }
     }
 }

@@ -29,18 +29,18 @@ impl Output {
 
     /// One `write(2)`.
     #[inline(never)]
-    pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, OsError> {
         let len = bytes.len().min(MAX_WRITE);
         // SAFETY: `bytes` is readable for `len` bytes.
         let written = unsafe { libc::write(self.0, bytes.as_ptr().cast(), len) };
-        usize::try_from(written).map_err(|_| Error::last())
+        usize::try_from(written).map_err(|_| OsError::last())
     }
 
     /// One `write(2)` that does not wait, as far as the system lets it: what `poll(2)` said of the room there is may
     /// no longer hold, because another process has written since, and a terminal has one writer at a time. The
     /// descriptor cannot be made non-blocking, for others share it; on Linux the same pipe or terminal opened
     /// once more can, which takes some 25 µs.
-    pub(crate) extern "C" fn write_now(&self, bytes: &[u8]) -> Result<usize, Error> {
+    pub(crate) extern "C" fn write_now(&self, bytes: &[u8]) -> Result<usize, OsError> {
         let destination = self.destination();
         #[cfg(target_os = "linux")]
         if let (Destination::Terminal | Destination::Pipe(_), Some(identity)) = destination
@@ -64,7 +64,7 @@ impl Output {
         loop {
             // SAFETY: `poll` is one valid entry.
             let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(until)) };
-            if ready >= 0 || !Error::last().is_interruption() {
+            if ready >= 0 || !OsError::last().is_interruption() {
                 // The caller's write returns any other error.
                 return ready != 0;
             }
@@ -104,16 +104,16 @@ impl Output {
 
 /// The system's number of an error: `Copy`, and without code to drop it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Error(c_int);
+pub(crate) struct OsError(c_int);
 
-impl Error {
+impl OsError {
     /// `write` has taken nothing, and does not say why.
-    pub(crate) const WROTE_NOTHING: Error = Error(0);
+    pub(crate) const WROTE_NOTHING: OsError = OsError(0);
 
     /// Why the last call of this thread failed.
     pub(super) fn last() -> Self {
         // SAFETY: the location belongs to this thread.
-        Error(unsafe { *super::signal::errno() })
+        OsError(unsafe { *super::signal::errno() })
     }
 
     pub(crate) fn is_interruption(self) -> bool {
@@ -141,19 +141,19 @@ impl Error {
     }
 }
 
-impl From<Error> for io::Error {
-    fn from(error: Error) -> Self {
+impl From<OsError> for io::Error {
+    fn from(error: OsError) -> Self {
         match error {
-            Error::WROTE_NOTHING => io::ErrorKind::WriteZero.into(),
-            Error(code) => io::Error::from_raw_os_error(code),
+            OsError::WROTE_NOTHING => io::ErrorKind::WriteZero.into(),
+            OsError(code) => io::Error::from_raw_os_error(code),
         }
     }
 }
 
-impl From<io::Error> for Error {
+impl From<io::Error> for OsError {
     fn from(error: io::Error) -> Self {
         // The one error that is not the system's: a file has become shorter.
-        Error(error.raw_os_error().unwrap_or(libc::EIO))
+        OsError(error.raw_os_error().unwrap_or(libc::EIO))
     }
 }
 
@@ -188,7 +188,7 @@ const MAX_WRITE: usize = 1 << 30;
 pub(crate) fn spawn<F: FnOnce() + Send + 'static>(
     name: &'static CStr,
     run: F,
-) -> Result<(), Error> {
+) -> Result<(), OsError> {
     extern "C" fn main<F: FnOnce()>(start: *mut c_void) -> *mut c_void {
         // SAFETY: `spawn` has given this to this thread alone.
         let (name, run) = *unsafe { Box::from_raw(start.cast::<(&CStr, F)>()) };
@@ -213,7 +213,7 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(
 unsafe fn create_thread(
     main: extern "C" fn(*mut c_void) -> *mut c_void,
     start: *mut c_void,
-) -> Result<(), Error> {
+) -> Result<(), OsError> {
     /// The stack where memory is too limited for [`STACK`].
     const SMALL_STACK: usize = 128 << 10;
 
@@ -253,7 +253,7 @@ unsafe fn create_thread(
     };
     match error {
         0 => Ok(()),
-        error => Err(Error(error)),
+        error => Err(OsError(error)),
     }
 }
 

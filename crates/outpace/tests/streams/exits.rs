@@ -106,9 +106,9 @@ fn fail_and_exit() {
 
 fn an_error_at_exit_keeps_a_status_of_failure() {
     for buffering in POLICIES {
-        let (full, nobody) = full();
+        let (full, no_reader) = full();
         let program = Program::new(fail_and_exit).buffering(buffering);
-        let finished = program.start_on(full, nobody).finish();
+        let finished = program.start_on(full, no_reader).finish();
         // Only glibc tells an exit handler what the status is.
         let status = if cfg!(target_env = "gnu") { 3 } else { 1 };
         assert_eq!((finished.code(), &*finished.stderr), (status, ERROR));
@@ -131,9 +131,9 @@ fn an_error_at_exit_keeps_what_c_has_buffered() {
         crate::support::skip("only glibc lets an exit handler change the status and go on");
     }
     for buffering in POLICIES {
-        let (full, nobody) = full();
+        let (full, no_reader) = full();
         let program = Program::new(fail_with_c).buffering(buffering);
-        let finished = program.start_on(full, nobody).finish();
+        let finished = program.start_on(full, no_reader).finish();
         assert_eq!(finished.code(), 1);
         assert_eq!(finished.stderr, ERROR.to_owned() + "buffered by C");
     }

@@ -73,7 +73,7 @@ fn full() -> OwnedFd {
 }
 
 /// Where nothing arrives that anybody reads.
-fn nobody() -> Reader {
+fn no_reader() -> Reader {
     Reader::new(File::open("/dev/null").unwrap())
 }
 
@@ -81,7 +81,7 @@ fn a_full_device_fails_the_process_and_says_so() {
     for program in [|| Program::new(print_and_end), || Program::new(fill)] {
         for buffering in POLICIES {
             let program = program().buffering(buffering);
-            let finished = program.start_on(full(), nobody()).finish();
+            let finished = program.start_on(full(), no_reader()).finish();
             assert_eq!(finished.code(), 1, "under {buffering}");
             assert_eq!(
                 finished.stderr,
@@ -107,7 +107,7 @@ fn report_errors() {
 fn write_all_reports_a_full_device() {
     for buffering in POLICIES {
         let program = Program::new(report_errors).buffering(buffering);
-        program.start_on(full(), nobody()).finish().succeeded();
+        program.start_on(full(), no_reader()).finish().succeeded();
     }
 }
 
@@ -134,7 +134,7 @@ fn clear_errors() {
 fn a_stream_that_failed_says_so_until_the_error_is_cleared() {
     for buffering in POLICIES {
         let program = Program::new(clear_errors).buffering(buffering);
-        let finished = program.start_on(full(), nobody()).finish();
+        let finished = program.start_on(full(), no_reader()).finish();
         assert_eq!((finished.code(), &*finished.stderr), (0, "arrives"));
     }
 }
@@ -151,7 +151,7 @@ fn print_forever() {
 fn until_the_reader_goes(program: Program) -> Finished {
     use std::io::Read;
     let (mut read, write) = pipe(0);
-    let running = program.start_on(write, nobody());
+    let running = program.start_on(write, no_reader());
     read.read_exact(&mut [0; 100]).unwrap();
     drop(read);
     running.finish()
@@ -173,7 +173,7 @@ fn print_then_wait() {
     }
     outpace::stdout().flush().unwrap();
     wait_to_go_on();
-    wait_until("nobody reads", reader_has_gone);
+    wait_until("the reader has gone", reader_has_gone);
     // One at the very end, which may be buffered: found out at exit.
     outpace::stdout().lock().str("last\n");
 }
@@ -182,7 +182,7 @@ fn a_reader_that_has_gone_while_the_program_waits_ends_it_at_exit() {
     for buffering in POLICIES {
         let (read, write) = pipe(0);
         let program = Program::new(print_then_wait).buffering(buffering);
-        let mut running = program.start_on(write, nobody());
+        let mut running = program.start_on(write, no_reader());
         wait_until("everything is written", || {
             fs::read_link(format!("/proc/{}/fd/1", running.id())).is_ok() && pending(&read) == 290
         });
@@ -193,7 +193,7 @@ fn a_reader_that_has_gone_while_the_program_waits_ends_it_at_exit() {
     }
 }
 
-/// Whether nobody has the other end of standard output any more: a process that another test is just
+/// Whether standard output has no reader any more: a process that another test is just
 /// starting may have a copy of it for a moment.
 fn reader_has_gone() -> bool {
     events(1, 0) & libc::POLLERR != 0
@@ -277,7 +277,7 @@ fn a_reader_of_stderr_that_has_gone_is_ignored() {
         let (read, write) = pipe(0);
         drop(read);
         let program = Program::new(stderr_gone).env("OUTPACE_STDERR", buffering);
-        program.start_on(write, nobody()).finish().succeeded();
+        program.start_on(write, no_reader()).finish().succeeded();
     }
 }
 
@@ -385,7 +385,7 @@ fn an_exit_in_a_signal_handler_is_an_exit() {
     for round in 0..8 {
         let null = File::options().write(true).open("/dev/null").unwrap();
         let program = Program::new(exit_in_handler).buffering("line");
-        let running = program.start_on(null.into(), nobody());
+        let running = program.start_on(null.into(), no_reader());
         running.stderr.wait_for("ready");
         std::thread::sleep(Duration::from_micros(round * 37));
         running.signal(libc::SIGUSR1);
@@ -467,7 +467,7 @@ fn a_device_that_fills_up_midway_keeps_an_exact_prefix() {
         let path = disk.0.join("output");
         let file = File::create(&path).unwrap();
         let program = Program::new(fill).buffering(buffering);
-        let mut finished = program.start_on(file.into(), nobody()).finish();
+        let mut finished = program.start_on(file.into(), no_reader()).finish();
         finished.stdout = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
         let error = "No space left on device (os error 28)";
@@ -513,7 +513,7 @@ fn a_terminal_that_hangs_up_is_an_error_and_no_hang() {
     for buffering in POLICIES {
         let Terminal { master, slave } = Terminal::open();
         let program = Program::new(fill).buffering(buffering);
-        let running: Running = program.start_on(slave, nobody());
+        let running: Running = program.start_on(slave, no_reader());
         running.wait_until_asleep();
         drop(master);
         let finished = running.finish();

@@ -267,15 +267,15 @@ fn sigpipe() {
     outpace::stderr().lock().str("last words");
     wait_to_go_on();
     loop {
-        outpace::stdout().lock().str("nobody reads this\n");
+        outpace::stdout().lock().str("there is no reader\n");
     }
 }
 
 fn a_closed_pipe_is_noticed_although_sigpipe_would_kill() {
     let (read, write) = pipe(0);
     drop(read);
-    let nobody = Reader::new(File::open("/dev/null").unwrap());
-    let finished = Program::new(sigpipe).start_on(write, nobody).finish();
+    let none = Reader::new(File::open("/dev/null").unwrap());
+    let finished = Program::new(sigpipe).start_on(write, none).finish();
     assert_eq!(finished.code(), 128 + libc::SIGPIPE);
     assert_eq!(finished.stderr, "last words");
 }

@@ -60,7 +60,7 @@ impl Reader {
             loop {
                 let state = shared.lock();
                 let state = shared.0.changed.wait_while(state, |state| state.paused);
-                let pace = state.expect("nobody panics with it").pace;
+                let pace = state.expect("no thread panics with it").pace;
                 // A terminal whose other end is closed says so with EIO.
                 let read = file.read(&mut buffer).unwrap_or(0);
                 let mut state = shared.lock();
@@ -81,7 +81,7 @@ impl Reader {
     }
 
     fn lock(&self) -> MutexGuard<'_, Received> {
-        self.0.received.lock().expect("nobody panics with it")
+        self.0.received.lock().expect("no thread panics with it")
     }
 
     pub(crate) fn resume(&self) {
@@ -102,7 +102,7 @@ impl Reader {
                 .0
                 .changed
                 .wait_timeout(state, left)
-                .expect("nobody panics with it")
+                .expect("no thread panics with it")
                 .0;
         }
         state
