@@ -18,7 +18,7 @@ pub(super) fn of_all(outlets: &[Arc<Outlet>]) -> Counts {
 }
 
 /// Where the counters are shown all along.
-pub(super) struct Watched {
+pub(super) struct CounterDisplay {
     pub(super) stats: Option<StatsFile>,
     /// As the title of the terminal that stderr is.
     pub(super) title: bool,
@@ -27,22 +27,22 @@ pub(super) struct Watched {
 /// How often.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-impl Watched {
+impl CounterDisplay {
     /// Shows them from now on, on a thread of its own, if that was asked for.
     pub(super) fn start(self: &Arc<Self>, outlets: Vec<Arc<Outlet>>) -> io::Result<()> {
         if self.stats.is_none() && !self.title {
             return Ok(());
         }
-        let watched = Arc::clone(self);
+        let display = Arc::clone(self);
         let watch = move || {
             let mut rate = Rate::new();
             loop {
                 thread::sleep(INTERVAL);
                 let counts = of_all(&outlets);
-                if watched.title {
+                if display.title {
                     let _ = io::stderr().write_all(rate.title(counts).as_bytes());
                 }
-                watched.store(counts);
+                display.store(counts);
             }
         };
         thread::Builder::new()

@@ -1,7 +1,7 @@
 //! The relays as a set, and the end: the program has ended, and what it wrote is still to be shown.
 
 use super::are_same;
-use super::counters::{self, Watched};
+use super::counters::{self, CounterDisplay};
 use super::outlet::Outlet;
 use super::relay::{End, Relay};
 use super::tee::Tee;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// The relays of a run.
 pub(super) struct Relays {
     waiting: Vec<Arc<Relay>>,
-    watched: Arc<Watched>,
+    display: Arc<CounterDisplay>,
     outlets: Vec<Arc<Outlet>>,
     running: usize,
     ends: (Sender<End>, Receiver<End>),
@@ -45,9 +45,9 @@ fn signal(event: &OwnedFd) {
 }
 
 impl Relays {
-    pub(super) fn new(watched: Watched) -> io::Result<Self> {
+    pub(super) fn new(display: CounterDisplay) -> io::Result<Self> {
         Ok(Self {
-            watched: Arc::new(watched),
+            display: Arc::new(display),
             waiting: Vec::new(),
             outlets: Vec::new(),
             running: 0,
@@ -89,7 +89,7 @@ impl Relays {
                 })?;
             self.running += 1;
         }
-        self.watched.start(self.outlets.clone())
+        self.display.start(self.outlets.clone())
     }
 
     /// Takes note of relays that are done.
@@ -293,7 +293,7 @@ pub(super) fn finish(
     if skipped.is_some() && tee.is_some() {
         relays.complete(LAST_READ);
     }
-    relays.watched.store(counters::of_all(&relays.outlets));
+    relays.display.store(counters::of_all(&relays.outlets));
     // A signal to what the program has left running is not reported, as without us.
     if let Some(bytes) = skipped.filter(|bytes| *bytes > 0) {
         let complete = tee.filter(|_| relays.are_done());

@@ -24,10 +24,10 @@ use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::quantity;
 use clap::{Args, ValueEnum};
-use counters::{StatsFile, Watched};
+use counters::{CounterDisplay, StatsFile};
 use outlet::Outlet;
 use outpace::{Buffering, Overflow};
-use relay::{Relay, Way};
+use relay::{Relay, Route};
 use rustix::fs::FileType;
 use shim::Shim;
 use std::ffi::OsString;
@@ -170,14 +170,14 @@ impl Action for Run {
             .map(Tee::create)
             .transpose()?
             .map(Arc::new);
-        let watched = Watched {
+        let display = CounterDisplay {
             stats: self.stats.as_deref().map(StatsFile::create).transpose()?,
             title: self.rate && is_terminal_apart(),
         };
         if self.terminal || rustix::termios::isatty(rustix::stdio::stdout()) && !self.pipe {
-            session::run(&self, tee, watched)
+            session::run(&self, tee, display)
         } else {
-            pipes::run(&self, tee, watched)
+            pipes::run(&self, tee, display)
         }
     }
 }
@@ -269,7 +269,7 @@ impl Run {
         let (source, program) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         // The system's limit holds for users without privileges; a smaller pipe works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&source, LARGEST_PIPE);
-        let relay = Relay::new(Way {
+        let relay = Relay::new(Route {
             may_splice: tee.is_none()
                 && !self.is_lossy()
                 && !self.timestamps

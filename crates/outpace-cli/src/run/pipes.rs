@@ -1,7 +1,7 @@
 //! When stdout is not a terminal, or need not be one for the program: it runs in our own session and process group, on pipes, so
 //! that the shell's job control and the terminal's signals reach it as they reach us.
 
-use super::counters::Watched;
+use super::counters::CounterDisplay;
 use super::finish::{self, Relays};
 use super::tee::Tee;
 use super::{Run, When, are_same, has_reader, monitor, no_shim};
@@ -25,7 +25,7 @@ const PASSED_ON: [i32; 7] = [
     libc::SIGALRM,
 ];
 
-pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome {
+pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> Outcome {
     const NO_TERMINAL: &str = "the program writes to no terminal of ours";
     if run.shim == When::Always {
         return Err(no_shim(NO_TERMINAL));
@@ -50,7 +50,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
     let failed = |error: io::Error| Failure::failed("relay", error);
     signals::tell_of_children();
     let signals = Signals::collect(&[&PASSED_ON[..], &[libc::SIGCHLD]].concat()).map_err(failed)?;
-    let mut relays = Relays::new(watched).map_err(failed)?;
+    let mut relays = Relays::new(display).map_err(failed)?;
     let mut standard = nothing;
     (|| -> io::Result<()> {
         if relay_out {

@@ -19,17 +19,17 @@ use std::time::{Duration, Instant};
 
 /// One stream on its way.
 pub(super) struct Relay {
-    way: Way,
-    state: Mutex<State>,
+    route: Route,
+    state: Mutex<RelayState>,
     /// And what comes is for a file alone.
     has_destination_gone: AtomicBool,
 }
 
 impl std::ops::Deref for Relay {
-    type Target = Way;
+    type Target = Route;
 
-    fn deref(&self) -> &Way {
-        &self.way
+    fn deref(&self) -> &Route {
+        &self.route
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Part {
 }
 
 /// From where to where, and how.
-pub(super) struct Way {
+pub(super) struct Route {
     pub(super) source: OwnedFd,
     pub(super) outlet: Arc<Outlet>,
     pub(super) tee: Option<Arc<Tee>>,
@@ -109,7 +109,7 @@ const AT_ONCE: Duration = Duration::from_micros(100);
 /// counts what it processes, and the end of a line brings it to the first column in modes that make CR LF of LF. What
 /// comes from it does not tell in which mode it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
+enum CursorColumn {
     /// Nothing has come through since it was there.
     First,
     /// Something came through.
@@ -120,7 +120,7 @@ enum Column {
 }
 
 /// What is known of a stream between two pieces of it.
-struct State {
+struct RelayState {
     buffer: Vec<u8>,
     lines: Lines,
     returns: Returns,
@@ -132,14 +132,14 @@ struct State {
     queued: u64,
     /// What came last from a pseudo-terminal is not the end of a line.
     is_mid_line: bool,
-    column: Column,
+    column: CursorColumn,
     /// What goes around the pseudo-terminal, as that would have made it.
     processed: Vec<u8>,
     /// The destination has taken no more of it, which is for the relay's own thread to say.
     refused: Option<io::Error>,
 }
 
-impl State {
+impl RelayState {
     fn new(timestamps: bool, title: bool) -> Self {
         Self {
             buffer: vec![0; CHUNK],
@@ -150,7 +150,7 @@ impl State {
             keys: 0,
             queued: 0,
             is_mid_line: false,
-            column: Column::First,
+            column: CursorColumn::First,
             processed: Vec::new(),
             refused: None,
         }
@@ -162,10 +162,10 @@ impl State {
 }
 
 impl Relay {
-    pub(super) fn new(way: Way) -> Self {
-        let state = Mutex::new(State::new(way.timestamps, way.title));
+    pub(super) fn new(route: Route) -> Self {
+        let state = Mutex::new(RelayState::new(route.timestamps, route.title));
         Self {
-            way,
+            route,
             state,
             has_destination_gone: AtomicBool::new(false),
         }
@@ -206,14 +206,14 @@ impl Relay {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RelayState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pump(&self) -> io::Result<()> {
         let mut catching_up = CatchingUp::new();
         let mut handover = self.may_splice.then(Handover::new).transpose()?;
-        let mut pace = Pace::new(&self.source);
+        let mut pace = FloodPace::new(&self.source);
         let (mut is_after_end, mut after_end) = (false, 0);
         loop {
             let left = handover.as_ref().and_then(Handover::left);
@@ -315,7 +315,7 @@ impl Relay {
     }
 
     /// Passes on what can be read; returns whether it is not at its end.
-    fn pass_readable(&self, state: &mut State) -> io::Result<bool> {
+    fn pass_readable(&self, state: &mut RelayState) -> io::Result<bool> {
         while self.is_readable() {
             match rustix::io::read(&self.source, &mut state.buffer) {
                 Ok(read) if read > 0 => drop(self.pass_read(state, read)?),
@@ -327,14 +327,14 @@ impl Relay {
     }
 
     /// Passes on so many bytes of the buffer. Returns whether keys were typed since the last ones.
-    fn pass_read(&self, state: &mut State, read: usize) -> io::Result<bool> {
+    fn pass_read(&self, state: &mut RelayState, read: usize) -> io::Result<bool> {
         let buffer = std::mem::take(&mut state.buffer);
         state.is_mid_line = buffer[..read].last() != Some(&b'\n');
         state.column = match state.column {
-            Column::Sent { missing } if read <= missing => Column::Sent {
+            CursorColumn::Sent { missing } if read <= missing => CursorColumn::Sent {
                 missing: missing - read,
             },
-            _ => Column::Unknown,
+            _ => CursorColumn::Unknown,
         };
         let passed = self.pass(state, &buffer[..read]);
         state.buffer = buffer;
@@ -342,7 +342,7 @@ impl Relay {
     }
 
     /// The same, of bytes that have come.
-    fn pass(&self, state: &mut State, bytes: &[u8]) -> io::Result<bool> {
+    fn pass(&self, state: &mut RelayState, bytes: &[u8]) -> io::Result<bool> {
         if let Some(error) = state.refused.take() {
             return Err(error);
         }
@@ -399,7 +399,7 @@ impl Relay {
 
     fn try_to_go_around(
         &self,
-        state: &mut State,
+        state: &mut RelayState,
         terminal: &OwnedFd,
         bytes: &[u8],
         is_burst: bool,
@@ -408,22 +408,22 @@ impl Relay {
             return Ok(Part::Through(bytes.len()));
         }
         let Some(adds_returns) = super::terminal::only_adds_returns(terminal) else {
-            state.column = Column::Unknown;
+            state.column = CursorColumn::Unknown;
             return Ok(Part::Through(bytes.len()));
         };
-        if let Column::Sent { missing } = state.column {
+        if let CursorColumn::Sent { missing } = state.column {
             state.column = match missing {
-                0 => Column::First,
-                _ => Column::Unknown,
+                0 => CursorColumn::First,
+                _ => CursorColumn::Unknown,
             };
         }
-        if state.is_mid_line || adds_returns && state.column != Column::First {
+        if state.is_mid_line || adds_returns && state.column != CursorColumn::First {
             let end = memchr::memchr(b'\n', bytes);
             let length = end.map_or(bytes.len(), |end| end + 1);
             if end.is_some() && adds_returns {
                 // One more for the carriage return.
                 let missing = length + 1;
-                state.column = Column::Sent { missing };
+                state.column = CursorColumn::Sent { missing };
             }
             return Ok(Part::Through(length));
         }
@@ -460,7 +460,7 @@ impl Relay {
     }
 
     /// Passes on what was held back.
-    fn finish(&self, state: &mut State) -> io::Result<()> {
+    fn finish(&self, state: &mut RelayState) -> io::Result<()> {
         if std::mem::take(&mut state.returns.held) {
             state.lines.unfinished.push(b'\r');
         }
@@ -502,7 +502,7 @@ impl Relay {
 
 /// Tells a flood from answers to keys, and in a flood keeps out of the program's way: whatever it writes would
 /// wake us, and that costs it its processor. See `bench/results/2026-11-20-run-and-trace.md`.
-struct Pace {
+struct FloodPace {
     last: Instant,
     /// Reads that have followed one another closely.
     streak: u32,
@@ -525,7 +525,7 @@ const NAP: Duration = Duration::from_millis(1);
 /// The part of a pipe that a nap may fill, by what came in the time before.
 const NAP_SHARE: usize = 16;
 
-impl Pace {
+impl FloodPace {
     /// That of the calling thread, which reads from there.
     fn new(source: impl AsFd) -> Self {
         Self {
@@ -755,7 +755,7 @@ mod tests {
     #[test]
     fn answers_to_keys_are_no_flood_however_fast_they_come() {
         let (source, _writer) = std::io::pipe().unwrap();
-        let mut pace = Pace::new(&source);
+        let mut pace = FloodPace::new(&source);
         for _ in 0..100 {
             pace.last = Instant::now();
             pace.answers();
@@ -800,7 +800,7 @@ mod tests {
             capacity: 1 << 20,
             overflow: outpace::Overflow::Block,
         };
-        let relay = Relay::new(Way {
+        let relay = Relay::new(Route {
             source,
             outlet: Arc::new(Outlet::new(nowhere.into(), buffering).unwrap()),
             tee: None,

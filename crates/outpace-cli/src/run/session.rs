@@ -1,12 +1,12 @@
 //! When stdout is a terminal: the program runs on a pseudoterminal, in a session of its own.
 
-use super::counters::Watched;
+use super::counters::CounterDisplay;
 use super::finish::{self, Relays};
 use super::monitor::{Monitor, News, Standard, Start};
-use super::relay::{Conversation, Relay, Way};
+use super::relay::{Conversation, Relay, Route};
 use super::shim::Shim;
 use super::tee::Tee;
-use super::terminal::{self, Seen, Settings, Terminal};
+use super::terminal::{self, SeenKey, Settings, Terminal};
 use super::{Run, are_same, has_reader};
 use crate::platform::descriptors::has_gone;
 use crate::platform::ending::Ending;
@@ -54,7 +54,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// Keys that the program has not taken yet; beyond this none are read from the terminal.
 const MOST_KEYS: usize = 64 << 10;
 
-pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome {
+pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> Outcome {
     let failed = |error: io::Error| Failure::failed("terminal", error);
     signals::tell_of_children();
     let signals = Signals::collect(&COLLECTED).map_err(failed)?;
@@ -63,7 +63,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
     copy_settings(&theirs).map_err(failed)?;
     let size = size();
     let _ = termios::tcsetwinsize(&ours, size.unwrap_or(USUAL_SIZE));
-    let mut relays = Relays::new(watched).map_err(failed)?;
+    let mut relays = Relays::new(display).map_err(failed)?;
     let standard = connect(run, &theirs, &mut relays, tee.as_ref()).map_err(failed)?;
     // Without a terminal to read keys from (another user's, say) the program still runs.
     let mut terminal = termios::isatty(stdout)
@@ -89,7 +89,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, watched: Watched) -> Outcome
     let is_in_background = start.in_background;
     let (monitor, theirs) = Monitor::start(start, &ours, theirs, keys).map_err(failed)?;
     let conversation = Arc::new(Conversation::new(terminal::adds_returns(stdout)));
-    let relay = Relay::new(Way {
+    let relay = Relay::new(Route {
         source: ours.try_clone().map_err(failed)?,
         outlet: run.outlet(stdout).map_err(failed)?,
         tee: tee.clone(),
@@ -205,7 +205,7 @@ fn connect(
 
 /// What the user's terminal has seen before it was raw is for the program; returns it as keys that are still to be typed, where
 /// the program's terminal cannot be given it as it is: then it is echoed again.
-fn keys_of(pty: &OwnedFd, seen: Vec<Seen>) -> Vec<u8> {
+fn keys_of(pty: &OwnedFd, seen: Vec<SeenKey>) -> Vec<u8> {
     if terminal::type_seen(pty, &seen) {
         return Vec::new();
     }

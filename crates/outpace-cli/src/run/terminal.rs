@@ -176,7 +176,7 @@ pub(super) fn undo(descriptor: impl AsFd, before: &Settings, made: &[Settings]) 
 }
 
 /// What a terminal's line discipline has made of keys: a byte, or an end of input (Ctrl-D), which is `None`.
-pub(super) type Seen = Option<u8>;
+pub(super) type SeenKey = Option<u8>;
 
 /// The program's side of a pseudo-terminal, and its settings. Opened anew, so that it alone does not wait: a process that reads
 /// there, too, may be given what was there a moment before.
@@ -191,7 +191,7 @@ const LAST_KEY: Duration = Duration::from_millis(500);
 
 /// Types on a pseudo-terminal what another terminal has seen and echoed: here it is neither echoed nor anything but itself.
 /// No process may change the settings meanwhile. Returns false, and has typed nothing, where that cannot be.
-pub(super) fn type_seen(pty: &OwnedFd, seen: &[Seen]) -> bool {
+pub(super) fn type_seen(pty: &OwnedFd, seen: &[SeenKey]) -> bool {
     if seen.is_empty() {
         return true;
     }
@@ -229,7 +229,7 @@ pub(super) fn type_seen(pty: &OwnedFd, seen: &[Seen]) -> bool {
 }
 
 /// What was typed on a pseudo-terminal and has not been read.
-pub(super) fn take_unread(pty: &OwnedFd) -> Vec<Seen> {
+pub(super) fn take_unread(pty: &OwnedFd) -> Vec<SeenKey> {
     let mut unread = Vec::new();
     let Ok((theirs, settings)) = program_side(pty) else {
         return unread;
@@ -253,7 +253,7 @@ pub(super) fn take_unread(pty: &OwnedFd) -> Vec<Seen> {
 
 /// Reads the lines that are there from a terminal that reads lines, or did so with these settings when they were typed. (Once
 /// it reads no lines, an end of input is read as a NUL.)
-fn take_lines(from: impl AsFd, settings: &Settings) -> Vec<Seen> {
+fn take_lines(from: impl AsFd, settings: &Settings) -> Vec<SeenKey> {
     let ends = [libc::VEOL, libc::VEOL2].map(|index| settings.0.c_cc[index]);
     let is_end = |last: &u8| *last == b'\n' || ends.contains(last) && *last != 0;
     let mut typed = Vec::new();
@@ -394,7 +394,7 @@ impl Terminal {
     pub(super) fn make_raw(
         &mut self,
         tell: impl FnOnce(&Settings, &Settings),
-    ) -> io::Result<Vec<Seen>> {
+    ) -> io::Result<Vec<SeenKey>> {
         let mut seen = Vec::new();
         if self.before.is_some() || !self.is_ours() {
             return Ok(seen);
@@ -449,10 +449,10 @@ impl Terminal {
     /// returned, and the others are lost.
     pub(super) fn give_keys_back<'a>(
         &self,
-        unread: &'a [Seen],
+        unread: &'a [SeenKey],
         mut typed: Vec<u8>,
         tell: impl FnOnce(&Settings, &Settings),
-    ) -> &'a [Seen] {
+    ) -> &'a [SeenKey] {
         let Some(before) = &self.before else {
             return unread;
         };
