@@ -49,16 +49,16 @@ pub(crate) struct Bench {
     /// xterm/tmux, xterm/screen, tmux, xterm.js (VS Code's engine)
     #[arg(long, value_name = "DEST", value_delimiter = ',')]
     to: Vec<Destination>,
-    /// How many runs of each rung
+    /// Run each rung so many times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     runs: Option<u16>,
-    /// How many runs before those that count
+    /// Run each so many times before, without counting
     #[arg(long, value_name = "N")]
     warmup: Option<u16>,
-    /// Messages in each run [default: as many as fit the time]
+    /// Write so many messages in each run [default: as many as fit the time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_MESSAGES))]
     messages: Option<u64>,
-    /// How many connections a server is under load from, a row each [default: 8,1; --quick: 8]
+    /// Load a server from so many connections, a row each [default: 8,1; --quick: 8]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1000))]
     connections: Vec<u16>,
     /// Columns and rows of the terminals that are opened [default: 80x24, for pictures 200x60]

@@ -22,10 +22,10 @@ pub(crate) struct WriteRung {
     /// Experiment and rung, such as ladder/turbo-c, or ladder/turbo-c.clang for one compiler's
     #[arg(value_name = "EXPERIMENT/RUNG")]
     rung: String,
-    /// How many messages [default: the experiment's published number]
+    /// Write so many messages [default: the experiment's published number]
     #[arg(long, value_name = "N")]
     messages: Option<u64>,
-    /// How long to wait between the steps of `when` or between pictures, or to draw in `calls`, in
+    /// Wait so long between the steps of `when` or between pictures, or draw so long in `calls`, in
     /// milliseconds [default: 1000, between pictures 0, of `calls` 5000]
     #[arg(long, value_name = "MS")]
     pause: Option<u64>,

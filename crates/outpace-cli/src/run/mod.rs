@@ -73,7 +73,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = quantity::parse_bytes)]
     spill_limit: u64,
 
-    /// Write the complete output to this file, too, whatever the terminal keeps up with
+    /// Write the complete output to this file, too, even where the terminal falls behind
     #[arg(long, value_name = "FILE")]
     tee: Option<PathBuf>,
 

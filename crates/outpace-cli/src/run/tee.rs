@@ -1,4 +1,4 @@
-//! `--tee`: the complete output in a file, whatever the terminal keeps up with.
+//! `--tee`: the complete output in a file, even where the terminal falls behind.
 
 use crate::user::failure::Failure;
 use std::fs::File;

@@ -87,7 +87,7 @@ pub(crate) fn require_proc() -> Result<(), Failure> {
     }
     Err(Failure::failed(
         "/proc",
-        "not mounted here, and only it tells what a process does",
+        "not mounted here, and all that is known of processes comes from there",
     )
     .remedy("mount it (mount -t proc proc /proc), or work where it is"))
 }
