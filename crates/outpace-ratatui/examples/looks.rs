@@ -1,6 +1,6 @@
 //! One picture, through crossterm's backend or this one, for screenshots of both: `looks crossterm|outpace WHAT [FRAMES [alone]]`,
-//! after so many frames, or that frame alone, on a screen that never showed another. WHAT is `styles` (every attribute and pair of attributes, in colours of all kinds), `blinking` (each of them with blinking) or a
-//! workload. It says on standard error when the picture is drawn, and stays until it is killed. `scripts/compare-pixels.py` compares the screenshots.
+//! after so many frames, or that frame alone, on a screen that never showed another. WHAT is `styles` (every attribute and pair of attributes, in colours of all kinds), `blinking` (each of them with blinking),
+//! `symbols` (words with symbols on whose widths terminals disagree) or a workload. It says on standard error when the picture is drawn, and stays until it is killed. `scripts/compare-pixels.py` compares the screenshots.
 
 use std::io;
 use std::time::Duration;
@@ -52,6 +52,63 @@ fn styles(buffer: &mut Buffer, frame: u32, blinking: bool) {
     }
 }
 
+/// Joined and modified emoji, flags, scripts whose letters combine, marks and separators without a width, wide and ambiguous symbols. Not
+/// `☀`, which kitty draws in the size in which it came first, whichever backend sends it.
+const DISPUTED: [&str; 27] = [
+    "❤️",
+    "☀️",
+    "1️⃣",
+    "👨\u{200d}👩\u{200d}👧",
+    "🏳️\u{200d}🌈",
+    "👍🏽",
+    "🇩🇪",
+    "\u{1f1e9}",
+    "नमस्ते",
+    "ก็",
+    "\u{1112}\u{1161}\u{11ab}",
+    "ﷺ",
+    "e\u{301}\u{302}",
+    "\u{300}",
+    "\u{ad}",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{2028}",
+    "\u{fe0f}",
+    "…",
+    "Ⅷ",
+    "①",
+    "㍿",
+    "𐍈",
+    "🀄",
+    "𒐫",
+    "ｱ",
+];
+
+/// Words with such symbols, others in each frame.
+fn symbols(buffer: &mut Buffer, frame: u32) {
+    let area = buffer.area;
+    for y in area.rows().map(|row| row.y) {
+        let styles = [
+            Style::new().bg(Color::Blue),
+            Style::new().add_modifier(Modifier::UNDERLINED),
+            Style::new().fg(Color::Green),
+            Style::new(),
+        ];
+        let mut state = u32::from(y) * 31 + frame * 17;
+        let mut line = String::new();
+        while line.len() < 4 * usize::from(area.width) {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let choice = (state >> 16) as usize;
+            line += match choice % 3 {
+                0 => DISPUTED[choice / 3 % DISPUTED.len()],
+                _ => ["ab ", "word", "  ", "x"][choice / 3 % 4],
+            };
+        }
+        let style = styles[(usize::from(y) + frame as usize) % styles.len()];
+        buffer.set_stringn(0, y, &line, area.width.into(), style);
+    }
+}
+
 fn show<B: Backend>(backend: B, what: &str, frames: u32, alone: bool) -> io::Result<Terminal<B>>
 where
     B::Error: std::fmt::Debug,
@@ -64,6 +121,7 @@ where
     for number in 0..frames {
         let mut draw = |buffer: &mut Buffer| match &mut scene {
             Some(scene) => scene.draw(buffer),
+            None if what == "symbols" => symbols(buffer, number),
             None => styles(buffer, number, what == "blinking"),
         };
         if alone && number + 1 < frames {

@@ -31,7 +31,7 @@ import build
 from sessions import make_fixtures, sessions, size_of, start, typed
 
 # They draw whether or not anything has changed.
-ALWAYS_DRAWING = {"demo2", "tv"}
+ALWAYS_DRAWING = {"demo2", "rgx", "tv"}
 ANSWERS = {b"\x1b[c": b"\x1b[?62c", b"\x1b[6n": b"\x1b[1;1R"}
 
 
