@@ -189,7 +189,7 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
 /// language. So it is with writes of one size that is no customary capacity.
 fn in_language(buffering: Buffering, language: Language) -> Buffering {
     match buffering {
-        Buffering::Line if language.prints_unbuffered() => Buffering::Unbuffered,
+        Buffering::Line | Buffering::Small if language.prints_unbuffered() => Buffering::Unbuffered,
         Buffering::Block { capacity, .. }
             if language.prints_unbuffered() && !capacity.is_power_of_two() =>
         {
