@@ -10,10 +10,12 @@ trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 skip() { printf 'skipped: %s\n' "$*"; }
 
-# What every package has to install below a directory, and that the program runs there.
+# What every package has to install below a directory, and that the program runs there. Debian has a folder of its own for
+# zsh's completions of packages.
 installed() {
+    zsh=share/zsh/${3:-site-functions}/_outpace
     for file in bin/outpace share/man/man1/outpace.1 share/man/man1/outpace-trace.1 share/bash-completion/completions/outpace \
-        share/zsh/site-functions/_outpace share/fish/vendor_completions.d/outpace.fish; do
+        "$zsh" share/fish/vendor_completions.d/outpace.fish; do
         find "$1/$file" "$1/$file.gz" 2>/dev/null | grep -q . || { echo "$2: no $file"; exit 1; }
     done
     "$1/bin/outpace" bench --list | grep -q lines/println || { echo "$2: the program does not run"; exit 1; }
@@ -128,7 +130,7 @@ if command -v cargo-deb >/dev/null && command -v dpkg-deb >/dev/null; then
     (cd "$source" && rm "$work/bin/cargo" && packaging/assets.sh target/release/outpace target/assets &&
         cargo deb -p outpace-cli --no-build --quiet -o "$work/outpace.deb")
     dpkg-deb -x "$work/outpace.deb" "$work/deb"
-    installed "$work/deb/usr" 'Debian package'
+    installed "$work/deb/usr" 'Debian package' vendor-completions
 else
     skip 'cargo-deb or dpkg-deb is missing'
 fi
