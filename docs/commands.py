@@ -195,8 +195,9 @@ def main():
         status, seconds, printed, interrupted = typed(line, folder, environment, size, 3600 if command.startswith("cargo") else given.limit)
         name = re.sub(r"\W+", "-", f"{page}-{command}-{size[0]}")[:120]
         (place / f"{name}.txt").write_bytes(printed)
-        # A shell's words for it, and those of `outpace bench --to`.
-        lacks = {127: rb"(\S+): (?:command )?not found", 1: rb"outpace: --to \S+ (\S+) is not installed"}.get(status)
+        # A shell's words for it, those of `outpace bench`, and rustc's.
+        lacks = {127: rb"(\S+): (?:command )?not found", 1: rb"(?:outpace: --to \S+|skipped: no) (\S+) (?:is not installed|here)",
+                 101: rb"the `(\S+)` target may not be installed"}.get(status)
         missing = lacks and re.search(lacks, printed)
         got_ctrl_c = interrupted == 1 or keys_for(command) == b"\x03"
         is_right = missing or status == 0 or (got_ctrl_c and status in (130, -2))

@@ -175,9 +175,6 @@ impl Measurement for Drawing<'_> {
     }
 
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
-        if entry.trials.is_empty() {
-            return;
-        }
         let spread = |value: &dyn Fn(&Trial) -> u64| Spread::of(entry.trials.iter().map(value));
         row.bytes = entry.median(|trial| trial.report.written.unwrap_or(0));
         row.writes = Some(entry.median(|trial| trial.report.writes.unwrap_or(0)));

@@ -183,7 +183,7 @@ trait Measurement {
     /// The rung that a contestant's ratios are against.
     fn baseline(&self, entry: &Entry<'_>) -> &'static str;
 
-    /// Adds its figures to a row.
+    /// Adds its figures, of one trial at least, to a row.
     fn fill(&self, entry: &Entry<'_>, row: &mut Row);
 
     /// Disturbances, each with a remedy.
@@ -320,7 +320,9 @@ pub(crate) fn run(
     let rows = known.map(|entry| {
         let mut row = row(entry);
         row.terminal.clone_from(&terminal);
-        measurement.fill(entry, &mut row);
+        if !entry.trials.is_empty() {
+            measurement.fill(entry, &mut row);
+        }
         compare(&*measurement, &entries, entry, &mut row);
         row
     });
