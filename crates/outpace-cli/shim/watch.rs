@@ -12,6 +12,7 @@ use crate::machine::numbers;
 use crate::ring::Header;
 use crate::symbols::{Symbols, each_object};
 use crate::system::protect;
+use crate::writes::{ring, settle_for};
 use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -23,7 +24,12 @@ static REST: [AtomicUsize; Index::COUNT as usize] =
 static CANCELLABLE: AtomicUsize = AtomicUsize::new(0);
 static FLAG: AtomicUsize = AtomicUsize::new(0);
 
-extern "C" fn begin_second(_: c_int, descriptor: c_int) -> &'static Calls {
+/// A descriptor is about to lead where this one does. Another thread may be about to write to it, by the kernel as it has led elsewhere:
+/// what is in the ring comes before that.
+extern "C" fn begin_second(source: c_int, descriptor: c_int) -> &'static Calls {
+    if let Some(ring) = ring() {
+        settle_for(ring, source);
+    }
     descriptors::begin(descriptor)
 }
 
@@ -51,7 +57,7 @@ extern "C" fn begin_number(
 ) -> Option<&'static Calls> {
     match number {
         numbers::CLOSE_ONE => Some(descriptors::begin(first)),
-        numbers::DUP2 | numbers::DUP3 => Some(descriptors::begin(second)),
+        numbers::DUP2 | numbers::DUP3 => Some(begin_second(first, second)),
         numbers::CLOSE_RANGE => Some(begin_range(0, 0, third)),
         _ => None,
     }

@@ -44,14 +44,15 @@ unsafe fn copy(ring: &Header, at: u64, from: *const u8, length: usize) {
     }
 }
 
-/// Has the processor fetch the memory that is written to most likely, while the kernel is asked about the descriptor: `run`
-/// has read it on another one.
-fn prepare_to_copy(ring: &Header, length: usize) {
+/// Has the processor fetch memory that will be written to some writes later: `run` has read it on another one, and what publishes a
+/// write waits for its memory.
+fn fetch_ahead(ring: &Header, length: usize) {
+    const AHEAD: u64 = 512;
     const LINE: u64 = 64;
     const MOST: u64 = 4;
-    let head = ring.head.0.load(Ordering::Relaxed);
+    let from = ring.head.0.load(Ordering::Relaxed) + AHEAD;
     for index in 0..(length as u64).div_ceil(LINE).min(MOST) {
-        let at = (head + index * LINE) % ring::CAPACITY;
+        let at = (from + index * LINE) % ring::CAPACITY;
         let place = ptr::from_ref(ring)
             .cast::<u8>()
             .wrapping_add(ring::DATA + at as usize);
@@ -201,7 +202,7 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
         return Through::Kernel;
     }
     if !IS_SHARED.load(Ordering::Relaxed) {
-        prepare_to_copy(ring, length);
+        fetch_ahead(ring, length);
     }
     if !is_ours(ring)
         || !takes_output(descriptor, ring)

@@ -481,6 +481,20 @@ fn one_that_waits_for_run_is_seen_before_a_nap() {
     });
 }
 
+/// When `run` has gone, it is known still whether a program had come.
+#[test]
+fn a_ring_to_which_no_program_came_is_told_from_one_that_was_used() {
+    check(|| {
+        for (state, reason) in [(ring::WAITING, ring::NOBODY), (OPEN, 0)] {
+            let header = &Memory::new().header;
+            header.state.store(state, sync::Ordering::SeqCst);
+            header.die();
+            header.die();
+            assert_eq!(header.reason.load(sync::Ordering::SeqCst), reason);
+        }
+    });
+}
+
 /// What a process knows of a descriptor, and where it leads.
 struct Descriptor {
     own: known::Calls,

@@ -14,6 +14,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
@@ -1061,7 +1062,10 @@ impl Hostile {
 
     /// Runs it, and returns its lines on the terminal and in the file, without those of before and those that may be at either.
     fn run(&self, shim: &str, words: &[&str]) -> [Vec<String>; 2] {
-        let file = scratch("hostile.file");
+        // Tests run side by side.
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        let file = scratch(&format!("hostile.{run}"));
         let path = file.to_str().unwrap();
         let words = [&[&self.program, words[0], path][..], &words[1..]].concat();
         let shown = text(&shown(shim, &words));
