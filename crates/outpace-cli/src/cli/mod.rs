@@ -292,6 +292,10 @@ mod tests {
             "outpace: --delay -1: not a number of milliseconds\n  see: outpace fps --help"
         );
         assert_eq!(
+            said(&["outpace", "fps", "--seconds", "-1"]),
+            "outpace: --seconds -1: not a number of seconds\n  see: outpace fps --help"
+        );
+        assert_eq!(
             said(&["outpace", "fps", "--buffering", "blok"]),
             "outpace: --buffering blok: not unbuffered, line, block[:SIZE], outpace or outpace:direct\n  \
              see: outpace fps --help"

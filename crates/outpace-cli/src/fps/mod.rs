@@ -62,7 +62,7 @@ pub(crate) struct Fps {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds")?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    Duration::try_from_secs_f64(seconds).map_err(|_| "not a number of seconds".to_owned())
 }
 
 fn milliseconds(text: &str) -> Result<Duration, String> {
