@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// The program, without what the caller of the tests may wish of his programs.
@@ -772,10 +773,20 @@ fn interrupted(
     scratch: &Scratch,
     is_time: impl Fn(&Child) -> bool,
 ) -> (Option<i32>, String) {
+    interrupted_by(Signal::INT, arguments, scratch, is_time)
+}
+
+/// The same with another signal.
+fn interrupted_by(
+    signal: Signal,
+    arguments: &[&str],
+    scratch: &Scratch,
+    is_time: impl Fn(&Child) -> bool,
+) -> (Option<i32>, String) {
     // A shell that runs the tests in the background may have taken Ctrl-C from them.
     let mut command = Command::new("env");
     command
-        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_outpace")])
+        .args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_outpace")])
         .args(arguments)
         .env("TMPDIR", &scratch.0)
         .stdin(Stdio::null())
@@ -800,7 +811,7 @@ fn interrupted(
         std::thread::sleep(Duration::from_millis(10));
     }
     let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
     let started = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -819,13 +830,15 @@ fn interrupted(
 }
 
 #[test]
-fn ctrl_c_ends_with_what_there_is_and_status_130() {
+fn a_signal_ends_it_with_what_there_is_and_the_status_of_that_signal() {
     let scratch = Scratch::new("interrupted");
     let arguments = ["bench", "lines", "--to", "pipe", "--runs", "10000"];
-    let (status, said) = interrupted(&arguments, &scratch, |_| true);
-    assert_eq!(status, Some(130));
-    assert!(said.contains("interrupted"), "{said}");
-    assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let (status, said) = interrupted_by(signal, &arguments, &scratch, |_| true);
+        assert_eq!(status, Some(128 + signal.as_raw()));
+        assert!(said.contains("interrupted"), "{said}");
+        assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
+    }
 }
 
 /// One terminal stands still for days, the other takes hours to read what its buffers hold.
@@ -885,7 +898,7 @@ fn nothing_more_is_compiled_after_ctrl_c() {
     };
     wait_until("no compiler", &|| calls() > 0);
     let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
     wait_until("the signal is pending", &|| {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
         let pending = |line: &str| line.starts_with("ShdPnd:") && line.ends_with("0000");

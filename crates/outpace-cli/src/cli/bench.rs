@@ -413,7 +413,7 @@ impl BenchRun<'_> {
                 "before there was a figure"
             };
             let _ = writeln!(std::io::stderr(), "outpace: interrupted: {text}");
-            return Ok(ExitCode::from(130));
+            return Ok(interrupts::status());
         }
         let failed = self
             .results

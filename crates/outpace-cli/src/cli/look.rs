@@ -119,7 +119,7 @@ pub(crate) fn look() -> Outcome {
         progress.erase();
         if interrupts::came() {
             print("\ninterrupted\n")?;
-            return Ok(ExitCode::from(130));
+            return Ok(interrupts::status());
         }
         print(&line(label, &to.to_string(), &outcome.rows, screen))?;
         rows.extend(outcome.rows);

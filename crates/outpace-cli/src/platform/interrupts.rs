@@ -3,15 +3,17 @@
 #![allow(unsafe_code)]
 
 use super::signals;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 static PENDING: AtomicI32 = AtomicI32::new(0);
-static CAME: AtomicBool = AtomicBool::new(false);
+/// The last one that has arrived, taken or not.
+static LAST: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn remember(signal: libc::c_int) {
     PENDING.store(signal, Ordering::Relaxed);
-    CAME.store(true, Ordering::Relaxed);
+    LAST.store(signal, Ordering::Relaxed);
 }
 
 /// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP are remembered, and interrupt a waiting call. Those that are ignored (by `nohup`, say) stay ignored, and a child gets the default back at its
@@ -56,12 +58,17 @@ pub(crate) fn take() -> Option<i32> {
 
 /// Whether one has ever arrived.
 pub(crate) fn came() -> bool {
-    CAME.load(Ordering::Relaxed)
+    LAST.load(Ordering::Relaxed) != 0
 }
 
 /// Notes one that a child noticed first.
-pub(crate) fn note() {
-    CAME.store(true, Ordering::Relaxed);
+pub(crate) fn note(signal: i32) {
+    LAST.store(signal, Ordering::Relaxed);
+}
+
+/// What a program ends with that a signal has interrupted, as a shell has it: 128 and the signal's number.
+pub(crate) fn status() -> ExitCode {
+    ExitCode::from(128 + LAST.load(Ordering::Relaxed) as u8)
 }
 
 /// Sleeps for a while, for as long as none has arrived; returns whether the whole time has passed. Any thread may wait so,

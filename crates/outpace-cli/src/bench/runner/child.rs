@@ -143,7 +143,7 @@ fn to_the_end_at(
     let ended_ns = now_ns();
     // Ctrl-C goes to the child too, and it may have ended before we were told.
     if status.signal() == Some(libc::SIGINT) {
-        interrupts::note();
+        interrupts::note(libc::SIGINT);
     }
     let received = end.finish();
     let said = said?;
