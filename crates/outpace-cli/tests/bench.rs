@@ -853,13 +853,20 @@ fn ctrl_c_is_not_kept_waiting_by_a_slow_terminal() {
         "10000000",
     ];
     let hours = ["lines/outpace", "--to", "pty:1B/s", "--messages", "2000"];
-    for what in [days, hours] {
+    // The first rung goes on for as long as its terminal stands still; the other ends, with a report, while its terminal still has to read.
+    let goes_on = |bench: &Child| {
+        let children = format!("/proc/{0}/task/{0}/children", bench.id());
+        !fs::read_to_string(children).unwrap().is_empty()
+    };
+    let has_ended = |_: &Child| {
+        let entries = fs::read_dir(&scratch.0).unwrap().flatten();
+        let mut reports = entries.map(|entry| entry.path().join("report"));
+        reports.any(|report| fs::metadata(report).is_ok_and(|report| report.len() > 0))
+    };
+    let cases: [(_, &dyn Fn(&Child) -> bool); 2] = [(days, &goes_on), (hours, &has_ended)];
+    for (what, is_time) in cases {
         let arguments: Vec<&str> = ["bench"].into_iter().chain(what).collect();
-        // It waits for the terminal as soon as a rung writes to it.
-        let (status, said) = interrupted(&arguments, &scratch, |bench| {
-            let children = format!("/proc/{0}/task/{0}/children", bench.id());
-            !fs::read_to_string(children).unwrap().is_empty()
-        });
+        let (status, said) = interrupted(&arguments, &scratch, is_time);
         assert_eq!(status, Some(130), "{what:?}");
         assert!(said.contains("interrupted"), "{what:?}: {said}");
         assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0, "{what:?}");
