@@ -432,7 +432,13 @@ impl Session {
     fn start_after(keys: &str, program: &str, answers_after: Duration) -> Self {
         let shell = ["sh", "-c", "\"$@\"; exit $?", "sh"];
         // The job moves itself to the foreground.
-        let job = ["env", "--ignore-signal=TTOU", "OUTPACE_TEST_SHELL=1"];
+        let job = [
+            "env",
+            // `nohup` or a script may have had them ignored.
+            "--default-signal=HUP,INT,QUIT,TERM",
+            "--ignore-signal=TTOU",
+            "OUTPACE_TEST_SHELL=1",
+        ];
         Self::start_by(&[&shell[..], &job].concat(), keys, program, answers_after)
     }
 
