@@ -1,5 +1,7 @@
 //! A picture by ratatui-image, in the best way that the terminal has: `cargo run --bin image`. It is asked once the terminal
 //! is in raw mode, as its answer would be echoed before. `+` and `-` change the picture's size, `q` quits.
+//!
+//! Where the terminal does not answer within two seconds, as in a detached tmux, ratatui-image 11's thread goes on reading, and takes the first key, with any backend.
 
 use std::io;
 
