@@ -74,9 +74,14 @@ pub(crate) fn status() -> ExitCode {
 /// Sleeps for a while, for as long as none has arrived; returns whether the whole time has passed. Any thread may wait so,
 /// whichever the kernel has chosen for the handler.
 pub(crate) fn pause(time: Duration) -> bool {
-    const STEP: Duration = Duration::from_millis(10);
+    pause_unless(time, || false)
+}
+
+/// The same, for as long as a condition does not hold either.
+pub(crate) fn pause_unless(time: Duration, is_over: impl Fn() -> bool) -> bool {
+    const STEP: Duration = Duration::from_millis(2);
     let until = Instant::now() + time;
-    while !came() {
+    while !came() && !is_over() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return true;

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
@@ -48,16 +47,7 @@ impl Release {
 
     /// Sleeps until then, at most for so long; returns whether the moment has come.
     fn sleep(&self, time: Duration) -> bool {
-        const STEP: Duration = Duration::from_millis(2);
-        let until = Instant::now() + time;
-        while !self.0.load(Ordering::Acquire) && !interrupts::came() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            sleep(left.min(STEP));
-        }
-        true
+        !interrupts::pause_unless(time, || self.0.load(Ordering::Acquire))
     }
 }
 

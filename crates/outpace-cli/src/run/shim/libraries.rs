@@ -4,6 +4,7 @@
 //! file, and taken to call the C library.
 
 use super::program;
+use crate::platform::mappings::Mapping;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -22,41 +23,6 @@ pub(super) struct Process {
     /// The inode of the shim's file, which has no name.
     pub(super) shim: u64,
     pub(super) known: [u64; 2],
-}
-
-/// A line of `maps` (proc(5)).
-struct Mapping<'a> {
-    start: u64,
-    end: u64,
-    offset: u64,
-    is_code: bool,
-    file: (u64, u64),
-    name: &'a str,
-}
-
-impl<'a> Mapping<'a> {
-    fn of(line: &'a str) -> Option<Self> {
-        let mut fields = line.splitn(6, ' ');
-        let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
-        let (start, end) = fields.next()?.split_once('-')?;
-        let permissions = fields.next()?;
-        let offset = hexadecimal(fields.next()?)?;
-        let (major, minor) = fields.next()?.split_once(':')?;
-        let device = rustix::fs::makedev(hexadecimal(major)? as u32, hexadecimal(minor)? as u32);
-        Some(Self {
-            start: hexadecimal(start)?,
-            end: hexadecimal(end)?,
-            offset,
-            is_code: permissions.contains('x'),
-            file: (device, fields.next()?.parse().ok()?),
-            name: fields.next().unwrap_or_default().trim_start(),
-        })
-    }
-
-    /// Where the file would begin.
-    fn base(&self) -> u64 {
-        self.start.wrapping_sub(self.offset)
-    }
 }
 
 impl Process {
@@ -114,19 +80,6 @@ impl Libraries {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_of_maps_is_read() {
-        let line = "7f5a3c028000-7f5a3c1bd000 r-xp 00028000 fe:01 2097  /usr/lib/a b.so (deleted)";
-        let map = Mapping::of(line).unwrap();
-        assert_eq!((map.start, map.end), (0x7f5a_3c02_8000, 0x7f5a_3c1b_d000));
-        assert_eq!(map.file, (rustix::fs::makedev(0xfe, 1), 2097));
-        assert_eq!(map.base(), 0x7f5a_3c00_0000);
-        assert!(map.is_code && map.name == "/usr/lib/a b.so (deleted)");
-        let line = "7ffc9b1d4000-7ffc9b1d6000 rw-p 00000000 00:00 0";
-        let map = Mapping::of(line).unwrap();
-        assert!(!map.is_code && map.name.is_empty() && map.file.1 == 0);
-    }
 
     /// Of this test's own process, every file can be looked at; its C library makes system calls.
     #[test]

@@ -1,6 +1,7 @@
 //! Reading the end of what a thread is writing, from its memory.
 #![allow(unsafe_code)]
 
+use crate::platform::mappings::Mapping;
 use crate::trace::kernel::calls::{Call, Payload};
 use object::{Object, ObjectSymbol, ReadCache};
 use std::fs::File;
@@ -55,27 +56,24 @@ const LONGEST_VECTOR: u64 = 1024;
 
 /// An entry of a vector: where the bytes are, and how many.
 fn entry(process: i32, vector: u64, index: u64) -> Option<(u64, u64)> {
-    let at = vector.checked_add(index * 16)?;
-    let word = |at| peek(process, at).map(u64::from_ne_bytes);
-    Some((word(at)?, word(at.checked_add(8)?)?))
+    let entry: [u8; 16] = peek(process, vector.checked_add(index * 16)?)?;
+    let (words, _) = entry.as_chunks::<8>();
+    Some((u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1])))
 }
 
 /// Where the C library's `write` begins in a process that has loaded one.
 pub(crate) fn function_write(process: i32) -> Option<u64> {
     let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
-    let mut mappings = maps
-        .lines()
-        .map(|line| (line, line.split_whitespace().nth(5)));
     let is_libc = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or_default();
         ["libc.so", "libc-2.", "ld-musl-"]
             .iter()
             .any(|libc| name.starts_with(libc))
     };
-    // The first mapping of a library is of its beginning.
-    let (line, path) = mappings.find(|(_, path)| path.is_some_and(is_libc))?;
-    let begin = u64::from_str_radix(line.split('-').next()?, 16).ok()?;
-    let file = File::open(format!("/proc/{process}/root{}", path?)).ok()?;
+    let mut mappings = maps.lines().filter_map(Mapping::of);
+    let library = mappings.find(|mapping| is_libc(mapping.name))?;
+    let begin = library.base();
+    let file = File::open(format!("/proc/{process}/root{}", library.name)).ok()?;
     let cache = ReadCache::new(file);
     let library = object::File::parse(&cache).ok()?;
     let mut symbols = library.dynamic_symbols();

@@ -1,0 +1,55 @@
+//! What a process has mapped.
+
+/// A mapping of a process: a line of `maps` (proc(5)).
+pub(crate) struct Mapping<'a> {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    offset: u64,
+    pub(crate) is_code: bool,
+    /// Device and inode; 0 where it is of no file.
+    pub(crate) file: (u64, u64),
+    pub(crate) name: &'a str,
+}
+
+impl<'a> Mapping<'a> {
+    pub(crate) fn of(line: &'a str) -> Option<Self> {
+        let mut fields = line.splitn(6, ' ');
+        let hexadecimal = |text: &str| u64::from_str_radix(text, 16).ok();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let permissions = fields.next()?;
+        let offset = hexadecimal(fields.next()?)?;
+        let (major, minor) = fields.next()?.split_once(':')?;
+        let device = rustix::fs::makedev(hexadecimal(major)? as u32, hexadecimal(minor)? as u32);
+        Some(Self {
+            start: hexadecimal(start)?,
+            end: hexadecimal(end)?,
+            offset,
+            is_code: permissions.contains('x'),
+            file: (device, fields.next()?.parse().ok()?),
+            name: fields.next().unwrap_or_default().trim_start(),
+        })
+    }
+
+    /// Where the file would begin.
+    pub(crate) fn base(&self) -> u64 {
+        self.start.wrapping_sub(self.offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_maps_is_read() {
+        let line = "7f5a3c028000-7f5a3c1bd000 r-xp 00028000 fe:01 2097  /usr/lib/a b.so (deleted)";
+        let map = Mapping::of(line).unwrap();
+        assert_eq!((map.start, map.end), (0x7f5a_3c02_8000, 0x7f5a_3c1b_d000));
+        assert_eq!(map.file, (rustix::fs::makedev(0xfe, 1), 2097));
+        assert_eq!(map.base(), 0x7f5a_3c00_0000);
+        assert!(map.is_code && map.name == "/usr/lib/a b.so (deleted)");
+        let line = "7ffc9b1d4000-7ffc9b1d6000 rw-p 00000000 00:00 0";
+        let map = Mapping::of(line).unwrap();
+        assert!(!map.is_code && map.name.is_empty() && map.file.1 == 0);
+    }
+}
