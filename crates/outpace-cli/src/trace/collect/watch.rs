@@ -17,6 +17,7 @@ use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
 use crate::trace::model::target::Target;
 use crate::trace::model::timeline::{CallSpan, Timeline};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io;
@@ -78,8 +79,10 @@ const ENOUGH_ENDS: usize = 48;
 const MOST_THREADS: usize = 256;
 
 struct Thread {
+    directory: PathBuf,
     call: File,
-    counters: File,
+    /// Its own counters, once it was seen asleep in a write: most threads never are.
+    counters: OnceCell<Option<File>>,
     /// The arguments of the call that it was last seen asleep in, and its count of finished writes then: unchanged, it is
     /// still the same call.
     asleep: Option<([u64; 6], u64)>,
@@ -304,8 +307,9 @@ impl Watched {
         else {
             return None;
         };
-        let finished = |counters| IoCounters::read(counters).map_or(0, |io| io.write_calls);
-        let write_calls = finished(&thread.counters);
+        WriteCall::with_number(number)?;
+        // Before its memory is read, and after that once more.
+        let write_calls = thread.finished_writes();
         let write = memory::begun((self.process, 0), 0, number, &arguments)?;
         self.writes_at = Some(Place::Before(returns_to));
         thread.asleep = Some((arguments, write_calls));
@@ -314,7 +318,7 @@ impl Watched {
         // What was read from its memory is what it writes only if it is still in that call.
         if let (true, Some(size)) = (is_new, write.asked)
             && thread.doing() == doing
-            && finished(&thread.counters) == write_calls
+            && thread.finished_writes() == write_calls
         {
             let before_it = self.read_counters().map_or(0, |io| io.write_calls);
             let seen = self.seen.entry(descriptor).or_default();
@@ -779,13 +783,22 @@ impl Watcher {
 }
 
 impl Thread {
-    fn open(process: i32, thread: i32) -> io::Result<Self> {
-        let open = |file| File::open(format!("/proc/{process}/task/{thread}/{file}"));
+    fn open(process: i32, number: i32) -> io::Result<Self> {
+        let directory = PathBuf::from(format!("/proc/{process}/task/{number}"));
         Ok(Self {
-            call: open("syscall")?,
-            counters: open("io")?,
+            call: File::open(directory.join("syscall"))?,
+            directory,
+            counters: OnceCell::new(),
             asleep: None,
         })
+    }
+
+    fn finished_writes(&self) -> u64 {
+        let counters = self
+            .counters
+            .get_or_init(|| File::open(self.directory.join("io")).ok());
+        let counters = counters.as_ref().map(IoCounters::read);
+        counters.map_or(0, |read| read.map_or(0, |io| io.write_calls))
     }
 
     fn doing(&self) -> Doing {
