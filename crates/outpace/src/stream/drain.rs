@@ -625,8 +625,7 @@ impl Engine {
         debug_assert!(state.failure.is_some());
         state.forget_closed();
         state.clear_spill();
-        state.tail.drained = self.offset(state);
-        state.drained = self.accepted(state);
+        self.pass_over_published(state);
     }
 
     /// Returns once the kernel has accepted every byte written before the call.

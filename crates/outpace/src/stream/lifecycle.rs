@@ -124,12 +124,10 @@ impl Engine {
     /// In the child of a fork: what the parent had pending is the parent's to write.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self, state: &mut super::state::State) {
-        let end = self.offset(state);
         state.forget_closed();
         self.forget_spill_after_fork(state);
-        state.tail.drained = end;
-        state.looked = end;
-        state.drained = self.accepted(state);
+        self.pass_over_published(state);
+        state.looked = state.tail.drained;
         state.drainer = 0;
         state.joined = 0;
         state.waiters = 0;

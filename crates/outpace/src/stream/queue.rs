@@ -275,6 +275,14 @@ impl Engine {
         state.tail_start + self.offset(state) as u64
     }
 
+    /// Counts as drained all that is published of the tail, where nothing is pending before it.
+    pub(super) fn pass_over_published(&self, state: &mut State) {
+        // Read once: the guard's holder may publish more at any moment.
+        let published = self.offset(state);
+        state.tail.drained = published;
+        state.drained = state.tail_start + published as u64;
+    }
+
     /// Messages accepted since the stream began.
     pub(super) fn messages(&self, state: &State) -> u64 {
         state.counts.messages + self.cursor.messages()

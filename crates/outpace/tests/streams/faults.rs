@@ -8,7 +8,7 @@ use crate::support::{
 use outpace::BrokenPipe;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 list! {
@@ -30,6 +30,7 @@ list! {
         a_storm_of_signals_loses_nothing,
         an_exit_in_a_signal_handler_is_an_exit,
         a_file_that_may_grow_no_further_is_an_error,
+        what_is_printed_while_a_write_fails_is_gone_and_nothing_after_it,
         a_device_that_fills_up_midway_keeps_an_exact_prefix,
         a_closed_descriptor_swallows_everything,
         a_descriptor_closed_midway_swallows_the_rest,
@@ -38,6 +39,7 @@ list! {
     programs: [
         print_and_end, exit_in_handler, report_errors, clear_errors, print_forever, print_then_wait,
         broken_pipe_error, broken_pipe_ignored, last_words, fill, storm, fill_over_the_limit,
+        fail_while_it_prints,
         close_and_print, close_midway, report_broken_pipe, stderr_gone,
     ],
 }
@@ -397,23 +399,28 @@ fn an_exit_in_a_signal_handler_is_an_exit() {
 /// The largest file of [`fill_over_the_limit`].
 const FILE_LIMIT: u64 = 100_000;
 
+/// From now on a write that would make a file longer than this fails.
 #[allow(unsafe_code)]
-fn fill_over_the_limit() {
+fn limit_files(length: u64) {
     let limit = libc::rlimit {
-        rlim_cur: FILE_LIMIT,
-        rlim_max: FILE_LIMIT,
+        rlim_cur: length,
+        rlim_max: libc::RLIM_INFINITY,
     };
     // SAFETY: the limit is read only; SIGXFSZ is ignored so that the write fails instead.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-        libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &limit), 0);
     }
+}
+
+fn fill_over_the_limit() {
+    limit_files(FILE_LIMIT);
     fill();
 }
 
 #[track_caller]
 fn assert_prefix_and_failure(finished: &Finished, length: u64, error: &str) {
-    assert_eq!(finished.code(), 1);
+    assert_eq!(finished.code(), 1, "{}", finished.stderr);
     assert_eq!(finished.stderr, format!("outpace: stdout: {error}\n"));
     assert_same(&finished.stdout, &filling()[..length as usize]);
 }
@@ -424,6 +431,36 @@ fn a_file_that_may_grow_no_further_is_an_error() {
             .buffering(buffering)
             .run(To::File);
         assert_prefix_and_failure(&finished, FILE_LIMIT, "File too large (os error 27)");
+    }
+}
+
+/// The rounds of [`fail_while_it_prints`].
+const FAILURES: usize = 1_000;
+
+/// In each round a write fails, in the background while this thread prints, and then the stream is used again.
+fn fail_while_it_prints() {
+    let out = outpace::stdout();
+    let file = File::from(io::stdout().as_fd().try_clone_to_owned().unwrap());
+    for round in 0..FAILURES {
+        limit_files(file.metadata().unwrap().len());
+        let mut guard = out.lock();
+        while guard.write_all(b"gone\n").is_ok() {}
+        drop(guard);
+        limit_files(libc::RLIM_INFINITY);
+        out.clear_error();
+        out.lock().str("kept ").int(round).char('\n');
+        out.flush().unwrap();
+    }
+}
+
+fn what_is_printed_while_a_write_fails_is_gone_and_nothing_after_it() {
+    let kept: String = (0..FAILURES).map(|i| format!("kept {i}\n")).collect();
+    for buffering in POLICIES {
+        let finished = Program::new(fail_while_it_prints)
+            .buffering(buffering)
+            .run(To::File);
+        let finished = finished.succeeded();
+        assert_same(&finished.stdout, kept.as_bytes());
     }
 }
 
