@@ -3,6 +3,7 @@
 mod backend;
 mod blanks;
 mod cells;
+mod foreign;
 mod options;
 mod probe;
 mod report;

@@ -372,6 +372,32 @@ fn no_call_waits_for_a_stalled_terminal() {
 }
 
 #[test]
+fn a_command_that_comes_in_several_writes_arrives_whole() {
+    use std::io::Write;
+
+    let (mut emulator, program, mut terminal) = stalled(ratatui::Viewport::Fullscreen);
+    for (number, piece) in ["\x1b]0;ti", "tle\x07", "\x1b[?25;10", "49l"]
+        .iter()
+        .enumerate()
+    {
+        fill(&mut terminal, number as u32).unwrap();
+        let backend = terminal.backend_mut();
+        backend.write_all(piece.as_bytes()).unwrap();
+    }
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        let _ = emulator.read_to_end(&mut all);
+        all
+    });
+    drop((terminal, program));
+    let all = reader.join().unwrap();
+    let text = String::from_utf8_lossy(&all);
+    assert!(text.contains("\x1b]0;title\x07"), "{text:?}");
+    let after = text.split("\x1b[?25;1049l").nth(1).expect("left");
+    assert!(!after.contains("38;2"), "a frame after leaving: {after:?}");
+}
+
+#[test]
 fn lines_inserted_before_an_inline_viewport_wait_for_no_terminal_and_are_all_there() {
     let (emulator, _program, terminal) = stalled(ratatui::Viewport::Inline(3));
     let mut terminal = without_waiting("insert_before", move || {

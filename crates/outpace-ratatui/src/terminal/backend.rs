@@ -16,6 +16,7 @@ use ratatui_core::layout::{Position, Size};
 
 use super::blanks::Blanks;
 use super::cells::{apart, colors_are_off, narrow, style_of};
+use super::foreign::Foreign;
 use super::options::{Options, Target};
 use super::probe;
 use super::report::Report;
@@ -61,6 +62,7 @@ pub struct OutpaceBackend {
     screen: Screen,
     blanks: Blanks,
     damage: Damage,
+    foreign: Foreign,
     terminal: Surface,
     capabilities: Capabilities,
     /// Between `draw` and `flush`, cursor calls wait for the flush.
@@ -274,6 +276,7 @@ impl OutpaceBackend {
             screen,
             blanks: Blanks::default(),
             damage: Damage::default(),
+            foreign: Foreign::default(),
             terminal,
             capabilities,
             in_frame: false,
@@ -458,6 +461,19 @@ impl OutpaceBackend {
             .present(&self.screen, &mut self.damage, || terminal.is_raw())?;
         self.changed = false;
         self.presented_cursor = Some(self.screen.cursor);
+        Ok(())
+    }
+
+    /// Writes the application's own bytes, behind the frames before them.
+    fn pass(&mut self, bytes: &[u8], screen_switch: Option<bool>) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if let Some(alternate) = screen_switch {
+            self.enter_screen(alternate);
+        }
+        self.presenter.pass(bytes, screen_switch)?;
+        self.presented_cursor = None;
         Ok(())
     }
 
@@ -841,45 +857,20 @@ impl Backend for OutpaceBackend {
 /// EnableMouseCapture)`. They reach the terminal in order with the frames, and nothing waits for that: where the terminal
 /// does not read, they wait in memory, 16 MiB of them at most. Their effect on the picture is known to the application
 /// alone: call [`repaint`](OutpaceBackend::repaint), or `Terminal::clear`, if they do anything to it. Turning the
-/// alternate screen on or off is noticed.
+/// alternate screen on or off is noticed. An escape sequence that comes in several writes goes on when it is whole, or at `flush`.
 impl Write for OutpaceBackend {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let screen_switch = screen_switch(bytes);
-        if let Some(alternate) = screen_switch {
-            self.enter_screen(alternate);
-        }
-        self.presenter.pass(bytes, screen_switch)?;
-        self.presented_cursor = None;
+        let (whole, screen_switch) = self.foreign.take(bytes);
+        self.pass(&whole, screen_switch)?;
         Ok(bytes.len())
     }
 
     /// Waits a moment, a millisecond at most, for the terminal to have read everything; not at all where it has stalled.
     fn flush(&mut self) -> io::Result<()> {
+        let rest = self.foreign.rest();
+        self.pass(&rest, None)?;
         self.presenter.wait_a_moment().map(|_| ())
     }
-}
-
-/// Whether bytes turn the alternate screen on or off, last.
-fn screen_switch(bytes: &[u8]) -> Option<bool> {
-    let sequences = [
-        (&b"\x1b[?1049h"[..], true),
-        (b"\x1b[?1049l", false),
-        (b"\x1b[?1047h", true),
-        (b"\x1b[?1047l", false),
-        (b"\x1b[?47h", true),
-        (b"\x1b[?47l", false),
-    ];
-    let last = |(sequence, on): (&[u8], bool)| {
-        let at = bytes
-            .windows(sequence.len())
-            .rposition(|part| part == sequence);
-        at.map(|at| (at, on))
-    };
-    sequences
-        .into_iter()
-        .filter_map(last)
-        .max()
-        .map(|(_, on)| on)
 }
 
 impl Drop for OutpaceBackend {
@@ -888,6 +879,8 @@ impl Drop for OutpaceBackend {
         if self.changed {
             let _ = self.present();
         }
+        let rest = self.foreign.rest();
+        let _ = self.pass(&rest, None);
         self.presenter.close(probe::LEAVE_LIMIT);
         if let Some(report) = self.report.take() {
             report.write(self.capabilities, self.stats());
