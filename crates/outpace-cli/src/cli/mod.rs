@@ -185,7 +185,7 @@ fn plainly(cause: &str) -> String {
             format!("not a whole number from {least} to {most}")
         }
         (None, "invalid digit found in string" | "cannot parse integer from empty string") => {
-            "not a whole number".to_owned()
+            "not a whole number in digits, 0 or more".to_owned()
         }
         (None, "number too large to fit in target type") => "a number too large".to_owned(),
         (None, cause) => cause.to_owned(),
@@ -306,7 +306,7 @@ mod tests {
         );
         assert_eq!(
             said(&["outpace", "bench", "--messages", "1e6"]),
-            "outpace: --messages 1e6: not a whole number\n  see: outpace bench --help"
+            "outpace: --messages 1e6: not a whole number in digits, 0 or more\n  see: outpace bench --help"
         );
         for (option, value) in [("--messages", "-1"), ("--runs", "-1"), ("--warmup", "-3")] {
             let said = said(&["outpace", "bench", option, value]);
