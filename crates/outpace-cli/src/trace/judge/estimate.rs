@@ -149,8 +149,10 @@ fn total(read_ns: f64, unread: (u64, u64), calls: u64, least_ns: f64) -> Interva
     .within(least_ns.clamp(read_ns, most_ns), most_ns)
 }
 
-/// What a write costs the program besides, at most: the kernel's work takes caches, and what it wakes a processor.
+/// What a write costs the program besides, at most: the kernel's work takes caches and predictions of branches, and what it
+/// wakes a processor. The second grows with what the kernel takes, since some machines are several times slower than others.
 const BESIDE_NS: f64 = 70.0;
+const BESIDE: f64 = 0.18;
 
 /// The part of a program's own time that calls take at least is no more than this.
 const MOST_OF_OWN: f64 = 0.5;
@@ -173,7 +175,8 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let (least_ns, most_ns) = stream.language.call_ns(kind);
     // What makes the text of a message stays.
     let least_ns = (calls * least_ns).min(MOST_OF_OWN * stream.own_ns.low);
-    let most_ns = (calls * (most_ns + BESIDE_NS)).clamp(least_ns, stream.own_ns.high.max(least_ns));
+    let most_ns = calls * (most_ns + BESIDE_NS) + BESIDE * in_kernel.high;
+    let most_ns = most_ns.clamp(least_ns, stream.own_ns.high.max(least_ns));
     let own = Interval::between(least_ns, most_ns);
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time; or it could not be seen where small writes went.
