@@ -52,18 +52,20 @@ impl Foreign {
     pub(super) fn take(&mut self, bytes: &[u8]) -> (Vec<u8>, Option<bool>) {
         let known = self.held.len();
         self.held.extend_from_slice(bytes);
-        // Of the sequence in hand.
+        // Where the text ends that is before the sequence in hand.
         let mut start = 0;
         let mut switch = None;
         for (at, &byte) in self.held.iter().enumerate().skip(known) {
             let before = self.within;
             self.within = before.next(byte);
             match (before, self.within) {
-                (_, Within::Escape) => start = at,
-                // The string had no end: another sequence has begun.
-                (Within::ControlStringEscape, _) if byte != ESC => start = at - 1,
+                (Within::Text, Within::Escape) => start = at,
                 (Within::ControlSequence, Within::Text) => {
-                    switch = screen_switch(&self.held[start..=at]).or(switch);
+                    // Another one before it may have had no end.
+                    let sequences = &self.held[start..=at];
+                    let last = sequences.iter().rposition(|&byte| byte == ESC);
+                    let last = last.map(|last| &sequences[last..]);
+                    switch = last.and_then(screen_switch).or(switch);
                 }
                 _ => {}
             }
