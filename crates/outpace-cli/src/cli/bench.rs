@@ -32,10 +32,11 @@ use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
 use crate::user::output::{print, write};
 use crate::user::progress::Progress;
+use crate::user::quantity::whole;
 use crate::user::screen::Screen;
 
 /// More would take days.
-const MOST_MESSAGES: u64 = 1_000_000_000_000;
+pub(super) const MOST_MESSAGES: u64 = 1_000_000_000_000;
 
 /// Measure what output costs, by published experiments and outpace's own
 #[derive(Args)]
@@ -50,16 +51,16 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "DEST", value_delimiter = ',')]
     to: Vec<Destination>,
     /// Run each rung so many times
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=u16::MAX.into()))]
     runs: Option<u16>,
     /// Run each so many times before, without counting
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(0..=u16::MAX.into()))]
     warmup: Option<u16>,
     /// Write so many messages in each run [default: as many as fit the time]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_MESSAGES))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=MOST_MESSAGES))]
     messages: Option<u64>,
     /// Load a server from so many connections, a row each [default: 8,1; --quick: 8]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = whole::<u16>(1..=1000))]
     connections: Vec<u16>,
     /// Columns and rows of the terminals that are opened [default: 80x24, for pictures 200x60]
     #[arg(long, value_name = "COLUMNSxROWS")]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::bench::MOST_MESSAGES;
 use crate::bench::catalogue;
 use crate::bench::experiment::clock::{REPORT, Span};
 use crate::bench::experiment::{Method, Work};
@@ -15,6 +16,10 @@ use crate::bench::runner::contestant::Contestant;
 use crate::platform::signals;
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
+use crate::user::quantity::whole;
+
+/// An hour, in milliseconds.
+const LONGEST_PAUSE: u64 = 3_600_000;
 
 /// Write one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
 #[derive(Args)]
@@ -23,11 +28,11 @@ pub(crate) struct WriteRung {
     #[arg(value_name = "EXPERIMENT/RUNG")]
     rung: String,
     /// Write so many messages [default: the experiment's published number]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=MOST_MESSAGES))]
     messages: Option<u64>,
     /// Wait so long between the steps of `when` or between pictures, or draw so long in `calls`, in
     /// milliseconds [default: 1000, between pictures 0, of `calls` 5000]
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = whole::<u64>(0..=LONGEST_PAUSE))]
     pause: Option<u64>,
 }
 

@@ -15,8 +15,9 @@ use crate::platform::ending::Ending;
 use crate::platform::{interrupts, signals};
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
+use crate::user::quantity::whole;
 use crate::user::screen::Screen;
-use clap::{Args, value_parser};
+use clap::Args;
 use collect::{Options, Seen, Subject};
 use fxprof_processed_profile::Profile;
 use judge::verdict::Verdict;
@@ -70,7 +71,7 @@ pub(crate) struct Trace {
     profile: Option<PathBuf>,
 
     /// Watch this process, until it ends or Ctrl-C
-    #[arg(short, long, value_name = "PID", conflicts_with = "command", value_parser = value_parser!(i32).range(1..))]
+    #[arg(short, long, value_name = "PID", conflicts_with = "command", value_parser = whole::<i32>(1..=i32::MAX as u64))]
     pid: Option<i32>,
 
     /// The command; everything after it is its own

@@ -1,5 +1,7 @@
 //! Numbers as people read them, and sizes as they write them.
 
+use std::ops::RangeInclusive;
+
 /// A time in the unit that suits it: `8.1 ns`, `1,566 ns`, `12.3 µs`, `4.5 ms`, `2.31 s`.
 pub(crate) fn duration(nanoseconds: f64) -> String {
     match nanoseconds {
@@ -49,6 +51,25 @@ pub(crate) fn times(ratio: f64) -> String {
         ratio if ratio < 9.95 => format!("{ratio:.2}x"),
         ratio if ratio < 99.5 => format!("{ratio:.1}x"),
         ratio => format!("{}x", grouped(ratio.round() as u64)),
+    }
+}
+
+/// A parser of whole numbers within these bounds. Clap's own says of what is no number at all that it has an invalid digit.
+pub(crate) fn whole<T: TryFrom<u64>>(
+    bounds: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let (least, most) = (bounds.start(), bounds.end());
+        let is_number = text.strip_prefix('-').unwrap_or(text);
+        let is_number =
+            !is_number.is_empty() && is_number.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| bounds.contains(number));
+        number
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| {
+                let digits = if is_number { "" } else { ", in digits" };
+                format!("not a whole number from {least} to {most}{digits}")
+            })
     }
 }
 
