@@ -69,7 +69,7 @@ fn row(what: &str, figures: &[f64], target: Target) {
         Target::None => (None, "control".to_owned()),
     };
     let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = figures.iter().copied().fold(0.0, f64::max);
+    let most = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     // The name of the test is on the line before.
     println!(
         "\n| {what} | {figure:.3} ({least:.3} to {most:.3}) | {wanted} | {} |",
