@@ -6,6 +6,7 @@ mod fast_path;
 mod feed;
 mod gate;
 mod output;
+mod shared;
 mod worker;
 
 use std::io;
@@ -26,17 +27,17 @@ use worker::Worker;
 
 /// What is done to the terminal apart from showing a screen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Motion {
+pub(crate) enum Scrolling {
     AppendLines(u16),
     #[cfg_attr(not(feature = "scrolling-regions"), expect(dead_code))]
-    Scroll {
+    Region {
         top: u16,
         bottom: u16,
         by: i32,
     },
 }
 
-impl Motion {
+impl Scrolling {
     /// The bytes that draw the screen and then scroll it, which is done to `screen`, too.
     fn apply<'a>(self, renderer: &'a mut Renderer, screen: &mut Screen) -> &'a [u8] {
         self.draw_and_scroll(renderer, screen, None)
@@ -46,8 +47,8 @@ impl Motion {
     fn apply_hastily<'a>(self, renderer: &'a mut Renderer, screen: &mut Screen) -> &'a [u8] {
         let leaving = match self {
             Self::AppendLines(lines) => overflow(screen, lines),
-            Self::Scroll { top: 0, by, .. } => by.clamp(0, screen.height().into()) as u16,
-            Self::Scroll { .. } => 0,
+            Self::Region { top: 0, by, .. } => by.clamp(0, screen.height().into()) as u16,
+            Self::Region { .. } => 0,
         };
         let mut drawn = screen.clone();
         drawn.leave_alone(leaving);
@@ -62,7 +63,7 @@ impl Motion {
     ) -> &'a [u8] {
         match self {
             Self::AppendLines(lines) => renderer.append_lines(screen, drawn, lines),
-            Self::Scroll { top, bottom, by } => {
+            Self::Region { top, bottom, by } => {
                 renderer.scroll_region(screen, drawn, top, bottom, by)
             }
         }
@@ -242,12 +243,12 @@ impl Presenter {
         &mut self,
         screen: &mut Screen,
         damage: &mut Damage,
-        motion: Motion,
+        scrolling: Scrolling,
     ) -> io::Result<()> {
         let written = self.write_now(false, |renderer, bytes| {
             renderer.adopt_size(screen);
             damage.apply(renderer);
-            bytes.extend_from_slice(motion.apply(renderer, screen));
+            bytes.extend_from_slice(scrolling.apply(renderer, screen));
         })?;
         match self {
             _ if written => Ok(()),
@@ -255,10 +256,10 @@ impl Presenter {
                 .write(|renderer| {
                     renderer.adopt_size(screen);
                     damage.apply(renderer);
-                    motion.apply(renderer, screen).to_vec()
+                    scrolling.apply(renderer, screen).to_vec()
                 })
                 .map(|_| ()),
-            Self::Threaded { worker, .. } => worker.perform(screen, damage, motion),
+            Self::Threaded { worker, .. } => worker.perform(screen, damage, scrolling),
         }
     }
 

@@ -1,9 +1,10 @@
 //! The thread that writes a transcript: every line of it, and the live region as often as the terminal has time.
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use super::shared::Shared;
 use super::{Failure, Output};
 use crate::model::{Screen, Stats};
 use crate::render::{Addition, Reflow, TranscriptRenderer};
@@ -16,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 const PACE: Duration = Duration::from_millis(16);
 
 #[derive(Default)]
-struct State {
+struct FeedState {
     additions: Vec<Addition>,
     /// The live region to show; a newer one replaces it.
     live: Option<Screen>,
@@ -38,7 +39,7 @@ struct State {
     error: Option<Failure>,
 }
 
-impl State {
+impl FeedState {
     fn has_work(&self) -> bool {
         self.live.is_some() || self.has_urgent_work()
     }
@@ -50,18 +51,8 @@ impl State {
     }
 }
 
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change(&self, change: impl FnOnce(&mut State)) -> io::Result<()> {
+impl Shared<FeedState> {
+    fn change(&self, change: impl FnOnce(&mut FeedState)) -> io::Result<()> {
         let mut state = self.state();
         if let Some(failure) = &state.error {
             return Err(failure.report());
@@ -106,7 +97,11 @@ impl Shared {
     }
 
     /// Waits until there is something to do: additions at once, the live region when it is `due`, an open line after a pause.
-    fn wait_for_work(&self, renderer: &TranscriptRenderer, due: Instant) -> MutexGuard<'_, State> {
+    fn wait_for_work(
+        &self,
+        renderer: &TranscriptRenderer,
+        due: Instant,
+    ) -> MutexGuard<'_, FeedState> {
         let began = Instant::now();
         let mut state = self.state();
         loop {
@@ -208,12 +203,12 @@ pub(crate) fn fit(live: &mut Screen, (columns, rows): (u16, u16)) {
 }
 
 /// What a transcript's owner holds of it.
-pub(crate) struct Feed(Arc<Shared>);
+pub(crate) struct Feed(Arc<Shared<FeedState>>);
 
 /// The transcripts on terminals.
-static ON_TERMINALS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+static ON_TERMINALS: Mutex<Vec<Weak<Shared<FeedState>>>> = Mutex::new(Vec::new());
 
-fn on_terminals() -> MutexGuard<'static, Vec<Weak<Shared>>> {
+fn on_terminals() -> MutexGuard<'static, Vec<Weak<Shared<FeedState>>>> {
     ON_TERMINALS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -222,7 +217,8 @@ const LAST_LIMIT: Duration = Duration::from_millis(200);
 
 /// Takes the live regions away before the process ends or stops, and shows them again when it goes on.
 fn react(ending: Ending) {
-    let feeds: Vec<Arc<Shared>> = on_terminals().iter().filter_map(Weak::upgrade).collect();
+    let feeds: Vec<Arc<Shared<FeedState>>> =
+        on_terminals().iter().filter_map(Weak::upgrade).collect();
     for feed in &feeds {
         // Of a terminal that is gone its owner is told.
         let _ = feed.change(|state| match ending {
@@ -239,7 +235,7 @@ fn react(ending: Ending) {
 
 impl Feed {
     pub(crate) fn start(renderer: TranscriptRenderer, output: Output) -> io::Result<Self> {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<Shared<FeedState>>::default();
         let theirs = shared.clone();
         super::spawn("outpace-transcript", move || theirs.run(renderer, output))?;
         Ok(Self(shared))

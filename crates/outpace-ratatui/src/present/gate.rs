@@ -7,9 +7,10 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::shared::Shared;
 use crate::sys;
 
 /// How long a draw call may wait for the lock to be taken: some 20 µs are the rule.
@@ -49,7 +50,7 @@ impl Stream {
 }
 
 #[derive(Default)]
-struct State {
+struct GateState {
     /// Frames are on their way.
     closed: bool,
     /// The lock is held.
@@ -63,22 +64,12 @@ struct State {
     quit: bool,
 }
 
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl Shared<GateState> {
     fn wait<'a>(
         &'a self,
-        state: MutexGuard<'a, State>,
-        until: impl Fn(&State) -> bool,
-    ) -> MutexGuard<'a, State> {
+        state: MutexGuard<'a, GateState>,
+        until: impl Fn(&GateState) -> bool,
+    ) -> MutexGuard<'a, GateState> {
         self.changed
             .wait_while(state, |state| !until(state))
             .unwrap_or_else(PoisonError::into_inner)
@@ -140,7 +131,7 @@ impl Shared {
 
 /// The gate before a standard stream.
 pub(super) struct Gate {
-    shared: Arc<Shared>,
+    shared: Arc<Shared<GateState>>,
     stream: Stream,
     started: AtomicBool,
 }
@@ -184,7 +175,7 @@ impl Gate {
         state.closed = true;
         self.shared.changed.notify_all();
         let held = Held(self);
-        let printed = |state: &mut State| !(state.held && state.flushed);
+        let printed = |state: &mut GateState| !(state.held && state.flushed);
         let (state, _) = self
             .shared
             .changed
@@ -220,7 +211,7 @@ impl Gate {
         let mut state = self.wait_for_lock(state, PRESENTERS_LIMIT);
         state.taken_elsewhere = state.closed && !state.held;
         let late = std::mem::take(&mut state.late) && state.held;
-        let printed = |state: &State| state.flushed || !state.held || !state.closed;
+        let printed = |state: &GateState| state.flushed || !state.held || !state.closed;
         drop(self.shared.wait(state, printed));
         if late {
             std::thread::sleep(GRACE);
@@ -229,9 +220,9 @@ impl Gate {
 
     fn wait_for_lock<'a>(
         &'a self,
-        state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, GateState>,
         limit: Duration,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, GateState> {
         self.shared
             .changed
             .wait_timeout_while(state, limit, |state| state.closed && !state.held)

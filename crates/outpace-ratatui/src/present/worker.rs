@@ -13,7 +13,7 @@ use super::damage::Damage;
 use super::fast_path::{self, FastPath};
 use super::gate::Gate;
 use super::output::{Output, Tempo};
-use super::{Failure, Motion};
+use super::{Failure, Scrolling};
 use crate::model::{Screen, Stats};
 use crate::render::Renderer;
 use crate::sys;
@@ -389,7 +389,7 @@ impl Worker {
         self: &Arc<Self>,
         screen: &mut Screen,
         damage: &mut Damage,
-        motion: Motion,
+        scrolling: Scrolling,
     ) -> io::Result<()> {
         let (mut renderer, mut slot) = self.lock_to_add()?;
         let mut frame = slot.frame.take();
@@ -404,7 +404,7 @@ impl Worker {
             // Drawing all of it each time would fill the memory, and in the end the application would wait.
             Some(mut frame) if slot.bytes.len() >= STALLED => {
                 slot.bytes
-                    .extend_from_slice(motion.apply_hastily(&mut renderer, screen));
+                    .extend_from_slice(scrolling.apply_hastily(&mut renderer, screen));
                 frame.screen.copy_from(screen);
                 slot.frame = Some(frame);
             }
@@ -412,7 +412,7 @@ impl Worker {
                 slot.stats.frames_presented += u64::from(frame.is_some());
                 slot.spare = frame.or(slot.spare.take());
                 slot.bytes
-                    .extend_from_slice(motion.apply(&mut renderer, screen));
+                    .extend_from_slice(scrolling.apply(&mut renderer, screen));
             }
         }
         self.wake(slot);

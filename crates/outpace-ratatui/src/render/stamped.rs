@@ -1,16 +1,16 @@
-//! A hash table that is emptied without touching its memory: each slot bears the stamp of the round it was filled in,
-//! and slots with an older stamp count as empty.
+//! A hash table that is emptied without touching its memory: each bucket bears the stamp of the round it was filled in,
+//! and buckets with an older stamp count as empty.
 
-/// Maps keys to values. The caller hashes; collisions go to the next slot.
+/// Maps keys to values. The caller hashes; collisions go to the next bucket.
 #[derive(Debug, Default)]
 pub(crate) struct StampedTable<K, V> {
-    slots: Vec<Slot<K, V>>,
+    buckets: Vec<Bucket<K, V>>,
     stamp: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot<K, V> {
-    /// 0 in slots that were never filled.
+struct Bucket<K, V> {
+    /// 0 in buckets that were never filled.
     stamp: u32,
     key: K,
     value: V,
@@ -18,23 +18,23 @@ struct Slot<K, V> {
 
 impl<K: Copy + Default + Eq, V: Copy + Default> StampedTable<K, V> {
     /// Empties the table and makes room for so many entries. No more may be inserted until the next call: at most half
-    /// of the slots are in use, so every search ends.
+    /// of the buckets are in use, so every search ends.
     pub(crate) fn begin(&mut self, entries: usize) {
         let size = (entries * 2).next_power_of_two();
-        if self.slots.len() < size || self.stamp == u32::MAX {
-            self.slots = vec![Slot::default(); size];
+        if self.buckets.len() < size || self.stamp == u32::MAX {
+            self.buckets = vec![Bucket::default(); size];
             self.stamp = 0;
         }
         self.stamp += 1;
     }
 
-    /// The slot of a key: the one that has it, or the empty one where it belongs.
+    /// The bucket of a key: the one that has it, or the empty one where it belongs.
     fn position(&self, hash: usize, key: K) -> usize {
-        let mask = self.slots.len() - 1;
+        let mask = self.buckets.len() - 1;
         let mut index = hash & mask;
         loop {
-            let slot = &self.slots[index];
-            if slot.stamp != self.stamp || slot.key == key {
+            let bucket = &self.buckets[index];
+            if bucket.stamp != self.stamp || bucket.key == key {
                 return index;
             }
             index = (index + 1) & mask;
@@ -43,18 +43,18 @@ impl<K: Copy + Default + Eq, V: Copy + Default> StampedTable<K, V> {
 
     /// The value of a key, if it has one.
     pub(crate) fn get(&self, hash: usize, key: K) -> Option<V> {
-        let slot = &self.slots[self.position(hash, key)];
-        (slot.stamp == self.stamp).then_some(slot.value)
+        let bucket = &self.buckets[self.position(hash, key)];
+        (bucket.stamp == self.stamp).then_some(bucket.value)
     }
 
     /// The value of a key. If it has none, `vacant` becomes its value and `None` is returned.
     pub(crate) fn get_or_insert(&mut self, hash: usize, key: K, vacant: V) -> Option<&mut V> {
         let (index, stamp) = (self.position(hash, key), self.stamp);
-        let slot = &mut self.slots[index];
-        if slot.stamp == stamp {
-            return Some(&mut slot.value);
+        let bucket = &mut self.buckets[index];
+        if bucket.stamp == stamp {
+            return Some(&mut bucket.value);
         }
-        *slot = Slot {
+        *bucket = Bucket {
             stamp,
             key,
             value: vacant,

@@ -22,7 +22,7 @@ use super::probe;
 use super::report::Report;
 use super::session;
 use crate::model::{Capabilities, Cursor, Screen, Stats};
-use crate::present::{Closer, Damage, Failure, Motion, Output, Presenter, Stream};
+use crate::present::{Closer, Damage, Failure, Output, Presenter, Scrolling, Stream};
 use crate::render::Renderer;
 use crate::sys;
 
@@ -110,8 +110,8 @@ enum Claimed {
     Nothing,
 }
 
-/// What the backend draws on.
-enum Surface {
+/// What is drawn on.
+pub(super) enum Surface {
     Terminal(sys::Terminal),
     Fixed(Size),
 }
@@ -511,12 +511,12 @@ impl OutpaceBackend {
         self.present()
     }
 
-    fn perform(&mut self, motion: Motion) -> io::Result<()> {
+    fn perform(&mut self, scrolling: Scrolling) -> io::Result<()> {
         self.follow_size();
         // What scrolls is drawn again by ratatui, blanks in styles of their own as well.
         self.blanks = Blanks::default();
         self.presenter
-            .perform(&mut self.screen, &mut self.damage, motion)?;
+            .perform(&mut self.screen, &mut self.damage, scrolling)?;
         self.changed = true;
         self.presented_cursor = Some(self.screen.cursor);
         Ok(())
@@ -680,7 +680,7 @@ impl Backend for OutpaceBackend {
         if n == 0 {
             return Ok(());
         }
-        self.perform(Motion::AppendLines(n))
+        self.perform(Scrolling::AppendLines(n))
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {
@@ -835,7 +835,7 @@ impl Backend for OutpaceBackend {
 
     #[cfg(feature = "scrolling-regions")]
     fn scroll_region_up(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
-        self.perform(Motion::Scroll {
+        self.perform(Scrolling::Region {
             top: region.start,
             bottom: region.end,
             by: amount.into(),
@@ -845,7 +845,7 @@ impl Backend for OutpaceBackend {
     #[cfg(feature = "scrolling-regions")]
     fn scroll_region_down(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
         let by = -i32::from(amount);
-        self.perform(Motion::Scroll {
+        self.perform(Scrolling::Region {
             top: region.start,
             bottom: region.end,
             by,

@@ -11,6 +11,7 @@ use ratatui_core::style::Style as TheirStyle;
 use ratatui_core::text::{Line, Span, Text};
 use ratatui_core::widgets::Widget;
 
+use super::backend::Surface;
 use super::cells::{colors_are_off, style_of};
 use super::options::Target;
 use super::probe::LEAVE_LIMIT;
@@ -87,11 +88,6 @@ pub struct Transcript {
     /// The size that the live region was fitted into.
     shown_at: Size,
     finished: bool,
-}
-
-enum Surface {
-    Terminal(sys::Terminal),
-    Fixed(Size),
 }
 
 impl std::fmt::Debug for Transcript {
