@@ -6,6 +6,7 @@ pub(crate) mod ending;
 pub(crate) mod histogram;
 pub(crate) mod interrupts;
 pub(crate) mod mappings;
+pub(crate) mod procfs;
 pub(crate) mod pty;
 pub(crate) mod scheduling;
 pub(crate) mod signals;

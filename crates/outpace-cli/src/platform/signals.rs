@@ -1,6 +1,7 @@
 //! Signals as events: blocked in every thread and read from a descriptor (`signalfd(2)`).
 #![allow(unsafe_code)]
 
+use super::procfs::{self, Stat};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -112,18 +113,10 @@ fn is_ignored(signal: i32) -> bool {
 
 /// The children that have ended and have not been waited for.
 pub(crate) fn ended_children() -> Vec<i32> {
-    let own = std::process::id();
-    let children = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
-    let children = children.unwrap_or_default();
-    children
-        .split_whitespace()
-        .filter_map(|child| child.parse().ok())
-        .filter(|child: &i32| {
-            let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-            stat.rsplit_once(')')
-                .is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
-        })
-        .collect()
+    let own = std::process::id() as i32;
+    let children = procfs::children(own, own).into_iter();
+    let has_ended = |child: &i32| Stat::of(*child).is_some_and(|stat| stat.has_ended);
+    children.filter(has_ended).collect()
 }
 
 impl Signals {

@@ -3,7 +3,7 @@
 use super::counts::Counts;
 use super::outlet::Outlet;
 use super::rate::Rate;
-use crate::platform::signals;
+use crate::platform::{procfs, signals};
 use crate::user::failure::Failure;
 use std::fs;
 use std::io::{self, Write};
@@ -108,12 +108,9 @@ pub(super) fn told(outlets: &[Arc<Outlet>], program: Option<i32>) {
 
 /// Whether a process has a handler for a signal, or waits for it with that blocked (proc(5)).
 fn catches(process: i32, signal: i32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    status.lines().any(|line| {
-        let set = line
-            .strip_prefix("SigCgt:")
-            .or(line.strip_prefix("SigBlk:"));
-        set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+    ["SigCgt", "SigBlk"].iter().any(|set| {
+        let set = procfs::status(process, set);
+        set.and_then(|set| u64::from_str_radix(&set, 16).ok())
             .is_some_and(|set| set & (1 << (signal - 1)) != 0)
     })
 }

@@ -12,6 +12,7 @@ mod model;
 mod view;
 
 use crate::platform::ending::Ending;
+use crate::platform::procfs::{self, IoCounters};
 use crate::platform::{interrupts, signals};
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
@@ -22,7 +23,6 @@ use collect::{Options, Seen, Subject};
 use fxprof_processed_profile::Profile;
 use judge::verdict::Verdict;
 use judge::{stacks, streams};
-use kernel::procfs::{self, IoCounters};
 use model::findings::{Elsewhere, Findings};
 use model::timeline::{MOST_SPANS, Timeline};
 use std::ffi::OsString;
@@ -134,7 +134,7 @@ impl Trace {
     fn observe(&self, timeline: Timeline) -> Result<Findings, Failure> {
         let (subject, command) = match self.pid {
             Some(process) => {
-                if let Err(error) = IoCounters::of(&process.to_string()) {
+                if let Err(error) = IoCounters::of(process) {
                     if error.kind() != io::ErrorKind::NotFound {
                         return Err(self.cannot_start(&error));
                     }

@@ -24,6 +24,7 @@ use crate::bench::experiment::bare_scene;
 use crate::bench::experiment::calls::Calls;
 use crate::bench::experiment::clock::Span;
 use crate::fps::canvas::StandardStream;
+use crate::platform::procfs;
 
 /// More than a frame has.
 pub(super) const WHOLE_FRAME: usize = 16 << 20;
@@ -208,19 +209,18 @@ struct PeakMemory(u64);
 
 impl PeakMemory {
     fn now() -> Option<Self> {
-        Self::read("VmRSS:").map(Self)
+        Self::read("VmRSS").map(Self)
     }
 
     /// The growth up to the process's peak since then.
     fn grown(self) -> Option<u64> {
-        Some(Self::read("VmHWM:")?.saturating_sub(self.0))
+        Some(Self::read("VmHWM")?.saturating_sub(self.0))
     }
 
     /// In bytes, from `/proc/self/status` (proc(5)); `None` where there is none.
     fn read(name: &str) -> Option<u64> {
-        let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        let size = procfs::status("self", name)?;
+        let kibibytes: u64 = size.strip_suffix("kB")?.trim().parse().ok()?;
         Some(kibibytes << 10)
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::bench::toolchain;
+use crate::platform::procfs;
 
 /// The properties of a machine without which its figures cannot be compared with another's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,10 +80,8 @@ impl Machine {
 
 fn memory_bytes() -> Option<u64> {
     let info = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = info
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let size = procfs::value(&info, "MemTotal")?;
+    let kib: u64 = size.strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
 

@@ -1,7 +1,6 @@
 //! Programs that know nothing of the bench: the cost of a line is the time of a run that prints, less that of one
 //! that prints nothing.
 
-use std::fs;
 use std::time::Duration;
 
 use super::child::{self, Stopped, Trial};
@@ -12,6 +11,7 @@ use crate::bench::destination::venue::Venue;
 use crate::bench::results::rows::Row;
 use crate::fps::canvas::StandardStream;
 use crate::platform::interrupts;
+use crate::platform::procfs::IoCounters;
 
 pub(super) struct Programs<'a> {
     stage: Stage<'a>,
@@ -90,9 +90,7 @@ fn more(messages: u64, took: Duration, wanted: Duration) -> u64 {
 
 /// The write calls of the children that have been waited for, and of this program.
 fn write_calls() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/io").ok()?;
-    let count = text.lines().find_map(|line| line.strip_prefix("syscw: "))?;
-    count.parse().ok()
+    Some(IoCounters::of("self").ok()?.write_calls)
 }
 
 impl Measurement for Programs<'_> {

@@ -5,6 +5,7 @@
 
 use super::program;
 use crate::platform::mappings::Mapping;
+use crate::platform::procfs;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -28,7 +29,7 @@ pub(super) struct Process {
 impl Process {
     /// One that has ended has no program any more, though its parent may not know that yet.
     pub(super) fn is_there(&self) -> bool {
-        fs::read_link(format!("/proc/{}/exe", self.number)).is_ok()
+        procfs::executable(self.number as i32).is_some()
     }
 }
 

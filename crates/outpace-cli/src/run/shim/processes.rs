@@ -7,6 +7,7 @@
 use super::program;
 use super::ring::{self, Member};
 use super::sync::Ordering;
+use crate::platform::procfs::{self, Stat};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::os::fd::AsFd;
@@ -42,48 +43,15 @@ const AT_MOST_EVERY: Duration = Duration::from_millis(20);
 /// What is kept to be said of strangers.
 const MOST_STRANGERS: usize = 64;
 
-/// What proc(5) has of a process in `stat`.
-struct Stat {
-    name: String,
-    state: u8,
-    parent: i32,
-    session: i32,
-    terminal: u64,
-    kernel: bool,
-    threads: u32,
-    start: u64,
-}
-
-impl Stat {
-    fn of(process: i32) -> Option<Self> {
-        let text = fs::read(format!("/proc/{process}/stat")).ok()?;
-        let text = String::from_utf8_lossy(&text);
-        let (name, rest) = text.split_once('(')?.1.rsplit_once(") ")?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let number = |field: usize| fields.get(field)?.parse::<i64>().ok();
-        const PF_KTHREAD: i64 = 0x20_0000;
-        Some(Self {
-            name: name.to_owned(),
-            state: *fields.first()?.as_bytes().first()?,
-            parent: number(1)? as i32,
-            session: number(3)? as i32,
-            terminal: u64::from(number(4)? as u32),
-            kernel: number(6)? & PF_KTHREAD != 0,
-            threads: number(17)? as u32,
-            start: number(19)? as u64,
-        })
-    }
-
-    /// A first thread that has ended stays as long as others.
-    fn has_ended(&self) -> bool {
-        matches!(self.state, b'Z' | b'X') && self.threads <= 1
-    }
+/// A first thread that has ended stays as long as others.
+fn has_ended(stat: &Stat) -> bool {
+    stat.has_ended && stat.threads <= 1
 }
 
 /// A device as `stat` has it (proc(5), `tty_nr`).
-fn encoded(device: u64) -> u64 {
+fn encoded(device: u64) -> u32 {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    u64::from(minor & 0xff | major << 8 | (minor & !0xff) << 12)
+    minor & 0xff | major << 8 | (minor & !0xff) << 12
 }
 
 impl Processes {
@@ -119,7 +87,7 @@ impl Processes {
         // other is.
         let mut seen = HashSet::new();
         loop {
-            let all = numbers()?;
+            let all = procfs::processes();
             // Where others are hidden (proc(5), hidepid), nothing can be known.
             if !all.contains(&1) {
                 return None;
@@ -141,7 +109,8 @@ impl Processes {
 
     /// Whether a process is a member, or cannot write to the terminal.
     fn is_right(&mut self, process: i32, members: &[Member]) -> bool {
-        let Some(stat) = Stat::of(process).filter(|stat| !stat.kernel && !stat.has_ended()) else {
+        let Some(stat) = Stat::of(process).filter(|stat| !stat.is_of_kernel && !has_ended(stat))
+        else {
             return true;
         };
         let member = members
@@ -157,7 +126,7 @@ impl Processes {
                 };
                 member.fitness.store(fitness, Ordering::Relaxed);
                 if let Some(reason) = refusal {
-                    self.is_strange(process, &stat, reason, true);
+                    self.is_strange(process, reason, true);
                 }
             }
             return member.fitness.load(Ordering::Relaxed) == ring::FIT;
@@ -168,13 +137,13 @@ impl Processes {
         let reason = self
             .refusal(process)
             .unwrap_or_else(|| "the program that started it has none".to_owned());
-        self.is_strange(process, &stat, reason, false);
+        self.is_strange(process, reason, false);
         false
     }
 
-    fn is_strange(&mut self, process: i32, stat: &Stat, reason: String, is_unfit: bool) {
+    fn is_strange(&mut self, process: i32, reason: String, is_unfit: bool) {
         if self.strangers.len() < MOST_STRANGERS {
-            let name = stat.name.clone();
+            let name = procfs::name(process).unwrap_or_default();
             let stranger = Stranger {
                 name,
                 reason,
@@ -240,11 +209,7 @@ impl Processes {
 
     /// Why the program of a process cannot have the shim, or must not.
     fn refusal(&mut self, process: i32) -> Option<String> {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-        let tracer = status
-            .lines()
-            .find_map(|line| line.strip_prefix("TracerPid:"));
-        if tracer.is_some_and(|tracer| tracer.trim() != "0") {
+        if procfs::status(process, "TracerPid").is_some_and(|tracer| tracer != "0") {
             return Some("another process traces it".to_owned());
         }
         let path = PathBuf::from(format!("/proc/{process}/exe"));
@@ -254,15 +219,6 @@ impl Processes {
         let known = self.programs.entry((file.dev(), file.ino()));
         known.or_insert_with(|| program::refused(&path)).clone()
     }
-}
-
-fn numbers() -> Option<Vec<i32>> {
-    let entries = fs::read_dir("/proc").ok()?.flatten();
-    Some(
-        entries
-            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-            .collect(),
-    )
 }
 
 #[cfg(test)]
@@ -276,12 +232,5 @@ mod tests {
             encoded(rustix::fs::makedev(136, 300)),
             136 << 8 | 44 | 1 << 20
         );
-    }
-
-    #[test]
-    fn a_process_is_seen_as_it_is() {
-        let stat = Stat::of(std::process::id() as i32).unwrap();
-        assert!(!stat.kernel && !stat.has_ended());
-        assert_eq!(stat.parent, std::os::unix::process::parent_id() as i32);
     }
 }

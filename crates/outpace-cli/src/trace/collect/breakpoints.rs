@@ -140,7 +140,7 @@ impl Breakpoints {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::kernel::procfs::Doing;
+    use crate::trace::kernel::doing::Doing;
     use std::io::Read;
     use std::process::{Command, Stdio};
 

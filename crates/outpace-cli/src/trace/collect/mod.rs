@@ -9,7 +9,7 @@ pub(super) mod threads;
 pub(super) mod watch;
 
 use crate::platform::clock;
-use crate::trace::kernel::procfs;
+use crate::platform::procfs;
 use crate::trace::model::findings::Recording;
 use crate::trace::model::timeline::Timeline;
 use exact::{Ledger, LedgerEntry, gate, ptrace, tracepoints};
@@ -86,7 +86,7 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
 fn processor_time(process: Option<i32>) -> (u64, u64) {
     match process {
         Some(process) => {
-            let processor = procfs::Usage::of(process).unwrap_or_default().processor;
+            let processor = procfs::Stat::of(process).unwrap_or_default().processor;
             (processor.user_ns, processor.system_ns)
         }
         None => clock::children_ns(),

@@ -9,8 +9,9 @@
 //! stopping it once more.
 
 use crate::platform::clock::{self, Delay};
+use crate::platform::procfs;
 use crate::trace::kernel::calls::Call;
-use crate::trace::kernel::procfs::{self, Doing};
+use crate::trace::kernel::doing::Doing;
 use crate::trace::kernel::{memory, sys};
 use crate::trace::model::target::{Kind, Target};
 use std::io;

@@ -2,7 +2,7 @@
 //! written, without the children that the process has waited for, and its time on a processor.
 
 use crate::platform::clock;
-use crate::trace::kernel::procfs::{IoCounters, Processor, Usage, read_again};
+use crate::platform::procfs::{IoCounters, Processor, Stat, read_again};
 use std::collections::BTreeMap;
 use std::fs::File;
 
@@ -21,7 +21,7 @@ pub(crate) struct Reading {
 struct Thread {
     io: File,
     schedule: File,
-    usage: File,
+    stat: File,
     /// Before it was watched, perhaps as another program; and when last read.
     before: Reading,
     now: Reading,
@@ -33,27 +33,26 @@ impl Thread {
         Some(Self {
             io: open("io")?,
             schedule: open("schedstat")?,
-            usage: open("stat")?,
+            stat: open("stat")?,
             before: Reading::default(),
             now: Reading::default(),
         })
     }
 
     fn reading(&self) -> Option<Reading> {
-        let ticks_per_second = rustix::param::clock_ticks_per_second();
         // First: what is read after its end is final.
-        let usage = Usage::parse(&read_again(&self.usage).ok()?, ticks_per_second)?;
+        let stat = Stat::parse(&read_again(&self.stat).ok()?)?;
         let io = IoCounters::read(&self.io).ok()?;
         let (total_ns, delayed_ns) = clock::schedule_in(&read_again(&self.schedule).ok()?)?;
         let processor = Processor {
             total_ns,
             delayed_ns,
-            ..usage.processor
+            ..stat.processor
         };
         Some(Reading {
             io,
             processor,
-            is_final: usage.has_ended,
+            is_final: stat.has_ended,
         })
     }
 
@@ -171,7 +170,7 @@ mod tests {
     fn the_threads_of_this_process_have_written_what_it_has() {
         let ours = std::process::id() as i32;
         let mut threads = Threads::default();
-        threads.begin(ours, &crate::trace::kernel::procfs::threads(ours));
+        threads.begin(ours, &crate::platform::procfs::threads(ours));
         let this = rustix::thread::gettid().as_raw_nonzero().get();
         let null = File::options().write(true).open("/dev/null").unwrap();
         for _ in 0..1000 {

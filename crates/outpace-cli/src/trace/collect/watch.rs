@@ -8,10 +8,11 @@ use super::peek;
 use super::threads::{Reading, Threads};
 use crate::platform::clock;
 use crate::platform::ending::Ending;
+use crate::platform::procfs::{self, IoCounters, Processor, Stat};
 use crate::platform::{interrupts, signals};
 use crate::trace::kernel::calls::{Call, WriteCall};
+use crate::trace::kernel::doing::Doing;
 use crate::trace::kernel::memory;
-use crate::trace::kernel::procfs::{self, Doing, IoCounters, Processor, Usage};
 use crate::trace::model::findings::{Mode, Recording};
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
@@ -126,8 +127,8 @@ pub(crate) struct Watched {
     /// The kernel's counters, which include the children it has waited for: now, and when it began.
     io: IoCounters,
     io_before: IoCounters,
-    usage: Usage,
-    usage_before: Usage,
+    stat: Stat,
+    stat_before: Stat,
     /// What children have left to it that it has waited for, as far as that is certain.
     inherited: IoCounters,
     /// Writes of its last moments, found in what it left to its parent, and how long those took at most.
@@ -174,7 +175,7 @@ impl Watched {
 
     /// The processor time of its threads that write, while it was watched, without what stops at its calls took.
     pub(crate) fn processor(&self) -> Processor {
-        // In `usage` it is rounded to hundredths of a second.
+        // In `stat` it is rounded to hundredths of a second.
         let with_stops = self.reaped_alone();
         let with_stops = with_stops.unwrap_or_else(|| self.tasks.writers().processor);
         with_stops.since(Processor::of(0, self.stops_ns))
@@ -183,7 +184,7 @@ impl Watched {
     /// The processor time of a process with one thread, known since it was reaped.
     fn reaped_alone(&self) -> Option<Processor> {
         let reaped = self.reaped.filter(|_| self.tasks.is_one())?;
-        Some(reaped.since(self.usage_before.processor))
+        Some(reaped.since(self.stat_before.processor))
     }
 
     /// How many of its writes are in no thread's reading, and how much processor time is not, at most: that of threads that
@@ -195,9 +196,9 @@ impl Watched {
             return (0, 0);
         }
         let unread_ns = if calls > 0 && !self.tasks.is_one() {
-            let whole = self.reaped.unwrap_or(self.usage.processor);
+            let whole = self.reaped.unwrap_or(self.stat.processor);
             let rounded_ns = 2 * procfs::UNIT_NS * u64::from(self.reaped.is_none());
-            let whole_ns = whole.since(self.usage_before.processor).total_ns + rounded_ns;
+            let whole_ns = whole.since(self.stat_before.processor).total_ns + rounded_ns;
             whole_ns.saturating_sub(self.tasks.all().processor.total_ns)
         } else {
             procfs::TICK_NS
@@ -227,8 +228,8 @@ impl Watched {
 
     /// Page faults while it was watched.
     pub(crate) fn faults(&self) -> u64 {
-        let before = self.usage_before.minor_faults;
-        self.usage.minor_faults.saturating_sub(before)
+        let before = self.stat_before.minor_faults;
+        self.stat.minor_faults.saturating_sub(before)
     }
 
     /// The one of stdout and stderr that leads where this does, if it is another name of it (Node.js opens its terminal
@@ -420,16 +421,16 @@ impl Watched {
     }
 
     /// The counters, as they are now.
-    fn counted(&self) -> Option<(IoCounters, Usage)> {
-        let before = Usage::of(self.process).unwrap_or(self.usage);
+    fn counted(&self) -> Option<(IoCounters, Stat)> {
+        let before = Stat::of(self.process).unwrap_or(self.stat);
         let io = self.read_counters()?;
         // Those of the children may have come in between.
-        let after = Usage::of(self.process).unwrap_or(before);
-        let usage = Usage {
+        let after = Stat::of(self.process).unwrap_or(before);
+        let stat = Stat {
             children_faults: after.children_faults,
             ..before
         };
-        Some((io, usage))
+        Some((io, stat))
     }
 
     /// What it has read and written, with the children it has waited for.
@@ -438,7 +439,7 @@ impl Watched {
     }
 
     fn has_reaped(&self) -> bool {
-        self.usage.children_faults != self.usage_before.children_faults
+        self.stat.children_faults != self.stat_before.children_faults
     }
 
     /// Its own reads and writes. Once it has waited for a child only what its threads are known to have made, which
@@ -627,7 +628,7 @@ impl Watcher {
         // By parent, how many children it has had: what a parent has left may be its children's.
         let mut families: HashMap<i32, usize> = HashMap::new();
         for watched in self.ended.iter().chain(self.alive.values()) {
-            *families.entry(watched.usage.parent).or_default() += 1;
+            *families.entry(watched.stat.parent).or_default() += 1;
         }
         for parent in self.alive.values_mut() {
             if !parent.tasks.is_one() {
@@ -637,7 +638,7 @@ impl Watcher {
             let news = inherited.since(std::mem::replace(&mut parent.inherited, inherited));
             let mut children = self.ended[first..]
                 .iter_mut()
-                .filter(|child| child.usage.parent == parent.process);
+                .filter(|child| child.stat.parent == parent.process);
             if let (Some(child), None) = (children.next(), children.next())
                 && (child.searches > 1 || families[&parent.process] == 1)
                 && child.with_children().write_calls > 0
@@ -663,15 +664,15 @@ impl Watcher {
             if let Some(former) = &former {
                 // It runs another program now, and the counters go on.
                 next.tasks.go_on(process, &former.tasks);
-                (next.io_before, next.usage_before) = (former.io, former.usage);
+                (next.io_before, next.stat_before) = (former.io, former.stat);
                 if next.executable.is_none() {
                     // It has ended, and nothing else says what it wrote to.
                     next.targets = former.targets.clone();
                 }
             } else if !self.launched && self.looks == 0 {
                 next.tasks.begin(process, &threads);
-                (next.io, next.usage) = next.counted().unwrap_or_default();
-                (next.io_before, next.usage_before) = (next.io, next.usage);
+                (next.io, next.stat) = next.counted().unwrap_or_default();
+                (next.io_before, next.stat_before) = (next.io, next.stat);
             }
             self.ended.extend(former);
             self.alive.insert(process, next);
@@ -687,7 +688,7 @@ impl Watcher {
         if watched.runs_as_before() {
             watched.last_ns = clock::now_ns();
             watched.tasks.take(readings);
-            (watched.io, watched.usage) = counted.unwrap_or((watched.io, watched.usage));
+            (watched.io, watched.stat) = counted.unwrap_or((watched.io, watched.stat));
         }
         if watched.start.is_none() && watched.own().write_calls > 0 {
             let writers = watched.tasks.writers();

@@ -6,9 +6,9 @@
 //! for the machines and kernels of today: what a write can cost in the kernel and what of that is left in blocks
 //! ([`Cost`]), and what a call costs in the program's own code ([`Language::call_ns`]).
 
+use crate::platform::procfs::{self, Processor};
 use crate::trace::collect::floor;
 use crate::trace::collect::watch::Watched;
-use crate::trace::kernel::procfs::{self, Processor};
 use crate::trace::model::findings::Stream;
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;

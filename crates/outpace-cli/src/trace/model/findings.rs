@@ -6,7 +6,7 @@ use super::tally::{Buffering, CallTally};
 use super::target::{Kind, Target};
 use super::timeline::{Sample, Timeline};
 use crate::platform::ending::Ending;
-use crate::trace::kernel::procfs::IoCounters;
+use crate::platform::procfs::IoCounters;
 use serde::Serialize;
 use std::rc::Rc;
 

@@ -5,7 +5,7 @@
 
 use super::tally::Buffering;
 use super::target::Kind;
-use crate::trace::kernel::procfs;
+use crate::platform::procfs;
 use memchr::memmem;
 use object::{Object, ObjectSection, ReadCache};
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! What a descriptor is connected to, as `ls -l /proc/PID/fd` and `file` would say it, and its reader.
 
-use crate::trace::kernel::procfs;
+use crate::platform::procfs;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
@@ -152,7 +152,7 @@ impl Target {
         if self.kind == Kind::Terminal {
             path.ends_with("ptmx")
                 && index.is_some()
-                && procfs::about(process, descriptor, "tty-index:").as_deref() == index
+                && procfs::about(process, descriptor, "tty-index").as_deref() == index
         } else {
             path == self.path && procfs::access(process, descriptor) != Some(libc::O_WRONLY)
         }

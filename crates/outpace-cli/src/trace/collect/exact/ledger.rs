@@ -1,7 +1,7 @@
 //! Finished write calls, summed by program and stream.
 
+use crate::platform::procfs;
 use crate::trace::kernel::calls::Call;
-use crate::trace::kernel::procfs;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::CallTally;
 use crate::trace::model::target::{Kind, Target};

@@ -3,12 +3,12 @@
 
 use super::Ledger;
 use crate::platform::ending::Ending;
+use crate::platform::procfs;
 use crate::platform::{clock, interrupts};
 use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
-use crate::trace::kernel::{memory, procfs, sys};
+use crate::trace::kernel::{memory, sys};
 use crate::trace::model::findings::{Mode, Recording};
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::process::Command;
 use std::time::Duration;
@@ -211,9 +211,8 @@ impl<'a> Tracer<'a> {
         if self.threads.contains_key(&thread) {
             return;
         }
-        let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-        let process_in = |line: &str| line.strip_prefix("Tgid:")?.trim().parse().ok();
-        let process = status.lines().find_map(process_in).unwrap_or(thread);
+        let process = procfs::status(thread, "Tgid").and_then(|process| process.parse().ok());
+        let process = process.unwrap_or(thread);
         if let Some(parent) = parent.and_then(|parent| self.threads.get(&parent)) {
             self.ledger.forked(parent.process, process);
         }

@@ -1,5 +1,6 @@
-//! What `/proc` tells about a process: counters, the call a thread is in, threads, children.
+//! What `/proc` tells about processes (proc(5)): counters, threads, children, descriptors, names.
 
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -59,21 +60,20 @@ counters! {
 
 impl IoCounters {
     fn parse(text: &str) -> Self {
-        let field = |name: &str| {
-            text.lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
-                .unwrap_or(0)
-        };
+        let field = |name| value(text, name)?.parse::<u64>().ok();
+        let [bytes_read, bytes_written, read_calls, write_calls] =
+            ["rchar", "wchar", "syscr", "syscw"].map(|name| field(name).unwrap_or(0));
         Self {
-            bytes_read: field("rchar"),
-            bytes_written: field("wchar"),
-            read_calls: field("syscr"),
-            write_calls: field("syscw"),
+            bytes_read,
+            bytes_written,
+            read_calls,
+            write_calls,
         }
     }
 
-    /// The counters of a process, or of the whole of this one.
-    pub(crate) fn of(process: &str) -> io::Result<Self> {
+    /// The counters of a process, or of the whole of this one (`self`). An error where the kernel does not count, or does not
+    /// let us look.
+    pub(crate) fn of(process: impl Display) -> io::Result<Self> {
         fs::read_to_string(format!("/proc/{process}/io")).map(|text| Self::parse(&text))
     }
 
@@ -102,88 +102,53 @@ impl Processor {
     }
 }
 
-/// Processor time and page faults of a process (`/proc/PID/stat`), without its children.
+/// What `stat` says of a process, without its children, or of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
-    /// It has ended, and what it has used will not change.
+pub(crate) struct Stat {
+    /// It, or the first thread of a process, has ended: what that has used will not change.
     pub(crate) has_ended: bool,
     pub(crate) parent: i32,
-    pub(crate) processor: Processor,
+    pub(crate) session: i32,
+    /// The number of the controlling terminal.
+    pub(crate) terminal: u32,
+    pub(crate) is_of_kernel: bool,
     pub(crate) minor_faults: u64,
     /// Faults of the children it has waited for: changes when it reaps one.
     pub(crate) children_faults: u64,
+    pub(crate) processor: Processor,
+    pub(crate) threads: u64,
+    /// When it was started, in clock ticks since the machine was.
+    pub(crate) start: u64,
 }
 
-impl Usage {
-    /// What `/proc/PID/stat` or `/proc/PID/task/TID/stat` says.
-    pub(crate) fn parse(text: &str, ticks_per_second: u64) -> Option<Self> {
+impl Stat {
+    /// Of the text of `/proc/PID/stat` or `/proc/PID/task/TID/stat`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        const PF_KTHREAD: u64 = 0x20_0000;
         // The name, in parentheses, may itself hold spaces and parentheses.
         let fields: Vec<&str> = text[text.rfind(')')? + 1..]
             .split_ascii_whitespace()
             .collect();
-        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        let nanoseconds = |index| Some(number(index)? * (1_000_000_000 / ticks_per_second));
-        let (user_ns, system_ns) = (nanoseconds(11)?, nanoseconds(12)?);
+        let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
+        let ticks_per_second = rustix::param::clock_ticks_per_second();
+        let nanoseconds = |index| Some(number(index)? as u64 * (1_000_000_000 / ticks_per_second));
         Some(Self {
             has_ended: matches!(*fields.first()?, "Z" | "X"),
-            parent: fields.get(1)?.parse().ok()?,
-            minor_faults: number(7)?,
-            children_faults: number(8)?,
-            processor: Processor::of(user_ns, system_ns),
+            parent: number(1)? as i32,
+            session: number(3)? as i32,
+            terminal: number(4)? as u32,
+            is_of_kernel: number(6)? as u64 & PF_KTHREAD != 0,
+            minor_faults: number(7)? as u64,
+            children_faults: number(8)? as u64,
+            processor: Processor::of(nanoseconds(11)?, nanoseconds(12)?),
+            threads: number(17)? as u64,
+            start: number(19)? as u64,
         })
     }
 
     pub(crate) fn of(process: i32) -> Option<Self> {
-        let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        Self::parse(&text, rustix::param::clock_ticks_per_second())
-    }
-}
-
-/// What a thread was doing at the moment it was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doing {
-    /// On a processor, or waiting for one.
-    Running,
-    /// Asleep inside this system call, which returns to that address.
-    InCall {
-        number: i64,
-        arguments: [u64; 6],
-        returns_to: u64,
-    },
-    /// Asleep, not in a system call (a page fault, a stop).
-    Asleep,
-    /// The kernel does not let us look, or the thread has ended.
-    Hidden,
-}
-
-impl Doing {
-    pub(crate) fn of(process: i32, thread: i32) -> Self {
-        fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"))
-            .map_or(Self::Hidden, |text| Self::parse(&text))
-    }
-
-    /// Parses the text of `/proc/PID/task/TID/syscall`.
-    pub(crate) fn parse(text: &str) -> Self {
-        let mut fields = text.split_ascii_whitespace();
-        match fields.next() {
-            Some("running") => Self::Running,
-            Some("-1") => Self::Asleep,
-            Some(number) => {
-                let words: Option<Vec<u64>> = fields
-                    .map(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok())
-                    .collect();
-                // The arguments, the stack pointer, the instruction pointer.
-                match (number.parse(), words.as_deref()) {
-                    (Ok(number), Some(&[a, b, c, d, e, f, _, returns_to])) => Self::InCall {
-                        number,
-                        arguments: [a, b, c, d, e, f],
-                        returns_to,
-                    },
-                    _ => Self::Hidden,
-                }
-            }
-            None => Self::Hidden,
-        }
+        let text = fs::read(format!("/proc/{process}/stat")).ok()?;
+        Self::parse(&String::from_utf8_lossy(&text))
     }
 }
 
@@ -223,13 +188,24 @@ pub(crate) fn link(process: i32, descriptor: i32) -> Option<String> {
 /// What `/proc/PID/fdinfo` says of a descriptor under this name.
 pub(crate) fn about(process: i32, descriptor: i32, name: &str) -> Option<String> {
     let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).ok()?;
-    let mut values = info.lines().filter_map(|line| line.strip_prefix(name));
-    values.next().map(|value| value.trim().to_owned())
+    value(&info, name).map(str::to_owned)
+}
+
+/// What `/proc/PID/status` says of a process or thread under this name.
+pub(crate) fn status(process: impl Display, name: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    value(&status, name).map(str::to_owned)
+}
+
+/// The value of a name in a file of `/proc` that has a line for each.
+pub(crate) fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = text.lines();
+    lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
 /// How a descriptor was opened: `O_RDONLY`, `O_WRONLY` or `O_RDWR`.
 pub(crate) fn access(process: i32, descriptor: i32) -> Option<i32> {
-    let flags = about(process, descriptor, "flags:")?;
+    let flags = about(process, descriptor, "flags")?;
     Some(i32::from_str_radix(&flags, 8).ok()? & libc::O_ACCMODE)
 }
 
@@ -291,32 +267,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_in_a_write_shows_its_arguments() {
-        let text = "1 0x2 0x7ffd5e3c 0x1000 0x0 0xffffffffffffffff 0x0 0x7ffd 0x7f12\n";
-        let arguments = [2, 0x7ffd_5e3c, 0x1000, 0, u64::MAX, 0];
-        assert_eq!(
-            Doing::parse(text),
-            Doing::InCall {
-                number: 1,
-                arguments,
-                returns_to: 0x7f12
-            }
-        );
-        assert_eq!(Doing::parse("running\n"), Doing::Running);
-        assert_eq!(Doing::parse("-1 0x7ffd 0x7f12\n"), Doing::Asleep);
-        assert_eq!(Doing::parse(""), Doing::Hidden);
-        assert_eq!(Doing::parse("1 0x2\n"), Doing::Hidden);
+    fn a_process_name_with_parentheses_does_not_shift_the_fields() {
+        let text = "12 (a) b) c) S 7 12 12 0 -1 4194560 321 9 0 0 250 50 0 0 20 0 1 0 1 2 3";
+        let stat = Stat::parse(text).unwrap();
+        assert!(!stat.has_ended);
+        assert_eq!((stat.parent, stat.session, stat.threads), (7, 12, 1));
+        assert_eq!(stat.minor_faults, 321);
+        assert_eq!(stat.processor.user_ns, 5 * stat.processor.system_ns);
+        assert_eq!(stat.start, 1);
     }
 
     #[test]
-    fn a_process_name_with_parentheses_does_not_shift_the_fields() {
-        let text = "12 (a) b) c) S 7 12 12 0 -1 4194560 321 9 0 0 250 50 0 0 20 0 1 0 1 2 3";
-        let usage = Usage::parse(text, 100).unwrap();
-        assert!(!usage.has_ended);
-        assert_eq!(usage.parent, 7);
-        assert_eq!(usage.minor_faults, 321);
-        assert_eq!(usage.processor.user_ns, 2_500_000_000);
-        assert_eq!(usage.processor.system_ns, 500_000_000);
+    fn this_process_is_seen_as_it_is() {
+        let stat = Stat::of(std::process::id() as i32).unwrap();
+        assert!(!stat.is_of_kernel && !stat.has_ended && stat.threads > 0);
+        assert_eq!(stat.parent, std::os::unix::process::parent_id() as i32);
+        let known = status("self", "Name");
+        assert_eq!(name(std::process::id() as i32), known);
+    }
+
+    #[test]
+    fn a_value_is_that_of_its_whole_name() {
+        let text = "SigBlk:\t0000000000010000\nflags:\t02\nrchar: 12\n";
+        assert_eq!(value(text, "rchar"), Some("12"));
+        assert_eq!(value(text, "SigBlk"), Some("0000000000010000"));
+        assert_eq!(value(text, "Sig"), None);
     }
 
     #[test]

@@ -1,0 +1,74 @@
+//! What a thread is doing: the call that it is in (`syscall` in proc(5)).
+
+use std::fs;
+
+/// What a thread was doing at the moment it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// On a processor, or waiting for one.
+    Running,
+    /// Asleep inside this system call, which returns to that address.
+    InCall {
+        number: i64,
+        arguments: [u64; 6],
+        returns_to: u64,
+    },
+    /// Asleep, not in a system call (a page fault, a stop).
+    Asleep,
+    /// The kernel does not let us look, or the thread has ended.
+    Hidden,
+}
+
+impl Doing {
+    pub(crate) fn of(process: i32, thread: i32) -> Self {
+        fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"))
+            .map_or(Self::Hidden, |text| Self::parse(&text))
+    }
+
+    /// Parses the text of `/proc/PID/task/TID/syscall`.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut fields = text.split_ascii_whitespace();
+        match fields.next() {
+            Some("running") => Self::Running,
+            Some("-1") => Self::Asleep,
+            Some(number) => {
+                let words: Option<Vec<u64>> = fields
+                    .map(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok())
+                    .collect();
+                // The arguments, the stack pointer, the instruction pointer.
+                match (number.parse(), words.as_deref()) {
+                    (Ok(number), Some(&[a, b, c, d, e, f, _, returns_to])) => Self::InCall {
+                        number,
+                        arguments: [a, b, c, d, e, f],
+                        returns_to,
+                    },
+                    _ => Self::Hidden,
+                }
+            }
+            None => Self::Hidden,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_in_a_write_shows_its_arguments() {
+        let text = "1 0x2 0x7ffd5e3c 0x1000 0x0 0xffffffffffffffff 0x0 0x7ffd 0x7f12\n";
+        let arguments = [2, 0x7ffd_5e3c, 0x1000, 0, u64::MAX, 0];
+        assert_eq!(
+            Doing::parse(text),
+            Doing::InCall {
+                number: 1,
+                arguments,
+                returns_to: 0x7f12
+            }
+        );
+        assert_eq!(Doing::parse("running\n"), Doing::Running);
+        assert_eq!(Doing::parse("-1 0x7ffd 0x7f12\n"), Doing::Asleep);
+        assert_eq!(Doing::parse(""), Doing::Hidden);
+        assert_eq!(Doing::parse("1 0x2\n"), Doing::Hidden);
+    }
+}
