@@ -10,7 +10,7 @@
 
 use crate::family;
 use crate::hooks::{Index, original};
-use crate::known::{Calls, Known};
+use crate::known::{CallCounter, Known};
 use crate::ring::Header;
 use crate::system::{Leads, is_writable, leads, terminal_of};
 use core::ffi::c_int;
@@ -18,9 +18,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const DESCRIPTORS: usize = 64;
 /// The calls that may change one descriptor, any, or those that are never known.
-static CALLS: [Calls; DESCRIPTORS] = [const { Calls(AtomicU64::new(0)) }; DESCRIPTORS];
-static CALLS_OF_ALL: Calls = Calls(AtomicU64::new(0));
-static CALLS_OF_OTHERS: Calls = Calls(AtomicU64::new(0));
+static CALLS: [CallCounter; DESCRIPTORS] = [const { CallCounter(AtomicU64::new(0)) }; DESCRIPTORS];
+static CALLS_OF_ALL: CallCounter = CallCounter(AtomicU64::new(0));
+static CALLS_OF_OTHERS: CallCounter = CallCounter(AtomicU64::new(0));
 
 static KNOWN: [Known; DESCRIPTORS] = [const {
     Known {
@@ -30,19 +30,19 @@ static KNOWN: [Known; DESCRIPTORS] = [const {
 }; DESCRIPTORS];
 
 /// A call begins that may change this descriptor. What comes back is for [`end`].
-pub(crate) extern "C" fn begin(descriptor: c_int) -> &'static Calls {
+pub(crate) extern "C" fn begin(descriptor: c_int) -> &'static CallCounter {
     let calls = CALLS.get(descriptor as usize).unwrap_or(&CALLS_OF_OTHERS);
     calls.begin();
     calls
 }
 
 /// One that may change any.
-pub(crate) fn begin_all() -> &'static Calls {
+pub(crate) fn begin_all() -> &'static CallCounter {
     CALLS_OF_ALL.begin();
     &CALLS_OF_ALL
 }
 
-pub(crate) extern "C" fn end(calls: &Calls) {
+pub(crate) extern "C" fn end(calls: &CallCounter) {
     calls.end();
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn takes_output(descriptor: c_int, ring: &Header) -> bool {
 }
 
 #[cold]
-fn ask(descriptor: c_int, ring: &Header, known: &Known, calls: &Calls, at: [u64; 2]) -> bool {
+fn ask(descriptor: c_int, ring: &Header, known: &Known, calls: &CallCounter, at: [u64; 2]) -> bool {
     let [count, taken] = at;
     let was_known = known.holds(count);
     let is_right = was_known && has_number(descriptor, ring) || is_here(descriptor, ring);

@@ -7,7 +7,7 @@
 use crate::descriptors;
 use crate::hooks::{Index, original};
 use crate::ring::{self, Header, Member};
-use crate::system::{self, Leads, PRCTL, Stat, can_be_read, leads, thread};
+use crate::system::{self, Leads, PRCTL, FileStatus, can_be_read, leads, thread};
 use crate::writes::{RING, close_and_settle, ring, wake};
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::MaybeUninit;
@@ -332,11 +332,11 @@ const PRELOAD_VARIABLE: &[u8] = b"LD_PRELOAD=";
 const OTHER_VARIABLES: [&[u8]; 3] = [b"LD_AUDIT=", b"LD_DEBUG=", b"LD_TRACE_LOADED_OBJECTS="];
 
 /// A text of the start, kept because a program may write over its environment.
-struct Kept<const SIZE: usize> {
+struct SavedText<const SIZE: usize> {
     bytes: [AtomicU8; SIZE],
 }
 
-impl<const SIZE: usize> Kept<SIZE> {
+impl<const SIZE: usize> SavedText<SIZE> {
     const fn new() -> Self {
         Self {
             bytes: [const { AtomicU8::new(0) }; SIZE],
@@ -367,10 +367,10 @@ impl<const SIZE: usize> Kept<SIZE> {
     }
 }
 
-static RING_PATH: Kept<64> = Kept::new();
-static LIBRARY_PATH: Kept<64> = Kept::new();
+static RING_PATH: SavedText<64> = SavedText::new();
+static LIBRARY_PATH: SavedText<64> = SavedText::new();
 /// What the user preloads.
-static OTHERS: Kept<512> = Kept::new();
+static OTHERS: SavedText<512> = SavedText::new();
 
 /// The rest of a text that begins so.
 ///
@@ -557,7 +557,7 @@ fn fits(path: *const c_char) -> bool {
         if file < 0 {
             return false;
         }
-        let stat = Stat::of(file as usize);
+        let stat = FileStatus::of(file as usize);
         system::close(file);
         stat.is_some_and(|stat| stat.inode == inode)
     };
@@ -583,7 +583,7 @@ fn can_be_had(path: *const c_char, scripts: u32) -> Option<()> {
         return None;
     }
     let read = system::read_at(file, &mut start, 0);
-    let rights = Stat::of(file as usize).map_or(RIGHTS, |stat| stat.mode & RIGHTS);
+    let rights = FileStatus::of(file as usize).map_or(RIGHTS, |stat| stat.mode & RIGHTS);
     let attribute = CAPABILITIES.as_ptr() as usize;
     // SAFETY: nothing is asked for but whether it is there.
     let capabilities =

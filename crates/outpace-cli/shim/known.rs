@@ -16,9 +16,9 @@ const BEGUN: u64 = 1 << 24;
 const SURE: u64 = 1;
 
 /// The calls that may change one descriptor, or any.
-pub struct Calls(pub AtomicU64);
+pub struct CallCounter(pub AtomicU64);
 
-impl Calls {
+impl CallCounter {
     /// A call begins.
     pub fn begin(&self) {
         self.0.fetch_add(BEGUN + UNDER_WAY, Ordering::SeqCst);

@@ -101,14 +101,14 @@ pub struct Header {
     pub codes: AtomicU32,
     pub state: AtomicU64,
     // What writers change, apart from what `run` changes.
-    pub lock: Line<AtomicU64>,
+    pub lock: CacheLine<AtomicU64>,
     pub head: Head,
-    pub tail: Line<AtomicU64>,
-    pub taken: Line<AtomicU64>,
-    pub doze: Line<AtomicU32>,
+    pub tail: CacheLine<AtomicU64>,
+    pub taken: CacheLine<AtomicU64>,
+    pub doze: CacheLine<AtomicU32>,
     /// How many wait for `run`, and what it changes to wake them.
-    pub waiting: Line<AtomicU32>,
-    pub drained: Line<AtomicU32>,
+    pub waiting: CacheLine<AtomicU32>,
+    pub drained: CacheLine<AtomicU32>,
 }
 
 /// A process of the family, as it has registered itself.
@@ -158,7 +158,7 @@ impl Member {
 /// Where the C library's calls are that the shim redirects, found by the first process for all others that have the same
 /// library.
 #[repr(C)]
-pub struct Calls {
+pub struct CallSites {
     pub standing: AtomicU32,
     pub count: AtomicU32,
     /// What the library calls itself (its build ID), and its code.
@@ -171,7 +171,7 @@ pub const MOST_CALLS: usize = 2000;
 
 /// A cache line of its own.
 #[repr(C, align(64))]
-pub struct Line<T>(pub T);
+pub struct CacheLine<T>(pub T);
 
 /// How many bytes were published, and which member has published the last of them: its number from 1 on, and where its bytes
 /// begin. What it has written is summed when another member writes: one that is alone changes nothing else for it.
@@ -196,7 +196,7 @@ pub const SIZE: usize = DATA + CAPACITY as usize;
 
 const _: () = assert!(CAPACITY.is_power_of_two());
 const _: () = assert!(CAPACITY < 1 << 20 || size_of::<Header>() <= MEMBERS);
-const _: () = assert!(CAPACITY < 1 << 20 || CALLS + size_of::<Calls>() <= DATA);
+const _: () = assert!(CAPACITY < 1 << 20 || CALLS + size_of::<CallSites>() <= DATA);
 
 /// The lock's holder: a thread, by the address of what is its own, and its process.
 pub fn holder(process: u32, thread: u64) -> u64 {

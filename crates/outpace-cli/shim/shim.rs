@@ -50,7 +50,7 @@ use core::ptr;
 use core::sync::atomic::Ordering;
 use hooks::Index;
 use ring::Header;
-use system::Stat;
+use system::FileStatus;
 
 // The core library's own code, of checks that never fail, refers to it.
 core::arch::global_asm!(
@@ -89,7 +89,7 @@ static START: extern "C" fn(c_int, *const *const c_char, *mut *const c_char) = s
 /// (qemu-user) has a thread, too: docs/shim.md.
 fn is_alone() -> bool {
     let links = if cfg!(outpace_emulated) { 4 } else { 3 };
-    Stat::at(c"/proc/self/task").is_some_and(|stat| stat.links == links)
+    FileStatus::at(c"/proc/self/task").is_some_and(|stat| stat.links == links)
 }
 
 fn map(path: *const c_char) -> Option<&'static Header> {
@@ -111,7 +111,7 @@ fn map(path: *const c_char) -> Option<&'static Header> {
             file as usize,
             0,
         );
-        let inode = Stat::of(file as usize).map(|stat| stat.inode);
+        let inode = FileStatus::of(file as usize).map(|stat| stat.inode);
         system::close(file);
         if memory < 0 {
             return None;
@@ -143,7 +143,7 @@ fn attach(path: *const c_char) {
     }
     // The first one is that which `run` has started.
     let is_in_namespace = || {
-        let namespace = || Stat::at(c"/proc/self/ns/pid").map(|stat| stat.inode);
+        let namespace = || FileStatus::at(c"/proc/self/ns/pid").map(|stat| stat.inode);
         is_first || namespace() == Some(ring.namespace.load(Ordering::Relaxed))
     };
     let refused = if is_first && ring.program.load(Ordering::Acquire) != process {

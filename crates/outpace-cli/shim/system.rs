@@ -132,7 +132,7 @@ pub(crate) fn process() -> u32 {
 }
 
 #[repr(C)]
-pub(crate) struct Stat {
+pub(crate) struct FileStatus {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     #[cfg(target_arch = "x86_64")]
@@ -148,7 +148,7 @@ pub(crate) struct Stat {
     rest: [u64; 16],
 }
 
-impl Stat {
+impl FileStatus {
     const EMPTY: Self = Self {
         device: 0,
         inode: 0,
@@ -192,7 +192,7 @@ const FILE_TYPE: u32 = 0o170000;
 const DEV_TTY: u64 = 5 << 8;
 
 pub(crate) fn leads(descriptor: c_int, ring: &Header) -> Leads {
-    let Some(stat) = Stat::of(descriptor as usize) else {
+    let Some(stat) = FileStatus::of(descriptor as usize) else {
         return Leads::Elsewhere;
     };
     let terminal = ring.terminal.load(Ordering::Relaxed);

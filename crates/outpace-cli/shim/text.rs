@@ -8,7 +8,7 @@
 use crate::hooks::{Index, ORIGINALS, is_there, original, replacement};
 use crate::machine::{Found, candidates, change, look};
 use crate::musl;
-use crate::ring::{self, Calls, Header};
+use crate::ring::{self, CallSites, Header};
 use crate::symbols::each_object;
 use crate::system::{protect, with_signals_blocked};
 use core::ffi::c_void;
@@ -16,14 +16,14 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Where the C library's code is.
-struct Text {
+struct TextSegment {
     start: usize,
     length: usize,
     /// What the library calls itself.
     build: [u64; 2],
 }
 
-impl Text {
+impl TextSegment {
     /// The code around a function.
     fn of(function: usize) -> Self {
         const PT_LOAD: u32 = 1;
@@ -109,7 +109,7 @@ impl Count {
     }
 }
 
-fn calls(ring: &Header) -> &Calls {
+fn calls(ring: &Header) -> &CallSites {
     // SAFETY: the shared memory has them behind the members, and they are atomics.
     unsafe { &*ptr::from_ref(ring).cast::<u8>().add(ring::CALLS).cast() }
 }
@@ -120,7 +120,7 @@ const WRITING: u32 = 1;
 const THERE: u32 = 2;
 
 /// The lowest and the highest of the replaced functions; nothing if one of them is not in the C library's code.
-fn bounds(text: &Text) -> Option<(usize, usize)> {
+fn bounds(text: &TextSegment) -> Option<(usize, usize)> {
     let (mut lowest, mut highest) = (usize::MAX, 0);
     for (index, original) in ORIGINALS.iter().enumerate() {
         let at = original.load(Ordering::Relaxed) as usize;
@@ -148,11 +148,11 @@ static STREAM_CALLS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 static IS_POSTPONED: AtomicBool = AtomicBool::new(false);
 
 /// A place in the code and which function is called there, as one number.
-fn entry(at: usize, index: usize, text: &Text) -> u64 {
+fn entry(at: usize, index: usize, text: &TextSegment) -> u64 {
     (at - text.start) as u64 | (index as u64) << 32
 }
 
-fn of_entry(entry: u64, text: &Text) -> (usize, usize) {
+fn of_entry(entry: u64, text: &TextSegment) -> (usize, usize) {
     let distance = (entry & u64::from(u32::MAX)) as usize;
     (text.start + distance, (entry >> 32) as usize)
 }
@@ -165,7 +165,7 @@ pub(crate) fn postpone() -> bool {
     if musl::is_there() || function == 0 {
         return false;
     }
-    let text = Text::of(original(Index::write) as usize);
+    let text = TextSegment::of(original(Index::write) as usize);
     let end = text.start + text.length;
     if bounds(&text).is_none() || function < text.start || function + WINDOW > end {
         return false;
@@ -220,7 +220,7 @@ pub(crate) fn complete(ring: &Header) -> bool {
         let [start, length, build, rest] = POSTPONED
             .each_ref()
             .map(|place| place.load(Ordering::Relaxed));
-        let text = Text {
+        let text = TextSegment {
             start: start as usize,
             length: length as usize,
             build: [build, rest],
@@ -244,10 +244,10 @@ pub(crate) fn complete_if_postponed() {
 
 /// Lets the C library's own calls of what is replaced lead to the replacements. Returns whether it did.
 pub(crate) fn redirect(ring: &Header) -> bool {
-    redirect_in(ring, &Text::of(original(Index::write) as usize))
+    redirect_in(ring, &TextSegment::of(original(Index::write) as usize))
 }
 
-fn redirect_in(ring: &Header, text: &Text) -> bool {
+fn redirect_in(ring: &Header, text: &TextSegment) -> bool {
     let write_at = original(Index::write) as usize;
     let Some((lowest, highest)) = bounds(text) else {
         return false;
@@ -293,7 +293,7 @@ fn redirect_in(ring: &Header, text: &Text) -> bool {
 }
 
 /// Which function is called there, if it is one that is replaced; [`Index::COUNT`] for the last words.
-unsafe fn function_at(at: usize, text: &Text) -> Option<(usize, Found)> {
+unsafe fn function_at(at: usize, text: &TextSegment) -> Option<(usize, Found)> {
     // SAFETY: the caller's.
     let found = unsafe { look(at, text.start) }?;
     let index = match found {
@@ -351,8 +351,8 @@ impl Sieve {
 
 /// In code that can be written to: looks at all of it. The replaced functions are within these bounds.
 unsafe fn by_search(
-    text: &Text,
-    calls: &Calls,
+    text: &TextSegment,
+    calls: &CallSites,
     key: [u64; 4],
     lowest: usize,
     highest: usize,
@@ -396,7 +396,7 @@ unsafe fn by_search(
 }
 
 /// The same, at the places that the first process has found in the same library; each is what it was there.
-unsafe fn by_list(text: &Text, calls: &Calls) -> bool {
+unsafe fn by_list(text: &TextSegment, calls: &CallSites) -> bool {
     let list = calls
         .list
         .get(..calls.count.load(Ordering::Relaxed) as usize)

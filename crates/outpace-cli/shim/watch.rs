@@ -7,7 +7,7 @@
 
 use crate::descriptors::{self, LOADER};
 use crate::hooks::{Code, Index, before_namespace, is_there, original};
-use crate::known::Calls;
+use crate::known::CallCounter;
 use crate::machine::numbers;
 use crate::ring::Header;
 use crate::symbols::{Symbols, each_object};
@@ -26,7 +26,7 @@ static FLAG: AtomicUsize = AtomicUsize::new(0);
 
 /// A descriptor is about to lead where this one does. Another thread may be about to write to it, by the kernel as it has led elsewhere:
 /// what is in the ring comes before that.
-extern "C" fn begin_second(source: c_int, descriptor: c_int) -> &'static Calls {
+extern "C" fn begin_second(source: c_int, descriptor: c_int) -> &'static CallCounter {
     if let Some(ring) = ring() {
         settle_for(ring, source);
     }
@@ -35,7 +35,7 @@ extern "C" fn begin_second(source: c_int, descriptor: c_int) -> &'static Calls {
 
 const UNSHARE: u32 = 2;
 
-extern "C" fn begin_range(_: u32, _: u32, flags: u32) -> &'static Calls {
+extern "C" fn begin_range(_: u32, _: u32, flags: u32) -> &'static CallCounter {
     if flags & UNSHARE != 0 {
         // This thread has descriptors of its own from then on.
         before_namespace();
@@ -43,7 +43,7 @@ extern "C" fn begin_range(_: u32, _: u32, flags: u32) -> &'static Calls {
     descriptors::begin_all()
 }
 
-extern "C" fn begin_unshare() -> &'static Calls {
+extern "C" fn begin_unshare() -> &'static CallCounter {
     before_namespace();
     descriptors::begin_all()
 }
@@ -54,7 +54,7 @@ extern "C" fn begin_number(
     first: c_int,
     second: c_int,
     third: u32,
-) -> Option<&'static Calls> {
+) -> Option<&'static CallCounter> {
     match number {
         numbers::CLOSE_ONE => Some(descriptors::begin(first)),
         numbers::DUP2 | numbers::DUP3 => Some(begin_second(first, second)),

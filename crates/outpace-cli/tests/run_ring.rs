@@ -10,7 +10,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
-use ring::{ASLEEP, AWAKE, Author, Head, Header, Line, MEMBER, Member, NAP, OPEN, Put};
+use ring::{ASLEEP, AWAKE, Author, CacheLine, Head, Header, MEMBER, Member, NAP, OPEN, Put};
 
 /// What the ring is made of.
 #[allow(unreachable_pub)]
@@ -57,7 +57,7 @@ impl Memory {
                 unseen: word(0),
                 codes: word(0),
                 state: long(OPEN),
-                lock: Line(long(0)),
+                lock: CacheLine(long(0)),
                 head: Head(
                     long(0),
                     Author {
@@ -65,11 +65,11 @@ impl Memory {
                         from: long(0),
                     },
                 ),
-                tail: Line(long(0)),
-                taken: Line(long(0)),
-                doze: Line(word(AWAKE)),
-                waiting: Line(word(0)),
-                drained: Line(word(0)),
+                tail: CacheLine(long(0)),
+                taken: CacheLine(long(0)),
+                doze: CacheLine(word(AWAKE)),
+                waiting: CacheLine(word(0)),
+                drained: CacheLine(word(0)),
             },
             bytes: std::array::from_fn(|_| loom::cell::UnsafeCell::new(0)),
             terminal: loom::sync::Mutex::new(Vec::new()),
@@ -497,8 +497,8 @@ fn a_ring_to_which_no_program_came_is_told_from_one_that_was_used() {
 
 /// What a process knows of a descriptor, and where it leads.
 struct Descriptor {
-    own: known::Calls,
-    all: known::Calls,
+    own: known::CallCounter,
+    all: known::CallCounter,
     known: known::Known,
     leads_here: AtomicU32,
 }
@@ -507,8 +507,8 @@ impl Descriptor {
     fn new() -> Arc<Self> {
         let long = AtomicU64::new;
         Arc::new(Self {
-            own: known::Calls(long(0)),
-            all: known::Calls(long(0)),
+            own: known::CallCounter(long(0)),
+            all: known::CallCounter(long(0)),
             known: known::Known {
                 since: long(known::Known::NEVER),
                 taken: long(0),
@@ -529,7 +529,7 @@ impl Descriptor {
         is_here
     }
 
-    fn leads_elsewhere(&self, calls: &known::Calls) {
+    fn leads_elsewhere(&self, calls: &known::CallCounter) {
         calls.begin();
         self.leads_here.store(0, sync::Ordering::SeqCst);
         calls.end();

@@ -350,10 +350,9 @@ mod tests {
     use super::*;
     use crate::model::Repeat;
 
-    /// xorshift64.
-    pub(super) struct Random(pub(super) u64);
+    pub(super) struct Xorshift(pub(super) u64);
 
-    impl Random {
+    impl Xorshift {
         pub(super) fn below(&mut self, n: u64) -> u64 {
             self.0 ^= self.0 << 13;
             self.0 ^= self.0 >> 7;
@@ -363,7 +362,7 @@ mod tests {
     }
 
     /// Changes cells of a picture whose colours are often alike, with some text and wide symbols in it.
-    fn scribble(random: &mut Random, screen: &mut Screen) {
+    fn scribble(random: &mut Xorshift, screen: &mut Screen) {
         let (width, height) = (u64::from(screen.width()), u64::from(screen.height()));
         let few = 2 + random.below(40);
         for _ in 0..random.below(width * height) {
@@ -392,7 +391,7 @@ mod tests {
 
     #[test]
     fn shortcuts_give_the_bytes_of_the_long_way() {
-        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        let mut random = Xorshift(0x9E37_79B9_7F4A_7C15);
         for game in 0..60 {
             let capabilities = Capabilities {
                 half_blocks: game % 4 > 0,

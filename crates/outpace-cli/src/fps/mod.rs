@@ -156,10 +156,10 @@ impl Fps {
             })?;
             drawn?;
             meter.frames += 1;
-            match self.key()? {
-                Some(Key::Quit) => break,
-                Some(Key::Resized) => canvas.repaint()?,
-                Some(Key::OtherStream) => {
+            match self.input()? {
+                Some(UserInput::Quit) => break,
+                Some(UserInput::Resized) => canvas.repaint()?,
+                Some(UserInput::OtherStream) => {
                     canvas.finish()?;
                     drop(canvas);
                     self.stream = self.stream.other();
@@ -185,24 +185,26 @@ impl Fps {
         ))
     }
 
-    fn key(&self) -> io::Result<Option<Key>> {
+    fn input(&self) -> io::Result<Option<UserInput>> {
         if !event::poll(self.poll)? {
             return Ok(None);
         }
         Ok(match event::read()? {
             Event::Key(key) => match key.code {
-                KeyCode::Char('q') | KeyCode::Esc => Some(Key::Quit),
-                KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => Some(Key::Quit),
-                KeyCode::Char(' ') => Some(Key::OtherStream),
+                KeyCode::Char('q') | KeyCode::Esc => Some(UserInput::Quit),
+                KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => {
+                    Some(UserInput::Quit)
+                }
+                KeyCode::Char(' ') => Some(UserInput::OtherStream),
                 _ => None,
             },
-            Event::Resize(..) => Some(Key::Resized),
+            Event::Resize(..) => Some(UserInput::Resized),
             _ => None,
         })
     }
 }
 
-enum Key {
+enum UserInput {
     Quit,
     /// Not pressed: the window has another size.
     Resized,

@@ -34,7 +34,7 @@ impl std::ops::Deref for Relay {
 }
 
 /// What becomes of the first of some bytes: so many go this way.
-pub(super) enum Part {
+pub(super) enum Forwarded {
     /// They have gone around the pseudo-terminal.
     Around(usize),
     /// They are to be written to it.
@@ -385,14 +385,14 @@ impl Relay {
     /// Passes on what a program has written for the pseudo-terminal, and what that would have done is done here, if that
     /// can be: of whole lines, while the pseudo-terminal takes output and makes nothing of it but CR LF. What was written to
     /// it before comes first. Where the cursor is, it knows by what goes through it: the ends of half lines do.
-    pub(super) fn go_around(&self, terminal: &OwnedFd, bytes: &[u8], is_burst: bool) -> Part {
+    pub(super) fn go_around(&self, terminal: &OwnedFd, bytes: &[u8], is_burst: bool) -> Forwarded {
         let state = &mut *self.state();
         match self.try_to_go_around(state, terminal, bytes, is_burst) {
             Ok(part) => part,
             Err(error) => {
                 // What comes through wakes the relay's own thread.
                 state.refused = Some(error);
-                Part::Through(bytes.len())
+                Forwarded::Through(bytes.len())
             }
         }
     }
@@ -403,13 +403,13 @@ impl Relay {
         terminal: &OwnedFd,
         bytes: &[u8],
         is_burst: bool,
-    ) -> io::Result<Part> {
+    ) -> io::Result<Forwarded> {
         if !self.pass_readable(state)? {
-            return Ok(Part::Through(bytes.len()));
+            return Ok(Forwarded::Through(bytes.len()));
         }
         let Some(adds_returns) = super::terminal::only_adds_returns(terminal) else {
             state.column = CursorColumn::Unknown;
-            return Ok(Part::Through(bytes.len()));
+            return Ok(Forwarded::Through(bytes.len()));
         };
         if let CursorColumn::Sent { missing } = state.column {
             state.column = match missing {
@@ -425,17 +425,17 @@ impl Relay {
                 let missing = length + 1;
                 state.column = CursorColumn::Sent { missing };
             }
-            return Ok(Part::Through(length));
+            return Ok(Forwarded::Through(length));
         }
         let Some(length) = memchr::memrchr(b'\n', bytes).map(|end| end + 1) else {
-            return Ok(Part::Through(bytes.len()));
+            return Ok(Forwarded::Through(bytes.len()));
         };
         // Stopped output is not taken (Ctrl-S, tcflow(3)), nor by a terminal that has gone.
         let mut ready = [PollFd::new(terminal, PollFlags::OUT)];
         let takes = poll(&mut ready, Some(&Timespec::default())).is_ok()
             && ready[0].revents() == PollFlags::OUT;
         if !takes || !self.outlet.has_room(2 * length) {
-            return Ok(Part::Through(bytes.len()));
+            return Ok(Forwarded::Through(bytes.len()));
         }
         let bytes = &bytes[..length];
         let is_answer = if adds_returns {
@@ -456,7 +456,7 @@ impl Relay {
         if is_answer || !is_burst {
             self.wait_for_outlet()?;
         }
-        Ok(Part::Around(length))
+        Ok(Forwarded::Around(length))
     }
 
     /// Passes on what was held back.
@@ -818,8 +818,8 @@ mod tests {
         };
         let write = |text: &[u8]| assert_eq!(rustix::io::write(&terminal, text), Ok(text.len()));
         let goes_around = |text: &[u8]| match relay.go_around(&terminal, text, false) {
-            Part::Around(length) => (true, length),
-            Part::Through(length) => (false, length),
+            Forwarded::Around(length) => (true, length),
+            Forwarded::Through(length) => (false, length),
         };
         let cooked = OutputModes::OPOST | OutputModes::ONLCR;
         for ending in [&b"\n"[..], b"\r\n"] {

@@ -338,7 +338,7 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::tests::Random;
+    use crate::render::tests::Xorshift;
 
     fn two(fg: Color, bg: Color) -> Cell {
         let style = Style {
@@ -411,13 +411,13 @@ mod tests {
 
     #[test]
     fn the_order_is_the_one_that_looking_at_every_cell_finds() {
-        let mut random = Random(0x2545_F491_4F6C_DD1D);
+        let mut random = Xorshift(0x2545_F491_4F6C_DD1D);
         let mut finder = ColourOrder::default();
         let mut found = 0;
         for round in 0..3_000 {
             let exchange = round % 3 > 0;
             let few = 2 + random.below(60);
-            let color = |random: &mut Random| {
+            let color = |random: &mut Xorshift| {
                 let level = (random.below(few) * 4) as u8;
                 Color::rgb(level, level, 7)
             };
@@ -479,7 +479,7 @@ mod tests {
         use crate::model::Screen;
         use crate::render::Renderer;
 
-        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        let mut random = Xorshift(0x9E37_79B9_7F4A_7C15);
         let (mut with, mut without) = (0, 0);
         for round in 0..200 {
             let capabilities = Capabilities {

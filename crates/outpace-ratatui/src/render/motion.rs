@@ -183,11 +183,11 @@ mod tests {
     use super::*;
     use crate::model::Capabilities;
     use crate::model::Style;
-    use crate::render::tests::Random;
+    use crate::render::tests::Xorshift;
 
     #[test]
     fn what_an_application_scrolls_is_what_an_emulator_shows() {
-        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        let mut random = Xorshift(0x9E37_79B9_7F4A_7C15);
         for _ in 0..200 {
             let (width, height) = (4, 1 + random.below(6) as u16);
             let size = |n: u16| n.try_into().expect("not zero");

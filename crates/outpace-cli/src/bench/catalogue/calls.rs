@@ -101,9 +101,9 @@ fn animate(span: &mut Span, stream: StandardStream, drawing: FrameBuffering) -> 
 
 /// Bytes that several may write and one reads.
 #[derive(Clone, Default)]
-struct Kept(Rc<RefCell<Vec<u8>>>);
+struct SharedBytes(Rc<RefCell<Vec<u8>>>);
 
-impl Write for Kept {
+impl Write for SharedBytes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.borrow_mut().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -116,7 +116,7 @@ impl Write for Kept {
 
 /// The bytes of so many frames, drawn into memory.
 fn expected(size: Size, frames: u64) -> io::Result<Vec<u8>> {
-    let kept = Kept::default();
+    let kept = SharedBytes::default();
     let area = Rect::new(0, 0, size.columns, size.rows);
     let options = TerminalOptions {
         viewport: Viewport::Fixed(area),

@@ -21,7 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::lines::bare_stdout;
 use crate::bench::experiment::bare_scene;
-use crate::bench::experiment::calls::Calls;
+use crate::bench::experiment::calls::CallTimes;
 use crate::bench::experiment::clock::Span;
 use crate::fps::canvas::StandardStream;
 use crate::platform::procfs;
@@ -126,7 +126,7 @@ fn play<B: Backend<Error = io::Error>>(
 ) -> io::Result<()> {
     let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
     let mut frames = Frames::new(workload);
-    let mut calls = Calls::new();
+    let mut calls = CallTimes::new();
     let memory = PeakMemory::now();
     let paced = !span.pause.is_zero();
     if paced {

@@ -10,7 +10,7 @@ use super::input::random;
 use super::lines::bare_stdout;
 use super::sources;
 use crate::bench::destination::check::Generator;
-use crate::bench::experiment::calls::Calls;
+use crate::bench::experiment::calls::CallTimes;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures};
@@ -147,7 +147,7 @@ fn answer(span: &mut Span) -> io::Result<()> {
         .local_modes
         .remove(LocalModes::ICANON | LocalModes::ECHO);
     tcsetattr(&terminal, OptionalActions::Now, &quiet)?;
-    let mut calls = Calls::new();
+    let mut calls = CallTimes::new();
     span.begin();
     let answered = (0..span.messages)
         .step_by(MESSAGES_A_QUESTION as usize)

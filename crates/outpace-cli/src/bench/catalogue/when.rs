@@ -8,7 +8,7 @@ use outpace::{Buffering, Stream};
 use super::lines::bare_stdout;
 use super::sources;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Text};
+use crate::bench::experiment::{Experiment, Method, Passage};
 use crate::bench::results::figures::Figures;
 use crate::user::quantity::duration;
 
@@ -39,28 +39,28 @@ pub(crate) const WHEN: Experiment = Experiment {
     conclusion,
 };
 
-const TEXTS: &[Text] = &[
-    Text {
+const TEXTS: &[Passage] = &[
+    Passage {
         name: "half a line",
         written_at: "half a line",
         bytes: b"half a line",
     },
-    Text {
+    Passage {
         name: "its newline",
         written_at: "its newline",
         bytes: b"\n",
     },
-    Text {
+    Passage {
         name: "three lines",
         written_at: "four lines",
         bytes: b"one\ntwo\nthree\n",
     },
-    Text {
+    Passage {
         name: "a fourth, unfinished",
         written_at: "four lines",
         bytes: b"four",
     },
-    Text {
+    Passage {
         name: "a last word",
         written_at: "a last word",
         bytes: b", and five",

@@ -26,13 +26,13 @@ use crate::user::screen::obeys;
 
 /// A destination, open for any number of runs.
 pub(crate) struct Venue {
-    place: Place,
+    sink: OpenSink,
     size: Size,
     /// The terminal, if it is one.
     pub(crate) terminal: Option<TerminalInfo>,
 }
 
-enum Place {
+enum OpenSink {
     Null,
     Pipe(Option<u64>),
     File(TempPath),
@@ -44,46 +44,46 @@ impl Venue {
     /// Makes a destination ready, or says why it cannot be had on this machine.
     pub(crate) fn open(to: &Destination, size: Size, scratch: &TempDir) -> Result<Self, String> {
         let said = |error: io::Error| error.to_string();
-        let place = match to {
-            Destination::Null => Place::Null,
+        let sink = match to {
+            Destination::Null => OpenSink::Null,
             Destination::Pipe { capacity } => {
                 // Each run has its own; whether it can be had is known by the first.
                 open_pipe(*capacity).map_err(said)?;
-                Place::Pipe(*capacity)
+                OpenSink::Pipe(*capacity)
             }
             Destination::File => {
                 let file = temporary_file(disks(), false);
-                Place::File(file.ok_or("no directory on a disk: set TMPDIR to one")?)
+                OpenSink::File(file.ok_or("no directory on a disk: set TMPDIR to one")?)
             }
             Destination::Tmpfs => {
                 let file = temporary_file(memories(), true);
-                Place::File(file.ok_or(
+                OpenSink::File(file.ok_or(
                     "no file system in memory that we may write to: mount a tmpfs at /dev/shm",
                 )?)
             }
-            Destination::Pty(pace) => Place::Pty(*pace),
+            Destination::Pty(pace) => OpenSink::Pty(*pace),
             Destination::Tty => {
                 let device = Device::this_terminal().map_err(|error| no_terminal(&error))?;
-                Place::Device(Box::new(device))
+                OpenSink::Device(Box::new(device))
             }
             Destination::Emulator(emulator) => {
                 let window = emulator.open(size, scratch)?;
-                Place::Device(Box::new(Device::window(window).map_err(said)?))
+                OpenSink::Device(Box::new(Device::window(window).map_err(said)?))
             }
         };
-        let terminal = match &place {
-            Place::Pty(_) => Some(TerminalInfo {
+        let terminal = match &sink {
+            OpenSink::Pty(_) => Some(TerminalInfo {
                 name: "pty".to_owned(),
                 version: None,
                 columns: size.columns,
                 rows: size.rows,
                 supports: Vec::new(),
             }),
-            Place::Device(device) => Some(device.describe(&to.to_string()).map_err(said)?),
+            OpenSink::Device(device) => Some(device.describe(&to.to_string()).map_err(said)?),
             _ => None,
         };
         Ok(Self {
-            place,
+            sink,
             size,
             terminal,
         })
@@ -111,16 +111,16 @@ impl Venue {
 
     /// The `TERM` of a program in this terminal; `None` where that is the bench's own.
     pub(crate) fn term(&self) -> Option<&str> {
-        match &self.place {
-            Place::Pty(_) => Some("xterm-256color"),
-            Place::Device(device) => device.window.as_ref().map(|window| window.term.as_str()),
+        match &self.sink {
+            OpenSink::Pty(_) => Some("xterm-256color"),
+            OpenSink::Device(device) => device.window.as_ref().map(|window| window.term.as_str()),
             _ => None,
         }
     }
 
     /// Asks a real terminal for its abilities.
     pub(crate) fn ask_abilities(&mut self) {
-        if let (Place::Device(device), Some(terminal)) = (&self.place, &mut self.terminal) {
+        if let (OpenSink::Device(device), Some(terminal)) = (&self.sink, &mut self.terminal) {
             // One that does not say supports nothing that we know of.
             let said = device.asked(&abilities::questions()).unwrap_or_default();
             terminal.supports = abilities::of(&said);
@@ -129,30 +129,32 @@ impl Venue {
 
     /// Whether the end of a run tells how long the destination took to read it.
     pub(crate) fn is_heard(&self) -> bool {
-        !matches!(&self.place, Place::Device(device) if !device.answers)
+        !matches!(&self.sink, OpenSink::Device(device) if !device.answers)
     }
 
     /// A sink for one run.
     pub(crate) fn sink(&self, wanted: Wanted) -> io::Result<Sink<'_>> {
-        let (stdout, end) = match &self.place {
-            Place::Null => (
+        let (stdout, end) = match &self.sink {
+            OpenSink::Null => (
                 File::options().write(true).open("/dev/null")?.into(),
                 SinkEnd::Unseen,
             ),
-            Place::Pipe(capacity) => {
+            OpenSink::Pipe(capacity) => {
                 let (reader, writer) = open_pipe(*capacity)?;
                 (writer, SinkEnd::read(reader, ReadPace::AtOnce, wanted)?)
             }
-            Place::File(file) => {
+            OpenSink::File(file) => {
                 // As a shell's `>` opens it: for writing only, and empty.
                 let writer = File::create(file)?;
                 (writer.into(), SinkEnd::File(file, wanted))
             }
-            Place::Pty(pace) => {
+            OpenSink::Pty(pace) => {
                 let (terminal, program) = open_pty(self.size)?;
                 (program, SinkEnd::read(terminal, *pace, wanted)?)
             }
-            Place::Device(device) => (open_terminal(&device.path)?.into(), SinkEnd::Device(device)),
+            OpenSink::Device(device) => {
+                (open_terminal(&device.path)?.into(), SinkEnd::Device(device))
+            }
         };
         Ok(Sink { stdout, end })
     }

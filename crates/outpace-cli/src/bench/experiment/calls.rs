@@ -9,18 +9,18 @@ use crate::platform::clock::{delay_in, now_ns};
 use crate::platform::histogram::Histogram;
 
 /// The times of the calls of one thread.
-pub(crate) struct Calls {
+pub(crate) struct CallTimes {
     times: Histogram<6>,
     /// The longest less the time the thread was ready to run and had no processor. It need not be the
     /// same call as the longest.
     longest_less_delay: u64,
-    /// The longest time between two readings of the clock in [`Calls::watch`], less delay.
+    /// The longest time between two readings of the clock in [`CallTimes::watch`], less delay.
     machine: Option<u64>,
     /// `/proc/thread-self/schedstat`, where the kernel keeps it (proc(5)).
     schedstat: Option<File>,
 }
 
-impl Calls {
+impl CallTimes {
     pub(crate) fn new() -> Self {
         Self {
             times: Histogram::default(),
@@ -93,7 +93,7 @@ pub(crate) fn note_quantiles(span: &mut Span, times: &Histogram<6>) {
     span.note("call_max_ns", times.max());
 }
 
-/// What [`note_quantiles`] and [`Calls::note`] noted, if they did.
+/// What [`note_quantiles`] and [`CallTimes::note`] noted, if they did.
 pub(crate) fn noted(report: &RungReport) -> Option<Latency> {
     let notes = &report.notes;
     Some(Latency {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn every_call_is_counted_and_the_longest_is_kept() {
-        let mut calls = Calls::new();
+        let mut calls = CallTimes::new();
         for _ in 0..10 {
             calls.clock(|| ());
         }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_clock_is_watched_for_as_long_as_asked() {
-        let mut calls = Calls::new();
+        let mut calls = CallTimes::new();
         assert_eq!(calls.machine, None);
         let begun = now_ns();
         calls.watch(100_000);

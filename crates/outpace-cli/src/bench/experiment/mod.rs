@@ -86,7 +86,7 @@ pub(crate) enum Method {
     /// nothing, and its write calls are counted.
     Programs,
     /// The reader clocks when these texts arrive.
-    Arrival(&'static [Text]),
+    Arrival(&'static [Passage]),
     /// Each rung is a server under load; a message is a request.
     Requests(&'static Server),
     /// Each rung works for a time, and counts its messages and what it spends in write calls.
@@ -100,7 +100,7 @@ pub(crate) enum Method {
 }
 
 /// A text whose arrival is clocked.
-pub(crate) struct Text {
+pub(crate) struct Passage {
     pub(crate) name: &'static str,
     /// The step of the rung that writes it.
     pub(crate) written_at: &'static str,

@@ -1,13 +1,13 @@
 //! When text reached the reader, from the steps a rung reported and the pieces its reader saw.
 
 use super::child::Trial;
-use crate::bench::experiment::Text;
+use crate::bench::experiment::Passage;
 use crate::bench::results::rows::Arrival;
 use crate::bench::results::stats::{Spread, median};
 
 /// The arrival of each text: the time is the median of the runs, the step that of the run nearest
 /// to it.
-pub(crate) fn arrivals(texts: &[Text], is_terminal: bool, trials: &[Trial]) -> Vec<Arrival> {
+pub(crate) fn arrivals(texts: &[Passage], is_terminal: bool, trials: &[Trial]) -> Vec<Arrival> {
     let mut end = 0;
     texts
         .iter()
@@ -38,7 +38,7 @@ pub(crate) fn arrivals(texts: &[Text], is_terminal: bool, trials: &[Trial]) -> V
 
 /// In one run: how long after its step a text that ends at byte `end` had arrived, and the last
 /// step that had begun by then.
-fn arrival<'a>(text: &Text, end: u64, trial: &'a Trial) -> Option<(u64, &'a str)> {
+fn arrival<'a>(text: &Passage, end: u64, trial: &'a Trial) -> Option<(u64, &'a str)> {
     let steps = &trial.report.steps;
     let &(at, _) = trial
         .received
@@ -56,13 +56,13 @@ mod tests {
     use crate::bench::destination::reader::Received;
     use crate::bench::experiment::clock::RungReport;
 
-    const TEXTS: &[Text] = &[
-        Text {
+    const TEXTS: &[Passage] = &[
+        Passage {
             name: "half a line",
             written_at: "one",
             bytes: b"half",
         },
-        Text {
+        Passage {
             name: "its newline",
             written_at: "two",
             bytes: b"\n",

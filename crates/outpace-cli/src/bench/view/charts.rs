@@ -1,7 +1,7 @@
 //! The charts of an experiment's rows at one destination: of each kind of measurement what answers the question.
 
 use super::chart::{Axis, Chart, Group, Lane, Mark, Shape, Tone, count, time};
-use crate::bench::experiment::{Experiment, Method, Text};
+use crate::bench::experiment::{Experiment, Method, Passage};
 use crate::bench::results::figures::base_name;
 use crate::bench::results::rows::{Latency, Row};
 use crate::bench::results::stats::ConfidenceInterval;
@@ -405,7 +405,7 @@ fn latencies(
 }
 
 /// A group a rung, a lane a text: from the step that wrote it to the step at which it arrived.
-fn passages(texts: &[Text], to: &str, rows: &[&Row]) -> Option<Chart> {
+fn passages(texts: &[Passage], to: &str, rows: &[&Row]) -> Option<Chart> {
     let mut steps: Vec<String> = Vec::new();
     for text in texts {
         if !steps.iter().any(|step| step == text.written_at) {

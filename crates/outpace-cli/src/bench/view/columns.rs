@@ -5,7 +5,7 @@ use std::cmp::Ordering::Equal;
 
 use super::charts::{self, charts, is_as_it_is, percent};
 use super::table::{Heading, Note, Table, TableLine};
-use crate::bench::experiment::{Experiment, Method, Text};
+use crate::bench::experiment::{Experiment, Method, Passage};
 use crate::bench::results::figures::{Figures, base_name};
 use crate::bench::results::rows::{Latency, Row};
 use crate::user::quantity::{counted, duration, grouped, significant, times};
@@ -383,7 +383,7 @@ fn ranked(
 }
 
 /// One line a text, one column a rung: what appears at once, and what waits for which step.
-fn arrivals(texts: &[Text], rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
+fn arrivals(texts: &[Passage], rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
     let rows: Vec<&&Row> = rows
         .iter()
         .filter(|row| !row.arrivals().is_empty())

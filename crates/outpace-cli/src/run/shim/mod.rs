@@ -28,7 +28,7 @@ mod sync {
     }
 }
 
-use super::relay::{Part, Relay};
+use super::relay::{Forwarded, Relay};
 use libraries::Libraries;
 use processes::Processes;
 use ring::{Header, Member};
@@ -350,11 +350,11 @@ impl Shim {
                 let bytes = self.memory.bytes(start, length);
                 let part = match way.relay.upgrade() {
                     Some(relay) => relay.go_around(terminal, bytes, pace.streak > BURST),
-                    None => Part::Through(bytes.len()),
+                    None => Forwarded::Through(bytes.len()),
                 };
                 let written = match part {
-                    Part::Around(length) => Ok(length),
-                    Part::Through(length) => rustix::io::write(terminal, &bytes[..length]),
+                    Forwarded::Around(length) => Ok(length),
+                    Forwarded::Through(length) => rustix::io::write(terminal, &bytes[..length]),
                 };
                 let written = match written {
                     Err(Errno::INTR) => continue,

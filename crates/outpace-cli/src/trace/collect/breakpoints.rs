@@ -25,7 +25,7 @@ const MOST: usize = 4;
 
 /// Where a thread writes.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum CallSite {
     /// By the instruction before this address.
     Before(u64),
     /// By the C library's `write`, which begins there.
@@ -58,13 +58,13 @@ fn event(thread: i32, address: u64) -> io::Result<Counter> {
 
 impl Breakpoints {
     /// Sets them for one thread of a process.
-    pub(super) fn at(place: Place, thread: (i32, i32)) -> io::Result<Self> {
+    pub(super) fn at(place: CallSite, thread: (i32, i32)) -> io::Result<Self> {
         if cfg!(not(target_arch = "x86_64")) {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let (entry, number) = match place {
-            Place::Before(address) => (address.wrapping_sub(INSTRUCTION), None),
-            Place::Function(address) => (address, Some(libc::SYS_write)),
+            CallSite::Before(address) => (address.wrapping_sub(INSTRUCTION), None),
+            CallSite::Function(address) => (address, Some(libc::SYS_write)),
         };
         let mut breakpoints = Self {
             thread,
@@ -73,7 +73,7 @@ impl Breakpoints {
             ring: event(thread.1, entry)?.sampled(RING)?,
             exits: Vec::new(),
         };
-        if let Place::Before(address) = place {
+        if let CallSite::Before(address) = place {
             breakpoints.add_exit(address)?;
         }
         breakpoints.ring.as_counter_mut().enable()?;
@@ -170,8 +170,8 @@ mod tests {
             while reader.read(&mut buffer).unwrap() > 0 {}
         });
         let function = memory::function_write(process);
-        let places = function.into_iter().map(Place::Function);
-        for place in places.chain([Place::Before(address)]) {
+        let places = function.into_iter().map(CallSite::Function);
+        for place in places.chain([CallSite::Before(address)]) {
             let mut ends = [0; 2];
             while ends.iter().any(|&seen| seen < 8) {
                 let breakpoints = Breakpoints::at(place, (process, process));

@@ -18,7 +18,7 @@ pub(crate) struct Reading {
     pub(crate) is_final: bool,
 }
 
-struct Thread {
+struct ThreadCounters {
     io: File,
     schedule: File,
     stat: File,
@@ -27,7 +27,7 @@ struct Thread {
     now: Reading,
 }
 
-impl Thread {
+impl ThreadCounters {
     fn open(process: i32, thread: i32) -> Option<Self> {
         let open = |file: &str| File::open(format!("/proc/{process}/task/{thread}/{file}")).ok();
         Some(Self {
@@ -69,7 +69,7 @@ impl Thread {
 /// What is known of a process's threads.
 #[derive(Default)]
 pub(crate) struct Threads {
-    threads: BTreeMap<i32, Thread>,
+    threads: BTreeMap<i32, ThreadCounters>,
     /// Some of them are not read.
     is_partial: bool,
 }
@@ -100,7 +100,7 @@ impl Threads {
             if self.threads.contains_key(&thread) {
                 continue;
             }
-            match Thread::open(process, thread) {
+            match ThreadCounters::open(process, thread) {
                 Some(opened) if self.threads.len() < MOST_THREADS => {
                     self.threads.insert(thread, opened);
                 }
@@ -112,7 +112,7 @@ impl Threads {
     /// Reads the counters of these threads, for [`take`](Self::take).
     pub(crate) fn read(&mut self, process: i32, threads: &[i32]) -> Vec<Option<Reading>> {
         self.open(process, threads);
-        self.threads.values().map(Thread::reading).collect()
+        self.threads.values().map(ThreadCounters::reading).collect()
     }
 
     /// Takes what was read as what they have now. Those that have ended keep what they had.
@@ -156,7 +156,7 @@ impl Threads {
 
     /// The thread that has written most.
     pub(crate) fn busiest(&self) -> Option<i32> {
-        let calls = |(_, thread): &(&i32, &Thread)| thread.own().io.write_calls;
+        let calls = |(_, thread): &(&i32, &ThreadCounters)| thread.own().io.write_calls;
         self.threads.iter().max_by_key(calls).map(|(&id, _)| id)
     }
 }

@@ -3,7 +3,7 @@
 //! [exact look](peek) at a thread that writes much shows how it is buffered. Where a stop could do harm, the kernel notes
 //! for a moment [what it writes](Breakpoints), or many looks in a row find some of its writes.
 
-use super::breakpoints::{Breakpoints, Place};
+use super::breakpoints::{Breakpoints, CallSite};
 use super::peek;
 use super::threads::{Reading, Threads};
 use crate::platform::clock;
@@ -79,7 +79,7 @@ const ENOUGH_ENDS: usize = 48;
 /// A program that starts this many threads is sampled in part.
 const MOST_THREADS: usize = 256;
 
-struct Thread {
+struct SampledThread {
     directory: PathBuf,
     call: File,
     /// Its own counters, once it was seen asleep in a write: most threads never are.
@@ -90,7 +90,7 @@ struct Thread {
 }
 
 /// A write in which a thread was found asleep.
-struct Found {
+struct SleepingWrite {
     call: &'static WriteCall,
     descriptor: i32,
     /// It was not found in this one before.
@@ -99,7 +99,7 @@ struct Found {
 
 /// What was seen of one descriptor: writes in which a thread slept, and those of a short exact look.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct SampledWrites {
     pub(crate) waiting_ns: u64,
     pub(crate) looks: u64,
     /// Writes of exact looks.
@@ -120,7 +120,7 @@ pub(crate) struct Watched {
     pub(crate) targets: BTreeMap<i32, Target>,
     /// Whether it has other descriptors open that writes could have gone to.
     pub(crate) writes_elsewhere: bool,
-    pub(crate) seen: BTreeMap<i32, Seen>,
+    pub(crate) seen: BTreeMap<i32, SampledWrites>,
     tasks: Threads,
     first_ns: u64,
     counters: Option<File>,
@@ -142,7 +142,7 @@ pub(crate) struct Watched {
     peeks: u32,
     peeked_at: u64,
     /// Where it writes, as the last call shows in which a thread was found asleep.
-    writes_at: Option<Place>,
+    writes_at: Option<CallSite>,
     /// Time that it took, without waiting for a processor, and processor time.
     peeking_ns: u64,
     stops_ns: u64,
@@ -152,7 +152,7 @@ pub(crate) struct Watched {
     last_ns: u64,
     /// How many searches have found it.
     searches: u64,
-    threads: HashMap<i32, Thread>,
+    threads: HashMap<i32, SampledThread>,
 }
 
 impl Watched {
@@ -271,7 +271,7 @@ impl Watched {
     fn worth_a_peek(&self) -> Option<i32> {
         let own = self.own();
         let looks: u64 = self.seen.values().map(|seen| seen.looks).sum();
-        let is_unclear = |seen: &Seen| seen.tally.buffering() == Buffering::Small;
+        let is_unclear = |seen: &SampledWrites| seen.tally.buffering() == Buffering::Small;
         let is_due = self.peeks < peek::MOST
             && own.write_calls >= peek::FROM.max(self.peeked_at * PEEK_AGAIN)
             && (looks < ENOUGH_LOOKS || self.seen.values().any(is_unclear))
@@ -298,7 +298,7 @@ impl Watched {
     }
 
     /// Looks at a thread that was asleep in this, if that is a write. What it writes is sampled once.
-    fn find(&mut self, thread: &mut Thread, doing: Doing) -> Option<Found> {
+    fn find(&mut self, thread: &mut SampledThread, doing: Doing) -> Option<SleepingWrite> {
         let before = thread.asleep.take();
         let Doing::InCall {
             number,
@@ -312,7 +312,7 @@ impl Watched {
         // Before its memory is read, and after that once more.
         let write_calls = thread.finished_writes();
         let write = memory::begun((self.process, 0), 0, number, &arguments)?;
-        self.writes_at = Some(Place::Before(returns_to));
+        self.writes_at = Some(CallSite::Before(returns_to));
         thread.asleep = Some((arguments, write_calls));
         let is_new = thread.asleep != before;
         let descriptor = self.identify(write.descriptor);
@@ -328,7 +328,7 @@ impl Watched {
                 seen.tally.line_end_after(before_it);
             }
         }
-        Some(Found {
+        Some(SleepingWrite {
             call: write.kind,
             descriptor,
             is_new,
@@ -342,7 +342,7 @@ impl Watched {
             return;
         };
         if self.writes_at.is_none() {
-            self.writes_at = memory::function_write(self.process).map(Place::Function);
+            self.writes_at = memory::function_write(self.process).map(CallSite::Function);
         }
         let (began_ns, spent_ns) = (clock::now_ns(), clock::thread_ns());
         let (mut breakpoints, mut ends, mut heard_ns) = (None, 0, began_ns);
@@ -697,7 +697,7 @@ impl Watcher {
         watched.threads.retain(|thread, _| threads.contains(thread));
         for thread in threads {
             if watched.threads.len() < MOST_THREADS && !watched.threads.contains_key(&thread) {
-                let found = Thread::open(process, thread).map(|state| (thread, state));
+                let found = SampledThread::open(process, thread).map(|state| (thread, state));
                 watched.threads.extend(found);
             }
         }
@@ -783,7 +783,7 @@ impl Watcher {
     }
 }
 
-impl Thread {
+impl SampledThread {
     fn open(process: i32, number: i32) -> io::Result<Self> {
         let directory = PathBuf::from(format!("/proc/{process}/task/{number}"));
         Ok(Self {

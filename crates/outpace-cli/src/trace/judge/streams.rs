@@ -3,7 +3,7 @@
 use super::estimate::{self, Cost};
 use crate::trace::collect::exact::LedgerEntry;
 use crate::trace::collect::exact::tracepoints::CALL_NS;
-use crate::trace::collect::watch::{Seen, Watched};
+use crate::trace::collect::watch::{SampledWrites, Watched};
 use crate::trace::model::findings::{Descriptors, Elsewhere, Mode, Recording, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
@@ -135,7 +135,7 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
         .is_some_and(|(out, err)| out.identity == err.identity);
     let seen = || process.seen.iter();
     let is_peeked = seen().map(|(_, seen)| seen.peeked).sum::<u64>() >= ENOUGH;
-    let weight = |seen: &Seen| if is_peeked { seen.peeked } else { seen.looks };
+    let weight = |seen: &SampledWrites| if is_peeked { seen.peeked } else { seen.looks };
     let all: u64 = seen().map(|(_, seen)| weight(seen)).sum();
     let most = seen().max_by_key(|(_, seen)| weight(seen));
     if let Some((&descriptor, most)) = most
@@ -320,11 +320,11 @@ mod tests {
         process
     }
 
-    fn seen(looks: u64, peeked: u64) -> Seen {
-        let mut seen = Seen {
+    fn seen(looks: u64, peeked: u64) -> SampledWrites {
+        let mut seen = SampledWrites {
             looks,
             peeked,
-            ..Seen::default()
+            ..SampledWrites::default()
         };
         (0..looks + peeked).for_each(|_| seen.tally.sample(12, Some(true)));
         seen
@@ -371,7 +371,7 @@ mod tests {
         process.seen.insert(1, seen(0, 48));
         process.seen.insert(
             2,
-            Seen {
+            SampledWrites {
                 waiting_ns: 5_000_000,
                 ..seen(3, 0)
             },

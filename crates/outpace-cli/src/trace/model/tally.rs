@@ -5,9 +5,9 @@ use crate::trace::kernel::calls::Call;
 use std::collections::{BTreeMap, HashMap};
 
 /// By power of two.
-pub(crate) type Histogram = histogram::Histogram<0>;
+pub(crate) type Log2Histogram = histogram::Histogram<0>;
 
-impl Histogram {
+impl Log2Histogram {
     /// The mean of the bucket in which the given share of all values is reached.
     pub(crate) fn typical_at(&self, share: f64) -> u64 {
         self.reached(share)
@@ -37,8 +37,8 @@ pub(crate) struct CallTally {
     pub(crate) errors: u64,
     /// Calls that took fewer bytes than were offered.
     pub(crate) partial: u64,
-    pub(crate) sizes: Histogram,
-    pub(crate) durations_ns: Histogram,
+    pub(crate) sizes: Log2Histogram,
+    pub(crate) durations_ns: Log2Histogram,
     /// Calls by the name of the system call.
     pub(crate) by_name: HashMap<&'static str, u64>,
     /// Calls whose last byte was seen, and those among them where it was a newline.
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn the_sum_and_count_of_a_histogram_are_those_of_its_values() {
-        let mut histogram = Histogram::default();
+        let mut histogram = Log2Histogram::default();
         let values = [0, 1, 2, 3, 4, 1000, u64::from(u32::MAX)];
         values.iter().for_each(|value| histogram.add(*value));
         assert_eq!(histogram.count(), values.len() as u64);
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn only_durations_far_from_typical_count_as_waiting() {
-        let mut histogram = Histogram::default();
+        let mut histogram = Log2Histogram::default();
         (0..1000).for_each(|_| histogram.add(800));
         assert_eq!(histogram.excess(10_000), 0);
         histogram.add(5_000_800);

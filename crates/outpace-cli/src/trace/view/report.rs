@@ -4,7 +4,7 @@ use crate::platform::ending::Ending;
 use crate::platform::histogram::Bucket;
 use crate::trace::judge::verdict::{Limit, Verdict};
 use crate::trace::model::findings::{Findings, Mode, Stream};
-use crate::trace::model::tally::Histogram;
+use crate::trace::model::tally::Log2Histogram;
 use crate::user::inert::inert;
 use crate::user::quantity::{counted, duration, grouped};
 use crate::user::screen::{Screen, broken};
@@ -227,7 +227,7 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     }
 }
 
-fn histogram(page: &mut Page, what: &str, histogram: &Histogram, unit: impl Fn(u64) -> String) {
+fn histogram(page: &mut Page, what: &str, histogram: &Log2Histogram, unit: impl Fn(u64) -> String) {
     let buckets: Vec<Bucket> = histogram.buckets().collect();
     let Some(most) = buckets.iter().map(|bucket| bucket.count).max() else {
         return;

@@ -83,7 +83,7 @@ struct Connection {
 }
 
 /// The parsed head of a request.
-struct Head<'a> {
+struct RequestHead<'a> {
     path: &'a str,
     keep_alive: bool,
 }
@@ -146,7 +146,7 @@ impl Connection {
             };
             let head = &self.received[from..from + length];
             from += length;
-            let Some(head) = Head::parse(head) else {
+            let Some(head) = RequestHead::parse(head) else {
                 self.unsent.extend_from_slice(NOT_SUPPORTED);
                 self.closing = true;
                 break;
@@ -175,7 +175,7 @@ fn head_length(received: &[u8]) -> Option<usize> {
     Some(at + end.len())
 }
 
-impl<'a> Head<'a> {
+impl<'a> RequestHead<'a> {
     /// `None` if it is not a GET without a body.
     fn parse(head: &'a [u8]) -> Option<Self> {
         let mut lines = std::str::from_utf8(head).ok()?.split("\r\n");

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 
 use super::sources;
-use crate::bench::experiment::calls::Calls;
+use crate::bench::experiment::calls::CallTimes;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Origin, Server};
 use crate::bench::results::figures::{Compared, Figures};
@@ -101,11 +101,11 @@ fn serve(
 ) -> io::Result<()> {
     let listener = listener()?;
     let mut requests = 0;
-    let mut calls: Option<Calls> = None;
+    let mut calls: Option<CallTimes> = None;
     http::serve(&listener, |path| {
         match path {
             Server::STOP => return ControlFlow::Break(()),
-            Server::CLOCK => calls = Some(Calls::new()),
+            Server::CLOCK => calls = Some(CallTimes::new()),
             _ => {
                 requests += 1;
                 match &mut calls {

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 /// What a process is, as far as the ledger needs it.
 #[derive(Clone, Default)]
-struct Process {
+struct TracedProcess {
     program: Rc<str>,
     language: Language,
     /// It was started, and had ended before it was looked at: only its short name is known.
@@ -35,14 +35,14 @@ pub(crate) struct LedgerEntry {
     pub(crate) tally: CallTally,
 }
 
-type Key = (Rc<str>, i32, (u64, u64));
+type StreamKey = (Rc<str>, i32, (u64, u64));
 
 /// All write calls so far.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    processes: HashMap<i32, Process>,
+    processes: HashMap<i32, TracedProcess>,
     /// By program, descriptor and destination.
-    entries: BTreeMap<Key, LedgerEntry>,
+    entries: BTreeMap<StreamKey, LedgerEntry>,
     pub(crate) timeline: Timeline,
 }
 
@@ -55,14 +55,14 @@ impl Ledger {
         }
     }
 
-    fn process(&mut self, process: i32) -> &mut Process {
+    fn process(&mut self, process: i32) -> &mut TracedProcess {
         self.processes.entry(process).or_insert_with(|| {
             let executable = procfs::executable(process);
             let name = || procfs::name(process).unwrap_or_else(|| "?".to_owned());
             let program = executable.as_deref().map(file_name);
-            let mut known = Process {
+            let mut known = TracedProcess {
                 program: program.unwrap_or_else(|| name().into()),
-                ..Process::default()
+                ..TracedProcess::default()
             };
             if let Some(executable) = executable {
                 known.language = Language::of(process, &executable);

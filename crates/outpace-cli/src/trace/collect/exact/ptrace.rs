@@ -13,7 +13,7 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-struct Thread {
+struct Tracee {
     process: i32,
     /// The call that it has entered and not left.
     entered: Option<Call>,
@@ -22,7 +22,7 @@ struct Thread {
 /// Traces by `ptrace`; only the thread that made it may use it.
 struct Tracer<'a> {
     ledger: &'a mut Ledger,
-    threads: HashMap<i32, Thread>,
+    threads: HashMap<i32, Tracee>,
     /// Whether the filter stops the program at the calls of interest, and only there.
     filtered: bool,
     /// Calls are counted once the program has been started.
@@ -116,7 +116,7 @@ impl<'a> Tracer<'a> {
     /// A thread that is traced from now on, and its process; or one that has become another program.
     fn know(&mut self, thread: i32, process: i32) {
         let entered = None;
-        self.threads.insert(thread, Thread { process, entered });
+        self.threads.insert(thread, Tracee { process, entered });
     }
 
     fn run(mut self) -> io::Result<Recording> {

@@ -56,14 +56,14 @@ const VECTOR: i16 = -48;
 
 /// An instruction, its offset a label until [`assemble`] knows where that is; or a label.
 #[derive(Clone, Copy)]
-enum Line {
+enum AsmLine {
     Step(u64),
     Jump(u64, u8),
     Label(u8),
 }
 
-const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> Line {
-    Line::Step(
+const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> AsmLine {
+    AsmLine::Step(
         code as u64
             | (to as u64) << 8
             | (from as u64) << 12
@@ -73,30 +73,30 @@ const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> Line {
 }
 
 /// Goes to a label where the register compares so with the number.
-const fn jump(code: u8, register: u8, number: i32, label: u8) -> Line {
+const fn jump(code: u8, register: u8, number: i32, label: u8) -> AsmLine {
     match step(code, register, 0, 0, number) {
-        Line::Step(step) => Line::Jump(step, label),
+        AsmLine::Step(step) => AsmLine::Jump(step, label),
         other => other,
     }
 }
 
-fn assemble(lines: &[Line]) -> Vec<u64> {
-    let is_step = |line: &&Line| !matches!(line, Line::Label(_));
+fn assemble(lines: &[AsmLine]) -> Vec<u64> {
+    let is_step = |line: &&AsmLine| !matches!(line, AsmLine::Label(_));
     let address_of = |wanted: u8| {
-        let until = |line: &&Line| !matches!(line, Line::Label(label) if *label == wanted);
+        let until = |line: &&AsmLine| !matches!(line, AsmLine::Label(label) if *label == wanted);
         lines.iter().take_while(until).filter(is_step).count()
     };
     let steps = lines.iter().filter(is_step).enumerate();
     let encoded = steps.map(|(at, line)| match *line {
-        Line::Step(step) => step,
-        Line::Jump(step, label) => step | ((address_of(label) - at - 1) << 16) as u64,
-        Line::Label(_) => unreachable!("labels are left out"),
+        AsmLine::Step(step) => step,
+        AsmLine::Jump(step, label) => step | ((address_of(label) - at - 1) << 16) as u64,
+        AsmLine::Label(_) => unreachable!("labels are left out"),
     });
     encoded.collect()
 }
 
 fn program(map: i32) -> Vec<u64> {
-    use Line::{Label, Step};
+    use AsmLine::{Label, Step};
     const DONE: u8 = 0;
     const BUFFER: u8 = 1;
     const ENTRY: u8 = 2;
@@ -209,7 +209,7 @@ mod tests {
         let lines = [
             jump(IF_EQUAL, 7, 0, 1),
             step(MOVE_NUMBER, 0, 0, 0, 7),
-            Line::Label(1),
+            AsmLine::Label(1),
             step(EXIT, 0, 0, 0, 0),
         ];
         let program = assemble(&lines);
