@@ -1,5 +1,6 @@
 //! What is aarch64's own: system calls, the replacements that go on as the original, and the C library's calls.
 
+use super::Found;
 use crate::hooks::Code;
 use crate::system::protect;
 use core::arch::{asm, global_asm, naked_asm};
@@ -49,20 +50,10 @@ pub(crate) mod numbers {
     pub(crate) const UNMAP: [usize; 8] = [222, 226, 215, 214, 216, 233, 197, 288];
 }
 
-/// A system call, with the negated error as the result.
-///
 /// # Safety
 ///
 /// As that of the system call.
-pub(crate) unsafe fn call(
-    number: usize,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-) -> isize {
+pub(super) unsafe fn call(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> isize {
     let result;
     // SAFETY: the caller answers for what the system call does.
     unsafe {
@@ -72,139 +63,100 @@ pub(crate) unsafe fn call(
     result
 }
 
-/// Tells the threads of this process apart: where its C library keeps what is the thread's own. A number of the kernel's
-/// would cost a system call.
-pub(crate) fn thread() -> u64 {
+pub(super) fn thread() -> u64 {
     let me: u64;
     // SAFETY: reads the thread pointer.
     unsafe { asm!("mrs {}, tpidr_el0", out(reg) me, options(nostack, nomem, preserves_flags)) };
     me
 }
 
-/// A thread may be cancelled where it writes. It then unwinds through this frame, and through none of Rust's.
-macro_rules! writes {
-    ($($name:ident $before:ident)*) => {
-        $(
-            /// As the C library's.
-            ///
-            /// # Safety
-            ///
-            /// As there.
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    ".cfi_startproc",
-                    "stp x29, x30, [sp, #-48]!",
-                    ".cfi_def_cfa_offset 48",
-                    ".cfi_offset x29, -48",
-                    ".cfi_offset x30, -40",
-                    "mov x29, sp",
-                    "stp x0, x1, [sp, #16]",
-                    "str x2, [sp, #32]",
-                    "adrp x9, {ring}",
-                    "ldr x9, [x9, #:lo12:{ring}]",
-                    "cbz x9, 2f",
-                    "adrp x9, {originals}",
-                    "add x9, x9, #:lo12:{originals}",
-                    "ldr x9, [x9, #{testcancel}]",
-                    "cbz x9, 2f",
-                    "blr x9",
-                    "ldp x0, x1, [sp, #16]",
-                    "ldr x2, [sp, #32]",
-                    "2:",
-                    "bl {before}",
-                    "mov x9, #{pass}",
-                    "cmp x0, x9",
-                    "b.eq 3f",
-                    ".cfi_remember_state",
-                    "ldp x29, x30, [sp], #48",
-                    ".cfi_restore x29",
-                    ".cfi_restore x30",
-                    ".cfi_def_cfa_offset 0",
-                    "ret",
-                    "3:",
-                    ".cfi_restore_state",
-                    "ldp x0, x1, [sp, #16]",
-                    "ldr x2, [sp, #32]",
-                    "ldp x29, x30, [sp], #48",
-                    ".cfi_restore x29",
-                    ".cfi_restore x30",
-                    ".cfi_def_cfa_offset 0",
-                    "adrp x16, {originals}",
-                    "add x16, x16, #:lo12:{originals}",
-                    "ldr x16, [x16, #{original}]",
-                    "br x16",
-                    ".cfi_endproc",
-                    ring = sym $crate::writes::RING, originals = sym $crate::hooks::ORIGINALS, before = sym $before, pass = const $crate::writes::PASS,
-                    testcancel = const Index::testcancel as usize * 8, original = const Index::$name as usize * 8,
-                )
-            }
-        )*
+macro_rules! write_code {
+    ($($operand:tt)*) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "stp x29, x30, [sp, #-48]!",
+            ".cfi_def_cfa_offset 48",
+            ".cfi_offset x29, -48",
+            ".cfi_offset x30, -40",
+            "mov x29, sp",
+            "stp x0, x1, [sp, #16]",
+            "str x2, [sp, #32]",
+            "adrp x9, {ring}",
+            "ldr x9, [x9, #:lo12:{ring}]",
+            "cbz x9, 2f",
+            "adrp x9, {originals}",
+            "add x9, x9, #:lo12:{originals}",
+            "ldr x9, [x9, #{testcancel}]",
+            "cbz x9, 2f",
+            "blr x9",
+            "ldp x0, x1, [sp, #16]",
+            "ldr x2, [sp, #32]",
+            "2:",
+            "bl {before}",
+            "mov x9, #{pass}",
+            "cmp x0, x9",
+            "b.eq 3f",
+            ".cfi_remember_state",
+            "ldp x29, x30, [sp], #48",
+            ".cfi_restore x29",
+            ".cfi_restore x30",
+            ".cfi_def_cfa_offset 0",
+            "ret",
+            "3:",
+            ".cfi_restore_state",
+            "ldp x0, x1, [sp, #16]",
+            "ldr x2, [sp, #32]",
+            "ldp x29, x30, [sp], #48",
+            ".cfi_restore x29",
+            ".cfi_restore x30",
+            ".cfi_def_cfa_offset 0",
+            "adrp x16, {originals}",
+            "add x16, x16, #:lo12:{originals}",
+            "ldr x16, [x16, #{original}]",
+            "br x16",
+            ".cfi_endproc",
+            $($operand)*
+        )
     };
 }
-// Each calls what has to come before, with its own arguments, and goes on as the original, whatever that takes.
-macro_rules! before {
-    ($($before:ident: $($name:ident $(= $index:ident)?),*;)*) => {
-        $($(
-            /// As the C library's.
-            ///
-            /// # Safety
-            ///
-            /// As there.
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    ".cfi_startproc",
-                    "stp x29, x30, [sp, #-96]!",
-                    ".cfi_def_cfa_offset 96",
-                    ".cfi_offset x29, -96",
-                    ".cfi_offset x30, -88",
-                    "mov x29, sp",
-                    "stp x0, x1, [sp, #16]",
-                    "stp x2, x3, [sp, #32]",
-                    "stp x4, x5, [sp, #48]",
-                    "stp x6, x7, [sp, #64]",
-                    "str x8, [sp, #80]",
-                    "bl {before}",
-                    "ldp x0, x1, [sp, #16]",
-                    "ldp x2, x3, [sp, #32]",
-                    "ldp x4, x5, [sp, #48]",
-                    "ldp x6, x7, [sp, #64]",
-                    "ldr x8, [sp, #80]",
-                    "ldp x29, x30, [sp], #96",
-                    ".cfi_restore x29",
-                    ".cfi_restore x30",
-                    ".cfi_def_cfa_offset 0",
-                    "adrp x16, {originals}",
-                    "add x16, x16, #:lo12:{originals}",
-                    "ldr x16, [x16, #{original}]",
-                    "br x16",
-                    ".cfi_endproc",
-                    before = sym $before, originals = sym $crate::hooks::ORIGINALS,
-                    original = const before!(@index $name $($index)?) as usize * 8,
-                )
-            }
-        )*)*
+macro_rules! before_code {
+    ($($operand:tt)*) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "stp x29, x30, [sp, #-96]!",
+            ".cfi_def_cfa_offset 96",
+            ".cfi_offset x29, -96",
+            ".cfi_offset x30, -88",
+            "mov x29, sp",
+            "stp x0, x1, [sp, #16]",
+            "stp x2, x3, [sp, #32]",
+            "stp x4, x5, [sp, #48]",
+            "stp x6, x7, [sp, #64]",
+            "str x8, [sp, #80]",
+            "bl {before}",
+            "ldp x0, x1, [sp, #16]",
+            "ldp x2, x3, [sp, #32]",
+            "ldp x4, x5, [sp, #48]",
+            "ldp x6, x7, [sp, #64]",
+            "ldr x8, [sp, #80]",
+            "ldp x29, x30, [sp], #96",
+            ".cfi_restore x29",
+            ".cfi_restore x30",
+            ".cfi_def_cfa_offset 0",
+            "adrp x16, {originals}",
+            "add x16, x16, #:lo12:{originals}",
+            "ldr x16, [x16, #{original}]",
+            "br x16",
+            ".cfi_endproc",
+            $($operand)*
+        )
     };
-    (@index $name:ident $index:ident) => { Index::$index };
-    (@index $name:ident) => { Index::$name };
 }
 
 /// Every instruction has this length.
 const LENGTH: usize = 4;
 /// `svc #0`.
 const SYSTEM_CALL: u32 = 0xd400_0001;
-
-/// A place in the C library's code that is to lead elsewhere.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// A call, or a jump, to this function.
-    Call(usize),
-    /// The system call of the library's last words.
-    LastWords,
-}
 
 /// # Safety
 ///

@@ -7,7 +7,7 @@
 use crate::descriptors;
 use crate::hooks::{Index, original};
 use crate::ring::{self, Header, Member};
-use crate::system::{self, Leads, PRCTL, FileStatus, can_be_read, leads, thread};
+use crate::system::{self, FileStatus, Leads, PRCTL, can_be_read, leads, thread};
 use crate::writes::{RING, close_and_settle, ring, wake};
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::MaybeUninit;

@@ -28,8 +28,6 @@ mod sync {
     }
 }
 #[macro_use]
-#[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 mod machine;
 mod descriptors;
 mod family;

@@ -1,5 +1,6 @@
 //! What is x86-64's own: system calls, the replacements that go on as the original, and the C library's calls.
 
+use super::Found;
 use crate::hooks::Code;
 use core::arch::{asm, naked_asm};
 
@@ -46,20 +47,10 @@ pub(crate) mod numbers {
     pub(crate) const UNMAP: [usize; 8] = [9, 10, 11, 12, 25, 28, 67, 329];
 }
 
-/// A system call, with the negated error as the result.
-///
 /// # Safety
 ///
 /// As that of the system call.
-pub(crate) unsafe fn call(
-    number: usize,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-) -> isize {
+pub(super) unsafe fn call(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> isize {
     let result;
     // SAFETY: the caller answers for what the system call does.
     unsafe {
@@ -70,98 +61,60 @@ pub(crate) unsafe fn call(
     result
 }
 
-/// Tells the threads of this process apart: where its C library keeps what is the thread's own. A number of the kernel's
-/// would cost a system call.
-pub(crate) fn thread() -> u64 {
+pub(super) fn thread() -> u64 {
     let me: u64;
     // SAFETY: reads the first word of the thread control block, which points to itself (x86-64 psABI, TLS).
     unsafe { asm!("mov {}, fs:[0]", out(reg) me, options(nostack, readonly, preserves_flags)) };
     me
 }
 
-/// A thread may be cancelled where it writes. It then unwinds through this frame, and through none of Rust's.
-macro_rules! writes {
-    ($($name:ident $before:ident)*) => {
-        $(
-            /// As the C library's.
-            ///
-            /// # Safety
-            ///
-            /// As there.
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    ".cfi_startproc",
-                    "push rdi", "push rsi", "push rdx",
-                    ".cfi_adjust_cfa_offset 24",
-                    "cmp qword ptr [rip + {ring}], 0",
-                    "je 2f",
-                    "mov r11, qword ptr [rip + {originals} + {testcancel}]",
-                    "test r11, r11",
-                    "je 2f",
-                    "call r11",
-                    "mov rdi, qword ptr [rsp + 16]", "mov rsi, qword ptr [rsp + 8]", "mov rdx, qword ptr [rsp]",
-                    "2:",
-                    "call {before}",
-                    "pop rdx", "pop rsi", "pop rdi",
-                    ".cfi_adjust_cfa_offset -24",
-                    "movabs r11, {pass}",
-                    "cmp rax, r11",
-                    "je 3f",
-                    "ret",
-                    "3:",
-                    "jmp qword ptr [rip + {originals} + {original}]",
-                    ".cfi_endproc",
-                    ring = sym $crate::writes::RING, originals = sym $crate::hooks::ORIGINALS, before = sym $before, pass = const $crate::writes::PASS,
-                    testcancel = const Index::testcancel as usize * 8, original = const Index::$name as usize * 8,
-                )
-            }
-        )*
+macro_rules! write_code {
+    ($($operand:tt)*) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "push rdi", "push rsi", "push rdx",
+            ".cfi_adjust_cfa_offset 24",
+            "cmp qword ptr [rip + {ring}], 0",
+            "je 2f",
+            "mov r11, qword ptr [rip + {originals} + {testcancel}]",
+            "test r11, r11",
+            "je 2f",
+            "call r11",
+            "mov rdi, qword ptr [rsp + 16]", "mov rsi, qword ptr [rsp + 8]", "mov rdx, qword ptr [rsp]",
+            "2:",
+            "call {before}",
+            "pop rdx", "pop rsi", "pop rdi",
+            ".cfi_adjust_cfa_offset -24",
+            "movabs r11, {pass}",
+            "cmp rax, r11",
+            "je 3f",
+            "ret",
+            "3:",
+            "jmp qword ptr [rip + {originals} + {original}]",
+            ".cfi_endproc",
+            $($operand)*
+        )
     };
 }
-// Each calls what has to come before, with its own arguments, and goes on as the original, whatever that takes.
-macro_rules! before {
-    ($($before:ident: $($name:ident $(= $index:ident)?),*;)*) => {
-        $($(
-            /// As the C library's.
-            ///
-            /// # Safety
-            ///
-            /// As there.
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    ".cfi_startproc",
-                    "push rax", "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9",
-                    ".cfi_adjust_cfa_offset 56",
-                    "call {before}",
-                    "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi", "pop rax",
-                    ".cfi_adjust_cfa_offset -56",
-                    "jmp qword ptr [rip + {originals} + {original}]",
-                    ".cfi_endproc",
-                    before = sym $before, originals = sym $crate::hooks::ORIGINALS,
-                    original = const before!(@index $name $($index)?) as usize * 8,
-                )
-            }
-        )*)*
+macro_rules! before_code {
+    ($($operand:tt)*) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "push rax", "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9",
+            ".cfi_adjust_cfa_offset 56",
+            "call {before}",
+            "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi", "pop rax",
+            ".cfi_adjust_cfa_offset -56",
+            "jmp qword ptr [rip + {originals} + {original}]",
+            ".cfi_endproc",
+            $($operand)*
+        )
     };
-    (@index $name:ident $index:ident) => { Index::$index };
-    (@index $name:ident) => { Index::$name };
 }
+
 /// Operations with a displacement of four bytes behind them: `call`, and with one bit more `jmp`.
 const CALL: u8 = 0xe8;
 const LENGTH: usize = 5;
-
-/// A place in the C library's code that is to lead elsewhere.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// A call, or a jump, to this function.
-    Call(usize),
-    /// The system call of the library's last words.
-    LastWords,
-}
 
 /// What is to be changed at this place, if anything; `first` is the first place of the code, and 8 bytes behind this one
 /// are code, too.
