@@ -6,6 +6,7 @@
 //! again instead of sleeping. How long the program may be made to wait follows from how fast the reader has been.
 
 use super::LARGEST_PIPE;
+use super::outlet::Outlet;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
@@ -39,7 +40,7 @@ pub(super) struct Handover {
 }
 
 /// A reader of so many bytes a second is not what a program waits for: copying them takes as long.
-pub(super) const FAST: f64 = 100e6;
+const FAST: f64 = 100e6;
 /// The first wait may last as long.
 const FIRST_CREDIT: Duration = Duration::from_millis(2);
 /// No wait lasts longer. A reader that is ready to run may have to wait for a processor.
@@ -159,6 +160,50 @@ fn move_or_look_again(
             *vigil = vigil.saturating_sub(began.elapsed());
         }
         return Ok(moved);
+    }
+}
+
+/// Finding the way back from the queue to moving pages. A reader that paused for a moment has made the
+/// queue, and a program that never pauses would keep it full for ever, with two copies of every byte.
+/// When the reader is so fast that it needs but a moment for what is queued, that moment is waited for.
+pub(super) struct CatchingUp {
+    /// When the reader's pace was last looked at, and how much it had taken by then.
+    looked: Instant,
+    taken: u64,
+}
+
+/// How often its pace is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// The longest that a program waits for it.
+const LONGEST_MOMENT: f64 = 1.0;
+
+impl CatchingUp {
+    pub(super) fn new() -> Self {
+        Self {
+            looked: Instant::now(),
+            taken: 0,
+        }
+    }
+
+    /// Whether nothing is queued, of so many bytes so far, having waited for that if it is near.
+    pub(super) fn has_caught_up(&mut self, outlet: &Outlet, queued: u64) -> io::Result<bool> {
+        let pending = outlet.pending();
+        if pending == 0 {
+            return Ok(true);
+        }
+        let elapsed = self.looked.elapsed();
+        if elapsed < LOOK_EVERY {
+            return Ok(false);
+        }
+        let taken = queued.saturating_sub(pending);
+        let pace = taken.saturating_sub(self.taken) as f64 / elapsed.as_secs_f64();
+        (self.looked, self.taken) = (Instant::now(), taken);
+        let moment = pending as f64 / pace.max(1.0);
+        if pace < FAST || moment > LONGEST_MOMENT {
+            return Ok(false);
+        }
+        // It may not be as fast as it was.
+        outlet.empties_within(Duration::from_secs_f64(2.0 * moment) + LOOK_EVERY)
     }
 }
 

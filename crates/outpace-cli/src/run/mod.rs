@@ -7,7 +7,9 @@
 mod counters;
 mod counts;
 mod finish;
+mod flood;
 mod handover;
+mod lines;
 mod memory;
 mod monitor;
 mod outlet;
@@ -218,7 +220,7 @@ impl Run {
 
     /// If so, the longest line that is dropped as a whole.
     fn whole_lines(&self) -> Option<usize> {
-        let memory = || relay::longest_line(memory::affordable(self.memory));
+        let memory = || lines::longest_line(memory::affordable(self.memory));
         self.is_lossy().then(memory)
     }
 

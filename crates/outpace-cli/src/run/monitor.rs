@@ -15,7 +15,7 @@
 //! has been dismissed, a [`keeper`](keep) restores the terminal in its place.
 #![allow(unsafe_code)]
 
-use super::relay::Returns;
+use super::lines::Returns;
 use super::shim::Shim;
 use super::terminal::{self, Settings};
 use crate::platform::descriptors;

@@ -2,13 +2,14 @@
 //! hands everything to the [`Outlet`]'s queue. Nothing here waits for the destination unless the
 //! queue is full.
 
-use super::handover::{FAST, Handed, Handover};
+use super::flood::FloodPace;
+use super::handover::{CatchingUp, Handed, Handover};
+use super::lines::{Lines, Returns};
 use super::outlet::Outlet;
 use super::rate::{EscapeState, Rate};
 use super::stamps::Stamps;
 use super::tee::Tee;
 use crate::platform::descriptors::has_gone;
-use crate::platform::scheduling::{Manners, Scheduling};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
@@ -157,7 +158,7 @@ impl RelayState {
     }
 
     fn is_unfinished(&self) -> bool {
-        !self.lines.unfinished.is_empty() || self.returns.held
+        !self.lines.are_whole() || self.returns.is_held()
     }
 }
 
@@ -246,7 +247,7 @@ impl Relay {
                 && catching_up.has_caught_up(&self.outlet, state.queued)?
             {
                 // The program and the reader both wait for us, if it is a flood.
-                pace.scheduling.change(Manners::ComeFirst);
+                pace.come_first();
                 let handed = handover.hand(self.source.as_fd(), self.outlet.as_fd());
                 self.outlet
                     .handed_over(std::mem::take(&mut handover.passed));
@@ -353,7 +354,7 @@ impl Relay {
             conversation.adds_returns.load(Ordering::Relaxed) && self.makes_returns()
         };
         let bytes = match &self.conversation {
-            Some(conversation) if state.returns.held || adds_returns(conversation) => {
+            Some(conversation) if state.returns.is_held() || adds_returns(conversation) => {
                 state.returns.without(bytes)
             }
             _ => bytes,
@@ -461,10 +462,8 @@ impl Relay {
 
     /// Passes on what was held back.
     fn finish(&self, state: &mut RelayState) -> io::Result<()> {
-        if std::mem::take(&mut state.returns.held) {
-            state.lines.unfinished.push(b'\r');
-        }
-        state.lines.finish(|line| self.send(line))
+        let held = state.returns.finish();
+        state.lines.finish(held, |line| self.send(line))
     }
 
     /// Whether the pseudo-terminal makes CR LF of LF; its settings are seen from both sides.
@@ -500,114 +499,6 @@ impl Relay {
     }
 }
 
-/// Tells a flood from answers to keys, and in a flood keeps out of the program's way: whatever it writes would
-/// wake us, and that costs it its processor. See `bench/results/2026-11-20-run-and-trace.md`.
-struct FloodPace {
-    last: Instant,
-    /// Reads that have followed one another closely.
-    streak: u32,
-    scheduling: Scheduling,
-    /// What the program's pipe holds; nothing for a terminal, which holds so little that the program would wait
-    /// for us to wake up.
-    capacity: usize,
-}
-
-/// Reads that follow one another this closely may be a flood,
-const CLOSE: Duration = Duration::from_micros(500);
-/// and so may those that bring as much as this
-const MUCH: usize = 1 << 10;
-/// and follow one another this closely.
-const LESS_CLOSE: Duration = Duration::from_millis(5);
-/// So many of them in a row are one.
-const FLOOD_READS: u32 = 8;
-/// Between two reads of a pipe in a flood. Writing to a pipe that no thread waits for wakes none.
-const NAP: Duration = Duration::from_millis(1);
-/// The part of a pipe that a nap may fill, by what came in the time before.
-const NAP_SHARE: usize = 16;
-
-impl FloodPace {
-    /// That of the calling thread, which reads from there.
-    fn new(source: impl AsFd) -> Self {
-        Self {
-            last: Instant::now(),
-            streak: 0,
-            scheduling: Scheduling::current(),
-            capacity: rustix::pipe::fcntl_getpipe_size(source).unwrap_or(0),
-        }
-    }
-
-    /// Whether so many bytes, read just now, belong to a flood.
-    fn is_flood(&mut self, read: usize) -> bool {
-        let now = Instant::now();
-        let gap = now - std::mem::replace(&mut self.last, now);
-        let is_close = gap < CLOSE || (gap < LESS_CLOSE && read >= MUCH);
-        self.streak = if is_close { self.streak + 1 } else { 0 };
-        self.streak >= FLOOD_READS
-    }
-
-    /// Keys came in between: this is talk, however fast.
-    fn answers(&mut self) {
-        self.streak = 0;
-    }
-
-    /// Lets the program go on for a while, if this is a flood.
-    fn keep(&mut self, read: usize) {
-        let is_flood = self.streak >= FLOOD_READS;
-        self.scheduling.change(match is_flood {
-            true => Manners::WaitTurn,
-            false => Manners::Usual,
-        });
-        if is_flood && read < self.capacity / NAP_SHARE {
-            std::thread::sleep(NAP);
-            self.last = Instant::now();
-        }
-    }
-}
-
-/// Finding the way back from the queue to moving pages. A reader that paused for a moment has made the
-/// queue, and a program that never pauses would keep it full for ever, with two copies of every byte.
-/// When the reader is so fast that it needs but a moment for what is queued, that moment is waited for.
-struct CatchingUp {
-    /// When the reader's pace was last looked at, and how much it had taken by then.
-    looked: Instant,
-    taken: u64,
-}
-
-/// How often its pace is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// The longest that a program waits for it.
-const LONGEST_MOMENT: f64 = 1.0;
-
-impl CatchingUp {
-    fn new() -> Self {
-        Self {
-            looked: Instant::now(),
-            taken: 0,
-        }
-    }
-
-    /// Whether nothing is queued, of so many bytes so far, having waited for that if it is near.
-    fn has_caught_up(&mut self, outlet: &Outlet, queued: u64) -> io::Result<bool> {
-        let pending = outlet.pending();
-        if pending == 0 {
-            return Ok(true);
-        }
-        let elapsed = self.looked.elapsed();
-        if elapsed < LOOK_EVERY {
-            return Ok(false);
-        }
-        let taken = queued.saturating_sub(pending);
-        let pace = taken.saturating_sub(self.taken) as f64 / elapsed.as_secs_f64();
-        (self.looked, self.taken) = (Instant::now(), taken);
-        let moment = pending as f64 / pace.max(1.0);
-        if pace < FAST || moment > LONGEST_MOMENT {
-            return Ok(false);
-        }
-        // It may not be as fast as it was.
-        outlet.empties_within(Duration::from_secs_f64(2.0 * moment) + LOOK_EVERY)
-    }
-}
-
 /// What a relay waits for.
 enum Ready {
     Bytes,
@@ -624,89 +515,6 @@ const LINE_PATIENCE: Timespec = Timespec {
 };
 /// Between two looks whether a reader that lags has caught up, with an unfinished line in hand.
 const LAG: Duration = Duration::from_millis(20);
-/// Lines are dropped by so many bytes at a time, and longer ones as a whole.
-const MOST_AT_A_TIME: usize = 4 << 10;
-/// Longer lines than this, or than a part of the memory, are dropped in pieces.
-const LONGEST_LINE: usize = 1 << 20;
-const MEMORY_SHARE: u64 = 8;
-
-/// The longest line that stays whole, with so much memory for the queue.
-pub(super) fn longest_line(memory: u64) -> usize {
-    let share = usize::try_from(memory / MEMORY_SHARE).unwrap_or(LONGEST_LINE);
-    share.clamp(MOST_AT_A_TIME, LONGEST_LINE)
-}
-
-/// Takes out the carriage returns that a pseudo-terminal has put before newlines.
-#[derive(Default)]
-pub(super) struct Returns {
-    /// The last byte was one; whether it goes depends on the next.
-    held: bool,
-    rest: Vec<u8>,
-}
-
-impl Returns {
-    /// Whether the last byte is held back.
-    pub(super) fn is_held(&self) -> bool {
-        self.held
-    }
-
-    pub(super) fn without(&mut self, bytes: &[u8]) -> &[u8] {
-        self.rest.clear();
-        for &byte in bytes {
-            if std::mem::take(&mut self.held) && byte != b'\n' {
-                self.rest.push(b'\r');
-            }
-            match byte {
-                b'\r' => self.held = true,
-                byte => self.rest.push(byte),
-            }
-        }
-        &self.rest
-    }
-}
-
-/// Cuts a stream into messages of whole lines.
-#[derive(Default)]
-struct Lines {
-    unfinished: Vec<u8>,
-}
-
-impl Lines {
-    fn split(
-        &mut self,
-        bytes: &[u8],
-        longest: usize,
-        mut send: impl FnMut(&[u8]) -> io::Result<()>,
-    ) -> io::Result<()> {
-        self.unfinished.extend_from_slice(bytes);
-        let mut rest = &self.unfinished[..];
-        loop {
-            let reach = &rest[..rest.len().min(MOST_AT_A_TIME)];
-            let end = match memchr::memrchr(b'\n', reach) {
-                Some(newline) => newline + 1,
-                None if reach.len() < MOST_AT_A_TIME => break,
-                None => match memchr::memchr(b'\n', &rest[..rest.len().min(longest)]) {
-                    Some(newline) => newline + 1,
-                    None if rest.len() >= longest => longest,
-                    None => break,
-                },
-            };
-            send(&rest[..end])?;
-            rest = &rest[end..];
-        }
-        let left = rest.len();
-        self.unfinished.drain(..self.unfinished.len() - left);
-        Ok(())
-    }
-
-    fn finish(&mut self, send: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        if self.unfinished.is_empty() {
-            return Ok(());
-        }
-        send(&std::mem::take(&mut self.unfinished))
-    }
-}
-
 /// Whether two descriptors are both pipes.
 pub(super) fn is_pipe(descriptor: impl AsFd) -> bool {
     rustix::fs::fstat(descriptor).is_ok_and(|stat| {
@@ -717,79 +525,6 @@ pub(super) fn is_pipe(descriptor: impl AsFd) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn messages_are_whole_lines_however_the_bytes_come() {
-        let text: Vec<u8> = (0..3000)
-            .flat_map(|n| format!("line {n}\n").into_bytes())
-            .chain(*b"rest")
-            .collect();
-        for step in [1, 7, 4096, text.len()] {
-            let (mut lines, mut messages) = (Lines::default(), Vec::new());
-            for part in text.chunks(step) {
-                let keep = |line: &[u8]| {
-                    messages.push(line.to_vec());
-                    Ok(())
-                };
-                lines.split(part, 8 << 10, keep).unwrap();
-            }
-            assert!(
-                messages.iter().all(|message| message.ends_with(b"\n")),
-                "in steps of {step}"
-            );
-            assert!(
-                messages
-                    .iter()
-                    .all(|message| message.len() <= MOST_AT_A_TIME)
-            );
-            lines
-                .finish(|rest| {
-                    messages.push(rest.to_vec());
-                    Ok(())
-                })
-                .unwrap();
-            assert_eq!(messages.concat(), text);
-        }
-    }
-
-    #[test]
-    fn answers_to_keys_are_no_flood_however_fast_they_come() {
-        let (source, _writer) = std::io::pipe().unwrap();
-        let mut pace = FloodPace::new(&source);
-        for _ in 0..100 {
-            pace.last = Instant::now();
-            pace.answers();
-            assert!(!pace.is_flood(12));
-        }
-    }
-
-    #[test]
-    fn a_carriage_return_before_a_newline_goes_wherever_the_bytes_are_cut() {
-        let text = b"one\r\ntwo\r\r\nth\rree\r\n\r\n\r";
-        for step in 1..=text.len() {
-            let (mut returns, mut passed) = (Returns::default(), Vec::new());
-            for part in text.chunks(step) {
-                passed.extend_from_slice(returns.without(part));
-            }
-            assert_eq!(passed, b"one\ntwo\r\nth\rree\n\n", "in steps of {step}");
-            assert!(returns.held);
-        }
-    }
-
-    #[test]
-    fn a_long_line_is_one_message_and_one_without_an_end_comes_in_pieces() {
-        let (mut lines, mut pieces) = (Lines::default(), Vec::new());
-        let long = [&[b'x'; 7000][..], b"\nshort\n"].concat();
-        for part in [&long[..100], &long[100..], &[b'x'; 20_000]] {
-            let keep = |piece: &[u8]| {
-                pieces.push(piece.len());
-                Ok(())
-            };
-            lines.split(part, 8 << 10, keep).unwrap();
-        }
-        assert_eq!(pieces, [7001, 6, 8192, 8192]);
-        assert_eq!(lines.unfinished.len(), 20_000 - 2 * 8192);
-    }
 
     #[test]
     fn half_a_line_that_another_mode_has_ended_is_noticed_though_both_are_read_at_once() {
@@ -833,12 +568,5 @@ mod tests {
             write(b"d\n");
             assert_eq!(goes_around(b"e\nf\n"), (true, 4));
         }
-    }
-
-    #[test]
-    fn the_longest_line_is_a_part_of_the_memory() {
-        assert_eq!(longest_line(64 << 20), 1 << 20);
-        assert_eq!(longest_line(1 << 20), 128 << 10);
-        assert_eq!(longest_line(1), 4 << 10);
     }
 }
