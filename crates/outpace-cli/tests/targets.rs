@@ -691,8 +691,9 @@ impl Drop for HalfProcessor {
 }
 
 /// Milliseconds of the longest log call of a program in a group with half a processor, started by these words, while nothing is
-/// read of what it logs.
-fn longest_log_call(program: &str, words: &str, group: &HalfProcessor) -> f64 {
+/// read of what it logs; of the longest in which it gave its processor up; and of the longest pause between calls in which it did
+/// nothing but look at the clock.
+fn longest_log_call(program: &str, words: &str, group: &HalfProcessor) -> [f64; 3] {
     let file = scratch("longest");
     let _ = fs::remove_file(&file);
     let joins = format!(
@@ -713,8 +714,8 @@ fn longest_log_call(program: &str, words: &str, group: &HalfProcessor) -> f64 {
     drop(child.stdout.take());
     child.wait().unwrap();
     let text = fs::read_to_string(&file).unwrap();
-    let longest: f64 = text.split(' ').next().unwrap().parse().unwrap();
-    longest / 1e6
+    let mut longest = text.split(' ').map(|ns| ns.parse::<f64>().unwrap() / 1e6);
+    std::array::from_fn(|_| longest.next().unwrap())
 }
 
 /// `OUTPACE_STALL=60` is the promise's minute.
@@ -725,25 +726,34 @@ fn a_log_call_is_short_while_the_collector_stands_still() {
         return;
     };
     let run = format!("{} run --overflow drop --", env!("CARGO_BIN_EXE_outpace"));
-    let longest = |words: &str| -> Vec<f64> {
-        let rounds = 0..few_rounds();
-        rounds
-            .map(|_| longest_log_call(&program, words, &group))
-            .collect()
-    };
-    let what = "milliseconds of the longest log call, half a processor";
     let seconds = stall();
-    row(
-        &format!("{what}, collector stopped for {seconds} s, `--overflow drop`"),
-        &longest(&run),
+    let rows = |words: &str, whose: &str, target: Target| {
+        let rounds = (0..few_rounds()).map(|_| longest_log_call(&program, words, &group));
+        let rounds: Vec<[f64; 3]> = rounds.collect();
+        let figures = [
+            ("of the longest log call", target),
+            (
+                "of the longest in which it gave its processor up",
+                Target::None,
+            ),
+            (
+                "of the longest time from one look at the clock to the next, as long as the calls took",
+                Target::None,
+            ),
+        ];
+        for (at, (figure, target)) in figures.into_iter().enumerate() {
+            let values: Vec<f64> = rounds.iter().map(|round| round[at]).collect();
+            let what = format!("milliseconds {figure}, half a processor, {seconds} s, {whose}");
+            row(&what, &values, target);
+        }
+    };
+    rows(
+        &run,
+        "collector stopped, `--overflow drop`",
         Target::AtMost(1.0),
     );
     // What the machine itself does to a call.
-    row(
-        &format!("{what}, for {seconds} s to the null device"),
-        &longest(">/dev/null"),
-        Target::None,
-    );
+    rows(">/dev/null", "to the null device", Target::None);
 }
 
 /// How a terminal takes what a server logs.
