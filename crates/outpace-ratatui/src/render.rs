@@ -16,7 +16,7 @@ mod stamped;
 mod touched;
 mod transcript;
 
-use crate::model::{Attributes, Capabilities, Cell, Color, Cursor, Screen, Stats, Style};
+use crate::model::{Capabilities, Cell, Color, Cursor, Screen, Stats, Style};
 use colour_order::ColourOrder;
 use encode::Encoder;
 pub(crate) use motion::overflow;
@@ -285,12 +285,9 @@ impl Renderer {
         if !cell.is_blank() {
             return;
         }
-        let attributes = beneath.attributes;
         self.encoder.set_pen(Style {
-            fg: beneath.fg,
             bg: cell.bg,
-            attributes: attributes.difference(Attributes::VISIBLE_ON_BLANK),
-            ..Style::default()
+            ..beneath
         });
         self.encoder.symbol(' ');
         self.encoder.advance(1);
@@ -348,6 +345,7 @@ impl Renderer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Attributes;
     use crate::model::Repeat;
 
     pub(super) struct Xorshift(pub(super) u64);

@@ -115,6 +115,16 @@ impl Attributes {
         Self(self.0 | other.0)
     }
 
+    /// Those that do not show on a blank, in 6 bits.
+    const fn hidden_on_blank(self) -> u32 {
+        let bits = self.0 as u32;
+        bits & 0b111 | bits >> 1 & 0b1_1000 | bits >> 2 & 0b10_0000
+    }
+
+    const fn of_hidden(bits: u32) -> Self {
+        Self((bits & 0b111 | (bits & 0b1_1000) << 1 | (bits & 0b10_0000) << 2) as u16)
+    }
+
     /// The attributes of this set that are not in the other.
     #[must_use]
     pub const fn difference(self, other: Self) -> Self {
@@ -133,6 +143,26 @@ pub struct Style {
     pub underline: Color,
     /// Bold, italic and so on.
     pub attributes: Attributes,
+}
+
+/// The bits of a [`Color`].
+const COLOR_BITS: u32 = 26;
+
+impl Style {
+    /// What a blank hides of its style: the foreground, and the attributes that do not show on it.
+    #[inline]
+    pub(crate) const fn hidden_on_blank(self) -> u32 {
+        self.fg.0 | self.attributes.hidden_on_blank() << COLOR_BITS
+    }
+
+    /// A style that hides that and has nothing else.
+    pub(crate) fn of_hidden(hidden: u32) -> Self {
+        Self {
+            fg: Color(hidden & ((1 << COLOR_BITS) - 1)),
+            attributes: Attributes::of_hidden(hidden >> COLOR_BITS),
+            ..Self::default()
+        }
+    }
 }
 
 /// One position of a [`Screen`](crate::Screen): a symbol and its style, in 16 bytes.
@@ -354,6 +384,28 @@ pub(crate) const FULL_BLOCK: char = '█';
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_blank_hides_of_a_style_comes_back() {
+        for fg in [Color::DEFAULT, Color::indexed(255), Color::rgb(255, 1, 255)] {
+            for bits in 0..=Attributes::ALL {
+                let attributes = Attributes::from_bits(bits);
+                let style = Style {
+                    fg,
+                    bg: Color::indexed(1),
+                    underline: Color::indexed(2),
+                    attributes,
+                };
+                let hidden = Style {
+                    fg,
+                    attributes: attributes.difference(Attributes::VISIBLE_ON_BLANK),
+                    ..Style::default()
+                };
+                assert_eq!(Style::of_hidden(style.hidden_on_blank()), hidden);
+                assert_ne!(style.hidden_on_blank(), u32::MAX);
+            }
+        }
+    }
 
     #[test]
     fn comparing_eight_at_a_time_is_comparing() {

@@ -50,7 +50,7 @@ pub struct Screen {
     complete: bool,
     /// The cursor that the terminal shall show.
     pub cursor: Cursor,
-    /// The style of a blank beneath the cursor, if it was put. Many terminals draw a cursor in the foreground of its cell.
+    /// What a blank beneath the cursor hides of its style, if it was put. Many terminals draw a cursor in the foreground of its cell.
     pub(crate) beneath_cursor: Option<Style>,
 }
 

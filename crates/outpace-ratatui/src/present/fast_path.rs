@@ -22,8 +22,8 @@ pub(crate) struct FastPath {
     terminal: sys::Terminal,
     /// The standard stream that is the same terminal.
     shared: Option<Stream>,
-    /// The process has had no other threads than the caller's and ours.
-    alone: bool,
+    /// Until the process has had other threads than the caller's and ours, or if that cannot be told.
+    alone: Option<sys::Threads>,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -56,7 +56,9 @@ impl FastPath {
         Some(Self {
             terminal: sys::reopen_nonblocking(terminal)?,
             shared,
-            alone: true,
+            alone: (shared == Some(Stream::Stdout))
+                .then(sys::Threads::new)
+                .flatten(),
             bytes: Vec::new(),
         })
     }
@@ -77,8 +79,9 @@ impl FastPath {
         let Some(gate) = gate.filter(|_| self.shared == Some(Stream::Stdout)) else {
             return Ok(Some(Printed(None)));
         };
-        self.alone = self.alone && sys::threads() == Some(1 + our_threads);
-        if !self.alone {
+        let is_ours = |threads: &sys::Threads| threads.count() == Some(1 + our_threads);
+        self.alone = self.alone.take().filter(is_ours);
+        if self.alone.is_none() {
             return Ok(gate.try_hold()?.map(|held| Printed(Some(held))));
         }
         if !gate.is_open() {

@@ -52,6 +52,8 @@ struct Slot {
     error: Option<Failure>,
     stop: bool,
     stopped: bool,
+    /// How many threads wait for `finished`: without one, it is not worth a system call.
+    waiting: usize,
 }
 
 impl Slot {
@@ -180,8 +182,7 @@ impl Worker {
             Ok(written) => written,
             Err(error) => {
                 let error = slot.error.insert(Failure::new(&error)).report();
-                drop(slot);
-                self.finished.notify_all();
+                self.tell_finished(slot);
                 return Err(error);
             }
         };
@@ -192,8 +193,7 @@ impl Worker {
         slot.is_heavy = !left.is_empty() || !fast_path::suits(written.bytes);
         if left.is_empty() {
             slot.tempo.note(written.bytes, written.took);
-            drop(slot);
-            self.finished.notify_all();
+            self.tell_finished(slot);
             return Ok(true);
         }
         slot.bytes.extend_from_slice(left);
@@ -245,8 +245,7 @@ impl Worker {
                 Err(error) => slot.error = Some(Failure::new(&error)),
             }
             let failed = slot.error.is_some();
-            drop(slot);
-            self.finished.notify_all();
+            self.tell_finished(slot);
             if failed {
                 return;
             }
@@ -466,9 +465,10 @@ impl Worker {
         limit: Option<Duration>,
         done: impl Fn(&Slot) -> bool,
     ) -> MutexGuard<'_, Slot> {
-        let slot = self.slot();
+        let mut slot = self.slot();
+        slot.waiting += 1;
         let waiting = |slot: &mut Slot| !done(slot);
-        match limit {
+        let mut slot = match limit {
             None => self
                 .finished
                 .wait_while(slot, waiting)
@@ -479,6 +479,17 @@ impl Worker {
                     .unwrap_or_else(PoisonError::into_inner)
                     .0
             }
+        };
+        slot.waiting -= 1;
+        slot
+    }
+
+    /// Wakes those that wait for a write to be finished.
+    fn tell_finished(&self, slot: MutexGuard<'_, Slot>) {
+        let is_awaited = slot.waiting > 0;
+        drop(slot);
+        if is_awaited {
+            self.finished.notify_all();
         }
     }
 
@@ -551,8 +562,9 @@ impl Turn<'_> {
 /// After a panic.
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.slot().busy_since = None;
-        self.0.finished.notify_all();
+        let mut slot = self.0.slot();
+        slot.busy_since = None;
+        self.0.tell_finished(slot);
     }
 }
 
@@ -571,7 +583,6 @@ impl Drop for Ended<'_> {
             let error = io::Error::other("the thread that draws panicked");
             slot.error = Some(Failure::new(&error));
         }
-        drop(slot);
-        self.0.finished.notify_all();
+        self.0.tell_finished(slot);
     }
 }

@@ -118,8 +118,17 @@ pub(crate) const fn reopen_nonblocking(_: &Terminal) -> Option<Terminal> {
     None
 }
 
-pub(crate) const fn threads() -> Option<u64> {
-    None
+/// The system does not say how many there are.
+pub(crate) struct Threads(std::convert::Infallible);
+
+impl Threads {
+    pub(crate) const fn new() -> Option<Self> {
+        None
+    }
+
+    pub(crate) const fn count(&self) -> Option<u64> {
+        match self.0 {}
+    }
 }
 
 pub(crate) const fn wait_stdout_writable(_: Duration) -> bool {

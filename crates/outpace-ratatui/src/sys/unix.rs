@@ -183,15 +183,23 @@ pub(crate) fn reopen_nonblocking(terminal: &Terminal) -> Option<Terminal> {
     is_same_file(&opened, terminal).then_some(opened)
 }
 
-/// How many threads the process has, if the system says so.
-pub(crate) fn threads() -> Option<u64> {
-    use std::os::unix::fs::MetadataExt;
-    if !HAS_PROC {
-        return None;
+/// Counts the threads of the process.
+pub(crate) struct Threads(File);
+
+impl Threads {
+    /// None where the system does not say how many there are.
+    pub(crate) fn new() -> Option<Self> {
+        HAS_PROC
+            .then(|| File::open("/proc/self/task").ok())?
+            .map(Self)
     }
-    // A directory each, and two names of this one (proc_pid_task(5)).
-    let links = std::fs::metadata("/proc/self/task").ok()?.nlink();
-    links.checked_sub(2)
+
+    /// By a directory that is kept open: to find it again takes longer than all else that a small frame asks the kernel.
+    pub(crate) fn count(&self) -> Option<u64> {
+        use std::os::unix::fs::MetadataExt;
+        // A directory each, and two names of this one (proc_pid_task(5)).
+        self.0.metadata().ok()?.nlink().checked_sub(2)
+    }
 }
 
 pub(crate) fn is_stdout(terminal: &Terminal) -> bool {

@@ -1,15 +1,18 @@
-//! The styles of blanks, which a [`Screen`](crate::Screen) leaves out but for the background: they show beneath the cursor.
+//! What a [`Screen`](crate::Screen) leaves out of the styles of blanks, since it shows beneath the cursor alone.
 
 use std::ops::Range;
 
 use crate::model::{Attributes, Style};
 
-/// A style a cell that the application has made blank; none where it has not, or where a picture may cover the blank.
+/// What a cell that the application has made blank hides of its style; [`NONE`] where it has not, or where a picture may cover the blank.
 #[derive(Debug, Default)]
 pub(super) struct Blanks {
     columns: usize,
-    styles: Vec<Option<Style>>,
+    hidden: Vec<u32>,
 }
+
+/// No style hides that: its colour is of no kind.
+const NONE: u32 = u32::MAX;
 
 impl Blanks {
     /// Takes note of what was put into a cell of a screen of so many columns and rows.
@@ -19,8 +22,12 @@ impl Blanks {
         if is_blank && hidden {
             return self.note(size, at, style);
         }
-        if let Some(noted) = self.styles.get_mut(at) {
-            *noted = is_blank.then(Style::default);
+        if let Some(noted) = self.hidden.get_mut(at) {
+            *noted = if is_blank {
+                Style::default().hidden_on_blank()
+            } else {
+                NONE
+            };
         }
     }
 
@@ -30,12 +37,12 @@ impl Blanks {
             usize::from(columns),
             usize::from(columns) * usize::from(rows),
         );
-        if columns != self.columns || cells != self.styles.len() {
+        if columns != self.columns || cells != self.hidden.len() {
             self.columns = columns;
-            self.styles.clear();
-            self.styles.resize(cells, None);
+            self.hidden.clear();
+            self.hidden.resize(cells, NONE);
         }
-        self.styles[at] = Some(style);
+        self.hidden[at] = style.hidden_on_blank();
     }
 
     /// A picture may cover so many rows from this cell on, and all columns to its right.
@@ -44,23 +51,27 @@ impl Blanks {
         if columns != self.columns {
             return;
         }
-        let covered = self.styles.chunks_mut(columns).skip(at / columns);
+        let covered = self.hidden.chunks_mut(columns).skip(at / columns);
         for row in covered.take(rows.into()) {
-            row[at % columns..].fill(None);
+            row[at % columns..].fill(NONE);
         }
     }
 
     /// These cells are blank now, without a style.
     pub(super) fn clear(&mut self, cells: Range<usize>) {
-        let end = cells.end.min(self.styles.len());
+        let end = cells.end.min(self.hidden.len());
         if cells.start < end {
-            self.styles[cells.start..end].fill(None);
+            self.hidden[cells.start..end].fill(NONE);
         }
     }
 
-    /// The style of a cell, if it is a blank that was put.
+    /// What a cell hides of its style, if it is a blank that was put.
     pub(super) fn style_at(&self, columns: u16, at: usize) -> Option<Style> {
         let known = self.columns == usize::from(columns);
-        self.styles.get(at).filter(|_| known).copied().flatten()
+        let hidden = self
+            .hidden
+            .get(at)
+            .filter(|hidden| known && **hidden != NONE)?;
+        Some(Style::of_hidden(*hidden))
     }
 }
