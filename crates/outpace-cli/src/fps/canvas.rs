@@ -69,13 +69,13 @@ pub(crate) enum FrameBuffering {
     Unbuffered,
     /// crossterm's backend over a line buffer, as standard output has.
     Line,
-    /// crossterm's backend over a buffer of so many bytes.
+    /// crossterm's backend over a buffer of this many bytes.
     Block(usize),
     /// outpace's backend, with its presenter thread or without.
     Outpace { direct: bool },
 }
 
-/// What `std` gives a `BufWriter` is 8 KiB; the published variant took that.
+/// The default of std's `BufWriter`, which the published variant took.
 const BLOCK: usize = 8 << 10;
 
 impl FromStr for FrameBuffering {
@@ -124,7 +124,7 @@ pub(crate) struct DrawCost {
     pub(crate) in_write: Duration,
 }
 
-/// The end of every buffer: counts, and dawdles if asked to.
+/// The end of every buffer: counts, and sleeps after a write if there is a delay.
 struct Drain {
     stream: BorrowedFd<'static>,
     delay: Duration,
@@ -153,7 +153,7 @@ impl Write for Drain {
 
 type Theirs = Terminal<CrosstermBackend<Box<dyn Write>>>;
 
-/// A terminal and what it has cost.
+/// A terminal, and the cost of drawing on it.
 pub(crate) enum Canvas {
     Crossterm(Box<Theirs>, Rc<Cell<DrawCost>>),
     Outpace(Box<Terminal<OutpaceBackend>>),
@@ -215,8 +215,8 @@ impl Canvas {
         }
     }
 
-    /// Draws everything again with the next frame: a terminal may lose what it shows when its size changes,
-    /// even if the size is the same in the end.
+    /// Draws all cells again with the next frame: a terminal may lose its contents when its size changes, even if the size is
+    /// the same in the end.
     pub(crate) fn repaint(&mut self) -> io::Result<()> {
         match self {
             Self::Crossterm(terminal, _) => {
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_way_of_drawing_reads_as_it_is_written() {
+    fn a_buffering_of_frames_reads_as_it_is_written() {
         for text in [
             "unbuffered",
             "line",

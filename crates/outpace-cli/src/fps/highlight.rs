@@ -20,8 +20,8 @@ pub(crate) enum Highlight {
     Written,
 }
 
-/// Knows which cells a way of drawing sends. For outpace that takes a second terminal, which is never
-/// shown, since the colours change what is sent; crossterm sends what differs from the frame before.
+/// Knows which cells a backend sends. For outpace that takes a second terminal, which is never shown, since the colours
+/// change the cells that are sent; crossterm sends the cells that differ from the frame before.
 pub(crate) enum Witness {
     Crossterm(Buffer),
     Outpace(Box<Terminal<OutpaceBackend>>),

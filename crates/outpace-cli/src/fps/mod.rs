@@ -4,7 +4,7 @@ pub(crate) mod canvas;
 mod highlight;
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ use crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use outpace_ratatui::Options;
 use outpace_ratatui::workloads::{Scene, Workload};
 use ratatui::layout::Size;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::platform::answer;
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::output;
@@ -39,11 +39,11 @@ pub(crate) struct Fps {
     #[arg(long, value_name = "HOW", default_value = "outpace")]
     buffering: FrameBuffering,
 
-    /// Stop after so many seconds [default: on q; with --bare $DURATION, or 5]
+    /// Stop after N seconds [default: on q; with --bare $DURATION, or 5]
     #[arg(long, value_name = "N", value_parser = seconds)]
     seconds: Option<Duration>,
 
-    /// Sleep so long after every write call, to see a frame being drawn in pieces
+    /// Sleep for MS milliseconds after every write call, to see a frame being drawn in pieces
     #[arg(long, value_name = "MS", default_value = "0", value_parser = milliseconds)]
     delay: Duration,
 
@@ -55,7 +55,7 @@ pub(crate) struct Fps {
     #[arg(long)]
     bare: bool,
 
-    /// Wait so long for a key after every frame; the published program waited 16
+    /// Wait MS milliseconds for a key after every frame; the published program waited 16
     #[arg(long, value_name = "MS", default_value = "0", value_parser = milliseconds)]
     poll: Duration,
 }
@@ -129,7 +129,7 @@ impl Fps {
         Ok(())
     }
 
-    /// Draws until it is over; returns what there is to say.
+    /// Draws until it is over; returns the summary.
     fn show(&mut self) -> io::Result<String> {
         let mut canvas = Canvas::new(self.stream, self.buffering, self.delay)?;
         let mut scene = Scene::new(Workload::Animation);
@@ -211,36 +211,23 @@ enum UserInput {
     OtherStream,
 }
 
-/// Waits until the terminal has processed everything: it answers in turn where its cursor is.
+/// Waits until the terminal has worked through everything.
 fn confirm(stream: StandardStream) -> io::Result<()> {
-    stream.open()?.write_all(b"\x1b[6n")?;
+    stream.open()?.write_all(answer::WHERE_IS_THE_CURSOR)?;
     // The stream itself may be open for writing only.
-    let mut input = File::open("/dev/tty")?;
-    let deadline = Instant::now() + ANSWER;
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let timeout = Timespec {
-            tv_sec: left.as_secs() as i64,
-            tv_nsec: left.subsec_nanos().into(),
-        };
-        let ready = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout))?;
-        let mut answer = [0; 64];
-        if ready == 0 {
-            let text = "the terminal never confirmed the last frame";
-            return Err(io::Error::new(io::ErrorKind::TimedOut, text));
-        }
-        let n = input.read(&mut answer)?;
-        if n == 0 || answer[..n].contains(&b'R') {
-            return Ok(());
-        }
+    let input = File::open("/dev/tty")?;
+    if answer::hear(&input, ANSWER, |answer| answer.contains(&b'R'))? {
+        return Ok(());
     }
+    let text = "the terminal never confirmed the last frame";
+    Err(io::Error::new(io::ErrorKind::TimedOut, text))
 }
 
-/// Frames and what they cost, since the start and lately.
+/// Frames and their cost, since the start and lately.
 struct Meter {
     start: Instant,
     frames: u64,
-    /// When the figures were last shown, and what they were then.
+    /// When the figures were last shown, and the counts at that time.
     shown: Instant,
     shown_frames: u64,
     shown_cost: DrawCost,

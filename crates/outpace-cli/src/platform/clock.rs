@@ -8,6 +8,11 @@ pub(crate) fn thread_ns() -> u64 {
     nanoseconds(ClockId::ThreadCPUTime)
 }
 
+/// Processor time of this process, in nanoseconds.
+pub(crate) fn process_ns() -> u64 {
+    nanoseconds(ClockId::ProcessCPUTime)
+}
+
 /// Nanoseconds on `CLOCK_MONOTONIC`.
 pub(crate) fn now_ns() -> u64 {
     nanoseconds(ClockId::Monotonic)
@@ -52,7 +57,7 @@ impl<T: Display> Delay<T> {
         }
     }
 
-    /// Looks at both again, if the thread is still there. Returns what the delay has grown by up to the last look.
+    /// Looks at both again, if the thread is still there. Returns the growth of the delay up to the last look.
     pub(crate) fn look(&mut self) -> u64 {
         self.last = schedule(&self.thread).unwrap_or(self.last);
         self.ns()

@@ -1,5 +1,5 @@
-//! Descriptors: whether their other end has gone, and the standard streams as this process was given them: Rust's runtime opens the null device in the place of one that is
-//! closed, before `main`.
+//! Descriptors: whether their other end has gone, and the standard streams as this process inherited them: before `main`, Rust's
+//! runtime opens the null device in the place of one that is closed.
 #![allow(unsafe_code)]
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,7 +19,7 @@ extern "C" fn look_at_descriptors() {
     }
 }
 
-/// The C library calls what is listed in this section before `main`, and before Rust's runtime opens anything.
+/// The C library calls the functions of this section before `main`, and before Rust's runtime opens a file.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK_AT_DESCRIPTORS: extern "C" fn() = look_at_descriptors;
@@ -36,12 +36,12 @@ pub(crate) fn close_as_before(command: &mut Command, inherited: [bool; 3]) {
     }
     let close = move || {
         for (descriptor, _) in (0..).zip(closed).filter(|(_, closed)| *closed) {
-            // SAFETY: it is the null device, which nothing of this process uses, and the process is about to become another program.
+            // SAFETY: it is the null device, which this process does not use, and the process is about to become another program.
             unsafe { libc::close(descriptor) };
         }
         Ok(())
     };
-    // SAFETY: the closure allocates nothing, and `close` may be called between fork and exec.
+    // SAFETY: the closure does not allocate, and `close` may be called between fork and exec.
     unsafe { command.pre_exec(close) };
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn close_all_but(kept: &[BorrowedFd<'_>]) {
 
 /// Whether a terminal has been closed, or a pipe's reader.
 pub(crate) fn has_gone(descriptor: BorrowedFd<'_>) -> bool {
-    // That is told unasked.
+    // `poll` reports that without being asked.
     let mut gone = [PollFd::from_borrowed_fd(descriptor, PollFlags::empty())];
     poll(&mut gone, Some(&Timespec::default())).is_err() || !gone[0].revents().is_empty()
 }

@@ -69,8 +69,8 @@ impl Ending {
                     rlim_cur: 0,
                     rlim_max: 0,
                 };
-                // SAFETY: the structures are valid for the calls; nothing of this process is
-                // expected to work after the signal.
+                // SAFETY: the structures are valid for the calls; no part of this process has to
+                // work after the signal.
                 unsafe {
                     libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
                     libc::signal(signal, libc::SIG_DFL);
@@ -88,7 +88,7 @@ impl Ending {
         }
     }
 
-    /// Ends this process at once, as the child ended, whatever its other threads are in.
+    /// Ends this process immediately, as the child ended, without waiting for its other threads.
     pub(crate) fn leave(self) -> ! {
         let status = match self {
             Self::Exited(status) => i32::from(status),
@@ -97,7 +97,7 @@ impl Ending {
                 128 + signal
             }
         };
-        // SAFETY: nothing of this process is used any more.
+        // SAFETY: no part of this process is used any more.
         unsafe { libc::_exit(status) }
     }
 

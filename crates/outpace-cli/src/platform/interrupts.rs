@@ -16,8 +16,8 @@ extern "C" fn remember(signal: libc::c_int) {
     LAST.store(signal, Ordering::Relaxed);
 }
 
-/// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP are remembered, and interrupt a waiting call. Those that are ignored (by `nohup`, say) stay ignored, and a child gets the default back at its
-/// `exec`.
+/// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP are remembered, and interrupt a waiting call. Those that are ignored (by
+/// `nohup`, say) stay ignored, and a child gets the default back at its `exec`.
 pub(crate) fn install() {
     // A blocked SIGCHLD is what `sleep` waits for.
     signals::block(&[libc::SIGCHLD]);
@@ -66,18 +66,18 @@ pub(crate) fn note(signal: i32) {
     LAST.store(signal, Ordering::Relaxed);
 }
 
-/// What a program ends with that a signal has interrupted, as a shell has it: 128 and the signal's number.
+/// The exit status after an interruption, as shells have it: 128 and the signal's number.
 pub(crate) fn status() -> ExitCode {
     ExitCode::from(128 + LAST.load(Ordering::Relaxed) as u8)
 }
 
-/// Sleeps for a while, for as long as none has arrived; returns whether the whole time has passed. Any thread may wait so,
-/// whichever the kernel has chosen for the handler.
+/// Sleeps for a time, or until a signal has arrived; returns whether the whole time has passed. Works in any thread, since
+/// the kernel may choose another for the handler.
 pub(crate) fn pause(time: Duration) -> bool {
     pause_unless(time, || false)
 }
 
-/// The same, for as long as a condition does not hold either.
+/// The same, or until a condition holds.
 pub(crate) fn pause_unless(time: Duration, is_over: impl Fn() -> bool) -> bool {
     const STEP: Duration = Duration::from_millis(2);
     let until = Instant::now() + time;

@@ -1,4 +1,4 @@
-//! What a process has mapped.
+//! The memory mappings of a process.
 
 /// A mapping of a process: a line of `maps` (proc(5)).
 pub(crate) struct Mapping<'a> {

@@ -1,5 +1,6 @@
-//! The operating system, for all commands: how a child ended, signals to this program, the clock, the processor.
+//! The operating system, for all commands: processes, terminals, signals, clocks.
 
+pub(crate) mod answer;
 pub(crate) mod clock;
 pub(crate) mod descriptors;
 pub(crate) mod ending;

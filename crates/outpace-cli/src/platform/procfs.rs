@@ -1,4 +1,4 @@
-//! What `/proc` tells about processes (proc(5)): counters, threads, children, descriptors, names.
+//! Facts about processes from `/proc` (proc(5)): counters, threads, children, descriptors, names.
 
 use std::fmt::Display;
 use std::fs;
@@ -26,7 +26,7 @@ macro_rules! counters {
                 Self { $($field: self.$field + other.$field,)* }
             }
 
-            /// What was added since `earlier`.
+            /// The growth since `earlier`.
             pub(crate) fn since(self, earlier: Self) -> Self {
                 Self { $($field: self.$field.saturating_sub(earlier.$field),)* }
             }
@@ -102,10 +102,10 @@ impl Processor {
     }
 }
 
-/// What `stat` says of a process, without its children, or of a thread.
+/// The `stat` of a process, without its children, or of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stat {
-    /// It, or the first thread of a process, has ended: what that has used will not change.
+    /// It, or the first thread of a process, has ended: its own counters do not change any more.
     pub(crate) has_ended: bool,
     pub(crate) parent: i32,
     pub(crate) session: i32,
@@ -185,13 +185,13 @@ pub(crate) fn link(process: i32, descriptor: i32) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
-/// What `/proc/PID/fdinfo` says of a descriptor under this name.
+/// The value of this name in a descriptor's `/proc/PID/fdinfo`.
 pub(crate) fn about(process: i32, descriptor: i32, name: &str) -> Option<String> {
     let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).ok()?;
     value(&info, name).map(str::to_owned)
 }
 
-/// What `/proc/PID/status` says of a process or thread under this name.
+/// The value of this name in the `/proc/PID/status` of a process or thread.
 pub(crate) fn status(process: impl Display, name: &str) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     value(&status, name).map(str::to_owned)

@@ -1,4 +1,4 @@
-//! How a thread of ours and the program share a processor.
+//! How a thread of this process and the user's program share a processor.
 #![allow(unsafe_code)]
 
 use libc::sched_attr;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrived {
     pub(crate) number: i32,
-    /// Sent by a process, to us alone; else by the kernel, for the terminal's whole process group.
+    /// Sent by a process, to this process alone; else by the kernel, to the terminal's whole process group.
     pub(crate) by_process: bool,
 }
 
@@ -157,7 +157,7 @@ impl Signals {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();
         let size = size_of::<libc::signalfd_siginfo>();
         // SAFETY: the buffer is as large as the size says; zeroes are valid for it, and the kernel
-        // fills in all of it or nothing.
+        // fills in all of it or leaves it.
         let info = unsafe {
             let read = libc::read(self.descriptor.as_raw_fd(), info.as_mut_ptr().cast(), size);
             (read == size as isize).then(|| info.assume_init())?
@@ -188,7 +188,7 @@ pub(crate) fn stop_here(signal: i32) -> bool {
     } else {
         send_to_job(signal);
     }
-    // It waits for this.
+    // It has been pending until now.
     change_mask(libc::SIG_UNBLOCK, &[signal]);
     block(&[signal]);
     let continued = set_of(&[libc::SIGCONT]);

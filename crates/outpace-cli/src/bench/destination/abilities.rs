@@ -11,7 +11,7 @@ const MODES: &[(&str, &str)] = &[
     ("2048", "size reports"),
 ];
 
-/// Everything that is asked. Last what every terminal answers (DA1).
+/// All questions. The last is one that every terminal answers (DA1).
 pub(super) fn questions() -> String {
     let modes = MODES.iter().map(|(mode, _)| format!("\x1b[?{mode}$p"));
     // Then: kitty's keyboard protocol, and a colour that is set and asked for (DECRQSS).
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_supports_nothing() {
+    fn without_answers_there_are_no_abilities() {
         assert_eq!(of(""), Vec::<String>::new());
         assert_eq!(of("\x1b[?1;2c"), Vec::<String>::new());
     }

@@ -1,4 +1,4 @@
-//! Verification: what a rung wrote, compared as it arrives with what a naive generator expects.
+//! Verification: a rung's bytes, compared as they arrive with those of a naive generator.
 //! Output of several threads is verified as lines in any order that keeps each thread's own.
 
 use std::sync::{Mutex, PoisonError};
@@ -25,7 +25,7 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    /// A check of so many messages. At some destinations `\n` arrives as `\r\n`, as a terminal's
+    /// A check of `messages` messages. At some destinations `\n` arrives as `\r\n`, as a terminal's
     /// line discipline makes it.
     pub(crate) fn new(
         generator: Generator,
@@ -57,7 +57,7 @@ impl Check {
         }
     }
 
-    /// The number of bytes that arrived, or what was wrong with them.
+    /// The number of bytes that arrived, or how they differ from the expected ones.
     pub(crate) fn finish(self) -> Result<u64, String> {
         match self {
             Self::Exact(check) => check.finish(),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_foretold_is_any_digit() {
+    fn a_zero_byte_stands_for_any_digit() {
         let clock = |index: u64, into: &mut Vec<u8>| {
             into.extend_from_slice(b"\0\0.\0 ");
             lines(index, into);

@@ -55,9 +55,9 @@ enum Display {
     X,
     /// Wayland alone, and so also a private compositor.
     Wayland,
-    /// Nothing: a multiplexer without a terminal.
-    Nothing,
-    /// Nothing, and it has no shell either: the engine of a terminal, which reads a pseudo-terminal of ours.
+    /// None: a multiplexer without a terminal.
+    None,
+    /// None, and it has no shell either: the engine of a terminal, which reads a pseudo-terminal of ours.
     Engine,
 }
 
@@ -72,7 +72,7 @@ const TERMINALS: &[Launch] = &[
     terminal("konsole", "--version", "--separate -p TerminalColumns={columns} -p TerminalRows={rows} -e", Display::X),
     terminal("urxvt", "-help", "-geometry {columns}x{rows} -e", Display::X),
     terminal("st", "-v", "-g {columns}x{rows} -e", Display::X),
-    terminal("tmux", "-V", "-L {session} -f /dev/null new-session -d -x {columns} -y {rows}", Display::Nothing),
+    terminal("tmux", "-V", "-L {session} -f /dev/null new-session -d -x {columns} -y {rows}", Display::None),
     terminal(XTERM_JS, "", "{columns} {rows}", Display::Engine),
 ];
 
@@ -217,7 +217,7 @@ impl Emulator {
                     .env("LIBGL_ALWAYS_SOFTWARE", "1");
                 display = Some(private);
             }
-            Display::X | Display::Wayland | Display::Nothing | Display::Engine => {}
+            Display::X | Display::Wayland | Display::None | Display::Engine => {}
         }
         if terminal.display == Display::X {
             command.env("XDG_RUNTIME_DIR", scratch.path());
@@ -233,7 +233,7 @@ impl Emulator {
         if let Some(inside) = self.inside {
             shell = inside.command(&name, &shell);
             session = Some((inside, name.clone()));
-        } else if terminal.display == Display::Nothing {
+        } else if terminal.display == Display::None {
             session = Some((Multiplexer::Tmux, name.clone()));
         }
         let arguments =
@@ -431,12 +431,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 struct PrivateDisplay {
     name: String,
     server: Child,
-    /// Of a compositor: what it draws on, which ends after it.
+    /// Of a compositor: the X server that it draws on, which ends after it.
     _screen: Option<Box<PrivateDisplay>>,
 }
 
 impl PrivateDisplay {
-    /// A compositor in an X server of ours (without one it has no keyboard, which foot asks for), whose socket is in a directory of ours.
+    /// A compositor in an X server of ours, with its socket in a directory of ours. Without an X server it would have no
+    /// keyboard, which foot asks for.
     fn wayland(scratch: &TempDir) -> Result<Self, String> {
         let program = find_program("weston").ok_or(
             "there is no Wayland display ($WAYLAND_DISPLAY is not set) and no weston to make one",

@@ -1,4 +1,4 @@
-//! Where rungs write: what the user may ask for, and the places made from it.
+//! Where rungs write: destinations as the user names them, and venues made from them.
 
 mod abilities;
 pub(crate) mod check;
@@ -15,7 +15,7 @@ use crate::user::names::closest;
 use crate::user::quantity;
 use emulator::Emulator;
 
-/// How long `pty:stalled` reads nothing, from the first byte on.
+/// How long `pty:stalled` waits before it reads, from the first byte on.
 pub(crate) const STALL: Duration = Duration::from_secs(1);
 
 /// A destination as the user names it.

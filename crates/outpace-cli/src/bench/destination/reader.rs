@@ -13,6 +13,7 @@ use rustix::io::{Errno, read};
 
 use super::{ReadPace, STALL};
 use crate::bench::destination::check::Check;
+use crate::platform::answer::WHERE_IS_THE_CURSOR;
 use crate::platform::clock::now_ns;
 use crate::platform::interrupts;
 
@@ -25,17 +26,17 @@ pub(crate) struct Wanted {
     pub(crate) arrivals: bool,
     /// Keep the bytes themselves.
     pub(crate) keep: bool,
-    /// Answer what a program asks first, as terminals do.
+    /// Answer a program's first questions, as terminals do.
     pub(crate) answers: bool,
-    /// Answer where the cursor is, as a terminal that is not looked at.
+    /// Answer where the cursor is.
     pub(crate) reports: bool,
-    /// How long a stalling reader reads nothing; by default [`STALL`].
+    /// How long a stalling reader waits; by default [`STALL`].
     pub(crate) stall: Option<Duration>,
     /// Ends a stall, and every other wait of the reader's.
     pub(crate) release: Arc<Release>,
 }
 
-/// The moment from which a reader reads at once: when it is released, or when the bench is interrupted.
+/// The moment from which a reader waits no more: when it is released, or when the bench is interrupted.
 #[derive(Debug, Default)]
 pub(crate) struct Release(AtomicBool);
 
@@ -45,7 +46,7 @@ impl Release {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Sleeps until then, at most for so long; returns whether the moment has come.
+    /// Sleeps until then, at most for `time`; returns whether the moment has come.
     fn sleep(&self, time: Duration) -> bool {
         !interrupts::pause_unless(time, || self.0.load(Ordering::Acquire))
     }
@@ -68,14 +69,12 @@ pub(crate) struct Received {
     pub(crate) kept: Vec<u8>,
 }
 
-/// Programs' first questions end with one that every terminal answers (DA1)...
+/// A program's first questions end with one that every terminal answers (DA1), …
 const QUESTION: &[u8] = b"\x1b[c";
-/// ...by what it is; before that, this one says that the alternate screen is on and that it knows synchronized
+/// … with its identity. Before that, this reader answers that the alternate screen is on and that it knows synchronized
 /// output.
 const ANSWER: &[u8] = b"\x1b[?1049;1$y\x1b[?2026;2$y\x1b[?62;22c";
-/// Where is the cursor (`DSR`, ECMA-48)?
-const WHERE: &[u8] = b"\x1b[6n";
-/// A program that has written so much without a question has none.
+/// Behind this many bytes no program asks its first question.
 const PREAMBLE: u64 = 4 << 10;
 
 /// As much as a pipe of the usual capacity holds.
@@ -131,7 +130,7 @@ pub(crate) fn read_to_end(
             // A program that does not wait for it ignores it.
             let _ = rustix::io::write(from, ANSWER);
         }
-        if wanted.reports && arrived.ends_with(WHERE) {
+        if wanted.reports && arrived.ends_with(WHERE_IS_THE_CURSOR) {
             let _ = rustix::io::write(from, b"\x1b[1;1R");
         }
         match &mut check {

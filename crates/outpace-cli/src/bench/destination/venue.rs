@@ -1,4 +1,4 @@
-//! A destination made ready: what stays open from run to run, and one sink for each run.
+//! A destination made ready: it stays open from run to run, and has one sink for each run.
 
 use std::fs::{self, File};
 use std::io::{self, Seek};
@@ -7,9 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use tempfile::{TempDir, TempPath};
@@ -21,7 +20,7 @@ use super::size::{Size, open_pty};
 use super::{Destination, ReadPace};
 use crate::bench::results::rows::TerminalInfo;
 use crate::platform::clock::now_ns;
-use crate::platform::{interrupts, scratch};
+use crate::platform::{answer, interrupts, scratch};
 use crate::user::screen::obeys;
 
 /// A destination, open for any number of runs.
@@ -99,8 +98,8 @@ impl Venue {
         Self::open(to, size, &scratch).map(drop)
     }
 
-    /// The destination whose bytes prove what a rung writes here: nothing can be read back from
-    /// the null device or from a window.
+    /// The destination at which a rung's bytes are verified instead, since the null device and windows cannot be read
+    /// back.
     pub(crate) fn proof(to: &Destination) -> Destination {
         match to {
             Destination::Null => Destination::Pipe { capacity: None },
@@ -121,7 +120,7 @@ impl Venue {
     /// Asks a real terminal for its abilities.
     pub(crate) fn ask_abilities(&mut self) {
         if let (OpenSink::Device(device), Some(terminal)) = (&self.sink, &mut self.terminal) {
-            // One that does not say supports nothing that we know of.
+            // Without an answer no ability is known.
             let said = device.asked(&abilities::questions()).unwrap_or_default();
             terminal.supports = abilities::of(&said);
         }
@@ -170,7 +169,6 @@ fn open_pipe(capacity: Option<u64>) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-#[cfg(target_os = "linux")]
 fn set_pipe_capacity(pipe: &OwnedFd, capacity: u64) -> io::Result<()> {
     rustix::pipe::fcntl_setpipe_size(pipe, usize::try_from(capacity).unwrap_or(usize::MAX))
         .map(drop)
@@ -179,14 +177,6 @@ fn set_pipe_capacity(pipe: &OwnedFd, capacity: u64) -> io::Result<()> {
                 "the kernel refuses such a pipe ({error}); /proc/sys/fs/pipe-max-size is the most"
             ))
         })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn set_pipe_capacity(_: &OwnedFd, _: u64) -> io::Result<()> {
-    Err(io::Error::new(
-        io::ErrorKind::Unsupported,
-        "only Linux lets a pipe's capacity be chosen",
-    ))
 }
 
 /// Where one run writes.
@@ -201,7 +191,7 @@ impl<'a> Sink<'a> {
         Ok(self.stdout.try_clone()?.into())
     }
 
-    /// The writing end for the child, and what is left to wait for when it has ended.
+    /// The writing end for the child, and the other end, to be waited for when the child has ended.
     pub(crate) fn split(self) -> (Stdio, SinkEnd<'a>) {
         (self.stdout.into(), self.end)
     }
@@ -223,8 +213,8 @@ impl SinkEnd<'_> {
         ))
     }
 
-    /// Waits for the last byte, once every writer is gone, and says what arrived. After an interruption, which makes
-    /// that of no interest, it ends soon.
+    /// Waits for the last byte, once every writer is gone, and returns what arrived. After an interruption it ends soon,
+    /// since the bytes are of no interest then.
     pub(crate) fn finish(self) -> io::Result<Received> {
         match self {
             Self::Unseen => Ok(Received::default()),
@@ -278,7 +268,7 @@ fn received(path: &Path, wanted: Wanted) -> io::Result<Received> {
     })
 }
 
-/// Whether the file system at a path is in memory; `None` when there is nothing, or the system does not say.
+/// Whether the file system at a path is in memory; `None` when there is no such path, or the system does not say.
 fn is_in_memory(path: &Path) -> Option<bool> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     let path = path.canonicalize().ok()?;
@@ -311,8 +301,8 @@ pub(crate) struct Device {
     window: Option<Window>,
 }
 
-/// Another page that leaves what was on the screen alone, and back. A rung that was killed has restored nothing:
-/// synchronized output, margins, colours, automatic wrapping and the cursor become what they are by default.
+/// To the alternate screen and back. Since a rung may have been killed, the second also resets synchronized output, margins,
+/// colours, automatic wrapping and the cursor to their defaults.
 const ALTERNATE_SCREEN: &str = "\x1b[?1049h\x1b[H";
 const MAIN_SCREEN: &str = "\x1b[?2026l\x1b[r\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
@@ -393,53 +383,17 @@ impl Device {
             return Ok(said);
         }
         io::Write::write_all(&mut &self.file, questions.as_bytes())?;
-        self.hear(Duration::from_secs(2), &mut |bytes| {
+        answer::hear(&self.file, Duration::from_secs(2), |bytes| {
             said += &String::from_utf8_lossy(bytes);
             said.contains("\x1b[?") && said.ends_with('c')
         })?;
         Ok(said)
     }
 
-    /// Asks where the cursor is (`DSR`, ECMA-48) and gives the time of the answer: a terminal
-    /// answers when it has worked through everything before the question. `None` when it is silent.
+    /// The time at which the terminal has answered where its cursor is; `None` when it is silent.
     fn answered(&self, limit: Duration) -> io::Result<Option<u64>> {
-        if !self.answers {
-            return Ok(None);
-        }
-        io::Write::write_all(&mut &self.file, b"\x1b[6n")?;
-        let heard = self.hear(limit, &mut |bytes| bytes.contains(&b'R'))?;
+        let heard = self.answers && answer::has_caught_up(&self.file, limit)?;
         Ok(heard.then(now_ns))
-    }
-
-    /// Reads what the terminal answers until that is enough; returns false where it is silent. After an interruption
-    /// the answer is of no interest, but a shell would take one that comes later for keys.
-    fn hear(&self, limit: Duration, is_enough: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<bool> {
-        const AFTER_INTERRUPTION: Duration = Duration::from_millis(500);
-        const STEP: Duration = Duration::from_millis(50);
-        let mut until = Instant::now() + limit;
-        let mut interrupted = false;
-        let mut answer = [0; 256];
-        while let Some(left) = until.checked_duration_since(Instant::now()) {
-            if interrupts::came() && !interrupted {
-                interrupted = true;
-                until = until.min(Instant::now() + AFTER_INTERRUPTION);
-            }
-            let timeout = Timespec::try_from(left.min(STEP)).unwrap_or_default();
-            let mut readable = [PollFd::new(&self.file, PollFlags::IN)];
-            match poll(&mut readable, Some(&timeout)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-                Ok(_) => {}
-                Err(error) => return Err(error.into()),
-            }
-            let length = io::Read::read(&mut &self.file, &mut answer)?;
-            if length == 0 {
-                break;
-            }
-            if is_enough(&answer[..length]) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

@@ -1,4 +1,4 @@
-//! How long each of a rung's calls takes, with what of it the scheduler took.
+//! The times of a rung's calls, with and without the scheduler's delay.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -30,7 +30,7 @@ impl CallTimes {
         }
     }
 
-    /// Clocks one call. Returns how long it took in nanoseconds, too.
+    /// Clocks one call. Returns its time in nanoseconds, too.
     pub(crate) fn clock<T>(&mut self, call: impl FnOnce() -> T) -> (T, u64) {
         let delay_before = self.delay_ns();
         let begun = now_ns();
@@ -46,7 +46,7 @@ impl CallTimes {
         (value, took)
     }
 
-    /// Reads the clock for so long, and does nothing else. The longest gap between two readings is the machine's: a host
+    /// Only reads the clock, for `time_ns`. The longest gap between two readings is the machine's: a host
     /// takes a virtual processor away without telling, and a call may meet that as well.
     pub(crate) fn watch(&mut self, time_ns: u64) {
         let delay_before = self.delay_ns();
@@ -93,7 +93,7 @@ pub(crate) fn note_quantiles(span: &mut Span, times: &Histogram<6>) {
     span.note("call_max_ns", times.max());
 }
 
-/// What [`note_quantiles`] and [`CallTimes::note`] noted, if they did.
+/// Reads the notes of [`note_quantiles`] and [`CallTimes::note`], if there are any.
 pub(crate) fn noted(report: &RungReport) -> Option<Latency> {
     let notes = &report.notes;
     Some(Latency {

@@ -8,20 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
-use rustix::time::{ClockId, clock_gettime};
-
-use crate::platform::clock::now_ns;
+use crate::platform::clock::{delay_ns, now_ns, process_ns};
 use crate::platform::procfs::IoCounters;
 
 /// The environment variable that names the file a rung reports to.
 pub(crate) const REPORT: &str = "OUTPACE_RUNG_REPORT";
-
-/// Processor time of this process so far.
-fn cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
-        + u64::try_from(time.tv_nsec).unwrap_or(0)
-}
 
 /// One reading of everything a rung measures about itself.
 #[derive(Clone, Copy)]
@@ -37,7 +28,7 @@ impl Counters {
     fn before() -> Self {
         let written = written();
         let delay_ns = thread_delay_ns();
-        let cpu_ns = cpu_ns();
+        let cpu_ns = process_ns();
         Self {
             written,
             delay_ns,
@@ -49,7 +40,7 @@ impl Counters {
     /// Read so that the clocks are the first thing after the work.
     fn after() -> Self {
         let monotonic_ns = now_ns();
-        let cpu_ns = cpu_ns();
+        let cpu_ns = process_ns();
         Self {
             monotonic_ns,
             cpu_ns,
@@ -59,11 +50,11 @@ impl Counters {
     }
 }
 
-/// Which threads did the work.
+/// The threads that did the work.
 #[derive(Clone, Copy)]
 enum WorkedIn {
     ThisOne,
-    /// One that was begun for it, while this one waited; and how long it waited for a processor.
+    /// One that was begun for it, while this one waited; with its delay.
     AnotherOne(u64),
     Several,
 }
@@ -96,12 +87,12 @@ impl Span {
         }
     }
 
-    /// Called by a rung that has to prepare something first: what it has done until here does not count.
+    /// Called by a rung that has to prepare something first: its work up to here does not count.
     pub(crate) fn begin(&mut self) {
         self.begun = Some(Counters::before());
     }
 
-    /// Called by a rung that has to clean up afterwards: what it does from here on does not count.
+    /// Called by a rung that has to clean up afterwards: its work from here on does not count.
     pub(crate) fn end(&mut self) {
         self.ended = Some(Counters::after());
     }
@@ -114,8 +105,8 @@ impl Span {
     }
 
     /// Called by a rung whose work was done by threads of its own, with the [`thread_delay_ns`] of each at its
-    /// end. Several of them wait for each other's processors, too, so that it is unknown what other programs
-    /// took from them: then the run has no delay.
+    /// end. Several threads wait for each other's processors, too, so that the share of other programs is
+    /// unknown: then the run has no delay.
     pub(crate) fn worked_in(&mut self, delays_ns: &[Option<u64>]) {
         self.threads = match delays_ns {
             &[Some(delay)] => WorkedIn::AnotherOne(delay),
@@ -128,7 +119,7 @@ impl Span {
         self.steps.push((name, now_ns()));
     }
 
-    /// Called by a rung for what it alone can count.
+    /// Called by a rung for a count that only it can make.
     pub(crate) fn note(&mut self, name: &'static str, value: u64) {
         self.notes.push((name, value));
     }
@@ -202,7 +193,7 @@ pub(crate) struct RungReport {
 }
 
 impl RungReport {
-    /// Reads what a rung wrote; the error names the line that makes no sense or is missing.
+    /// Reads a rung's report; the error names the line that makes no sense or is missing.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut report = Self::default();
         let mut has_wall = false;
@@ -242,14 +233,14 @@ impl RungReport {
     }
 }
 
-/// What this process has written so far: all threads, all descriptors. `None` where the kernel does not count.
+/// The bytes and calls of this process so far: all threads, all descriptors. `None` where the kernel does not count.
 fn written() -> Option<IoCounters> {
     IoCounters::of("self").ok()
 }
 
 /// Time the calling thread has spent ready to run but waiting for a processor.
 pub(crate) fn thread_delay_ns() -> Option<u64> {
-    crate::platform::clock::delay_ns("thread-self")
+    delay_ns("thread-self")
 }
 
 #[cfg(test)]
@@ -257,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_reports_what_the_parent_reads_back() {
+    fn the_parent_reads_the_report_of_a_span() {
         let text = Span::new(3, std::time::Duration::ZERO)
             .clocked(|span| {
                 span.step("a partial line");

@@ -30,7 +30,7 @@ pub(crate) struct Experiment {
     pub(crate) published_to: &'static [&'static str],
     /// The name of one message in a table.
     pub(crate) unit: &'static str,
-    /// The plainest possible generator of the bytes every rung has to write, if it has none of its own.
+    /// The plainest possible generator of the bytes that a rung has to write, if it has none of its own.
     pub(crate) message: Generator,
     /// The messages of a full run, as published.
     pub(crate) messages: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Experiment {
 pub(crate) struct Publication {
     pub(crate) author: &'static str,
     pub(crate) title: &'static str,
-    /// Of what is dated.
+    /// `None` of a publication without a date.
     pub(crate) year: Option<u16>,
     pub(crate) link: Option<&'static str>,
 }
@@ -74,7 +74,7 @@ impl fmt::Display for Publication {
     }
 }
 
-/// How an experiment is measured, with what that needs to know of it.
+/// How an experiment is measured, with the facts that the measurement needs.
 #[derive(Clone, Copy)]
 pub(crate) enum Method {
     /// Each rung clocks its own work, from before the first message to the end of the final flush.
@@ -82,17 +82,17 @@ pub(crate) enum Method {
     /// The whole process is clocked from outside, from its start to its end; a message is one
     /// process.
     Process,
-    /// Each rung is a program that knows nothing of the bench: it is clocked from outside, less what it takes to print
-    /// nothing, and its write calls are counted.
+    /// Each rung is a program that knows no bench: it is clocked from outside, less the time of a run that prints no line, and
+    /// its write calls are counted.
     Programs,
     /// The reader clocks when these texts arrive.
     Arrival(&'static [Passage]),
     /// Each rung is a server under load; a message is a request.
     Requests(&'static Server),
-    /// Each rung works for a time, and counts its messages and what it spends in write calls.
+    /// Each rung works for a time, and counts its messages and its time in write calls.
     Timed(&'static Timed),
-    /// Each rung writes to a terminal, which is what is measured: how many bytes a second it works through, by its answer
-    /// to a question behind the last one.
+    /// The terminal is measured, not the rung that writes to it: how many bytes a second it works through, by its answer to a
+    /// question behind the last one.
     Terminal,
     /// Each rung draws pictures; a message is a frame. The final picture is compared, not the
     /// bytes, and each rung draws as many frames as take the time.
@@ -107,9 +107,9 @@ pub(crate) struct Passage {
     pub(crate) bytes: &'static [u8],
 }
 
-/// Servers that log. The experiment's baseline is the rung that writes nothing.
+/// Servers that log. The experiment's baseline is the rung without a log.
 pub(crate) struct Server {
-    /// The control for terminals that compete for the processor: it writes nothing either, and another process
+    /// The control for terminals that compete for the processor: it has no log either, and another process
     /// feeds the terminal.
     pub(crate) fed: &'static str,
     /// The rung whose bytes and rate the control gets: one that neither waits for the terminal nor drops, so that
@@ -136,7 +136,7 @@ pub(crate) struct Timed {
     pub(crate) samples: fn(cpu_ns: u64, wall_ns: u64) -> u64,
     /// The published samples, by rung.
     pub(crate) published: &'static [(&'static str, u64)],
-    /// The bytes of so many messages on a terminal of a size.
+    /// The bytes of a number of messages on a terminal of a size.
     pub(crate) expected: fn(Size, u64) -> io::Result<Vec<u8>>,
 }
 
@@ -258,7 +258,7 @@ macro_rules! variants {
 }
 
 variants! {
-    /// The same, written by so many threads.
+    /// The same, written by `threads` threads.
     threads(threads: u64) order = Order::PerThread(threads);
     /// The same, on standard error.
     on_stderr() stream = StandardStream::Stderr;
@@ -266,7 +266,7 @@ variants! {
     fails(why: &'static str) fails = Some(why);
     /// The same, drawing pictures.
     draws(workload: Workload) draws = Some(Drawn::Picture(workload));
-    /// The same, leaving these lines in the terminal's scrollback after so many messages.
+    /// The same, leaving in the terminal's scrollback the lines that belong to a number of messages.
     prints(lines: fn(u64) -> Vec<String>) draws = Some(Drawn::Lines(lines));
     /// The same, with a file as its standard input.
     reads_file(text: Generator) reads = Some(Reads { text, pipe: false });
@@ -319,7 +319,7 @@ impl Experiment {
 #[derive(Clone, Copy)]
 pub(crate) enum Drawn {
     Picture(Workload),
-    /// Lines in its scrollback and on its screen, after so many messages.
+    /// Lines in its scrollback and on its screen, by the number of messages.
     Lines(fn(u64) -> Vec<String>),
 }
 
