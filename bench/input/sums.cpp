@@ -1,6 +1,6 @@
-// contest/…: reads pairs of numbers and prints each sum. WAY chooses: 0 scanf and printf, 1 cin and cout without sync, 2 a
-// mapped word-at-a-time reader and four digits at a time out of a table, as the fastest solutions on library-checker do
-// (https://nyaannyaan.github.io/library/misc/fastio.hpp), 3 a register at a time for reading (reader.cpp) and writing, as
+// contest/…: reads pairs of numbers and prints each sum. WAY chooses: SCANF and printf, CIN and cout without sync, MAPPED: a
+// word-at-a-time reader and four digits at a time out of a table, as the fastest solutions on library-checker do
+// (https://nyaannyaan.github.io/library/misc/fastio.hpp), SIMD: a register at a time for reading (reader.cpp) and writing, as
 // https://snippets.kiwiyou.dev/io.html does for eight digits; AVX-512's multiplications were no faster
 // (https://lemire.me/blog/2022/03/28/converting-integers-to-decimal-strings-faster-with-avx-512/).
 #define main reader_main
@@ -61,22 +61,22 @@ static inline void print_by_simd(u64 n) {
 
 int main(int argc, char **argv) {
     auto messages = rung_messages(argc, argv);
-    if (WAY == 1) std::ios::sync_with_stdio(false), std::cin.tie(nullptr);
+    if (WAY == CIN) std::ios::sync_with_stdio(false), std::cin.tie(nullptr);
     rung_begin();
-    if (WAY >= 2) map_input();
-    if (WAY == 2) {
+    if (WAY == MAPPED || WAY == SIMD) map_input();
+    if (WAY == MAPPED) {
         for (int i = 0; i < 10000; i++)
             for (int place = 3, rest = i; place >= 0; place--, rest /= 10) table[4 * i + place] = (char)('0' + rest % 10);
     }
     for (u64 i = 0; i < messages; i++) {
         u64 a = 0, b = 0;
-        if (WAY == 0) {
+        if (WAY == SCANF) {
             if (scanf("%llu %llu", &a, &b) != 2) return 1;
             printf("%llu\n", a + b);
-        } else if (WAY == 1) {
+        } else if (WAY == CIN) {
             std::cin >> a >> b;
             std::cout << a + b << '\n';
-        } else if (WAY == 2) {
+        } else if (WAY == MAPPED) {
             a = mapped_integer(), b = mapped_integer();
             print(a + b);
         } else {
@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
         }
     }
     rung_called();
-    if (WAY >= 2) rung_write_all(out, used);
+    if (WAY == MAPPED || WAY == SIMD) rung_write_all(out, used);
     std::cout.flush();
     fflush(stdout);
     return rung_end();

@@ -31,7 +31,7 @@ impl Failure {
         Self::new(1, object, cause)
     }
 
-    /// A user's command did not start: the status is what shells give, 127 when it is not there and else 126.
+    /// A user's command did not start: the status is the shells', 127 when it is not there, else 126.
     pub(crate) fn cannot_start(command: &OsStr, error: &io::Error) -> Self {
         let (status, remedy) = match error.kind() {
             io::ErrorKind::NotFound => (127, "check the name, or give the program's path"),
@@ -48,7 +48,7 @@ impl Failure {
         Self {
             status,
             object: inert(&object.to_string()).into_owned(),
-            // Of a compiler's, for one, each line stays one.
+            // Lines stay lines, such as a compiler's.
             cause: cause
                 .to_string()
                 .lines()
@@ -80,7 +80,7 @@ impl Failure {
     }
 }
 
-/// Says so where `/proc` is missing: what needs it would find nothing, or wait for it.
+/// Fails where `/proc` is missing: most commands would find no process, or wait for one.
 pub(crate) fn require_proc() -> Result<(), Failure> {
     if platform::has_proc() {
         return Ok(());

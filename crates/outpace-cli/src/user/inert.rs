@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_obeys_is_shown_instead() {
+    fn control_characters_are_shown_and_not_obeyed() {
         assert_eq!(inert("a näme"), "a näme");
         assert_eq!(inert("\u{1b}]0;x\u{7}"), r"\u{1b}]0;x\u{7}");
         assert_eq!(inert("\u{9b}31m\r\n\u{202e}"), r"\u{9b}31m\r\n\u{202e}");

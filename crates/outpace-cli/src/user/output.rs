@@ -5,7 +5,7 @@ use crate::platform::ending::Ending;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Prints a text to stdout, at once. When its reader is gone, the program ends as by default: by SIGPIPE, silently.
+/// Prints a text to stdout, and flushes. When its reader is gone, the program ends as by default: by SIGPIPE, silently.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = outpace::stdout();
     stdout
@@ -14,7 +14,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         .map_err(not_printed)
 }
 
-/// Stdout took no more.
+/// The failure that stdout takes no more.
 pub(crate) fn not_printed(error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
         // It does not return for a signal whose default is to end the program.

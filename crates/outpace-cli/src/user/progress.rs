@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::screen::obeys;
 
-/// Shows what is being done; erased when it is dropped.
+/// Shows the current task; erased when it is dropped.
 pub(crate) struct Progress {
     shared: Arc<Shared>,
-    /// `None` when stderr is no terminal and nothing is shown.
+    /// `None` when stderr is no terminal.
     shower: Option<JoinHandle<()>>,
 }
 
@@ -30,8 +30,8 @@ struct ProgressState {
     ended: bool,
 }
 
-/// Progress is shown only of what takes longer.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Progress is shown only of tasks that take longer.
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// Not more often than it can be read.
 const INTERVAL: Duration = Duration::from_millis(200);
 
@@ -49,7 +49,7 @@ impl Progress {
         Self { shared, shower }
     }
 
-    /// Says what is being done and how much of the whole is done.
+    /// Sets the current task and the share of the whole that is done.
     pub(crate) fn show(&self, text: &str, done: f64) {
         let mut state = self.shared.state();
         let since = state
@@ -59,7 +59,7 @@ impl Progress {
         state.text = Some((format!("{:3.0} %  {text}", done * 100.0), since));
     }
 
-    /// Leaves the line empty for what is printed next.
+    /// Leaves the line empty for other output.
     pub(crate) fn erase(&self) {
         let mut state = self.shared.state();
         state.text = None;
@@ -102,7 +102,7 @@ impl ProgressState {
         let Some((text, since)) = &self.text else {
             return;
         };
-        if since.elapsed() < PATIENCE || self.shown.as_ref() == Some(text) {
+        if since.elapsed() < SHOWN_AFTER || self.shown.as_ref() == Some(text) {
             return;
         }
         let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| size.ws_col);

@@ -54,7 +54,12 @@ pub(crate) fn times(ratio: f64) -> String {
     }
 }
 
-/// A parser of whole numbers within these bounds. Clap's own says of what is no number at all that it has an invalid digit.
+/// The same in words: `2.00 times`.
+pub(crate) fn times_in_words(ratio: f64) -> String {
+    times(ratio).replace('x', " times")
+}
+
+/// A parser of whole numbers within these bounds. Clap's own calls a text that is no number an invalid digit.
 pub(crate) fn whole<T: TryFrom<u64>>(
     bounds: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone {

@@ -74,7 +74,7 @@ impl Screen {
         }
     }
 
-    /// A name in a column of a width, and what it is about beside it, or below it where the screen is narrow.
+    /// A name in a column of a width, and its description beside it, or below it where the screen is narrow.
     pub(crate) fn item(self, name: &str, width: usize, about: &str, indent: usize) -> String {
         const LEAST: usize = 30;
         let margin = " ".repeat(indent);
@@ -103,7 +103,7 @@ pub(crate) fn obeys() -> bool {
     env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
-/// Text in lines of at most so many characters, broken at spaces, or within a word that is longer.
+/// Text in lines of at most `width` characters, broken at spaces, or within a word that is longer.
 pub(crate) fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
     let width = width.max(20);
     let mut lines = vec![String::new()];

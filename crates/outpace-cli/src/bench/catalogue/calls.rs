@@ -1,22 +1,20 @@
-//! `calls`: what a profiler shows of the published animation on stdout and on stderr.
+//! `calls`: the published animation on stdout and on stderr, as a profiler shows it.
 
-use std::cell::RefCell;
-use std::io::{self, Write};
-use std::rc::Rc;
+use std::io;
 use std::time::{Duration, Instant};
 
 use outpace_ratatui::workloads::Workload;
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use rustix::termios::tcgetwinsize;
 
+use super::pictures::size_of;
 use super::sources;
 use crate::bench::destination::size::Size;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Timed, bare_scene, no_bytes};
 use crate::bench::results::figures::Figures;
-use crate::bench::results::rows::Row;
+use crate::bench::results::rows::{Row, TimedFigures};
 use crate::fps::canvas::{Canvas, FrameBuffering, StandardStream};
 use crate::user::quantity::{duration, grouped, significant};
 
@@ -40,8 +38,10 @@ pub(crate) const CALLS: Experiment = Experiment {
         expected,
     }),
     rungs: rungs! {
-        described "stdout": Here(on_stdout), "crossterm's backend over a line buffer, as stdout has";
-        described "stderr": Here(on_stderr), "the same without a buffer, as stderr is" .on_stderr();
+        described "stdout": Here(|span| animate(span, StandardStream::Stdout, FrameBuffering::Line)),
+            "crossterm's backend over a line buffer, as stdout has";
+        described "stderr": Here(|span| animate(span, StandardStream::Stderr, FrameBuffering::Unbuffered)),
+            "the same without a buffer, as stderr is" .on_stderr();
     },
     conclusion,
 };
@@ -55,29 +55,16 @@ const SAMPLES_PER_SECOND: u64 = 1_000;
 /// How long the published animation was profiled.
 const PUBLISHED_TIME: Duration = Duration::from_secs(5);
 
-/// The samples of a profiler of running threads in the published time, from the processor
-/// time of some other time.
+/// The samples of a profiler of running threads in the published time, by the share of processor time in another
+/// time.
 fn samples(cpu_ns: u64, wall_ns: u64) -> u64 {
     let share = cpu_ns as f64 / wall_ns.max(1) as f64;
     (share * PUBLISHED_TIME.as_secs_f64() * SAMPLES_PER_SECOND as f64) as u64
 }
 
-fn on_stdout(span: &mut Span) -> io::Result<()> {
-    animate(span, StandardStream::Stdout, FrameBuffering::Line)
-}
-
-fn on_stderr(span: &mut Span) -> io::Result<()> {
-    animate(span, StandardStream::Stderr, FrameBuffering::Unbuffered)
-}
-
-/// Draws until the time is over, or so many frames, and notes what it took.
+/// Draws until the time is over, or `span.messages` frames, and notes the cost.
 fn animate(span: &mut Span, stream: StandardStream, drawing: FrameBuffering) -> io::Result<()> {
-    let size = tcgetwinsize(stream.open()?).map_err(|_| {
-        io::Error::other(format!(
-            "{} is not a terminal: run it in one",
-            stream.name()
-        ))
-    })?;
+    let size = size_of(stream)?;
     let area = Rect::new(0, 0, size.ws_col, size.ws_row);
     let mut canvas = Canvas::fixed(stream, drawing, area)?;
     let mut scene = bare_scene(Workload::Animation);
@@ -99,36 +86,21 @@ fn animate(span: &mut Span, stream: StandardStream, drawing: FrameBuffering) -> 
     Ok(())
 }
 
-/// Bytes that several may write and one reads.
-#[derive(Clone, Default)]
-struct SharedBytes(Rc<RefCell<Vec<u8>>>);
-
-impl Write for SharedBytes {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The bytes of so many frames, drawn into memory.
+/// The bytes of `frames` frames, drawn into memory.
 fn expected(size: Size, frames: u64) -> io::Result<Vec<u8>> {
-    let kept = SharedBytes::default();
+    let mut bytes = Vec::new();
     let area = Rect::new(0, 0, size.columns, size.rows);
     let options = TerminalOptions {
         viewport: Viewport::Fixed(area),
     };
-    let mut terminal = Terminal::with_options(CrosstermBackend::new(kept.clone()), options)?;
+    let mut terminal = Terminal::with_options(CrosstermBackend::new(&mut bytes), options)?;
     terminal.backend_mut().clear()?;
     let mut scene = bare_scene(Workload::Animation);
     for _ in 0..frames {
         terminal.draw(|frame| scene.draw(frame.buffer_mut()))?;
     }
     drop(terminal);
-    Ok(kept.0.take())
+    Ok(bytes)
 }
 
 /// The cost of one frame.
@@ -143,15 +115,16 @@ struct FrameCost {
 impl FrameCost {
     fn of(row: &Row) -> Option<Self> {
         let frames = row.messages as f64;
+        let TimedFigures {
+            write_ns,
+            profiler_samples,
+        } = row.timed()?;
         (frames > 0.0).then_some(())?;
         Some(Self {
             writes: row.writes? as f64 / frames,
-            write_ns: row.timed()?.write_ns.median as f64 / frames,
-            range: {
-                let all = row.timed()?.write_ns;
-                (all.min as f64 / frames, all.max as f64 / frames)
-            },
-            samples: row.timed()?.profiler_samples.measured,
+            write_ns: write_ns.median as f64 / frames,
+            range: (write_ns.min as f64 / frames, write_ns.max as f64 / frames),
+            samples: profiler_samples.measured,
         })
     }
 }

@@ -5,14 +5,14 @@ use std::io::{self, BufWriter, LineWriter, Write};
 
 use outpace_ratatui::workloads::Workload;
 
-use super::lines::{bare_stdout, by};
+use super::lines::bare_stdout;
 use super::pictures::{Rows, WHOLE_FRAME, crossterm};
 use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung};
 use crate::bench::results::figures::{Compared, Figures, first_of, leaders};
 use crate::bench::results::rows::Row;
-use crate::user::quantity::{significant, times};
+use crate::user::quantity::{significant, times, times_in_words};
 
 pub(crate) const CHUNKS: Experiment = Experiment {
     name: "chunks",
@@ -28,24 +28,24 @@ pub(crate) const CHUNKS: Experiment = Experiment {
     baseline: "8KiB",
     method: Method::Work,
     rungs: rungs! {
-        described "100B": Here(chunk::<100>), "a buffer of 100 bytes";
-        described "line": Here(line), "one line a drain";
-        added "1KiB": Here(chunk::<{ 1 << 10 }>), "a buffer of 1 KiB";
-        added "4KiB": Here(chunk::<{ 4 << 10 }>), "a buffer of 4 KiB";
-        described "8KiB": Here(chunk::<{ 8 << 10 }>), "a buffer of 8 KiB";
-        added "16KiB": Here(chunk::<{ 16 << 10 }>), "a buffer of 16 KiB";
-        added "32KiB": Here(chunk::<{ 32 << 10 }>), "a buffer of 32 KiB";
-        added "64KiB": Here(chunk::<{ 64 << 10 }>), "a buffer of 64 KiB";
-        added "128KiB": Here(chunk::<{ 128 << 10 }>), "a buffer of 128 KiB";
-        described "1MiB": Here(chunk::<{ 1 << 20 }>), "a buffer of 1 MiB";
+        described "100B": Here(|span| chunk(span, 100)), "a buffer of 100 bytes";
+        described "line": Here(|span| pieces(span, LineWriter::new(bare_stdout()?))), "one line a drain";
+        added "1KiB": Here(|span| chunk(span, 1 << 10)), "a buffer of 1 KiB";
+        added "4KiB": Here(|span| chunk(span, 4 << 10)), "a buffer of 4 KiB";
+        described "8KiB": Here(|span| chunk(span, 8 << 10)), "a buffer of 8 KiB";
+        added "16KiB": Here(|span| chunk(span, 16 << 10)), "a buffer of 16 KiB";
+        added "32KiB": Here(|span| chunk(span, 32 << 10)), "a buffer of 32 KiB";
+        added "64KiB": Here(|span| chunk(span, 64 << 10)), "a buffer of 64 KiB";
+        added "128KiB": Here(|span| chunk(span, 128 << 10)), "a buffer of 128 KiB";
+        described "1MiB": Here(|span| chunk(span, 1 << 20)), "a buffer of 1 MiB";
         outpace "outpace": Here(outpace), "typed calls, the size outpace takes by itself";
-        described "picture-100B": Here(picture::<100>), "the animation of fps, a buffer of 100 bytes" .animation();
-        added "picture-1KiB": Here(picture::<{ 1 << 10 }>), "the animation, a buffer of 1 KiB" .animation();
-        described "picture-row": Here(picture_by_rows), "the animation, a row a drain" .animation();
-        described PICTURE_8KIB: Here(picture::<{ 8 << 10 }>), "the animation, a buffer of 8 KiB" .animation();
-        added "picture-64KiB": Here(picture::<{ 64 << 10 }>), "the animation, a buffer of 64 KiB" .animation();
-        described "picture-1MiB": Here(picture::<{ 1 << 20 }>), "the animation, a buffer of 1 MiB" .animation();
-        added "picture-frame": Here(picture::<WHOLE_FRAME>), "the animation, a frame a drain" .animation();
+        described "picture-100B": Here(|span| picture(span, 100)), "the animation of fps, a buffer of 100 bytes" .animation();
+        added "picture-1KiB": Here(|span| picture(span, 1 << 10)), "the animation, a buffer of 1 KiB" .animation();
+        described "picture-row": Here(|span| crossterm(span, Workload::Animation, Rows::of_stdout()?)), "the animation, a row a drain" .animation();
+        described PICTURE_8KIB: Here(|span| picture(span, 8 << 10)), "the animation, a buffer of 8 KiB" .animation();
+        added "picture-64KiB": Here(|span| picture(span, 64 << 10)), "the animation, a buffer of 64 KiB" .animation();
+        described "picture-1MiB": Here(|span| picture(span, 1 << 20)), "the animation, a buffer of 1 MiB" .animation();
+        added "picture-frame": Here(|span| picture(span, WHOLE_FRAME)), "the animation, a frame a drain" .animation();
     },
     conclusion,
 };
@@ -64,21 +64,13 @@ fn message(index: u64, into: &mut Vec<u8>) {
     into.extend_from_slice(format!("Hello, {index}\n").as_bytes());
 }
 
-fn chunk<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
-    pieces(span, BufWriter::with_capacity(CAPACITY, bare_stdout()?))
+fn chunk(span: &mut Span, capacity: usize) -> io::Result<()> {
+    pieces(span, BufWriter::with_capacity(capacity, bare_stdout()?))
 }
 
-fn picture<const CAPACITY: usize>(span: &mut Span) -> io::Result<()> {
-    let out = BufWriter::with_capacity(CAPACITY, bare_stdout()?);
+fn picture(span: &mut Span, capacity: usize) -> io::Result<()> {
+    let out = BufWriter::with_capacity(capacity, bare_stdout()?);
     crossterm(span, Workload::Animation, out)
-}
-
-fn picture_by_rows(span: &mut Span) -> io::Result<()> {
-    crossterm(span, Workload::Animation, Rows::of_stdout()?)
-}
-
-fn line(span: &mut Span) -> io::Result<()> {
-    pieces(span, LineWriter::new(bare_stdout()?))
 }
 
 fn outpace(span: &mut Span) -> io::Result<()> {
@@ -122,7 +114,7 @@ fn conclusion(figures: &Figures<'_>) -> String {
             Greater => format!(
                 "To {to} the best {are} {all}, the worst, {}, takes {} as long.",
                 worst.rung,
-                by(ratio)
+                times_in_words(ratio)
             ),
             Equal | Less => format!("To {to} the size does not matter."),
         });

@@ -56,7 +56,7 @@ fn torn(rows: &mut [Row], shares: [f64; 2]) {
     }
 }
 
-/// Of 8 connections, with so many requests/s: of println, of outpace, and of the baseline.
+/// With 8 connections and these requests/s: of println, of outpace, and of the baseline.
 fn requests(rows: &mut [Row], rates: [u64; 3]) {
     let baseline = rows[2].rung.clone();
     for (row, rate) in rows.iter_mut().zip(rates) {
@@ -228,7 +228,7 @@ const CASES: &[Case] = &[
         &["To pipe with cold caches a log call by Background is done in 20.0 ns; 0.50x of quill-cold."]),
     case("server", SERVER, &["leaves 0.25x of the requests/s without logging, outpace 0.98x"])
         .with(|rows| requests(rows, [2_500, 9_800, 10_000])),
-    // More than a server that logs nothing, by what the noise adds.
+    // More than a server without a log, within the noise.
     case("server", SERVER, &["leaves 0.25x of the requests/s without logging, outpace as many, within the noise"])
         .with(|rows| {
             requests(rows, [2_500, 10_400, 10_000]);
@@ -296,7 +296,8 @@ const CASES: &[Case] = &[
 
 /// Every case of two rungs, with runs that wander so far that the rungs overlap, or with one run each.
 #[test]
-fn no_conclusion_says_who_is_faster_where_the_runs_overlap() {
+fn no_conclusion_names_a_faster_rung_where_the_runs_overlap() {
+    let mut tried = 0;
     for samples in [NOISE, &[100]] {
         for case in CASES.iter().filter(|case| case.rows.len() == 2) {
             let mut rows = rows_of(case.experiment, case.rows);
@@ -311,6 +312,11 @@ fn no_conclusion_says_who_is_faster_where_the_runs_overlap() {
             rows[1].samples = samples.iter().rev().copied().collect();
             let conclusion = find(case.experiment).unwrap().conclusion;
             let said = conclusion(&Figures::new(case.experiment, &rows));
+            // A count of write calls has no noise.
+            let by_time = said.split_inclusive(". ");
+            let by_time: String = by_time
+                .filter(|sentence| !sentence.contains("BufWriter above std's LineWriter"))
+                .collect();
             for wrong in [
                 "faster than",
                 "faster one",
@@ -321,8 +327,7 @@ fn no_conclusion_says_who_is_faster_where_the_runs_overlap() {
                 "right",
                 "does not",
             ] {
-                let settled = said.contains(wrong) && !said.contains("BufWriter above std's");
-                assert!(!settled, "{}: {said}", case.experiment);
+                assert!(!by_time.contains(wrong), "{}: {said}", case.experiment);
             }
             assert!(
                 said.contains("the noise hides")
@@ -331,8 +336,10 @@ fn no_conclusion_says_who_is_faster_where_the_runs_overlap() {
                 "{}: {said:?}",
                 case.experiment
             );
+            tried += 1;
         }
     }
+    assert!(tried > 60, "{tried} cases");
 }
 
 #[test]

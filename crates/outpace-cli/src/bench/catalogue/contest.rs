@@ -31,29 +31,19 @@ pub(crate) const CONTEST: Experiment = Experiment {
     baseline: "mapped",
     method: Method::Work,
     rungs: rungs! {
-        added "std": Here(std_ways), "read_line and parse, a BufWriter and writeln!" .reads_file(pair);
+        added "std": Here(by_std), "read_line and parse, a BufWriter and writeln!" .reads_file(pair);
         added "proconio": Here(by_proconio), "proconio's input! macro, a BufWriter and writeln!" .reads_file(pair);
         added "scanf": Source(&SCANF), "scanf and printf" .reads_file(pair);
         added "cin": Source(&CIN), "cin and cout without sync" .reads_file(pair);
         added "mapped": Source(&MAPPED), "mapped, eight digits at a time; four at a time from a table" .reads_file(pair);
-        added "simd": Source(&VECTORS), "mapped, a vector register at a time, in and out" .reads_file(pair);
+        added "simd": Source(&SIMD), "mapped, a vector register at a time, in and out" .reads_file(pair);
         outpace "outpace": Here(library), "outpace::input, typed calls on the guard" .reads_file(pair);
         outpace "outpace-contest": Here(single_file), "the single-file edition" .reads_file(pair);
     },
     conclusion,
 };
 
-macro_rules! ways {
-    ($($name:ident $way:literal)*) => {
-        $(const $name: Source = Source {
-            language: SourceLanguage::Cpp,
-            file: concat!("sums-", stringify!($name), ".cpp"),
-            text: concat!("#define WAY ", $way, "\n", include_str!("../../../bench/input/sums.cpp")),
-        };)*
-    };
-}
-
-ways!(SCANF "0" CIN "1" MAPPED "2" VECTORS "3");
+programs_of!("input/sums.cpp" by "WAY": SCANF CIN MAPPED SIMD);
 
 fn pair_of(index: u64) -> (u64, u64) {
     (number(2 * index), number(2 * index + 1))
@@ -73,7 +63,7 @@ fn wrong(_: impl std::error::Error) -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 
-fn std_ways(span: &mut Span) -> io::Result<()> {
+fn by_std(span: &mut Span) -> io::Result<()> {
     let (mut stdin, mut line) = (io::stdin().lock(), String::new());
     let mut out = BufWriter::with_capacity(64 << 10, io::stdout().lock());
     for _ in 0..span.messages {
@@ -123,16 +113,16 @@ fn single_file(span: &mut Span) -> io::Result<()> {
 }
 
 fn conclusion(figures: &Figures<'_>) -> String {
-    let mut sentences = Vec::new();
-    for to in figures.destinations() {
-        for ours in ["outpace", "outpace-contest"] {
-            for rival in ["mapped", "simd"] {
-                sentences.extend(figures.sentence(ours, rival, to, |time, ratio| match time {
-                    Equal => format!("To {to} {ours} and {rival} are equal."),
-                    Less | Greater => format!("To {to} {ours} takes {} of {rival}.", times(ratio)),
-                }));
-            }
-        }
-    }
-    sentences.join(" ")
+    let pairs = ["outpace", "outpace-contest"]
+        .into_iter()
+        .flat_map(|ours| ["mapped", "simd"].map(|rival| (ours, rival)));
+    let said = figures.at_each(|to| {
+        pairs.clone().filter_map(move |(ours, rival)| {
+            figures.sentence(ours, rival, to, |time, ratio| match time {
+                Equal => format!("To {to} {ours} and {rival} are equal."),
+                Less | Greater => format!("To {to} {ours} takes {} of {rival}.", times(ratio)),
+            })
+        })
+    });
+    said.join(" ")
 }

@@ -1,4 +1,4 @@
-//! `draw`: what a frame costs, by backends, for what terminal applications do all day.
+//! `draw`: the cost of a frame, by backends, for the usual work of terminal applications.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use outpace_ratatui::workloads::Workload;
 use super::pictures::{crossterm, direct, presenter, termina, termion};
 use super::sources;
 use super::transcripts::{Talk, insert_before, key_lines, outpace, token_lines};
-use crate::bench::experiment::{Experiment, Method, Rung, Work, no_bytes};
+use crate::bench::experiment::{Experiment, Method, Rung, no_bytes};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::{Latency, Row};
 use crate::bench::toolchain::{Source, SourceLanguage};
@@ -30,109 +30,71 @@ pub(crate) const DRAW: Experiment = Experiment {
     conclusion,
 };
 
-/// Every workload by every backend, and others.
-macro_rules! rungs {
-    ($($workload:ident $name:literal;)* $(+ $other:expr;)*) => {
-        &[$(
-            Rung::added(
-                concat!($name, "-crossterm"),
-                concat!($name, ", crossterm's backend"),
-                Work::Here(|span| crossterm(span, Workload::$workload, io::stdout())),
-            )
-            .draws(Workload::$workload)
-            .against(concat!($name, "-crossterm")),
-            Rung::added(
-                concat!($name, "-termion"),
-                concat!($name, ", termion's backend"),
-                Work::Here(|span| termion(span, Workload::$workload, io::stdout())),
-            )
-            .draws(Workload::$workload)
-            .against(concat!($name, "-crossterm")),
-            Rung::added(
-                concat!($name, "-termina"),
-                concat!($name, ", termina's backend"),
-                Work::Here(|span| termina(span, Workload::$workload)),
-            )
-            .draws(Workload::$workload)
-            .against(concat!($name, "-crossterm")),
-            Rung::outpace(
-                concat!($name, "-outpace-direct"),
-                concat!($name, ", outpace's backend, every frame"),
-                Work::Here(|span| direct(span, Workload::$workload)),
-            )
-            .draws(Workload::$workload)
-            .against(concat!($name, "-crossterm")),
-            Rung::outpace(
-                concat!($name, "-outpace"),
-                concat!($name, ", outpace's backend, which never waits"),
-                Work::Here(|span| presenter(span, Workload::$workload)),
-            )
-            .draws(Workload::$workload)
-            .against(concat!($name, "-crossterm")),
-        )* $($other,)*]
+/// Every workload by every backend, then other rungs.
+macro_rules! drawn {
+    ($($workload:ident $name:literal;)* + $($others:tt)*) => {
+        rungs! {
+            $(
+                added {concat!($name, "-crossterm")}: Here(|span| crossterm(span, Workload::$workload, io::stdout())),
+                    {concat!($name, ", crossterm's backend")}
+                    .draws(Workload::$workload).against(concat!($name, "-crossterm"));
+                added {concat!($name, "-termion")}: Here(|span| termion(span, Workload::$workload, io::stdout())),
+                    {concat!($name, ", termion's backend")}
+                    .draws(Workload::$workload).against(concat!($name, "-crossterm"));
+                added {concat!($name, "-termina")}: Here(|span| termina(span, Workload::$workload)),
+                    {concat!($name, ", termina's backend")}
+                    .draws(Workload::$workload).against(concat!($name, "-crossterm"));
+                outpace {concat!($name, "-outpace-direct")}: Here(|span| direct(span, Workload::$workload)),
+                    {concat!($name, ", outpace's backend, every frame")}
+                    .draws(Workload::$workload).against(concat!($name, "-crossterm"));
+                outpace {concat!($name, "-outpace")}: Here(|span| presenter(span, Workload::$workload)),
+                    {concat!($name, ", outpace's backend, which never waits")}
+                    .draws(Workload::$workload).against(concat!($name, "-crossterm"));
+            )*
+            $($others)*
+        }
     };
 }
 
-const RUNGS: &[Rung] = rungs! {
+const RUNGS: &[Rung] = drawn! {
     Animation "animation";
     Noise "noise";
     Log "log";
     Editor "editor";
     Dashboard "dashboard";
     Idle "idle";
-    + Rung::added("animation-notcurses", "animation, notcurses, in C", Work::Source(&NOTCURSES))
-        .told(&[("WORKLOAD", "animation")])
-        .draws(Workload::Animation)
-        .against("animation-crossterm");
-    + Rung::added("noise-notcurses", "noise, notcurses, in C", Work::Source(&NOTCURSES))
-        .told(&[("WORKLOAD", "noise")])
-        .draws(Workload::Noise)
-        .against("noise-crossterm");
-    + Rung::added(
-        "transcript-token-insert-before",
-        "a token of a transcript, ratatui's insert_before on crossterm",
-        Work::Here(|span| insert_before(span, Talk::Token)),
-    )
-    .prints(token_lines)
-    .against("transcript-token-insert-before");
-    + Rung::added(
-        "transcript-token-ink",
-        "the same by Ink, in JavaScript, messages in <Static>",
-        Work::Source(&INK),
-    )
-    .told(&[("TALK", "token")])
-    .prints(token_lines)
-    .against("transcript-token-insert-before");
-    + Rung::outpace(
-        "transcript-token-outpace",
-        "a token of a transcript, outpace's Transcript",
-        Work::Here(|span| outpace(span, Talk::Token)),
-    )
-    .prints(token_lines)
-    .against("transcript-token-insert-before");
-    + Rung::added(
-        "transcript-key-insert-before",
-        "a key below 500 messages, ratatui's insert_before on crossterm",
-        Work::Here(|span| insert_before(span, Talk::Key)),
-    )
-    .prints(key_lines)
-    .against("transcript-key-insert-before");
-    + Rung::added(
-        "transcript-key-ink",
-        "the same by Ink, in JavaScript, messages in <Static>",
-        Work::Source(&INK),
-    )
-    .told(&[("TALK", "key")])
-    .prints(key_lines)
-    .against("transcript-key-insert-before");
-    + Rung::outpace(
-        "transcript-key-outpace",
-        "a key below 500 messages, outpace's Transcript",
-        Work::Here(|span| outpace(span, Talk::Key)),
-    )
-    .prints(key_lines)
-    .against("transcript-key-insert-before");
+    +
+    added "animation-notcurses": Source(&NOTCURSES), "animation, notcurses, in C"
+        .told(&[("WORKLOAD", "animation")]).draws(Workload::Animation).against("animation-crossterm");
+    added "noise-notcurses": Source(&NOTCURSES), "noise, notcurses, in C"
+        .told(&[("WORKLOAD", "noise")]).draws(Workload::Noise).against("noise-crossterm");
+    added "transcript-token-insert-before": Here(|span| insert_before(span, Talk::Token)),
+        "a token of a transcript, ratatui's insert_before on crossterm" .token();
+    added "transcript-token-ink": Source(&INK), "the same by Ink, in JavaScript, messages in <Static>"
+        .told(&[("TALK", "token")]).token();
+    outpace "transcript-token-outpace": Here(|span| outpace(span, Talk::Token)),
+        "a token of a transcript, outpace's Transcript" .token();
+    added "transcript-key-insert-before": Here(|span| insert_before(span, Talk::Key)),
+        "a key below 500 messages, ratatui's insert_before on crossterm" .key();
+    added "transcript-key-ink": Source(&INK), "the same by Ink, in JavaScript, messages in <Static>"
+        .told(&[("TALK", "key")]).key();
+    outpace "transcript-key-outpace": Here(|span| outpace(span, Talk::Key)),
+        "a key below 500 messages, outpace's Transcript" .key();
 };
+
+impl Rung {
+    /// The same, streaming tokens below a transcript.
+    const fn token(self) -> Self {
+        self.prints(token_lines)
+            .against("transcript-token-insert-before")
+    }
+
+    /// The same, showing keys that are typed below one.
+    const fn key(self) -> Self {
+        self.prints(key_lines)
+            .against("transcript-key-insert-before")
+    }
+}
 
 sources! {
     "draw";
@@ -145,15 +107,11 @@ sources! {
 }
 
 fn conclusion(figures: &Figures<'_>) -> String {
-    let destinations = figures.destinations();
-    let said = destinations.iter().flat_map(|to| {
-        [
-            bytes(figures, to),
-            talking(figures, to),
-            waiting(figures, to),
-        ]
+    let said = figures.at_each(|to| {
+        let parts = [bytes, talking, waiting].map(|part| part(figures, to));
+        parts.into_iter().flatten()
     });
-    said.flatten().collect::<Vec<_>>().join(" ")
+    said.join(" ")
 }
 
 /// The rows of both backends for each workload that has them.

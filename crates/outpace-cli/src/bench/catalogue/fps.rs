@@ -1,4 +1,4 @@
-//! `fps`: the published animation through ratatui, on stdout and on stderr, and what outpace makes of it.
+//! `fps`: the published animation through ratatui, on stdout and on stderr, and by outpace's backend.
 
 use std::io::{self, BufWriter, LineWriter};
 
@@ -106,7 +106,7 @@ fn conclusion(figures: &Figures<'_>) -> String {
     sentences.join(" ")
 }
 
-/// The sentence on outpace's backend, when it skips nothing.
+/// The sentence on outpace's backend that shows every frame.
 fn ours(figures: &Figures<'_>, to: &str) -> Option<String> {
     let (own, stdout) = (
         figures.row("outpace-direct", to)?,

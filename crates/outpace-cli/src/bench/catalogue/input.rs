@@ -7,7 +7,7 @@ use outpace::input::Input;
 
 use super::sources;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method};
+use crate::bench::experiment::{Experiment, Method, Rung};
 use crate::bench::results::figures::Figures;
 use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::times;
@@ -44,52 +44,58 @@ pub(crate) const INPUT: Experiment = Experiment {
         added "simd": Source(&SIMD), "mapped, a vector register at a time" .reads_file(integer);
         outpace "outpace": Here(integers), "outpace::input" .reads_file(integer);
         outpace "outpace-contest": Here(edition_integers), "the single-file edition" .reads_file(integer);
-        added "read-line-pipe": Here(read_line), "read_line and parse" .reads_pipe(integer).against("fread-pipe");
-        added "scanf-pipe": Source(&SCANF), "scanf" .reads_pipe(integer).against("fread-pipe");
-        added "cin-pipe": Source(&CIN), "cin, untied and without sync" .reads_pipe(integer).against("fread-pipe");
-        added "fread-pipe": Source(&FREAD), "fread, by hand" .reads_pipe(integer).against("fread-pipe");
-        added "mapped-pipe": Source(&MAPPED), "read whole, eight digits at a time" .reads_pipe(integer).against("fread-pipe");
-        outpace "outpace-pipe": Here(integers), "outpace::input" .reads_pipe(integer).against("fread-pipe");
-        outpace "outpace-contest-pipe": Here(edition_integers), "the single-file edition"
-            .reads_pipe(integer).against("fread-pipe");
-        added "floats-read-line": Here(read_line_floats), "read_line and parse"
-            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
-        added "floats-strtod": Source(&STRTOD), "fgets and strtod"
-            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
-        added "floats-cin": Source(&CIN_FLOAT), "cin, untied and without sync"
-            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
-        added "floats-from-chars": Source(&FROM_CHARS), "mapped, std::from_chars"
-            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
-        outpace "floats-outpace": Here(floats), "outpace::input"
-            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
-        outpace "floats-outpace-contest": Here(edition_floats), "the single-file edition"
-            .reads_file(float).writes(sums_of_floats).against("floats-from-chars");
-        added "words-split": Here(memchr_words), "read_to_end, found by memchr"
-            .reads_file(word).writes(sums_of_words).against("words-split");
-        added "words-scanf": Source(&SCANF_WORD), "scanf" .reads_file(word).writes(sums_of_words).against("words-split");
-        added "words-cin": Source(&CIN_WORD), "cin, untied and without sync"
-            .reads_file(word).writes(sums_of_words).against("words-split");
-        outpace "words-outpace": Here(words), "outpace::input" .reads_file(word).writes(sums_of_words).against("words-split");
-        added "lines-read-until": Here(read_until), "read_until, which finds by memchr"
-            .reads_file(line).writes(sums_of_lines).against("lines-getline");
-        added "lines-fgets": Source(&FGETS), "fgets" .reads_file(line).writes(sums_of_lines).against("lines-getline");
-        added "lines-getline": Source(&GETLINE), "getline" .reads_file(line).writes(sums_of_lines).against("lines-getline");
-        outpace "lines-outpace": Here(lines), "outpace::input" .reads_file(line).writes(sums_of_lines).against("lines-getline");
+        added "read-line-pipe": Here(read_line), "read_line and parse" .piped();
+        added "scanf-pipe": Source(&SCANF), "scanf" .piped();
+        added "cin-pipe": Source(&CIN), "cin, untied and without sync" .piped();
+        added "fread-pipe": Source(&FREAD), "fread, by hand" .piped();
+        added "mapped-pipe": Source(&MAPPED), "read whole, eight digits at a time" .piped();
+        outpace "outpace-pipe": Here(integers), "outpace::input" .piped();
+        outpace "outpace-contest-pipe": Here(edition_integers), "the single-file edition" .piped();
+        added "floats-read-line": Here(read_line_floats), "read_line and parse" .floats();
+        added "floats-strtod": Source(&STRTOD), "fgets and strtod" .floats();
+        added "floats-cin": Source(&CIN_FLOAT), "cin, untied and without sync" .floats();
+        added "floats-from-chars": Source(&FROM_CHARS), "mapped, std::from_chars" .floats();
+        outpace "floats-outpace": Here(floats), "outpace::input" .floats();
+        outpace "floats-outpace-contest": Here(edition_floats), "the single-file edition" .floats();
+        added "words-split": Here(memchr_words), "read_to_end, found by memchr" .words();
+        added "words-scanf": Source(&SCANF_WORD), "scanf" .words();
+        added "words-cin": Source(&CIN_WORD), "cin, untied and without sync" .words();
+        outpace "words-outpace": Here(words), "outpace::input" .words();
+        added "lines-read-until": Here(read_until), "read_until, which finds by memchr" .lines();
+        added "lines-fgets": Source(&FGETS), "fgets" .lines();
+        added "lines-getline": Source(&GETLINE), "getline" .lines();
+        outpace "lines-outpace": Here(lines), "outpace::input" .lines();
     },
     conclusion,
 };
 
-macro_rules! readers {
-    ($($name:ident)*) => {
-        $(const $name: Source = Source {
-            language: SourceLanguage::Cpp,
-            file: concat!(stringify!($name), ".cpp"),
-            text: concat!("#define READER ", stringify!($name), "\n", include_str!("../../../bench/input/reader.cpp")),
-        };)*
-    };
+/// The inputs of rungs other than integers from a file, and the rungs that those are compared with.
+impl Rung {
+    const fn piped(self) -> Self {
+        self.reads_pipe(integer).against("fread-pipe")
+    }
+
+    const fn floats(self) -> Self {
+        self.reads_file(float)
+            .writes(sums_of_floats)
+            .against("floats-from-chars")
+    }
+
+    const fn words(self) -> Self {
+        self.reads_file(word)
+            .writes(sums_of_words)
+            .against("words-split")
+    }
+
+    const fn lines(self) -> Self {
+        self.reads_file(line)
+            .writes(sums_of_lines)
+            .against("lines-getline")
+    }
 }
 
-readers!(SCANF CIN_TIED CIN FREAD MAPPED SIMD STRTOD FROM_CHARS CIN_FLOAT FGETS GETLINE SCANF_WORD CIN_WORD);
+programs_of!("input/reader.cpp" by "READER":
+    SCANF CIN_TIED CIN FREAD MAPPED SIMD STRTOD FROM_CHARS CIN_FLOAT FGETS GETLINE SCANF_WORD CIN_WORD);
 
 /// A number without a pattern for each index (Vigna's splitmix64).
 pub(super) fn random(index: u64) -> u64 {
@@ -131,7 +137,7 @@ fn line(index: u64, into: &mut Vec<u8>) {
     into.push(b'\n');
 }
 
-/// At the end of each thousand, the sum of what its values come to.
+/// At the end of each thousand, the sum of its values.
 fn sums(index: u64, into: &mut Vec<u8>, value: impl Fn(u64) -> u64) {
     if index % 1000 == 999 {
         let sum = (index - 999..=index).map(value).fold(0, u64::wrapping_add);

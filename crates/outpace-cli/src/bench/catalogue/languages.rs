@@ -1,4 +1,4 @@
-//! `languages`: how other languages buffer what they print, what a line costs there, and what the shortest fix saves.
+//! `languages`: the buffering of other languages, the cost of a line there, and the saving of the shortest fix.
 //!
 //! Every line is printed by two calls, `line ` and a number with its newline, so that the count of write calls tells the
 //! buffering: two a line without a buffer, one with a line buffer, hardly any with a block. A program prints as many lines
@@ -10,6 +10,25 @@ use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::times;
+
+/// The rungs of each language: its default, variants, its shortest fix, the default under `outpace run`, and the default to
+/// stderr. The environment tells a program which of them it is.
+macro_rules! languages {
+    ($($name:literal $language:literal $source:ident: $origin:ident $about:literal, $to_stderr:ident stderr $(, fixed $fix:literal)?
+        $([$($other:ident $variant:literal $how:literal $($key:literal = $value:literal)?),*])?;)*) => {
+        rungs! { $(
+            $origin $name: Source(&$source), {concat!($language, ": ", $about)};
+            $($($other {concat!($name, "-", $variant)}: Source(&$source), {concat!($language, ": ", $how)}
+                .told(&[("MODE", $variant) $(, ($key, $value))?]).against($name).takes_long();)*)?
+            $(added {concat!($name, "-fixed")}: Source(&$source), {concat!($language, ": ", $fix)}
+                .told(&[("MODE", "fixed")]).against($name);)?
+            added {concat!($name, "-run")}: Source(&$source), {concat!($language, ": the first, under outpace run")}
+                .relayed().against($name);
+            $to_stderr {concat!($name, "-stderr")}: Source(&$source), {concat!($language, ": the first, to stderr")}
+                .on_stderr().against($name);
+        )* }
+    };
+}
 
 pub(crate) const LANGUAGES: Experiment = Experiment {
     name: "languages",
@@ -25,79 +44,30 @@ pub(crate) const LANGUAGES: Experiment = Experiment {
     to: &["pty", "pipe", "file"],
     baseline: "c",
     method: Method::Programs,
-    rungs: rungs! {
-        described "c": Source(&C), "C: fputs and fprintf";
-        described "c-none": Source(&C), "C: setvbuf(stdout, NULL, _IONBF, 0)" .told(&[("MODE", "none")]).against("c").takes_long();
-        described "c-line": Source(&C), "C: _IOLBF" .told(&[("MODE", "line")]).against("c").takes_long();
-        described "c-block": Source(&C), "C: _IOFBF" .told(&[("MODE", "block")]).against("c").takes_long();
-        added "c-fixed": Source(&C), "C: setvbuf(stdout, buffer, _IOFBF, sizeof buffer)" .told(FIXED).against("c");
-        added "c-run": Source(&C), "C: the first, under outpace run" .relayed().against("c");
-        added "c-stderr": Source(&C), "C: the first, to stderr" .on_stderr().against("c");
-        described "cpp": Source(&CPP), "C++: std::cout << i << std::endl";
-        added "cpp-newline": Source(&CPP), "C++: std::cout << i << '\\n'" .told(&[("MODE", "newline")]).against("cpp").takes_long();
-        added "cpp-fixed": Source(&CPP), "C++: '\\n', sync_with_stdio(false), a buffer of 64 KiB" .told(FIXED).against("cpp");
-        added "cpp-run": Source(&CPP), "C++: the first, under outpace run" .relayed().against("cpp");
-        added "cpp-stderr": Source(&CPP), "C++: the first, to stderr" .on_stderr().against("cpp");
-        described "go": Source(&GO), "Go: fmt.Fprint to os.Stdout";
-        added "go-fixed": Source(&GO), "Go: bufio.NewWriterSize(os.Stdout, 1<<16)" .told(FIXED).against("go");
-        added "go-run": Source(&GO), "Go: the first, under outpace run" .relayed().against("go");
-        described "go-stderr": Source(&GO), "Go: the first, to stderr" .on_stderr().against("go");
-        added "rust": Source(&RUST), "Rust: print! and println!";
-        added "rust-fixed": Source(&RUST), "Rust: a BufWriter of 64 KiB" .told(FIXED).against("rust");
-        added "rust-run": Source(&RUST), "Rust: the first, under outpace run" .relayed().against("rust");
-        added "rust-stderr": Source(&RUST), "Rust: the first, to stderr" .on_stderr().against("rust");
-        described "zig": Source(&ZIG), "Zig: a File's writer without a buffer";
-        added "zig-fixed": Source(&ZIG), "Zig: the writer with a buffer of 64 KiB" .told(FIXED).against("zig");
-        added "zig-run": Source(&ZIG), "Zig: the first, under outpace run" .relayed().against("zig");
-        added "zig-stderr": Source(&ZIG), "Zig: the first, to stderr" .on_stderr().against("zig");
-        added "java": Source(&JAVA), "Java: System.out";
-        added "java-fixed": Source(&JAVA), "Java: a PrintStream with a buffer of 64 KiB" .told(FIXED).against("java");
-        added "java-run": Source(&JAVA), "Java: the first, under outpace run" .relayed().against("java");
-        added "java-stderr": Source(&JAVA), "Java: the first, to stderr" .on_stderr().against("java");
-        added "node": Source(&NODE), "Node: process.stdout.write";
-        added "node-fixed": Source(&NODE), "Node: joined, a write for 64 KiB" .told(FIXED).against("node");
-        added "node-run": Source(&NODE), "Node: the first, under outpace run" .relayed().against("node");
-        added "node-stderr": Source(&NODE), "Node: the first, to stderr" .on_stderr().against("node");
-        described "python": Source(&PYTHON), "Python: print";
-        described "python-unbuffered": Source(&PYTHON), "Python: -u, or PYTHONUNBUFFERED=1"
-            .told(&[("PYTHONUNBUFFERED", "1")]).against("python").takes_long();
-        added "python-fixed": Source(&PYTHON), "Python: open(1, \"w\", buffering=1 << 16, closefd=False)"
-            .told(FIXED).against("python");
-        added "python-run": Source(&PYTHON), "Python: the first, under outpace run" .relayed().against("python");
-        described "python-stderr": Source(&PYTHON), "Python: the first, to stderr" .on_stderr().against("python");
-        added "perl": Source(&PERL), "Perl: print";
-        added "perl-autoflush": Source(&PERL), "Perl: $| = 1" .told(&[("MODE", "autoflush")]).against("perl").takes_long();
-        added "perl-fixed": Source(&PERL), "Perl: joined, a print for 64 KiB" .told(FIXED).against("perl");
-        added "perl-run": Source(&PERL), "Perl: the first, under outpace run" .relayed().against("perl");
-        added "perl-stderr": Source(&PERL), "Perl: the first, to stderr" .on_stderr().against("perl");
-        added "ruby": Source(&RUBY), "Ruby: write and puts";
-        added "ruby-sync": Source(&RUBY), "Ruby: $stdout.sync = true" .told(&[("MODE", "sync")]).against("ruby").takes_long();
-        added "ruby-fixed": Source(&RUBY), "Ruby: joined, a write for 64 KiB" .told(FIXED).against("ruby");
-        added "ruby-run": Source(&RUBY), "Ruby: the first, under outpace run" .relayed().against("ruby");
-        added "ruby-stderr": Source(&RUBY), "Ruby: the first, to stderr" .on_stderr().against("ruby");
-        added "php": Source(&PHP), "PHP: echo";
-        added "php-fixed": Source(&PHP), "PHP: ob_start(null, 65536)" .told(FIXED).against("php");
-        added "php-run": Source(&PHP), "PHP: the first, under outpace run" .relayed().against("php");
-        added "php-stderr": Source(&PHP), "PHP: the first, to stderr" .on_stderr().against("php");
-        added "lua": Source(&LUA), "Lua: io.write and print";
-        added "lua-fixed": Source(&LUA), "Lua: io.stdout:setvbuf(\"full\", 65536), and write" .told(FIXED).against("lua");
-        added "lua-run": Source(&LUA), "Lua: the first, under outpace run" .relayed().against("lua");
-        added "lua-stderr": Source(&LUA), "Lua: the first, to stderr" .on_stderr().against("lua");
-        added "awk": Source(&AWK), "awk: printf and print";
-        added "awk-fflush": Source(&AWK), "awk: fflush() after each line" .told(&[("MODE", "fflush")]).against("awk").takes_long();
-        added "awk-run": Source(&AWK), "awk: the first, under outpace run" .relayed().against("awk");
-        added "awk-stderr": Source(&AWK), "awk: the first, to stderr" .on_stderr().against("awk");
-        added "bash": Source(&BASH), "bash: printf";
-        added "bash-fixed": Source(&BASH), "bash: the text built, a printf for 4,096 lines" .told(FIXED).against("bash");
-        added "bash-run": Source(&BASH), "bash: the first, under outpace run" .relayed().against("bash");
-        added "bash-stderr": Source(&BASH), "bash: the first, to stderr" .on_stderr().against("bash");
+    rungs: languages! {
+        "c" "C" C: described "fputs and fprintf", added stderr, fixed "setvbuf(stdout, buffer, _IOFBF, sizeof buffer)"
+            [described "none" "setvbuf(stdout, NULL, _IONBF, 0)", described "line" "_IOLBF", described "block" "_IOFBF"];
+        "cpp" "C++" CPP: described "std::cout << i << std::endl", added stderr,
+            fixed "'\\n', sync_with_stdio(false), a buffer of 64 KiB"
+            [added "newline" "std::cout << i << '\\n'"];
+        "go" "Go" GO: described "fmt.Fprint to os.Stdout", described stderr, fixed "bufio.NewWriterSize(os.Stdout, 1<<16)";
+        "rust" "Rust" RUST: added "print! and println!", added stderr, fixed "a BufWriter of 64 KiB";
+        "zig" "Zig" ZIG: described "a File's writer without a buffer", added stderr, fixed "the writer with a buffer of 64 KiB";
+        "java" "Java" JAVA: added "System.out", added stderr, fixed "a PrintStream with a buffer of 64 KiB";
+        "node" "Node" NODE: added "process.stdout.write", added stderr, fixed "joined, a write for 64 KiB";
+        "python" "Python" PYTHON: described "print", described stderr, fixed "open(1, \"w\", buffering=1 << 16, closefd=False)"
+            [described "unbuffered" "-u, or PYTHONUNBUFFERED=1" "PYTHONUNBUFFERED" = "1"];
+        "perl" "Perl" PERL: added "print", added stderr, fixed "joined, a print for 64 KiB" [added "autoflush" "$| = 1"];
+        "ruby" "Ruby" RUBY: added "write and puts", added stderr, fixed "joined, a write for 64 KiB" [added "sync" "$stdout.sync = true"];
+        "php" "PHP" PHP: added "echo", added stderr, fixed "ob_start(null, 65536)";
+        "lua" "Lua" LUA: added "io.write and print", added stderr, fixed "io.stdout:setvbuf(\"full\", 65536), and write";
+        "awk" "awk" AWK: added "printf and print", added stderr [added "fflush" "fflush() after each line"];
+        "bash" "bash" BASH: added "printf", added stderr, fixed "the text built, a printf for 4,096 lines";
     },
     conclusion,
 };
 
-const FIXED: &[(&str, &str)] = &[("MODE", "fixed")];
-
-// To add a language: a source file, a line here, and its lines in the list of rungs.
+// To add a language: a source file, a line here, and one in the list of rungs.
 sources! {
     "languages";
     C: C, "lines.c";

@@ -1,4 +1,4 @@
-//! `log`: how long a log call holds its caller up, call by call.
+//! `log`: how long each log call holds its caller up.
 //!
 //! Calls come in groups of 20 with a pause between them, so that a logger with a thread of its own has time to write. Each call is
 //! clocked, less what reading the clock takes. A rung's time is the median of its calls.
@@ -110,7 +110,7 @@ fn timed(index: u64, into: &mut Vec<u8>) {
     plain(index, into);
 }
 
-/// A time of day by the clock of the world, as a line begins with it.
+/// The time of day in UTC, with which a line begins.
 struct Clock {
     hours: u64,
     minutes: u64,
@@ -133,7 +133,7 @@ impl Clock {
     }
 }
 
-/// One line by a macro that takes what std's `println!` does, in each case.
+/// One line by a macro with the arguments of std's `println!`, in each case.
 macro_rules! print_line {
     ($case:expr, $index:expr, $print:ident!($($into:tt)*)) => {
         if $case == Variant::Time {
@@ -160,7 +160,7 @@ fn println(span: &mut Span, case: Variant) -> io::Result<()> {
     io::stdout().flush()
 }
 
-/// As tracing-subscriber uses it: a record is formatted into a string that is kept, and written at once.
+/// As tracing-subscriber uses it: a record is formatted into a reused buffer, and written in one call.
 fn appender(span: &mut Span, case: Variant) -> io::Result<()> {
     let (writer, guard) = NonBlockingBuilder::default()
         .lossy(false)
@@ -206,7 +206,7 @@ const MORE_THAN_L2: usize = 4 << 20;
 
 type Times = Histogram<6>;
 
-/// Logs all lines and clocks each call. `logger` makes what a thread logs by.
+/// Logs all lines and clocks each call. `logger` makes a logger for each thread.
 fn log<L: FnMut(u64)>(span: &mut Span, case: Variant, logger: impl Fn() -> L + Sync) {
     let (messages, floor) = (span.messages, clock_takes());
     let work = |thread: u64, threads: u64| {
@@ -252,7 +252,7 @@ fn log<L: FnMut(u64)>(span: &mut Span, case: Variant, logger: impl Fn() -> L + S
     note_quantiles(span, &times);
 }
 
-/// The median of what two readings of the clock are apart.
+/// The median time between two readings of the clock.
 fn clock_takes() -> u64 {
     let mut times = Times::default();
     for _ in 0..1_001 {

@@ -6,11 +6,12 @@ use std::io::{self, BufWriter, Seek, SeekFrom};
 use std::os::fd::AsFd;
 
 use super::ladder::{fast_integers, mapped_from, mappy, message};
-use super::lines::{bare_stdout, by};
+use super::lines::bare_stdout;
 use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::Figures;
+use crate::user::quantity::times_in_words;
 
 pub(crate) const MAPPED: Experiment = Experiment {
     name: "mapped",
@@ -29,13 +30,13 @@ pub(crate) const MAPPED: Experiment = Experiment {
         described "mappy": Here(mappy), "maps standard output as it is"
             .fails("a shared mapping needs a descriptor that can be read, and > opens none");
         added "reopened": Here(reopened), "maps standard output opened again for reading and writing";
-        added "write": Here(write), "a BufWriter of 64 KiB";
+        added "write": Here(|span| fast_integers(span, BufWriter::with_capacity(64 << 10, bare_stdout()?))), "a BufWriter of 64 KiB";
     },
     conclusion,
 };
 
 /// Opens standard output's file once more through /proc, for reading and writing. The new
-/// descriptor starts at offset 0, so the old one's offset is carried over, and back at the end.
+/// descriptor starts at offset 0, so the old one's offset is copied, and copied back at the end.
 fn reopened(span: &mut Span) -> io::Result<()> {
     let mut stdout = bare_stdout()?;
     let flags = rustix::fs::fcntl_getfl(stdout.as_fd())?;
@@ -56,10 +57,6 @@ fn reopened(span: &mut Span) -> io::Result<()> {
     Ok(())
 }
 
-fn write(span: &mut Span) -> io::Result<()> {
-    fast_integers(span, BufWriter::with_capacity(64 << 10, bare_stdout()?))
-}
-
 fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     if figures
@@ -72,16 +69,18 @@ fn conclusion(figures: &Figures<'_>) -> String {
                 .to_owned(),
         );
     }
-    for to in figures.destinations() {
-        let said = figures.sentence("reopened", "write", to, |time, ratio| match time {
+    sentences.extend(figures.at_each(|to| {
+        figures.sentence("reopened", "write", to, |time, ratio| match time {
             Greater => format!(
                 "To {to} it takes {} as long as write: page faults cost more.",
-                by(ratio)
+                times_in_words(ratio)
             ),
-            Less => format!("To {to} it is {} faster than write.", by(1.0 / ratio)),
+            Less => format!(
+                "To {to} it is {} faster than write.",
+                times_in_words(1.0 / ratio)
+            ),
             Equal => format!("To {to} it is as fast as write."),
-        });
-        sentences.extend(said);
-    }
+        })
+    }));
     sentences.join(" ")
 }

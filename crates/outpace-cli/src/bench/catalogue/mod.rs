@@ -1,4 +1,4 @@
-//! The experiments, as data: a question, the rungs that compete, what was published, and a conclusion
+//! The experiments, as data: a question, the rungs that compete, the publications, and a conclusion
 //! computed from the figures.
 //!
 //! To add a rung: a function and a line in its experiment's list (in another language: a source
@@ -15,10 +15,24 @@ macro_rules! sources {
     };
 }
 
+/// One source in C++ for several rungs, each of which defines a macro as its own name.
+macro_rules! programs_of {
+    ($file:literal by $macro:literal: $($name:ident)*) => {
+        $(const $name: Source = Source {
+            language: SourceLanguage::Cpp,
+            file: concat!(stringify!($name), ".cpp"),
+            text: concat!(
+                "#define ", $macro, " ", stringify!($name), "\n",
+                include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/bench/", $file))
+            ),
+        };)*
+    };
+}
+
 /// Rungs, a line each: where it comes from (a constructor of `Rung`), its name, the published seconds, the code, how it
-/// writes, and by methods of `Rung` what else there is to know of it.
+/// writes, and further facts by methods of `Rung`.
 macro_rules! rungs {
-    ($($origin:ident $name:tt $($seconds:literal s)?: $runs:ident($work:expr), $about:literal $(.$more:ident($($with:expr),*))*;)*) => {{
+    ($($origin:ident $name:tt $($seconds:literal s)?: $runs:ident($work:expr), $about:tt $(.$more:ident($($with:expr),*))*;)*) => {{
         use crate::bench::experiment::{Rung, Work};
         const RUNGS: &[Rung] = &[$(
             Rung::$origin($name, $($seconds,)? $about, Work::$runs($work))$(.$more($($with),*))*
@@ -80,7 +94,7 @@ pub(crate) const ALL: &[&Experiment] = &[
     &terminal::TERMINAL,
 ];
 
-/// The experiment of that name, or what the user may have meant.
+/// The experiment of that name; the error has the nearest name.
 pub(crate) fn find(name: &str) -> Result<&'static Experiment, Failure> {
     let known = ALL.iter().copied();
     known
@@ -97,14 +111,11 @@ pub(crate) fn find(name: &str) -> Result<&'static Experiment, Failure> {
 
 /// The experiment and the rung of `EXPERIMENT/RUNG`, where the rung may name its compiler too.
 pub(crate) fn find_rung(name: &str) -> Result<(&'static Experiment, &'static Rung), Failure> {
-    let (experiment, rung) = name.split_once('/').ok_or_else(|| {
+    let both = name.split_once('/').filter(|(named, _)| !named.is_empty());
+    let (experiment, rung) = both.ok_or_else(|| {
         Failure::usage(name, "not of the form EXPERIMENT/RUNG").remedy("see: outpace bench --list")
     })?;
-    let experiment = match experiment {
-        "" => Err(Failure::usage(name, "not of the form EXPERIMENT/RUNG")
-            .remedy("see: outpace bench --list")),
-        named => find(named),
-    }?;
+    let experiment = find(experiment)?;
     let found = experiment.rung(base_name(rung)).ok_or_else(|| {
         let near = closest(
             base_name(rung),
@@ -124,7 +135,7 @@ mod tests {
     use crate::bench::experiment::Origin;
 
     #[test]
-    fn what_was_published_names_its_source() {
+    fn published_figures_name_their_source() {
         for experiment in ALL {
             let rungs = experiment.rungs.iter();
             let mut published = rungs.filter(|rung| matches!(rung.origin, Origin::Published(_)));

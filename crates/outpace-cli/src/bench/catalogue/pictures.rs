@@ -1,7 +1,7 @@
 //! Rungs that draw: frames of a workload, through a backend of ratatui's over some writer.
 //!
-//! The first frame, in which everything is new, is drawn before the clock starts; a terminal that reads
-//! nothing is the exception, since it is the first frame that waits.
+//! The first frame, in which every cell is new, is drawn before the clock starts. A terminal that does not read is the
+//! exception, since there the first frame waits.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,18 +17,18 @@ use ratatui_termina::TerminaBackend;
 use ratatui_termina::termina::PlatformTerminal;
 use ratatui_termion::TermionBackend;
 use rustix::termios::{Winsize, tcgetwinsize};
-use rustix::time::{ClockId, clock_gettime};
 
 use super::lines::bare_stdout;
 use crate::bench::experiment::bare_scene;
 use crate::bench::experiment::calls::CallTimes;
 use crate::bench::experiment::clock::Span;
 use crate::fps::canvas::StandardStream;
+use crate::platform::clock::thread_ns;
 use crate::platform::procfs;
 
 /// More than a frame has.
 pub(super) const WHOLE_FRAME: usize = 16 << 20;
-/// Watching the machine for longer at a time teaches nothing.
+/// The longest time to watch the machine after a frame.
 const A_FRAME_NS: u64 = 16_000_000;
 /// How long the terminal may take for the last frame of a rung that does not wait for it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -65,35 +65,30 @@ pub(super) fn crossterm_on(
     workload: Workload,
     out: impl Write,
 ) -> io::Result<()> {
-    let viewport = all_of(stream)?;
-    play(span, workload, CrosstermBackend::new(out), viewport, |_| {
-        Ok(0)
-    })
+    rival(stream, span, workload, CrosstermBackend::new(out))
 }
 
 /// Draws by termion's backend over a writer.
 pub(super) fn termion(span: &mut Span, workload: Workload, out: impl Write) -> io::Result<()> {
-    play(
-        span,
-        workload,
-        TermionBackend::new(out),
-        all_of(StandardStream::Stdout)?,
-        |_| Ok(0),
-    )
+    let backend = TermionBackend::new(out);
+    rival(StandardStream::Stdout, span, workload, backend)
 }
 
 /// Draws by termina's backend. Where stdin is no terminal it would look for one elsewhere.
 pub(super) fn termina(span: &mut Span, workload: Workload) -> io::Result<()> {
     rustix::stdio::dup2_stdin(bare_stdout()?)?;
-    let terminal = PlatformTerminal::new()?;
-    let backend = TerminaBackend::new(terminal);
-    play(
-        span,
-        workload,
-        backend,
-        all_of(StandardStream::Stdout)?,
-        |_| Ok(0),
-    )
+    let backend = TerminaBackend::new(PlatformTerminal::new()?);
+    rival(StandardStream::Stdout, span, workload, backend)
+}
+
+/// Draws by a backend that shows every frame in its turn.
+fn rival(
+    stream: StandardStream,
+    span: &mut Span,
+    workload: Workload,
+    backend: impl Backend<Error = io::Error>,
+) -> io::Result<()> {
+    play(span, workload, backend, all_of(stream)?, |_| Ok(0))
 }
 
 /// Draws by outpace's backend, which skips frames that the terminal has no time for.
@@ -101,7 +96,7 @@ pub(super) fn presenter(span: &mut Span, workload: Workload) -> io::Result<()> {
     outpace(span, workload, Options::default())
 }
 
-/// Draws by outpace's backend, which waits for the terminal and skips nothing.
+/// Draws by outpace's backend, which waits for the terminal and shows every frame.
 pub(super) fn direct(span: &mut Span, workload: Workload) -> io::Result<()> {
     outpace(span, workload, Options::default().direct())
 }
@@ -116,7 +111,7 @@ fn outpace(span: &mut Span, workload: Workload, options: Options) -> io::Result<
     })
 }
 
-/// Draws so many frames, one after another; between them, if there is a pause, sleeps, and clocks each.
+/// Draws `span.messages` frames, one after another; if there is a pause, sleeps between them and clocks each.
 fn play<B: Backend<Error = io::Error>>(
     span: &mut Span,
     workload: Workload,
@@ -137,7 +132,7 @@ fn play<B: Backend<Error = io::Error>>(
         finish(&mut terminal)?;
         span.begin();
     }
-    frames.spent = Duration::ZERO;
+    frames.spent_ns = 0;
     for _ in 0..span.messages {
         if paced {
             sleep(span.pause);
@@ -154,7 +149,7 @@ fn play<B: Backend<Error = io::Error>>(
     // Dropping the terminal shows its cursor again.
     span.end();
     span.note("skipped", skipped);
-    span.note("pictures_ns", frames.spent.as_nanos() as u64);
+    span.note("pictures_ns", frames.spent_ns);
     if paced {
         calls.note(span);
         if let Some(grown) = grown {
@@ -168,7 +163,7 @@ fn play<B: Backend<Error = io::Error>>(
 struct Frames {
     scene: Scene,
     workload: Workload,
-    spent: Duration,
+    spent_ns: u64,
 }
 
 impl Frames {
@@ -176,7 +171,7 @@ impl Frames {
         Self {
             scene: bare_scene(workload),
             workload,
-            spent: Duration::ZERO,
+            spent_ns: 0,
         }
     }
 
@@ -184,12 +179,12 @@ impl Frames {
         &mut self,
         terminal: &mut Terminal<B>,
     ) -> io::Result<()> {
-        let (scene, spent) = (&mut self.scene, &mut self.spent);
+        let (scene, spent_ns) = (&mut self.scene, &mut self.spent_ns);
         let typed_into = self.workload == Workload::Editor;
         terminal.draw(|frame| {
-            let before = processor_time();
+            let before = thread_ns();
             scene.draw(frame.buffer_mut());
-            *spent += processor_time().saturating_sub(before);
+            *spent_ns += thread_ns().saturating_sub(before);
             if typed_into {
                 frame.set_cursor_position(Position::new(20, frame.area().height / 2));
             }
@@ -198,13 +193,7 @@ impl Frames {
     }
 }
 
-/// The processor time of this thread.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
-}
-
-/// How much memory the process had at some time.
+/// The memory of the process at some time.
 struct PeakMemory(u64);
 
 impl PeakMemory {
@@ -225,7 +214,7 @@ impl PeakMemory {
     }
 }
 
-/// Drains after each row of the animation: after so many of its symbols.
+/// Drains after each row of the animation: after `columns` of its symbols.
 pub(super) struct Rows<W: Write> {
     out: W,
     row: Vec<u8>,

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 
 use super::lines::message;
 use super::sources;
@@ -28,8 +29,8 @@ pub(crate) const RAW: Experiment = Experiment {
         described "from-raw-fd": Here(descriptors::from_raw_fd), "File::from_raw_fd(1) for each use"
             .fails("the first use closes stdout");
         described "mutex": Here(descriptors::mutex), "a mutex around a global File";
-        described "cloned": Here(descriptors::cloned), "a global OwnedFd made from 1, cloned for each use";
-        described "cloned-as-raw-fd": Here(descriptors::cloned_as_raw_fd), "the same, made from as_raw_fd";
+        described "cloned": Here(|span| descriptors::cloned(span, 1)), "a global OwnedFd made from 1, cloned for each use";
+        described "cloned-as-raw-fd": Here(|span| descriptors::cloned(span, io::stdout().as_raw_fd())), "the same, made from as_raw_fd";
         outpace "outpace": Here(outpace_raw), "outpace::raw::stdout()";
     },
     conclusion,
@@ -58,7 +59,7 @@ mod descriptors {
     use std::fs::File;
     use std::io;
     use std::mem::ManuallyDrop;
-    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::os::fd::{FromRawFd, OwnedFd};
     use std::sync::{Mutex, PoisonError};
 
     use super::line;
@@ -67,9 +68,9 @@ mod descriptors {
     pub(super) fn from_raw_fd(span: &mut Span) -> io::Result<()> {
         let mut text = Vec::new();
         for index in 0..span.messages {
-            // SAFETY: it breaks the rule of ownership, and that is what this rung shows: each File
-            // closes a descriptor it does not own. Nothing of this process opens a file until the
-            // rung has failed, so that no other file can get the number 1 meanwhile.
+            // SAFETY: it breaks the rule of ownership, to show the consequence: each File closes a
+            // descriptor that it does not own. This process opens no file until the rung has failed,
+            // so that no other file can get the number 1 meanwhile.
             let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(1) });
             line(&mut *file, &mut text, index)?;
             drop(ManuallyDrop::into_inner(file));
@@ -91,15 +92,7 @@ mod descriptors {
         Ok(())
     }
 
-    pub(super) fn cloned(span: &mut Span) -> io::Result<()> {
-        clones(span, 1)
-    }
-
-    pub(super) fn cloned_as_raw_fd(span: &mut Span) -> io::Result<()> {
-        clones(span, io::stdout().as_raw_fd())
-    }
-
-    fn clones(span: &mut Span, descriptor: i32) -> io::Result<()> {
+    pub(super) fn cloned(span: &mut Span, descriptor: i32) -> io::Result<()> {
         // SAFETY: as in `mutex`.
         let stdout = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(descriptor) });
         let mut text = Vec::new();
@@ -124,8 +117,8 @@ fn conclusion(figures: &Figures<'_>) -> String {
              use fails ({cause})."
         ));
     }
-    for to in figures.destinations() {
-        let said = figures.sentence("cloned", "mutex", to, |time, ratio| match time {
+    sentences.extend(figures.at_each(|to| {
+        figures.sentence("cloned", "mutex", to, |time, ratio| match time {
             Greater => format!(
                 "To {to} a clone for each line takes {} of the mutex.",
                 times(ratio)
@@ -135,8 +128,7 @@ fn conclusion(figures: &Figures<'_>) -> String {
                 times(1.0 / ratio)
             ),
             Equal => format!("To {to} a clone for each line costs no more than the mutex."),
-        });
-        sentences.extend(said);
-    }
+        })
+    }));
     sentences.join(" ")
 }

@@ -2,7 +2,7 @@
 
 use crate::bench::experiment::Publication;
 
-/// Author, title, the year of what is dated, and the address.
+/// Author, title, year and address.
 macro_rules! publications {
     ($($name:ident: $author:literal, $title:literal, $year:expr, $link:expr;)*) => {
         $(pub(super) const $name: Publication =
@@ -17,7 +17,7 @@ publications! {
     FASTHELLO: "Bart Massey and others", "IO Buffering performance in Rust (fasthello)", Some(2019), Some("https://github.com/BartMassey/fasthello");
     WHY_BUFFERING: "bruce3434 and others", "Why does buffering the already buffered stdout …", Some(2019),
         Some("https://www.reddit.com/r/rust/comments/dogxk8/why_does_buffering_the_already_buffered_stdout/");
-    // Where it is published is not known any more: its text was found in the sources of a blog.
+    // Its address is lost: its text was found in the sources of a blog.
     ENDL: "Taichi Ichisawa", "Why std::endl is not good in terms of performance", Some(2024), None;
     ONLY_AS_FAST: "Sid", "Writing to stdout is only as fast as your terminal", Some(2023), Some("http://madebysid.com/p/stdout-perf");
     DRAWING_WAITS: "ratatui", "issue 2742", None, Some("https://github.com/ratatui/ratatui/issues/2742");

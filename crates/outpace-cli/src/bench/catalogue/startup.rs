@@ -1,4 +1,4 @@
-//! `startup`: a whole process that says hello.
+//! `startup`: a whole process that prints a line.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures, first_of, leaders};
 use crate::bench::toolchain::{Source, SourceLanguage};
-use crate::user::quantity::{duration, times};
+use crate::user::quantity::{duration, times_in_words};
 
 pub(crate) const STARTUP: Experiment = Experiment {
     name: "startup",
@@ -77,11 +77,7 @@ fn conclusion(figures: &Figures<'_>) -> String {
         duration(*time)
     );
     text += &match Compared::of(last, first).factor() {
-        Some(ratio) => format!(
-            "; {} takes {} as long.",
-            last.rung,
-            times(ratio).replace('x', " times")
-        ),
+        Some(ratio) => format!("; {} takes {} as long.", last.rung, times_in_words(ratio)),
         None => ".".to_owned(),
     };
     text

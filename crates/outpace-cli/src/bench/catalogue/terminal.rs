@@ -1,9 +1,9 @@
-//! `terminal`: what a terminal works through, by kinds of text.
+//! `terminal`: how fast a terminal works through each kind of text.
 
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Write};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::input::random;
@@ -14,6 +14,7 @@ use crate::bench::experiment::calls::CallTimes;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures};
+use crate::platform::answer::{WHERE_IS_THE_CURSOR, has_caught_up};
 use crate::user::quantity::{duration, significant};
 
 pub(crate) const TERMINAL: Experiment = Experiment {
@@ -110,22 +111,19 @@ fn motion(index: u64, into: &mut Vec<u8>) {
     }
 }
 
-/// Where is the cursor (`DSR`, ECMA-48)?
-const QUESTION: &[u8] = b"\x1b[6n";
-
-/// A question takes as long as many messages: one for each so many.
+/// A question takes as long as many messages: there is one for this many.
 const MESSAGES_A_QUESTION: u64 = 1_000;
 
 fn question(index: u64, into: &mut Vec<u8>) {
     if index.is_multiple_of(MESSAGES_A_QUESTION) {
-        into.extend(QUESTION);
+        into.extend(WHERE_IS_THE_CURSOR);
     }
 }
 
 /// The bytes of a write: as many as programs with a large buffer write.
 const CHUNK: usize = 16 << 10;
 
-/// Writes what was made before.
+/// Makes all messages, then writes them.
 fn write(span: &mut Span, message: Generator) -> io::Result<()> {
     let mut bytes = Vec::new();
     (0..span.messages).for_each(|index| message(index, &mut bytes));
@@ -140,7 +138,7 @@ fn write(span: &mut Span, message: Generator) -> io::Result<()> {
 
 /// Asks again and again, and clocks each answer. A terminal's device is open for both directions.
 fn answer(span: &mut Span) -> io::Result<()> {
-    let mut terminal = bare_stdout()?;
+    let terminal = bare_stdout()?;
     let modes = tcgetattr(&terminal)?;
     let mut quiet = modes.clone();
     quiet
@@ -151,7 +149,7 @@ fn answer(span: &mut Span) -> io::Result<()> {
     span.begin();
     let answered = (0..span.messages)
         .step_by(MESSAGES_A_QUESTION as usize)
-        .try_for_each(|_| calls.clock(|| ask(&mut terminal)).0);
+        .try_for_each(|_| calls.clock(|| ask(&terminal)).0);
     span.done_calling();
     span.end();
     tcsetattr(&terminal, OptionalActions::Now, &modes)?;
@@ -160,26 +158,11 @@ fn answer(span: &mut Span) -> io::Result<()> {
     Ok(())
 }
 
-fn ask(mut terminal: impl Read + Write + std::os::fd::AsFd) -> io::Result<()> {
-    let patience = Timespec::try_from(Duration::from_secs(5)).unwrap_or_default();
-    terminal.write_all(QUESTION)?;
-    let mut heard = [0; 64];
-    loop {
-        let mut readable = [PollFd::new(&terminal, PollFlags::IN)];
-        match poll(&mut readable, Some(&patience)) {
-            Ok(0) => return Err(io::Error::other("the terminal does not answer")),
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(error) => return Err(error.into()),
-        }
-        let length = terminal.read(&mut heard)?;
-        if length == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        if heard[..length].contains(&b'R') {
-            return Ok(());
-        }
+fn ask(terminal: &File) -> io::Result<()> {
+    if has_caught_up(terminal, Duration::from_secs(5))? {
+        return Ok(());
     }
+    Err(io::Error::other("the terminal does not answer"))
 }
 
 /// Each terminal's speed at text, at the kind that it is slowest at, and at answering.
@@ -210,18 +193,11 @@ fn conclusion(figures: &Figures<'_>) -> String {
         if let Some(report) = asked.and_then(|row| row.terminal_figures()?.report_ns) {
             said += &format!("; it answers in {}", duration(report.median as f64));
         }
-        Some(
-            [said + "."]
-                .into_iter()
-                .chain(unsettled)
-                .collect::<Vec<_>>()
-                .join(" "),
-        )
+        said.push('.');
+        if let Some(unsettled) = unsettled {
+            said += &format!(" {unsettled}");
+        }
+        Some(said)
     };
-    let sentences: Vec<String> = figures
-        .destinations()
-        .into_iter()
-        .filter_map(said)
-        .collect();
-    sentences.join(" ")
+    figures.at_each(said).join(" ")
 }

@@ -1,5 +1,5 @@
 //! Rungs that talk: a transcript of 500 messages, then tokens that are streamed below them, or keys that are typed. Below all
-//! there are three rows that show what is going on.
+//! there are three rows of status.
 
 use std::io::{self, Write};
 
@@ -58,7 +58,7 @@ pub(super) fn key_lines(_: u64) -> Vec<String> {
     token_lines(0)
 }
 
-/// The rows that show what is going on.
+/// The rows of status.
 fn status(buffer: &mut Buffer, area: Rect, typed: &str) {
     let rule = "\u{2500}".repeat(area.width.into());
     buffer.set_string(area.x, area.y, rule, Style::new().fg(Color::DarkGray));
@@ -107,8 +107,8 @@ pub(super) fn outpace(span: &mut Span, talk: Talk) -> io::Result<()> {
     Ok(())
 }
 
-/// Talks by ratatui's `insert_before` on crossterm's backend: the line that grows is the first row of an inline viewport, until
-/// it is inserted before that.
+/// Talks by ratatui's `insert_before` on crossterm's backend: the growing line is the first row of an inline viewport, until
+/// it is inserted before the viewport.
 pub(super) fn insert_before(span: &mut Span, talk: Talk) -> io::Result<()> {
     let backend = Placed(CrosstermBackend::new(io::stdout()));
     let viewport = Viewport::Inline(4);
@@ -157,8 +157,9 @@ pub(super) fn insert_before(span: &mut Span, talk: Talk) -> io::Result<()> {
     Ok(())
 }
 
-/// A backend that need not ask where the cursor of an empty terminal is, and has the size of the terminal that it draws on: crossterm
-/// asks the one that the process was started from, which may have none. There ratatui's `insert_before` never ends.
+/// A backend that knows where the cursor of an empty terminal is, and takes the size of the terminal that it draws on.
+/// crossterm asks the terminal that the process was started from, which may have no size; then ratatui's `insert_before` never
+/// ends.
 struct Placed<W: Write>(CrosstermBackend<W>);
 
 impl<W: Write> Backend for Placed<W> {

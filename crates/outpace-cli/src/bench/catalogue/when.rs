@@ -1,5 +1,6 @@
 //! `when`: at which step of a program does its text reach the reader?
 
+use std::fs::File;
 use std::io::{self, BufWriter, LineWriter, Write};
 use std::thread::sleep;
 
@@ -30,11 +31,11 @@ pub(crate) const WHEN: Experiment = Experiment {
     baseline: "raw",
     method: Method::Arrival(TEXTS),
     rungs: rungs! {
-        described "linewriter": Here(linewriter), "std's LineWriter";
-        described "bufwriter": Here(bufwriter), "std's BufWriter";
-        described "raw": Here(raw), "a write call each time";
-        outpace "prompt": Here(prompt), "outpace's Prompt";
-        outpace "prompt-bytes": Here(prompt_bytes), "the same, each byte a message of its own";
+        described "linewriter": Here(|span| steps(span, LineWriter::new(bare_stdout()?))), "std's LineWriter";
+        described "bufwriter": Here(|span| steps(span, BufWriter::new(bare_stdout()?))), "std's BufWriter";
+        described "raw": Here(|span| steps(span, bare_stdout()?)), "a write call each time";
+        outpace "prompt": Here(|span| steps(span, prompt()?)), "outpace's Prompt";
+        outpace "prompt-bytes": Here(|span| steps(span, Bytewise(prompt()?))), "the same, each byte a message of its own";
     },
     conclusion,
 };
@@ -67,31 +68,11 @@ const TEXTS: &[Passage] = &[
     },
 ];
 
-fn linewriter(span: &mut Span) -> io::Result<()> {
-    steps(span, LineWriter::new(bare_stdout()?))
+fn prompt() -> io::Result<Stream<File>> {
+    Stream::new(bare_stdout()?, Buffering::prompt())
 }
 
-fn bufwriter(span: &mut Span) -> io::Result<()> {
-    steps(span, BufWriter::new(bare_stdout()?))
-}
-
-fn raw(span: &mut Span) -> io::Result<()> {
-    steps(span, bare_stdout()?)
-}
-
-fn prompt(span: &mut Span) -> io::Result<()> {
-    steps(span, Stream::new(bare_stdout()?, Buffering::prompt())?)
-}
-
-/// In a burst the caller does not write each message at once: the flusher keeps the promise.
-fn prompt_bytes(span: &mut Span) -> io::Result<()> {
-    steps(
-        span,
-        Bytewise(Stream::new(bare_stdout()?, Buffering::prompt())?),
-    )
-}
-
-/// Hands on each byte as a message.
+/// Hands on each byte as a message. In such a burst the caller does not write each at once: the helper thread keeps the promise.
 struct Bytewise<W>(W);
 
 impl<W: Write> Write for Bytewise<W> {

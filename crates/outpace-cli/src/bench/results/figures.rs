@@ -1,4 +1,4 @@
-//! The figures a conclusion is computed from, and nothing else.
+//! The figures from which a conclusion is computed.
 
 use std::cmp::Ordering;
 
@@ -34,6 +34,14 @@ impl<'a> Figures<'a> {
             }
         }
         destinations
+    }
+
+    /// Sentences on each destination that has rows, in their order.
+    pub(crate) fn at_each<S: IntoIterator<Item = String>>(
+        &self,
+        say: impl FnMut(&'a str) -> S,
+    ) -> Vec<String> {
+        self.destinations().into_iter().flat_map(say).collect()
     }
 
     /// The row of a rung at a destination: of several compilers' the fastest.
@@ -107,10 +115,10 @@ pub(crate) enum Compared {
 }
 
 impl Compared {
-    /// Within so much of one another two rungs are equal.
+    /// Two rungs are equal within this factor.
     const EQUAL: f64 = 1.1;
 
-    /// Compares by pairs of the same round, so that what slowed the machine in one round does not count.
+    /// Compares by pairs of the same round, so that a disturbance in one round does not count.
     pub(crate) fn of(row: &Row, against: &Row) -> Self {
         let ratio = ConfidenceInterval::of_ratio(&row.times(), &against.times());
         let (Some(ratio), Some(own), Some(other)) = (ratio, row.interval(), against.interval())
@@ -137,7 +145,7 @@ impl Compared {
         }
     }
 
-    /// The sentence that `say` makes of the order of the two times and their ratio, or that nothing can be said of them.
+    /// The sentence that `say` makes of the order of the two times and their ratio, or that the noise hides the order.
     pub(crate) fn sentence(
         self,
         rung: &str,
@@ -153,7 +161,7 @@ impl Compared {
         }
     }
 
-    /// The sentence where nothing can be said of the two, else `None`.
+    /// The sentence that the noise hides the order of the two, else `None`.
     pub(crate) fn unsettled(self, rung: &str, against: &str, to: &str) -> Option<String> {
         match self {
             Self::Open(None) => Some(format!(
@@ -177,7 +185,7 @@ impl Compared {
     }
 }
 
-/// The names of the best row and of those behind it that the noise does not tell from it.
+/// The names of the best row and of those behind it, as far as the noise hides a difference.
 pub(crate) fn leaders<'a>(ranked: &[(f64, &'a Row)]) -> Vec<&'a str> {
     let Some((_, best)) = ranked.first() else {
         return Vec::new();
@@ -299,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_noise_does_not_tell_from_the_best_are_best_with_it() {
+    fn rows_within_the_noise_of_the_best_share_its_place() {
         let mut rows = rows_of(
             "lines",
             &[("a", "pipe", 10), ("b", "pipe", 11), ("c", "pipe", 40)],

@@ -1,4 +1,4 @@
-//! The results of a bench: rows of figures, the machine they are of, and what is computed from them.
+//! The results of a bench: rows of figures, their machine, and the statistics of them.
 
 pub(crate) mod figures;
 pub(crate) mod machine;

@@ -214,6 +214,16 @@ pub(crate) struct Published {
     pub(crate) messages: u64,
 }
 
+impl Published {
+    pub(crate) fn ns_per_message(self) -> f64 {
+        self.seconds * 1e9 / self.messages.max(1) as f64
+    }
+
+    pub(crate) fn per_second(self) -> f64 {
+        self.messages as f64 / self.seconds
+    }
+}
+
 /// Samples that a profiler takes of a thread while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProfilerSamples {
@@ -256,6 +266,7 @@ kinds! {
     frames: Frames(FrameFigures);
     terminal_figures: Terminal(TerminalFigures);
     timed: Timed(TimedFigures);
+    work: Work(WorkFigures);
 }
 
 impl Row {
@@ -278,18 +289,12 @@ impl Row {
     }
 
     pub(crate) fn torn_per_1000(&self) -> Option<f64> {
-        match &self.kind {
-            RowKind::Work(figures) => figures.torn_per_1000,
-            _ => None,
-        }
+        self.work()?.torn_per_1000
     }
 
-    /// How long its calls took, where they are clocked one by one.
+    /// The times of its calls, where they are clocked one by one.
     pub(crate) fn calls(&self) -> Option<Latency> {
-        match &self.kind {
-            RowKind::Work(figures) => figures.call_ns,
-            _ => None,
-        }
+        self.work()?.call_ns
     }
 
     /// The time of a message, run by run; of terminals that of a byte, for messages differ in length.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The times of several runs of one rung: nothing is averaged, the extremes are kept.
+/// The times of several runs of one rung, with the extremes and without an average.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub(crate) min: u64,
@@ -86,7 +86,7 @@ pub(crate) struct ConfidenceInterval {
 impl ConfidenceInterval {
     /// By order statistics: between these ranks the median lies in about 95 of 100 cases, whatever the distribution
     /// (Conover, Practical Nonparametric Statistics, 3.2). Fewer than five values promise less; their extremes are
-    /// moved apart by the distance between them. `None` of fewer than two, which tell nothing of the noise.
+    /// moved apart by the distance between them. `None` of fewer than two, which have no noise.
     pub(crate) fn of_median(values: &[f64]) -> Option<Self> {
         let mut values = values.to_vec();
         values.retain(|value| value.is_finite());
@@ -151,8 +151,8 @@ pub(crate) fn noise(values: &[u64]) -> f64 {
     median(&distances) as f64 * 1.4826
 }
 
-/// How many values lie so far above the median that something else must have run: more than 3.5
-/// times the noise, and at least a quarter of the median.
+/// The number of values that lie so far above the median that another program must have run: by more than 3.5
+/// times the noise, and by at least a quarter of the median.
 pub(crate) fn outliers(values: &[u64]) -> usize {
     let middle = median(values) as f64;
     let limit = middle + (3.5 * noise(values)).max(middle / 4.0);

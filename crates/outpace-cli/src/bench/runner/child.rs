@@ -22,7 +22,7 @@ use crate::platform::interrupts;
 pub(super) struct Trial {
     pub(super) report: RungReport,
     pub(super) received: Received,
-    /// Of a server: what its load met with.
+    /// Of a server: the answers to its load.
     pub(super) answers: Option<Answers>,
 }
 
@@ -42,15 +42,17 @@ impl Trial {
 
     /// From the first message to the arrival of the last byte, where that was seen.
     pub(super) fn delivered_ns(&self) -> Option<u64> {
-        Some(
-            self.received
-                .last_at?
-                .saturating_sub(self.report.started_ns),
-        )
+        let last_at = self.received.last_at?;
+        Some(last_at.saturating_sub(self.report.started_ns))
+    }
+
+    /// Until the terminal had everything, or until the last write where that is not known.
+    pub(super) fn delivered_or_written_ns(&self) -> u64 {
+        self.delivered_ns().unwrap_or(self.report.wall_ns)
     }
 }
 
-/// Why a run gave nothing.
+/// Why a run gave no figures.
 #[derive(Debug)]
 pub(super) enum Stopped {
     Interrupted,
@@ -108,8 +110,8 @@ pub(super) fn run_clocked_outside(
     Ok(Trial::new(report, received))
 }
 
-/// The user's wishes for one program must not change a measurement.
-pub(crate) fn ignore_wishes(command: &mut Command) {
+/// The user's settings for other programs must not change a measurement.
+pub(crate) fn ignore_settings(command: &mut Command) {
     for name in ["OUTPACE_STDOUT", "OUTPACE_STDERR", "_STDBUF_O", "_STDBUF_E"] {
         command.env_remove(name);
     }
@@ -126,10 +128,10 @@ fn to_the_end_at(
         StandardStream::Stdout => command.stdout(measured).stderr(Stdio::piped()),
         StandardStream::Stderr => command.stderr(measured).stdout(Stdio::piped()),
     };
-    ignore_wishes(command);
+    ignore_settings(command);
     let mut child = command.spawn()?;
-    // The command holds our copies of the writing end, which the reader waits for, and of a
-    // listening socket, which is not served when the child has ended.
+    // Close our copies, which the command holds: the reader waits for the last writing end, and a
+    // listening socket is not served when the child has ended.
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -167,8 +169,8 @@ fn cause(line: &str) -> String {
     own.map_or(line, |(_, cause)| cause).to_owned()
 }
 
-/// Waits until the child has closed the stream that is not measured, which it does when it ends, and
-/// gives what it said there. Waiting for the descriptor rather than the process lets an interruption end it.
+/// Waits until the child has closed the stream that is not measured, as it does when it ends, and returns the text from
+/// there. A wait for the descriptor, unlike one for the process, ends at an interruption.
 fn wait(child: &mut Child) -> Result<String, Stopped> {
     let stderr = child.stderr.take().map(OwnedFd::from);
     let Some(other) = stderr.or_else(|| child.stdout.take().map(OwnedFd::from)) else {

@@ -35,9 +35,9 @@ enum Executable {
 /// Which compilers are tried, and for how long.
 #[derive(Clone, Copy)]
 pub(crate) enum Compiling {
-    /// Of each language all that are here, as long as they take.
+    /// All that are installed, without a limit.
     Thorough,
-    /// Of each language one, until a given time.
+    /// One of each language, until a given time.
     Until(Instant),
 }
 
@@ -53,7 +53,7 @@ impl Contestant {
         contestants.collect()
     }
 
-    /// Compiles what has to be compiled; a contestant that cannot run says why. `progress` is told how many are ready.
+    /// Compiles the sources; a contestant that cannot run gets the reason. `progress` is told how many are ready.
     pub(crate) fn make_ready(
         contestants: Vec<&mut Self>,
         compiling: Compiling,
@@ -91,33 +91,30 @@ impl Contestant {
             })],
             Work::Source(source) => match toolchains(source.language) {
                 Err(reason) => vec![one(Executable::Not(reason))],
-                Ok(found) => {
+                Ok(mut found) => {
                     // A program stands for its language: one compiler suffices.
-                    let wanted = match (experiment.method, compiling) {
-                        (Method::Programs, _) | (_, Compiling::Until(_)) => 1,
-                        (_, Compiling::Thorough) => found.len(),
-                    };
-                    let several = wanted > 1;
-                    found
-                        .into_iter()
-                        .take(wanted)
-                        .map(|toolchain| Self {
+                    if let (Method::Programs, _) | (_, Compiling::Until(_)) =
+                        (experiment.method, compiling)
+                    {
+                        found.truncate(1);
+                    }
+                    let several = found.len() > 1;
+                    let contestants = found.into_iter().map(|toolchain| {
+                        let compiler = several.then(|| format!(".{}", toolchain.name));
+                        Self {
                             rung,
-                            name: if several {
-                                format!("{}.{}", rung.name, toolchain.name)
-                            } else {
-                                rung.name.to_owned()
-                            },
+                            name: rung.name.to_owned() + &compiler.unwrap_or_default(),
                             executable: Executable::Source { toolchain, source },
-                        })
-                        .collect()
+                        }
+                    });
+                    contestants.collect()
                 }
             },
         }
     }
 
     /// One contestant of a rung, ready to run: the one of that name, or the first for the rung's
-    /// own name. The error says what there is instead.
+    /// own name. The error names the alternatives.
     pub(crate) fn named(
         experiment: &'static Experiment,
         rung: &'static Rung,
@@ -158,7 +155,7 @@ impl Contestant {
         }
     }
 
-    /// The command that writes so many messages to its stdout.
+    /// The command that writes `messages` messages to its stdout.
     pub(crate) fn command(&self, messages: u64, pause: Duration) -> Result<Command, String> {
         let mut command = match &self.executable {
             Executable::Here { experiment } => {
@@ -178,7 +175,7 @@ impl Contestant {
                     command = relayed(&command)?;
                 }
                 command.arg(messages.to_string());
-                // A language's own wishes of it are rungs of their own.
+                // Rungs of their own set this.
                 command.env_remove("PYTHONUNBUFFERED");
                 command.envs(self.rung.environment.iter().copied());
                 command
@@ -194,9 +191,9 @@ impl Contestant {
     }
 }
 
-/// The input for so many messages, from a file or through a pipe.
+/// The input for `messages` messages, from a file or through a pipe.
 fn input(reads: Reads, messages: u64) -> io::Result<Stdio> {
-    /// The last file, and what it was made of: a series reads the same again and again.
+    /// The last file, with its generator and length: a series reads the same again and again.
     static LAST: Mutex<Option<(Generator, u64, File)>> = Mutex::new(None);
     let mut last = LAST
         .lock()

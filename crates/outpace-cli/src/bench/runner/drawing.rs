@@ -1,4 +1,4 @@
-//! Rungs that draw: how many frames a second the terminal takes, and what a frame costs.
+//! Rungs that draw: frames a second, and the cost of a frame.
 //!
 //! Backends differ by a factor of a thousand, so each rung draws as many frames as fit its time. The clock
 //! stops when the terminal has answered that it has worked through all of them, or when the last byte was
@@ -14,7 +14,7 @@ use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Drawn, calls};
 use crate::bench::results::rows::{FrameFigures, Row, RowKind};
-use crate::bench::results::stats::{self, Spread};
+use crate::bench::results::stats;
 
 /// Between frames, where they are paced: 60 a second.
 const PAUSE: Duration = Duration::from_millis(16);
@@ -93,7 +93,7 @@ impl<'a> Drawing<'a> {
         loop {
             let trial = self.run(entry, &self.stage.venue, frames, false)?;
             // Ending the process takes a moment, too.
-            let took = Duration::from_nanos(delivered_ns(&trial));
+            let took = Duration::from_nanos(trial.delivered_or_written_ns());
             let better = within(took.div_f64(frames as f64));
             if took * 2 >= self.time || better <= frames {
                 return Ok(better);
@@ -103,18 +103,13 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Until the terminal had everything, or until the last write where that is not known.
-fn delivered_ns(trial: &Trial) -> u64 {
-    trial.delivered_ns().unwrap_or(trial.report.wall_ns)
-}
-
 /// The frames of a run that the terminal was given.
 fn presented(entry: &Entry<'_>, trial: &Trial) -> u64 {
     entry.messages.saturating_sub(trial.noted("skipped"))
 }
 
 fn frame_times(entry: &Entry<'_>) -> Vec<u64> {
-    let time = |trial: &Trial| delivered_ns(trial) / presented(entry, trial).max(1);
+    let time = |trial: &Trial| trial.delivered_or_written_ns() / presented(entry, trial).max(1);
     entry.trials.iter().map(time).collect()
 }
 
@@ -124,7 +119,7 @@ impl Measurement for Drawing<'_> {
         self.time = self.stage.plan.budget.div_f64(runs.max(1) as f64);
     }
 
-    /// Compares what a terminal shows after a few frames with what it should.
+    /// Compares the picture on a terminal after a few frames with the expected one.
     fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
         let plan = &self.stage.plan;
         let frames = if plan.brief { 2 } else { 5 };
@@ -137,13 +132,13 @@ impl Measurement for Drawing<'_> {
             None => Err("it draws nothing".to_owned()),
         };
         wrong.map_err(Stopped::Failed)?;
-        let guess = Duration::from_nanos(delivered_ns(&trial) / frames);
+        let guess = Duration::from_nanos(trial.delivered_or_written_ns() / frames);
         entry.messages = self.suitable_frames(entry, guess)?;
         Ok(())
     }
 
-    /// Where few rungs are compared with one of their own, they draw as many frames: later frames of a workload
-    /// may be dearer than the first.
+    /// Rungs that are compared with a baseline of their own draw as many frames as it: later frames of a workload may cost
+    /// more than the first.
     fn begin(&self, entries: &mut [Entry<'_>]) {
         let group = |entry: &Entry<'_>| entry.contestant.rung.baseline;
         let drawn: Vec<_> = entries
@@ -164,7 +159,7 @@ impl Measurement for Drawing<'_> {
         self.run(entry, &self.stage.venue, entry.messages, false)
     }
 
-    /// Paced frames take as long as the pace.
+    /// None of paced frames: those take as long as the pace.
     fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
         let times = frame_times(entry).into_iter().filter(|_| !self.stalled);
         times.map(|time| time as f64).collect()
@@ -175,18 +170,17 @@ impl Measurement for Drawing<'_> {
     }
 
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
-        let spread = |value: &dyn Fn(&Trial) -> u64| Spread::of(entry.trials.iter().map(value));
         row.bytes = entry.median(|trial| trial.report.written.unwrap_or(0));
         row.writes = Some(entry.median(|trial| trial.report.writes.unwrap_or(0)));
         if !self.stalled {
-            row.wall_ns = spread(&|trial| trial.report.wall_ns);
-            row.caller_ns = spread(&|trial| trial.report.caller_ns);
-            row.cpu_ns = spread(&|trial| {
+            row.wall_ns = entry.spread(|trial| trial.report.wall_ns);
+            row.caller_ns = entry.spread(|trial| trial.report.caller_ns);
+            row.cpu_ns = entry.spread(|trial| {
                 // Making the pictures is not the backend's work.
                 let pictures = trial.noted("pictures_ns");
                 trial.report.cpu_ns.saturating_sub(pictures)
             });
-            row.delivered_ns = spread(&delivered_ns);
+            row.delivered_ns = entry.spread(Trial::delivered_or_written_ns);
             row.samples = frame_times(entry);
         }
         let presented = entry.median(|trial| presented(entry, trial));

@@ -48,7 +48,7 @@ impl LoadSource {
         }
     }
 
-    /// Puts a server under load from so many connections.
+    /// Puts a server under load from `connections` connections.
     pub(crate) fn run(
         self,
         address: SocketAddr,
@@ -98,7 +98,7 @@ impl Client {
         self.stream.write_all(request.as_bytes())
     }
 
-    /// Takes what has come; returns whether the answer is complete.
+    /// Receives bytes; returns whether the answer is complete.
     fn receive(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 4096];
         match self.stream.read(&mut buffer) {
@@ -141,8 +141,8 @@ fn answer_length(received: &[u8]) -> io::Result<Option<usize>> {
     Ok(Some(head + 4 + length))
 }
 
-/// The load lasts as long as asked; while there is no answer at all, which on a busy machine tells nothing of the
-/// server yet, up to [`PATIENCE`] longer.
+/// The load lasts as long as asked; until the first answer, for which a busy machine may be the cause, up to
+/// [`PATIENCE`] longer.
 fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Result<Answers> {
     let mut clients = (0..connections)
         .map(|_| Client::connect(address))
@@ -178,7 +178,7 @@ fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Resu
     }
     let answered = times.count();
     let elapsed = begun.elapsed();
-    // A request that still waits has waited for so long at least.
+    // A request that still waits takes at least this long.
     for client in &clients {
         times.add(nanoseconds(client.asked_at.elapsed()));
     }
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_wrk_says_is_read() {
+    fn the_output_of_wrk_is_read() {
         let text = "Running 10s test @ http://127.0.0.1:7096/
   1 threads and 1 connections
   Thread Stats   Avg      Stdev     Max   +/- Stdev

@@ -13,7 +13,7 @@ mod shown;
 pub(crate) mod timetable;
 mod writing;
 
-pub(crate) use child::ignore_wishes;
+pub(crate) use child::ignore_settings;
 pub(crate) use serving::{CONNECTIONS, runs_within};
 
 use std::path::PathBuf;
@@ -48,14 +48,14 @@ pub(crate) struct Plan {
     /// How long a run is when the time decides.
     pub(crate) time: Duration,
     pub(crate) size: Size,
-    /// As short as makes sense.
+    /// Whether it is to be short rather than exact.
     pub(crate) brief: bool,
-    /// The time to stop at, however slow the destination is.
+    /// The time to stop at, even if the destination is slow.
     pub(crate) until: Option<Instant>,
 }
 
 impl Plan {
-    /// Whether so much more time would pass that limit.
+    /// Whether `time` from now lies behind that limit.
     fn is_over_in(&self, time: Duration) -> bool {
         self.until
             .is_some_and(|until| Instant::now() + time > until)
@@ -152,11 +152,11 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Whether a run wrote the expected bytes, and what is wrong with them.
+/// Whether a run wrote the expected bytes, or how they differ.
 fn compared(trial: Trial) -> Result<(), String> {
     let verified = trial.received.verified;
     verified
-        .unwrap_or_else(|| Err("nothing read its bytes".to_owned()))
+        .unwrap_or_else(|| Err("its bytes were not read".to_owned()))
         .map_err(|wrong| format!("wrong bytes: {wrong}"))
 }
 
@@ -198,7 +198,7 @@ struct Stage<'a> {
     to: &'a Destination,
     plan: Plan,
     venue: Venue,
-    /// Where the output is verified, and what is known of that destination.
+    /// Where the output is verified, and its kind.
     proof: Venue,
     proof_to: Destination,
     /// The file that a rung reports to.
@@ -255,7 +255,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Runs a series of contestants that are measured alike. `progress` is told what is being done and how much of it is done.
+/// Runs a series of contestants that are measured alike. `progress` is told the current task and the share that is done.
 pub(crate) fn run(
     experiment: &'static Experiment,
     contestants: &[Contestant],

@@ -1,5 +1,4 @@
-//! Programs that know nothing of the bench: the cost of a line is the time of a run that prints, less that of one
-//! that prints nothing.
+//! Programs that know no bench: the cost of a line is the time of a run that prints, less that of an empty run.
 
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ impl<'a> Programs<'a> {
         Self { stage }
     }
 
-    /// A whole process that prints so many lines.
+    /// Runs a whole process that prints `messages` lines.
     fn process(
         entry: &Entry<'_>,
         venue: &Venue,
@@ -55,33 +54,28 @@ impl<'a> Programs<'a> {
         Ok(trial)
     }
 
-    /// A process that prints nothing.
-    fn nothing(&self, entry: &Entry<'_>) -> Result<Trial, Stopped> {
+    /// Runs a process that prints no line.
+    fn empty_run(&self, entry: &Entry<'_>) -> Result<Trial, Stopped> {
         Self::process(entry, &self.stage.venue, 0, Wanted::default())
     }
 
-    /// The time that a process which prints so many lines takes longer than that.
-    fn more_than(
-        &self,
-        nothing: &Trial,
-        entry: &Entry<'_>,
-        messages: u64,
-    ) -> Result<Trial, Stopped> {
+    /// Runs a process that prints `messages` lines, and takes the time of an empty run from its own.
+    fn beyond(&self, empty: &Trial, entry: &Entry<'_>, messages: u64) -> Result<Trial, Stopped> {
         let venue = &self.stage.venue;
         let mut all = Self::process(entry, venue, messages, Wanted::default())?;
         let report = &mut all.report;
-        report.wall_ns = report.wall_ns.saturating_sub(nothing.report.wall_ns);
-        report.cpu_ns = report.cpu_ns.saturating_sub(nothing.report.cpu_ns);
+        report.wall_ns = report.wall_ns.saturating_sub(empty.report.wall_ns);
+        report.cpu_ns = report.cpu_ns.saturating_sub(empty.report.cpu_ns);
         report.caller_ns = report.wall_ns;
         let calls = report.notes.get(WRITES).copied();
-        report.writes = calls.map(|calls| calls.saturating_sub(nothing.noted(WRITES)));
+        report.writes = calls.map(|calls| calls.saturating_sub(empty.noted(WRITES)));
         all.received.last_at = None;
         Ok(all)
     }
 }
 
-/// The number of lines to try next, after so many took too little time: twice as many at least, for starting varies, and
-/// no more than needed.
+/// The number of lines to try next, after `messages` took too little time: at least twice as many, since the time of a start
+/// varies, and no more than needed.
 fn more(messages: u64, took: Duration, wanted: Duration) -> u64 {
     let factor = wanted.as_secs_f64() * 1.2 / took.as_secs_f64().max(1e-9);
     let factor = factor.clamp(2.0, 16.0);
@@ -103,14 +97,14 @@ impl Measurement for Programs<'_> {
             if plan.messages.is_some() || !entry.competes() || plan.is_over_in(Duration::ZERO) {
                 continue;
             }
-            let nothing = self.nothing(entry);
-            let Some(nothing) = entry.note(nothing) else {
+            let empty = self.empty_run(entry);
+            let Some(empty) = entry.note(empty) else {
                 continue;
             };
-            let start = Duration::from_nanos(nothing.report.wall_ns);
+            let start = Duration::from_nanos(empty.report.wall_ns);
             let wanted = long_enough.max(start);
             while !interrupts::came() {
-                let trial = self.more_than(&nothing, entry, entry.messages);
+                let trial = self.beyond(&empty, entry, entry.messages);
                 let Some(trial) = entry.note(trial) else {
                     break;
                 };
@@ -138,8 +132,8 @@ impl Measurement for Programs<'_> {
 
     fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
         let entry = &entries[index];
-        let nothing = self.nothing(entry)?;
-        self.more_than(&nothing, entry, entry.messages)
+        let empty = self.empty_run(entry)?;
+        self.beyond(&empty, entry, entry.messages)
     }
 
     fn end(&self, entry: &mut Entry<'_>) {
@@ -183,7 +177,7 @@ mod tests {
                 steps += 1;
             }
             assert!(steps <= 4, "{cost} ns a line: {steps} steps");
-            // Starting took longer than starting and printing: nothing is known.
+            // The empty run took longer than the one that printed: no cost is known.
             assert_eq!(more(1_000, Duration::ZERO, BRIEFLY), 16_000);
             assert!(messages * cost < 2 * BRIEFLY.as_nanos() as u64);
         }

@@ -2,8 +2,8 @@
 //! log call.
 //!
 //! A server is a rung's process. Its standard input is the listening socket, its standard output the
-//! destination; the load and the terminal's reader are ours. Requests/s and answers are of runs in which
-//! nothing is clocked within the server; the log calls are of one more run, in which each is.
+//! destination; the load and the terminal's reader are ours. Requests/s and answers are of runs without a
+//! clock in the server; the log calls are of one more run, in which each is clocked.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -36,7 +36,7 @@ fn load_time(brief: bool) -> Duration {
     }
 }
 
-/// The number of runs of so many servers that fit a time: at least enough for a median, at most as many as other
+/// The number of runs of `servers` servers that fit a time: at least enough for a median, at most as many as other
 /// experiments have.
 pub(crate) fn runs_within(budget: Duration, servers: usize, brief: bool) -> usize {
     let starting = Duration::from_millis(100);
@@ -55,7 +55,7 @@ pub(super) struct Serving<'a> {
     source: LoadSource,
 }
 
-/// Longer than any load: a stalling reader stalls for as long as there is load.
+/// Longer than any load: a stalling reader stalls until it is released.
 const UNTIL_RELEASED: Duration = Duration::from_secs(3_600);
 
 impl<'a> Serving<'a> {
@@ -69,7 +69,7 @@ impl<'a> Serving<'a> {
         }
     }
 
-    /// Whether a rung writes nothing.
+    /// Whether a rung is without a log.
     fn is_silent(&self, entry: &Entry<'_>) -> bool {
         entry.rung() == self.stage.experiment.baseline || self.is_fed(entry)
     }
@@ -78,7 +78,7 @@ impl<'a> Serving<'a> {
         entry.rung() == self.server.fed
     }
 
-    /// The bytes a second that the control's terminal is fed: what its model wrote in its last run.
+    /// The bytes a second that the control's terminal is fed: the rate of its model's last run.
     fn feed(&self, entries: &[Entry<'_>], entry: &Entry<'_>) -> Option<u64> {
         let models = entries.iter().filter(|_| self.is_fed(entry));
         let trial = models
@@ -216,8 +216,8 @@ impl Measurement for Serving<'_> {
         entry.trials.iter().filter_map(rate).collect()
     }
 
-    /// A program that draws competes with the server for the processor, whichever process writes to it: there, logging is
-    /// compared with another process that writes as much.
+    /// A terminal emulator competes with the server for the processor, whichever process writes to it: there, the baseline is
+    /// a silent server beside another process that writes as much.
     fn baseline(&self, _: &Entry<'_>) -> &'static str {
         match self.stage.to {
             Destination::Tty | Destination::Emulator(_) => self.server.fed,
@@ -225,7 +225,7 @@ impl Measurement for Serving<'_> {
         }
     }
 
-    /// The times are of so many requests as the median run answered.
+    /// The times are of as many requests as the median run answered.
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
         let Some(connections) = entry.connections else {
             return;
@@ -410,13 +410,12 @@ mod tests {
 
     #[test]
     fn the_control_is_fed_at_the_rate_of_its_model() {
-        let mut fed = Vec::new();
+        let (mut fed, begun) = (Vec::new(), Instant::now());
         let message: Generator = |_, into| into.extend_from_slice(b"a line\n");
         feed_at(&mut fed, 1_000_000, Duration::from_millis(20), message).unwrap();
-        assert!(
-            fed.ends_with(b"a line\n") && fed.len() < 200_000,
-            "{}",
-            fed.len()
-        );
+        // At most a message more than is due, however long a busy machine takes.
+        let due = begun.elapsed().as_secs_f64() * 1e6;
+        assert!(fed.ends_with(b"a line\n"), "{} bytes", fed.len());
+        assert!(fed.len() as f64 <= due + 7.0, "{} of {due}", fed.len());
     }
 }

@@ -1,5 +1,5 @@
 //! Compares the picture on a terminal with the expected one: rungs that draw are verified so, since each has
-//! bytes of its own. The terminal is an emulator that knows nothing of how they were made.
+//! bytes of its own. The terminal is an emulator that shares no code with those that drew.
 
 use outpace_ratatui::workloads::Workload;
 use ratatui::buffer::{Buffer, Cell};
@@ -9,12 +9,12 @@ use ratatui::style::{Color, Modifier};
 use crate::bench::destination::size::Size;
 use crate::bench::experiment::bare_scene;
 
-/// How a cell looks, whichever way it was drawn.
+/// The look of a cell, which several encodings may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Appearance {
     /// Two colours, one above the other: blocks, half blocks and spaces.
     Colors { upper: Color, lower: Color },
-    /// A symbol, or nothing behind a wide one.
+    /// A symbol; empty behind a wide one.
     Symbol {
         text: String,
         fg: Color,
@@ -151,8 +151,8 @@ pub(crate) fn verify_lines(bytes: &[u8], wanted: &[String], size: Size) -> Resul
     ))
 }
 
-/// Feeds an emulator the bytes of a rung and compares the screen with the last of so many frames after the
-/// first. The error names the first cell that differs.
+/// Feeds an emulator the bytes of a rung and compares the screen with frame number `frames`, the first being 0. The error
+/// names the first cell that differs.
 pub(crate) fn verify(
     bytes: &[u8],
     workload: Workload,

@@ -12,7 +12,7 @@ pub(crate) struct Timetable {
 }
 
 impl Timetable {
-    /// `weight` is that of all series together; `longest` is what one of weight 1 takes at most.
+    /// `weight` is that of all series together; `longest` is the limit of a series of weight 1.
     pub(crate) fn new(total: Duration, weight: u32, longest: Duration) -> Self {
         Self {
             ends: Instant::now() + total,
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_series_leaves_goes_to_the_others() {
+    fn the_time_that_one_series_leaves_goes_to_the_others() {
         let hour = Duration::from_secs(3_600);
         let mut timetable = Timetable::new(hour, 4, hour);
         let (first, second, last) = (timetable.share(1), timetable.share(2), timetable.share(1));
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_never_longer_than_makes_sense_nor_less_than_nothing() {
+    fn a_share_lies_between_zero_and_the_longest() {
         let second = Duration::from_secs(1);
         let mut timetable = Timetable::new(second * 3_600, 2, second);
         assert_eq!(timetable.share(2), second * 2);

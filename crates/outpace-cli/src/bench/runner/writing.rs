@@ -23,10 +23,10 @@ pub(super) struct Writing<'a> {
     method: Method,
 }
 
-/// So many frames of an animation are compared.
+/// The frames of an animation that are compared.
 const PROVED_FRAMES: u64 = 3;
 
-/// The messages for a terminal that does not read: more than any buffer on the way holds.
+/// The messages for a terminal that does not read: more than the buffers on the way hold.
 const STALLED_MESSAGES: u64 = 100_000;
 
 impl<'a> Writing<'a> {
@@ -48,7 +48,7 @@ impl<'a> Writing<'a> {
     ) -> Result<Trial, Stopped> {
         let pause = match self.method {
             Method::Arrival(_) => self.stage.plan.pause,
-            // To verify it, so many messages count, however long they take.
+            // Verified by the number of messages, not by the time.
             Method::Timed(_) if wanted.check.is_none() => self.stage.plan.time,
             _ => Duration::ZERO,
         };
@@ -85,7 +85,7 @@ impl<'a> Writing<'a> {
     fn suitable_messages(&self, entries: &mut [Entry<'_>]) -> u64 {
         let plan = &self.stage.plan;
         if plan.until.is_some() && !self.stage.venue.is_heard() {
-            // Its buffers could fill at once and take minutes to be read.
+            // The terminal could need minutes to read what its buffers take immediately.
             let reason = "it does not say when it has read what it is given";
             for entry in entries {
                 entry.skipped.get_or_insert_with(|| reason.to_owned());
@@ -164,7 +164,7 @@ impl<'a> Writing<'a> {
         started.elapsed().as_secs_f64()
     }
 
-    /// The messages of a run. Where the time decides, every run has its own number.
+    /// The messages of a run. Runs that last for a time have numbers of their own.
     fn messages(&self, entry: &Entry<'_>, trial: &Trial) -> u64 {
         match self.method {
             Method::Timed(_) => trial.noted("messages"),
@@ -213,7 +213,8 @@ impl<'a> Writing<'a> {
 
     /// The times of runs are until the terminal had worked through everything.
     fn fill_terminal(entry: &Entry<'_>, row: &mut Row) {
-        row.samples = entry.trials.iter().map(delivered_ns).collect();
+        let all = entry.trials.iter();
+        row.samples = all.map(Trial::delivered_or_written_ns).collect();
         let (Some(wall), Some(done)) = (row.wall_ns, Spread::of(row.samples.iter().copied()))
         else {
             return;
@@ -329,7 +330,7 @@ impl Measurement for Writing<'_> {
         if let Method::Terminal = self.method {
             // Rungs write messages of different lengths.
             let bytes = self.bytes(entry).max(1) as f64;
-            let time = |trial: &Trial| delivered_ns(trial) as f64 / bytes;
+            let time = |trial: &Trial| trial.delivered_or_written_ns() as f64 / bytes;
             return entry.trials.iter().map(time).collect();
         }
         let time =
@@ -397,7 +398,7 @@ impl Measurement for Writing<'_> {
             .filter(|&(outliers, _)| outliers > 0)
             .collect();
         let outliers: usize = disturbed.iter().map(|(outliers, _)| outliers).sum();
-        // A few are what medians are for.
+        // A median bears a few.
         if outliers * 10 <= runs {
             return Vec::new();
         }
@@ -411,12 +412,7 @@ impl Measurement for Writing<'_> {
     }
 }
 
-/// Until the terminal had everything, or until the last write where it does not say.
-fn delivered_ns(trial: &Trial) -> u64 {
-    trial.delivered_ns().unwrap_or(trial.report.wall_ns)
-}
-
-/// Of a rung that clocks its calls one by one, what a message takes is their median, whatever it did between them.
+/// If a rung clocks its calls one by one, the time of a message is their median, without the time between them.
 fn by_calls(mut trial: Trial, messages: u64) -> Trial {
     if let Some(calls) = calls::noted(&trial.report) {
         let report = &mut trial.report;

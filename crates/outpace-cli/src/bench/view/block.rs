@@ -8,12 +8,12 @@ use crate::user::screen::Screen;
 pub(crate) enum Block {
     /// Where the figures come from.
     Origin(String),
-    /// An experiment's question, and what was published about it.
+    /// An experiment's question, and the publications about it.
     Heading(&'static Experiment),
     Table(Table),
     Warning(String),
     Conclusion(String),
-    /// The conclusion on all that was said.
+    /// The conclusion from the whole report.
     Closing(String),
     /// A line each.
     Summary(Vec<String>),

@@ -106,7 +106,7 @@ pub(crate) enum Axis {
     Steps(Vec<String>),
 }
 
-/// Beyond this factor between the least and the greatest, short bars are not told apart any more.
+/// Beyond this factor between the least and the greatest, short bars look alike.
 const MOST_OF_A_BAR: f64 = 60.0;
 
 impl Axis {
@@ -201,7 +201,7 @@ pub(crate) fn count(value: f64) -> String {
     }
 }
 
-/// A round number without the digits that say nothing: `50 ns` for `50.0 ns`, `0` for `0.00 ns`.
+/// A round number without zeros behind the point: `50 ns` for `50.0 ns`, `0` for `0.00 ns`.
 fn short(text: &str) -> String {
     let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
     let number = match number.split_once('.') {

@@ -1,9 +1,9 @@
-//! The charts of an experiment's rows at one destination: of each kind of measurement what answers the question.
+//! The charts of an experiment's rows at one destination, by the kind of measurement.
 
 use super::chart::{Axis, Chart, Group, Lane, Mark, Shape, Tone, count, time};
 use crate::bench::experiment::{Experiment, Method, Passage};
 use crate::bench::results::figures::base_name;
-use crate::bench::results::rows::{Latency, Row};
+use crate::bench::results::rows::{Latency, Published, Row};
 use crate::bench::results::stats::ConfidenceInterval;
 use crate::user::quantity::{duration, grouped, significant};
 
@@ -23,7 +23,7 @@ struct Amount {
 struct Measure {
     /// The name of the unit, such as "time a line".
     unit: String,
-    /// `None`: neither more nor less is.
+    /// `None`: neither is better.
     more_is_better: Option<bool>,
     /// On the axis.
     tick: fn(f64) -> String,
@@ -85,7 +85,7 @@ pub(super) fn charts(
     charts
 }
 
-/// Rows that do the same work, in the order of the experiment, with what the work is called: those that are compared
+/// Rows that do the same work, in the order of the experiment, with a name for the work: those that are compared
 /// with the same rung, and servers under the same load.
 fn alike<'a>(experiment: &Experiment, rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
     let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
@@ -127,9 +127,7 @@ fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row])
                 Measure::count("requests/s", Some(true)),
                 &|row| {
                     let rate = row.server()?.requests_per_second?.median as f64;
-                    let published = row.published;
-                    let published =
-                        published.map(|published| published.messages as f64 / published.seconds);
+                    let published = row.published.map(Published::per_second);
                     Some(of(row, rate, row.interval().map(per_second), published))
                 },
             ),
@@ -205,9 +203,7 @@ fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row])
                 &format!("time a {unit}"),
                 Measure::time(format!("time a {unit}")),
                 &|row| {
-                    let published = row.published;
-                    let published =
-                        published.map(|it| it.seconds * 1e9 / it.messages.max(1) as f64);
+                    let published = row.published.map(Published::ns_per_message);
                     Some(of(row, row.wall_per_message()?, row.interval(), published))
                 },
             );
@@ -253,7 +249,7 @@ fn times(interval: ConfidenceInterval, factor: f64) -> ConfidenceInterval {
     }
 }
 
-/// Of times those of rates.
+/// The interval of a rate, from that of the time.
 fn per_second(time: ConfidenceInterval) -> ConfidenceInterval {
     ConfidenceInterval {
         low: 1e9 / time.high.max(f64::MIN_POSITIVE),
@@ -262,7 +258,7 @@ fn per_second(time: ConfidenceInterval) -> ConfidenceInterval {
     }
 }
 
-/// Whether it would show as many equal bars.
+/// Whether all its bars would be equal.
 fn all_alike(chart: &Chart) -> bool {
     let lanes = chart.groups.iter().flat_map(|group| &group.lanes);
     let values: Vec<f64> = lanes

@@ -85,7 +85,7 @@ fn columns(experiment: &Experiment, method: Method, rows: &[&Row]) -> Vec<Figure
     }
 }
 
-/// The time of a message, and what it was spent on.
+/// The time of a message, and its parts.
 fn work(unit: &str, rows: &[&Row]) -> Vec<FigureColumn> {
     let baseline = rows.iter().find_map(|row| row.baseline.clone());
     let mixed = rows
@@ -121,7 +121,7 @@ fn work(unit: &str, rows: &[&Row]) -> Vec<FigureColumn> {
         };
         "processor", 2 => |row, _| processor(row).map(duration);
         "writes/1,000", 3 => |row, _| row.writes_per_message().map(|writes| significant(writes * 1_000.0));
-        "published", 5 => |row, _| row.published.map(|it| duration(it.seconds * 1e9 / it.messages as f64));
+        "published", 5 => |row, _| row.published.map(|it| duration(it.ns_per_message()));
     }
 }
 
@@ -170,11 +170,11 @@ fn requests() -> Vec<FigureColumn> {
         "less delay", 2 => |row, _| time(log_call(row)?.max_less_delay?);
         "dropped", 3 => |row, _| bytes(row.server()?.dropped_bytes);
         "backlog", 3 => |row, _| bytes(row.server()?.backlog_bytes);
-        "published", 5 => |row, _| row.published.map(|it| grouped((it.messages as f64 / it.seconds) as u64));
+        "published", 5 => |row, _| row.published.map(|it| grouped(it.per_second() as u64));
     }
 }
 
-/// Frames a second, and what a frame costs.
+/// Frames a second, and the cost of a frame.
 fn frames() -> Vec<FigureColumn> {
     fn draw_call(row: &Row) -> Option<Latency> {
         row.frames()?.draw_call_ns
@@ -228,7 +228,7 @@ fn rate(bytes: f64) -> String {
     format!("{} MB/s", significant(bytes / 1e6))
 }
 
-/// Where terminals are what is measured: all of them in one table, a line each, the fastest at text first.
+/// If terminals are measured: all of them in one table, a line each, the fastest at text first.
 pub(crate) fn together(experiment: &Experiment, rows: &[Row]) -> Option<Table> {
     if !matches!(experiment.method, Method::Terminal) {
         return None;
@@ -382,7 +382,7 @@ fn ranked(
     (headings, lines.collect())
 }
 
-/// One line a text, one column a rung: what appears at once, and what waits for which step.
+/// One line a text, one column a rung: the time until the text appears, or the step that it waits for.
 fn arrivals(texts: &[Passage], rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
     let rows: Vec<&&Row> = rows
         .iter()
@@ -415,7 +415,7 @@ fn arrivals(texts: &[Passage], rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) 
     (headings, lines.collect())
 }
 
-/// One line a language and way to print: how it buffers, as its write calls tell, and what a line costs it, fixed, under
+/// One line a language and way to print: its buffering, by its write calls, and the cost of a line: plain, fixed, under
 /// `outpace run` and to stderr.
 fn programs(rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
     let ran = |name: &str| rows.iter().find(|row| row.rung == name && row.ran());

@@ -1,4 +1,4 @@
-//! The same rungs in several files of results: what changed beyond the noise.
+//! The same rungs in several files of results: changes beyond the noise.
 
 use std::path::Path;
 
@@ -90,10 +90,10 @@ impl Yardstick {
     }
 }
 
-/// The experiments and destinations of the first file, in its order.
-pub(crate) fn places(files: &[Named]) -> Vec<(&str, &str)> {
+/// The experiments and destinations of these rows, in their order.
+pub(crate) fn places(rows: &[Row]) -> Vec<(&str, &str)> {
     let mut places: Vec<(&str, &str)> = Vec::new();
-    for row in files.first().iter().flat_map(|file| &file.results.rows) {
+    for row in rows {
         let place = (row.experiment.as_str(), row.to.as_str());
         if !places.contains(&place) {
             places.push(place);
@@ -200,7 +200,7 @@ struct Changes<'a> {
     rungs: usize,
     slower: usize,
     faster: usize,
-    /// The greatest change, and whose it is.
+    /// The greatest change, and its row.
     greatest: Option<(f64, &'a Row)>,
 }
 
@@ -255,7 +255,8 @@ pub(crate) fn cards(files: &[Named], yardstick: Yardstick) -> Vec<Card> {
     let Some((first, others)) = files.split_first() else {
         return Vec::new();
     };
-    let mut names: Vec<&str> = places(files).into_iter().map(|(name, _)| name).collect();
+    let places = places(&first.results.rows);
+    let mut names: Vec<&str> = places.into_iter().map(|(name, _)| name).collect();
     names.dedup();
     let cards = others.iter().flat_map(|file| {
         names.iter().filter_map(move |name| {
@@ -296,11 +297,8 @@ fn line(row: &Row, others: &[Named], yardstick: Yardstick) -> Option<TableLine> 
     let mut cells = vec![row.rung.clone(), yardstick.show(row)?];
     for file in others {
         let other = same_row(file, row).filter(|other| yardstick.show(other).is_some());
-        cells.push(
-            other
-                .and_then(|other| yardstick.show(other))
-                .unwrap_or_default(),
-        );
+        let shown = other.and_then(|other| yardstick.show(other));
+        cells.push(shown.unwrap_or_default());
         cells.push(match other {
             None => "absent".to_owned(),
             Some(other) => yardstick
@@ -367,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_within_the_noise_has_not_changed() {
+    fn a_difference_within_the_noise_is_no_change() {
         let files = [
             named("a", &[1000, 1200, 800]),
             named("b", &[1100, 1300, 900]),

@@ -1,8 +1,8 @@
-//! Charts as SVG, lane by lane. Everything stands at a share of the width and nothing is scaled, so that text keeps
+//! Charts as SVG, lane by lane. Places are shares of the width, and the drawing is not scaled, so that text keeps
 //! its size on a telephone and on a wall.
 //!
-//! The crate `svg` writes the elements: it depends on nothing, and takes places in per cent, which libraries that lay
-//! out whole charts (plotters, charming) do not; those also bring their own colours into the page, or need scripts.
+//! The crate `svg` writes the elements: it has no dependencies, and takes places in per cent. Libraries that lay
+//! out whole charts (plotters, charming) do not; they also bring their own colours into the page, or need scripts.
 
 use svg::node::element::{Circle, Line, Rectangle, SVG, Text};
 
@@ -13,7 +13,7 @@ const STRIP: f64 = 24.0;
 /// Where the label has a line of its own.
 const TALL_STRIP: f64 = 40.0;
 const BAR: f64 = 14.0;
-/// The width that a chart has at least, on a page of 360 pixels, and what a letter takes of it.
+/// The least width of a chart, on a page of 360 pixels, and the width of a letter.
 const NARROWEST: f64 = 310.0;
 const LETTER: f64 = 6.6;
 /// Between a mark and its label.
@@ -77,7 +77,7 @@ enum Side {
     Above,
 }
 
-/// From where to where on the axis a mark reaches, with its whisker.
+/// The begin and the end of a mark on the axis, with its whisker.
 fn reach(mark: &Mark, axis: &Axis) -> (f64, f64) {
     match mark.shape {
         Shape::Amount { value, interval } => {
@@ -111,10 +111,9 @@ fn side(mark: &Mark, axis: &Axis) -> Side {
 
 fn strip(drawing: SVG, mark: &Mark, axis: &Axis, middle: f64) -> SVG {
     let tone = class(mark.tone);
-    match mark.shape {
+    let drawing = match mark.shape {
         Shape::Amount { value, interval } => {
             let place = axis.at(value);
-            let ends = interval.map(|(low, high)| (axis.at(low), axis.at(high)));
             let drawing = if axis.has_zero() {
                 drawing.add(bar(place, middle, tone))
             } else {
@@ -122,30 +121,28 @@ fn strip(drawing: SVG, mark: &Mark, axis: &Axis, middle: f64) -> SVG {
                     .add(level(0.0, place, middle, "leader"))
                     .add(dot(place, middle, 5.0, tone))
             };
-            let drawing = match ends {
-                Some(ends) => whisker(drawing, ends, middle),
+            match interval {
+                Some((low, high)) => whisker(drawing, (axis.at(low), axis.at(high)), middle),
                 None => drawing,
-            };
-            labelled(drawing, mark, axis, middle)
+            }
         }
         Shape::Latency { median, p99, max } => {
             let (median, p99, max) = (axis.at(median), axis.at(p99), axis.at(max));
-            let drawing = drawing
+            drawing
                 .add(level(median, max, middle, "range"))
                 .add(upright(p99, middle - 5.0, middle + 5.0, "range"))
                 .add(upright(max, middle - 8.0, middle + 8.0, "range"))
-                .add(dot(median, middle, 5.0, tone));
-            labelled(drawing, mark, axis, middle)
+                .add(dot(median, middle, 5.0, tone))
         }
         Shape::Passage { from, to } => {
             let (from, to) = (axis.at(from), axis.at(to));
-            let drawing = drawing
+            drawing
                 .add(level(from, to, middle, tone))
                 .add(dot(from, middle, 3.0, "leader"))
-                .add(dot(to, middle, 5.0, tone));
-            labelled(drawing, mark, axis, middle)
+                .add(dot(to, middle, 5.0, tone))
         }
-    }
+    };
+    labelled(drawing, mark, axis, middle)
 }
 
 fn labelled(drawing: SVG, mark: &Mark, axis: &Axis, middle: f64) -> SVG {

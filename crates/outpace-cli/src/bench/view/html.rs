@@ -1,8 +1,8 @@
-//! A report as one HTML page that needs nothing else: no script, no font, no network. Summary first, then a section an
+//! A report as one HTML page, complete in itself: no script, no font, no network. Summary first, then a section an
 //! experiment, its charts before its figures.
 //!
-//! maud writes the elements and escapes every text; the policy at the top of the page has the browser refuse whatever
-//! would run or load something.
+//! maud writes the elements and escapes every text; by the policy at the top of the page the browser refuses to run or load
+//! anything.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -32,7 +32,7 @@ pub(crate) struct Card {
     pub(crate) question: String,
 }
 
-/// A card for each experiment: what was best in it.
+/// A card for each experiment, with its best rung.
 pub(crate) fn cards(experiments: &[&'static Experiment], rows: &[Row]) -> Vec<Card> {
     let card = |headline: Headline| {
         let against = headline.against();
@@ -176,7 +176,7 @@ fn section(section: &Section<'_>) -> Markup {
     }
 }
 
-/// Those of a section's rungs that its tables have, each with what it does and where it is from.
+/// The rungs in a section's charts: name, whether it is ours, and what it does, with its origin.
 fn rungs(section: &Section<'_>) -> Vec<(&'static str, bool, String)> {
     let charts = section.blocks.iter().filter_map(|block| match block {
         Block::Table(table) => Some(&table.charts),
@@ -339,8 +339,8 @@ mod tests {
     /// Elements that are not closed.
     const VOID: [&str; 1] = ["meta"];
 
-    /// Reads a page as strictly as XML is read, and gives its elements: every one that is opened is closed in its turn,
-    /// and no text has a character that begins one.
+    /// Reads a page as strictly as XML, and returns its elements: each is closed in its turn, and no text has a character
+    /// that begins one.
     fn elements(page: &str) -> Vec<String> {
         let mut open: Vec<&str> = Vec::new();
         let mut all = Vec::new();
@@ -390,7 +390,7 @@ mod tests {
         p99_9: None,
     };
 
-    /// A row of each kind of measurement, with its destination and what its chart must have.
+    /// A row of each kind of measurement, with texts that its chart must have.
     fn kinds() -> Vec<(&'static str, Vec<Row>, &'static [&'static str])> {
         let one = |experiment, rung, kind| {
             let mut rows = rows_of(experiment, &[(rung, "pty", 400)]);

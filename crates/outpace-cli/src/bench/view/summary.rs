@@ -1,4 +1,4 @@
-//! The last lines of a quick bench: what was best in each experiment, a line each, ten at most.
+//! The last lines of a quick bench: the best rung of each experiment, a line each, ten at most.
 
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures, base_name, leaders};
@@ -8,7 +8,7 @@ use crate::user::quantity::{duration, significant, times};
 const MOST: usize = 10;
 
 /// Where there are more experiments than lines, these give way first.
-const LESS: [&str; 8] = [
+const GIVE_WAY: [&str; 8] = [
     "raw", "mapped", "contest", "chunks", "calls", "startup", "threads", "endl",
 ];
 
@@ -16,11 +16,11 @@ const LESS: [&str; 8] = [
 pub(crate) struct Headline {
     pub(crate) experiment: &'static Experiment,
     pub(crate) to: String,
-    /// The rung that was best, or what the answer is about.
+    /// The best rung, or the subject of the answer.
     pub(crate) best: String,
     /// Its figure with the unit, such as `20.0 ns a line`; empty where the answer has none.
     pub(crate) figure: String,
-    /// How many others the noise hides the difference to.
+    /// The number of others to which the noise hides the difference.
     pub(crate) equals: usize,
     /// How many times faster it is than another.
     pub(crate) faster: Option<(f64, String)>,
@@ -36,7 +36,7 @@ impl Headline {
         equals.into_iter().chain(faster).collect()
     }
 
-    /// In one line of so many columns. The comparison gives way first; the number of equals is always said.
+    /// In one line of at most `columns` columns. The comparison gives way first; the number of equals always stays.
     fn line(&self, columns: usize) -> String {
         let start = format!("{} to {}: {}", self.experiment.name, self.to, self.best);
         let figure = match &self.figure[..] {
@@ -87,14 +87,14 @@ pub(crate) fn headlines(experiments: &[&'static Experiment], rows: &[Row]) -> Ve
         .collect()
 }
 
-/// A line for each experiment that has figures, none longer than so many columns.
+/// A line of at most `columns` columns for each experiment that has figures.
 pub(crate) fn summary(
     experiments: &[&'static Experiment],
     rows: &[Row],
     columns: usize,
 ) -> Vec<String> {
     let mut lines = headlines(experiments, rows);
-    for name in LESS {
+    for name in GIVE_WAY {
         if lines.len() > MOST {
             lines.retain(|line| line.experiment.name != name);
         }
@@ -103,7 +103,7 @@ pub(crate) fn summary(
     lines.iter().map(|line| line.line(columns)).collect()
 }
 
-/// Of the destination that says most: one that reads, and a terminal before a file.
+/// At the destination that tells most: a pipe, a pseudo-terminal, or else the first.
 fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
     let figures = Figures::new(experiment.name, rows);
     let destinations = figures.destinations();
@@ -139,8 +139,7 @@ fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
         let best = experiment.baseline.to_owned();
         return Some(headline(best, format!("{rate} MB/s")));
     }
-    // Rungs that draw beside others, or that other rungs than the experiment's are the measure of, are questions of
-    // their own.
+    // Rungs with a baseline of their own belong to another question.
     let ranked = figures.ranked(to, |row| {
         experiment
             .rung(base_name(&row.rung))
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_loses_what_it_is_compared_with_and_no_word_is_cut() {
+    fn a_line_that_is_too_long_loses_the_comparison_and_no_word_is_cut() {
         let lines = find("lines").unwrap();
         let mut headline = Headline {
             experiment: lines,

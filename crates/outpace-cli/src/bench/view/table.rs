@@ -1,17 +1,17 @@
-//! A table before it is decided how it is shown, and how it is shown on a terminal: with bars, and without the
-//! columns that do not fit. Columns that must stay and do not fit are continued below.
+//! A table, and its form on a terminal: with bars, and without the columns that do not fit. Columns that must stay and
+//! do not fit are continued below.
 
 use super::chart::Chart;
 use crate::user::screen::Screen;
 
-/// A table before it is decided how it is shown.
+/// A table, for a screen, Markdown or HTML.
 pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) headings: Vec<Heading>,
     pub(crate) lines: Vec<TableLine>,
-    /// Rungs that are not in the table, for they were skipped, failed or broke as published.
+    /// Rungs that are not in the table, since they were skipped, failed or broke as published.
     pub(crate) notes: Vec<Note>,
-    /// The same as pictures, for where there is room for them.
+    /// The same as pictures, for HTML.
     pub(crate) charts: Vec<Chart>,
 }
 

@@ -1,12 +1,11 @@
-//! The rungs that keep their own buffer.
+//! Rungs with a buffer of their own.
 
-use std::io::{self, BufWriter};
+use std::io;
 
 use rustix::io::write;
 use rustix::stdio::stdout;
 
-use super::greeting::{Greeting, LONGEST, greetings};
-use crate::bench::catalogue::lines::bare_stdout;
+use super::greeting::{Greeting, LONGEST};
 use crate::bench::experiment::clock::Span;
 
 /// As published: 8 KiB a write.
@@ -22,10 +21,6 @@ pub(super) fn write_all(mut bytes: &[u8]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-pub(super) fn turbo(span: &mut Span) -> io::Result<()> {
-    greetings(span, BufWriter::with_capacity(CAPACITY, bare_stdout()?))
 }
 
 pub(super) fn vecbuf(span: &mut Span) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The message whose decimal digits are incremented in place.
+//! A message whose decimal digits are incremented in place.
 
 use std::io::{self, Write};
 

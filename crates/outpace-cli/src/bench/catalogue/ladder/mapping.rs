@@ -3,16 +3,16 @@
 use std::fs::File;
 use std::io;
 
-use super::super::lines::bare_stdout;
+use crate::bench::catalogue::lines::bare_stdout;
 use crate::bench::experiment::clock::Span;
 use window::FileWindow;
 
-/// Maps standard output itself, as was published.
+/// Maps standard output itself, as published.
 pub(crate) fn mappy(span: &mut Span) -> io::Result<()> {
     mapped_from(span, &bare_stdout()?, 0).map(drop)
 }
 
-/// Writes the messages through a window of the file that moves on when it is full; gives the
+/// Writes the messages through a window of the file that moves on when it is full; returns the
 /// number of bytes.
 pub(crate) fn mapped_from(span: &mut Span, file: &File, start: u64) -> io::Result<u64> {
     let mut window = FileWindow::open(file, start)?;
@@ -88,7 +88,7 @@ mod window {
             let base = self.base + LENGTH as u64;
             let memory = map(self.file, base)?;
             let old = std::mem::replace(&mut self.memory, memory);
-            // SAFETY: `old` came from `map` and nothing points into it any more.
+            // SAFETY: `old` came from `map`, and no pointer into it is left.
             unsafe { munmap(old.as_ptr().cast(), LENGTH) }?;
             (self.base, self.used) = (base, 0);
             Ok(())
@@ -102,8 +102,8 @@ mod window {
 
     impl Drop for FileWindow<'_> {
         fn drop(&mut self) {
-            // SAFETY: `memory` came from `map`, is unmapped once, and nothing points into it.
-            // The kernel keeps what was written; unmapping a valid range cannot fail.
+            // SAFETY: `memory` came from `map`, is unmapped once, and no pointer into it is left.
+            // The kernel keeps the bytes; unmapping a valid range cannot fail.
             let _ = unsafe { munmap(self.memory.as_ptr().cast(), LENGTH) };
         }
     }
@@ -111,8 +111,8 @@ mod window {
     fn map(file: &File, base: u64) -> io::Result<NonNull<u8>> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let end = base + LENGTH as u64;
-        // SAFETY: the address is the kernel's choice, so no memory of ours is replaced; nothing
-        // touches the memory before the file is long enough for it.
+        // SAFETY: the address is the kernel's choice, so no memory of ours is replaced; the memory
+        // is not touched before the file is long enough for it.
         let memory = unsafe {
             mmap(
                 ptr::null_mut(),

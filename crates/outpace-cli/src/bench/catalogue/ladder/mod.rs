@@ -11,16 +11,22 @@ mod pointers;
 mod std_ways;
 
 use std::cmp::Ordering::{Equal, Greater, Less};
+use std::io::{self, BufWriter};
+
+use outpace::Buffering;
 
 pub(super) use mapping::{mapped_from, mappy};
 pub(super) use std_ways::fast_integers;
 
+use super::lines::bare_stdout;
 use super::sources;
 use crate::bench::experiment::{Experiment, Method, Rung};
 use crate::bench::results::figures::{Compared, Figures, first_of, leaders};
 use crate::bench::results::rows::Row;
 use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::user::quantity::{duration, times};
+use greeting::greetings;
+use std_ways::formatted;
 
 pub(crate) const LADDER: Experiment = Experiment {
     name: "ladder",
@@ -37,13 +43,16 @@ pub(crate) const LADDER: Experiment = Experiment {
     baseline: "turbo-c",
     method: Method::Work,
     rungs: rungs! {
-        published "glacial" 9.07 s: Here(std_ways::glacial), "write! to std's unlocked handle";
+        published "glacial" 9.07 s: Here(|span| formatted(span, io::stdout())), "write! to std's unlocked handle";
         added "print": Here(std_ways::print), "print!";
-        published "slow" 5.45 s: Here(std_ways::slow), "write! to std's lock";
-        published "speedy" 2.39 s: Here(std_ways::speedy), "BufWriter on the bare file, fast integers";
-        published "fast" 2.31 s: Here(std_ways::fast), "write! to a BufWriter on std's lock";
-        described "fast-itoa": Here(std_ways::fast_itoa), "BufWriter on std's lock, fast integers";
-        published "turbo" 1.27 s: Here(buffers::turbo), "increments the decimal digits in place, BufWriter";
+        published "slow" 5.45 s: Here(|span| formatted(span, io::stdout().lock())), "write! to std's lock";
+        published "speedy" 2.39 s: Here(|span| fast_integers(span, BufWriter::new(bare_stdout()?))),
+            "BufWriter on the bare file, fast integers";
+        published "fast" 2.31 s: Here(|span| formatted(span, BufWriter::new(io::stdout().lock()))), "write! to a BufWriter on std's lock";
+        described "fast-itoa": Here(|span| fast_integers(span, BufWriter::new(io::stdout().lock()))),
+            "BufWriter on std's lock, fast integers";
+        published "turbo" 1.27 s: Here(|span| greetings(span, BufWriter::with_capacity(buffers::CAPACITY, bare_stdout()?))),
+            "increments the decimal digits in place, BufWriter";
         published "vecbuf" 0.99 s: Here(buffers::vecbuf), "digits in place, a Vec as the buffer, POSIX write";
         published "turbo-cpp" 0.85 s: Source(&TURBO_CPP), "turbo-c in C++";
         published "turbo-c" 0.71 s: Source(&TURBO_C), "digits in place, 8 KiB on the stack, POSIX write";
@@ -55,10 +64,11 @@ pub(crate) const LADDER: Experiment = Experiment {
         outpace "outpace": Here(ours::typed), "typed calls on the guard";
         outpace "outpace-write": Here(ours::write), "outpace::write! on the guard";
         outpace "outpace-print": Here(ours::print), "outpace::print!";
-        outpace "outpace-block": Here(ours::block), "typed calls, Block";
-        outpace "outpace-background": Here(ours::background), "typed calls, Background with a queue of 16 MiB";
-        outpace "outpace-handle": Here(ours::handle), "turbo's bytes through the unlocked handle";
-        outpace "outpace-bytes": Here(ours::bytes), "turbo's bytes on the guard";
+        outpace "outpace-block": Here(|span| ours::with_buffering(span, Buffering::block())), "typed calls, Block";
+        outpace "outpace-background": Here(|span| ours::with_buffering(span, Buffering::background(16 << 20))),
+            "typed calls, Background with a queue of 16 MiB";
+        outpace "outpace-handle": Here(|span| greetings(span, outpace::stdout())), "turbo's bytes through the unlocked handle";
+        outpace "outpace-bytes": Here(|span| greetings(span, outpace::stdout().lock())), "turbo's bytes on the guard";
         outpace "outpace-h": Source(&OUTPACE_H), "inline appends of include/outpace.h, in C";
         added "random-bufwriter": Here(numbers::bufwriter), "numbers of random length: write! to a BufWriter on the bare file"
             .random();

@@ -1,4 +1,4 @@
-//! The rungs whose numbers are of random length, so that digits cannot be counted on from message to message.
+//! Rungs with numbers of random length, whose digits cannot be incremented from message to message.
 
 use std::io::{self, BufWriter, Write};
 
@@ -11,7 +11,7 @@ pub(super) fn message(index: u64, into: &mut Vec<u8>) {
     into.extend_from_slice(format!("Hello, {}\t", number(index)).as_bytes());
 }
 
-/// As large as that of the others.
+/// As large as the others' buffers.
 const CAPACITY: usize = 64 << 10;
 
 pub(super) fn bufwriter(span: &mut Span) -> io::Result<()> {

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use outpace::Buffering;
 
-use super::greeting::greetings;
 use super::line::begin_line;
 use crate::bench::experiment::clock::Span;
 
@@ -18,13 +17,8 @@ pub(super) fn typed(span: &mut Span) -> io::Result<()> {
     out.flush()
 }
 
-pub(super) fn block(span: &mut Span) -> io::Result<()> {
-    outpace::stdout().set_buffering(Buffering::block());
-    typed(span)
-}
-
-pub(super) fn background(span: &mut Span) -> io::Result<()> {
-    outpace::stdout().set_buffering(Buffering::background(16 << 20));
+pub(super) fn with_buffering(span: &mut Span, buffering: Buffering) -> io::Result<()> {
+    outpace::stdout().set_buffering(buffering);
     typed(span)
 }
 
@@ -46,13 +40,4 @@ pub(super) fn print(span: &mut Span) -> io::Result<()> {
     }
     span.done_calling();
     outpace::stdout().flush()
-}
-
-/// With `bytes`: what entering and leaving the stream costs.
-pub(super) fn handle(span: &mut Span) -> io::Result<()> {
-    greetings(span, outpace::stdout())
-}
-
-pub(super) fn bytes(span: &mut Span) -> io::Result<()> {
-    greetings(span, outpace::stdout().lock())
 }

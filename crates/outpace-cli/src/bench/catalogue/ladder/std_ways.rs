@@ -1,18 +1,8 @@
 //! The rungs on std's own writers.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
-use crate::bench::catalogue::lines::bare_stdout;
 use crate::bench::experiment::clock::Span;
-
-pub(super) fn glacial(span: &mut Span) -> io::Result<()> {
-    let mut stdout = io::stdout();
-    for index in 0..span.messages {
-        write!(stdout, "Hello, {index}\t")?;
-    }
-    span.done_calling();
-    stdout.flush()
-}
 
 pub(super) fn print(span: &mut Span) -> io::Result<()> {
     for index in 0..span.messages {
@@ -22,23 +12,8 @@ pub(super) fn print(span: &mut Span) -> io::Result<()> {
     io::stdout().flush()
 }
 
-pub(super) fn slow(span: &mut Span) -> io::Result<()> {
-    formatted(span, io::stdout().lock())
-}
-
-pub(super) fn fast(span: &mut Span) -> io::Result<()> {
-    formatted(span, BufWriter::new(io::stdout().lock()))
-}
-
-pub(super) fn fast_itoa(span: &mut Span) -> io::Result<()> {
-    fast_integers(span, BufWriter::new(io::stdout().lock()))
-}
-
-pub(super) fn speedy(span: &mut Span) -> io::Result<()> {
-    fast_integers(span, BufWriter::new(bare_stdout()?))
-}
-
-fn formatted(span: &mut Span, mut out: impl Write) -> io::Result<()> {
+/// A message by the formatting machinery, which writes it in three fragments.
+pub(super) fn formatted(span: &mut Span, mut out: impl Write) -> io::Result<()> {
     for index in 0..span.messages {
         write!(out, "Hello, {index}\t")?;
     }

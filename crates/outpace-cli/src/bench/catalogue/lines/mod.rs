@@ -13,7 +13,7 @@ use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::Figures;
-use crate::user::quantity::{duration, times};
+use crate::user::quantity::{duration, times_in_words};
 
 pub(crate) const LINES: Experiment = Experiment {
     name: "lines",
@@ -39,15 +39,19 @@ pub(crate) const LINES: Experiment = Experiment {
     method: Method::Work,
     rungs: rungs! {
         published "println" 1.08 s: Here(println), "println! for each line";
-        published "bufwriter" 0.41 s: Here(bufwriter), "writeln! to a BufWriter above std's stdout";
-        added "println-lock": Here(println_lock), "writeln! to std's locked stdout";
-        added "linewriter-file": Here(linewriter_file), "writeln! to a LineWriter above the bare descriptor";
-        added "bufwriter-file": Here(bufwriter_file), "writeln! to a BufWriter above the bare descriptor";
+        published "bufwriter" 0.41 s: Here(|span| write_lines(span, BufWriter::new(io::stdout().lock()))),
+            "writeln! to a BufWriter above std's stdout";
+        added "println-lock": Here(|span| write_lines(span, io::stdout().lock())), "writeln! to std's locked stdout";
+        added "linewriter-file": Here(|span| write_lines(span, LineWriter::new(bare_stdout()?))),
+            "writeln! to a LineWriter above the bare descriptor";
+        added "bufwriter-file": Here(|span| write_lines(span, BufWriter::new(bare_stdout()?))),
+            "writeln! to a BufWriter above the bare descriptor";
         outpace "outpace": Here(outpace_println), "outpace::println! for each line";
-        outpace "outpace-guard": Here(outpace_guard), "typed calls on the guard";
-        outpace "outpace-line": Here(outpace_line), "the same, Line";
-        outpace "outpace-block": Here(outpace_block), "the same, Block";
-        outpace "outpace-background": Here(outpace_background), "the same, Background with a queue of 16 MiB";
+        outpace "outpace-guard": Here(typed_lines), "typed calls on the guard";
+        outpace "outpace-line": Here(|span| with_buffering(span, Buffering::Line)), "the same, Line";
+        outpace "outpace-block": Here(|span| with_buffering(span, Buffering::block())), "the same, Block";
+        outpace "outpace-background": Here(|span| with_buffering(span, Buffering::background(16 << 20))),
+            "the same, Background with a queue of 16 MiB";
         added "random-bufwriter": Here(values::integer_bufwriter), "writeln! of numbers of random length to a BufWriter"
             .writes(values::integer_line).against("random-bufwriter");
         outpace "outpace-random": Here(values::integer_outpace), "outpace::println! of numbers of random length"
@@ -84,22 +88,6 @@ fn println(span: &mut Span) -> io::Result<()> {
     io::stdout().flush()
 }
 
-fn println_lock(span: &mut Span) -> io::Result<()> {
-    write_lines(span, io::stdout().lock())
-}
-
-fn bufwriter(span: &mut Span) -> io::Result<()> {
-    write_lines(span, BufWriter::new(io::stdout().lock()))
-}
-
-fn linewriter_file(span: &mut Span) -> io::Result<()> {
-    write_lines(span, LineWriter::new(bare_stdout()?))
-}
-
-fn bufwriter_file(span: &mut Span) -> io::Result<()> {
-    write_lines(span, BufWriter::new(bare_stdout()?))
-}
-
 fn write_lines(span: &mut Span, mut out: impl Write) -> io::Result<()> {
     for index in 0..span.messages {
         writeln!(out, "{index}")?;
@@ -116,35 +104,18 @@ fn outpace_println(span: &mut Span) -> io::Result<()> {
     outpace::stdout().flush()
 }
 
-fn outpace_guard(span: &mut Span) -> io::Result<()> {
-    typed_lines(span);
-    outpace::stdout().flush()
-}
-
-fn outpace_line(span: &mut Span) -> io::Result<()> {
-    with_buffering(span, Buffering::Line)
-}
-
-fn outpace_block(span: &mut Span) -> io::Result<()> {
-    with_buffering(span, Buffering::block())
-}
-
-fn outpace_background(span: &mut Span) -> io::Result<()> {
-    with_buffering(span, Buffering::background(16 << 20))
-}
-
 fn with_buffering(span: &mut Span, buffering: Buffering) -> io::Result<()> {
     outpace::stdout().set_buffering(buffering);
-    typed_lines(span);
-    outpace::stdout().flush()
+    typed_lines(span)
 }
 
-fn typed_lines(span: &mut Span) {
+fn typed_lines(span: &mut Span) -> io::Result<()> {
     let mut out = outpace::stdout().lock();
     for index in 0..span.messages {
         out.int(index).char('\n');
     }
     span.done_calling();
+    out.flush()
 }
 
 /// Standard output without std's LineWriter: a file of its own on the same destination.
@@ -164,11 +135,11 @@ fn conclusion(figures: &Figures<'_>) -> String {
         let said = compared.sentence("println!", "a BufWriter", to, |time, ratio| match time {
             Greater => format!(
                 "To {to} a BufWriter makes a line {} cheaper than println!.",
-                by(ratio)
+                times_in_words(ratio)
             ),
             Less => format!(
                 "To {to} println! is {} cheaper than a BufWriter.",
-                by(1.0 / ratio)
+                times_in_words(1.0 / ratio)
             ),
             Equal => format!("To {to} a BufWriter gains nothing over println!."),
         });
@@ -218,9 +189,4 @@ fn conclusion(figures: &Figures<'_>) -> String {
         });
     }
     sentences.join(" ")
-}
-
-/// A factor in words.
-pub(crate) fn by(ratio: f64) -> String {
-    times(ratio).replace('x', " times")
 }

@@ -1,21 +1,13 @@
-//! Lines of more than a whole number: a float, a row of a table, a value of a type of one's own.
+//! Lines of other values: numbers of random length, floats, rows of a table, a type with a `Display` of its own.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
-use crate::bench::catalogue::input::number;
+use crate::bench::catalogue::input::{number, random};
 use crate::bench::experiment::clock::Span;
 
-/// So many different values, used in turn: more than a processor can learn the branches of.
+/// The number of different values, which are used in turn: too many for a processor to learn their branches.
 const COUNT: u64 = 1 << 16;
-
-/// splitmix64: of each index another number that looks random.
-fn random(index: u64) -> u64 {
-    let mut z = (index % COUNT).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 /// From 0 to 1, with as many bits as there can be.
 fn float(index: u64) -> f64 {

@@ -100,7 +100,7 @@ impl Connection {
         })
     }
 
-    /// A client that does not read its answers is not asked for more questions.
+    /// No more requests are read from a client that does not read its answers.
     fn awaited(&self) -> PollFd<'_> {
         let flags = if self.unsent.is_empty() {
             PollFlags::IN
@@ -110,7 +110,7 @@ impl Connection {
         PollFd::new(&self.stream, flags)
     }
 
-    /// Reads, answers and sends what can be without waiting; returns whether the connection goes on.
+    /// Reads, answers and sends as far as possible without waiting; returns whether the connection goes on.
     fn proceed(&mut self, answering: &mut dyn FnMut(&str) -> ControlFlow<()>) -> io::Result<bool> {
         if self.unsent.is_empty() {
             let mut buffer = [0; 4096];

@@ -1,4 +1,4 @@
-//! `server`: what a line of log a request costs a server that has something better to do.
+//! `server`: the cost of a line of log for each request of a server.
 
 mod http;
 mod ways;
@@ -7,6 +7,8 @@ use std::io::{self, IsTerminal};
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
+
+use outpace::{Buffering, Overflow};
 
 use super::sources;
 use crate::bench::experiment::calls::CallTimes;
@@ -49,13 +51,13 @@ pub(crate) const SERVER: Experiment = Experiment {
     rungs: rungs! {
         described SILENT: Here(ways::silent), "no logging";
         described "println": Here(ways::println), "std::println!";
-        added "tracing-appender": Here(ways::appender_lossy), "tracing-appender's non-blocking writer, which drops what it has no room for";
-        added "tracing-appender-lossless": Here(ways::appender_lossless), "the same, which waits instead";
-        outpace "prompt": Here(ways::prompt), "outpace::println! with Prompt";
-        outpace "background-block": Here(ways::block), "with Background, which waits when its 256 KiB are full";
-        outpace "background-drop-newest": Here(ways::drop_newest), "with Background, which then drops the newest";
-        outpace "background-drop-oldest": Here(ways::drop_oldest), "with Background, which then drops the oldest";
-        outpace "background-spill": Here(ways::spill), "with Background, which then writes to a file";
+        added "tracing-appender": Here(|span| ways::appender(span, true)), "tracing-appender's non-blocking writer, which drops what it has no room for";
+        added "tracing-appender-lossless": Here(|span| ways::appender(span, false)), "the same, which waits instead";
+        outpace "prompt": Here(|span| ways::outpace(span, Buffering::prompt())), "outpace::println! with Prompt";
+        outpace "background-block": Here(|span| ways::background(span, Overflow::Block)), "with Background, which waits when its 256 KiB are full";
+        outpace "background-drop-newest": Here(|span| ways::background(span, Overflow::DropNewest)), "with Background, which then drops the newest";
+        outpace "background-drop-oldest": Here(|span| ways::background(span, Overflow::DropOldest)), "with Background, which then drops the oldest";
+        outpace "background-spill": Here(|span| ways::background(span, ways::to_a_file())), "with Background, which then writes to a file";
         added FED: Here(ways::silent), "no logging, while another process feeds the terminal what background-spill did";
     },
     conclusion,
@@ -84,7 +86,7 @@ fn request_of(line: &str) -> Option<u64> {
         .ok()
 }
 
-/// The fate of the lines, as the logger knows it.
+/// The lines that were not written, as far as the logger knows.
 #[derive(Default)]
 struct LogEnd {
     dropped: u64,
@@ -150,11 +152,7 @@ fn listener() -> io::Result<TcpListener> {
 }
 
 fn conclusion(figures: &Figures<'_>) -> String {
-    let sentences = figures.destinations().into_iter();
-    let sentences: Vec<String> = sentences
-        .filter_map(|to| conclusion_at(figures, to))
-        .collect();
-    sentences.join(" ")
+    figures.at_each(|to| conclusion_at(figures, to)).join(" ")
 }
 
 /// With one connection the figure measures how fast an idle processor wakes; so it is about eight.
@@ -180,7 +178,7 @@ fn conclusion_at(figures: &Figures<'_>, to: &str) -> Option<String> {
         .filter_map(|row| Some((row, share(row)?)))
         .collect();
     shares.sort_by(|(_, one), (_, other)| other.middle.total_cmp(&one.middle));
-    // Work cannot make a server faster than one that has none.
+    // A server that logs cannot be faster than one that does not.
     if let Some((row, share)) = shares.iter().find(|(_, share)| share.low > 1.0) {
         return Some(format!(
             "To {to} the figures are impossible: {} answers {} of the requests of {}, which logs nothing. \
@@ -210,7 +208,7 @@ fn conclusion_at(figures: &Figures<'_>, to: &str) -> Option<String> {
             duration(calls.max_less_delay.unwrap_or(calls.max) as f64)
         )
     });
-    // More than all cannot be left.
+    // The share is at most 1.
     let left = if ratio.middle > 0.9 && ratio.low <= 1.0 && ratio.high >= 1.0 {
         "as many, within the noise".to_owned()
     } else {

@@ -8,7 +8,7 @@ use tracing_appender::non_blocking::NonBlockingBuilder;
 use super::{LogEnd, serve};
 use crate::bench::experiment::clock::Span;
 
-/// Small enough that each policy has to show what it does.
+/// So small that each policy takes effect.
 const CAPACITY: usize = 256 << 10;
 
 pub(super) fn silent(span: &mut Span) -> io::Result<()> {
@@ -24,17 +24,8 @@ pub(super) fn println(span: &mut Span) -> io::Result<()> {
     io::stdout().flush()
 }
 
-pub(super) fn appender_lossy(span: &mut Span) -> io::Result<()> {
-    appender(span, true)
-}
-
-pub(super) fn appender_lossless(span: &mut Span) -> io::Result<()> {
-    appender(span, false)
-}
-
-/// As tracing-subscriber uses it: a record is formatted into a string that is kept, and written at
-/// once.
-fn appender(span: &mut Span, lossy: bool) -> io::Result<()> {
+/// As tracing-subscriber uses it: a record is formatted into a reused buffer, and written in one call.
+pub(super) fn appender(span: &mut Span, lossy: bool) -> io::Result<()> {
     let (writer, guard) = NonBlockingBuilder::default()
         .lossy(lossy)
         .finish(io::stdout());
@@ -68,44 +59,20 @@ fn appender(span: &mut Span, lossy: bool) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn prompt(span: &mut Span) -> io::Result<()> {
-    outpace(span, Buffering::prompt())
+pub(super) fn background(span: &mut Span, overflow: Overflow) -> io::Result<()> {
+    let capacity = CAPACITY;
+    outpace(span, Buffering::Background { capacity, overflow })
 }
 
-pub(super) fn block(span: &mut Span) -> io::Result<()> {
-    background(span, Overflow::Block)
+/// The overflow policy that writes to a file.
+pub(super) fn to_a_file() -> Overflow {
+    Overflow::Spill {
+        directory: std::env::temp_dir(),
+        limit: 4 << 30,
+    }
 }
 
-pub(super) fn drop_newest(span: &mut Span) -> io::Result<()> {
-    background(span, Overflow::DropNewest)
-}
-
-pub(super) fn drop_oldest(span: &mut Span) -> io::Result<()> {
-    background(span, Overflow::DropOldest)
-}
-
-pub(super) fn spill(span: &mut Span) -> io::Result<()> {
-    let directory = std::env::temp_dir();
-    background(
-        span,
-        Overflow::Spill {
-            directory,
-            limit: 4 << 30,
-        },
-    )
-}
-
-fn background(span: &mut Span, overflow: Overflow) -> io::Result<()> {
-    outpace(
-        span,
-        Buffering::Background {
-            capacity: CAPACITY,
-            overflow,
-        },
-    )
-}
-
-fn outpace(span: &mut Span, buffering: Buffering) -> io::Result<()> {
+pub(super) fn outpace(span: &mut Span, buffering: Buffering) -> io::Result<()> {
     let out = outpace::stdout();
     out.set_buffering(buffering);
     serve(
