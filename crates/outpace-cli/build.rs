@@ -53,7 +53,7 @@ fn build(output: &PathBuf) -> Result<(), String> {
             "link-arg=-nostartfiles",
             "-C",
             "link-arg=-Wl,-z,now",
-            // What the user has loaded before it may have functions of these names, too.
+            // Libraries that are loaded before it may have functions of these names, too.
             "-C",
             "link-arg=-Wl,-Bsymbolic",
         ])

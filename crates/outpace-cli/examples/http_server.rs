@@ -5,7 +5,7 @@
 //! wrk -t1 -c1 -d10s http://127.0.0.1:7096/
 //! ```
 //!
-//! `outpace bench server` measures what the log costs such a server, by ways to log and by terminals.
+//! `outpace bench server` measures the cost of the log for such a server, by ways to log and by terminals.
 
 #[path = "../src/bench/catalogue/server/http.rs"]
 mod http;

@@ -1,9 +1,9 @@
 //! The `outpace` program: measures, explains and fixes slow output of programs in any language.
 //!
 //! Folders are layers, and imports point down: `cli` parses the command line and alone knows all others; `bench`
-//! measures ways to print, `trace`, `run` and `fps` are about other programs and the terminal; `platform` is what the kernel offers
-//! them: processes, terminals, signals, clocks; `user` is how all of them talk with the user. A test reads the imports
-//! (`tests/layers.rs`). Exit status: 0 done, 1 it ran and something failed or what was asked for by name is not
+//! measures ways to print; `trace`, `run` and `fps` are about other programs and the terminal; `user` talks with the user for
+//! all of them; `platform` wraps the kernel: processes, terminals, signals, clocks. A test reads the imports
+//! (`tests/layers.rs`). Exit status: 0 done, 1 it ran and something failed, or a thing that the user has named is not
 //! there, 2 bad usage.
 
 #[cfg(not(target_os = "linux"))]

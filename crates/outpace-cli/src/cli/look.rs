@@ -1,4 +1,4 @@
-//! Bare `outpace`: what a line of output costs on this machine, on one screen of 80x24.
+//! Bare `outpace`: the cost of a line of output on this machine, on one screen of 80x24.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -16,19 +16,19 @@ use crate::platform::interrupts;
 use crate::user::failure::{Outcome, require_proc};
 use crate::user::output::print;
 use crate::user::progress::Progress;
-use crate::user::quantity::{duration, times};
+use crate::user::quantity::{duration, times, times_in_words};
 use crate::user::screen::{Screen, obeys};
 
 const EXPERIMENT: &str = "lines";
 
-/// The rungs a newcomer knows or may want, and what they are called.
+/// The rungs that a newcomer knows or may want, with their names in the table.
 const COLUMNS: [(&str, &str); 3] = [
     ("println", "println!"),
     ("bufwriter", "BufWriter"),
     ("outpace", "outpace"),
 ];
 
-/// Where, how it is called, and how long to measure there.
+/// The destinations, their names in the table, and the time for each.
 const PLACES: [(Destination, &str, Duration); 4] = [
     (
         Destination::Null,
@@ -76,7 +76,7 @@ pub(crate) fn look() -> Outcome {
     let until = Instant::now() + LIMIT;
     interrupts::watch();
     let experiment = catalogue::find(EXPERIMENT)?;
-    // They are part of this program: nothing has to be compiled.
+    // They are part of this program: none has to be compiled.
     let contestants = Contestant::all(experiment, Compiling::Thorough, |rung| {
         COLUMNS.iter().any(|&(name, _)| name == rung.name)
     });
@@ -214,7 +214,7 @@ fn conclusion(rows: &[Row]) -> String {
             } else if println > best * 1.25 {
                 format!(
                     "A line of println! {called} costs {} what it costs with {name}.",
-                    times(println / best).replace('x', " times")
+                    times_in_words(println / best)
                 )
             } else {
                 format!(

@@ -59,7 +59,7 @@ pub(crate) fn command_line() -> Command {
         .iter()
         .map(|subcommand| (subcommand.define)(Command::new(subcommand.name)))
         .map(|subcommand| subcommand.mut_args(negative_values));
-    // Left to itself clap colours a terminal that takes no escape sequence, where the variable `CI` is set.
+    // By default clap colours even a terminal that takes no escape sequence, if the variable `CI` is set.
     let colour = if Screen::of_stdout().colour {
         ColorChoice::Always
     } else {
@@ -75,13 +75,13 @@ pub(crate) fn command_line() -> Command {
         .subcommands(subcommands)
 }
 
-/// What looks like a number is an option's value, also below zero: its parser says what is wrong with it.
+/// Has a negative number be an option's value, so that the option's parser tells the error.
 fn negative_values(argument: Arg) -> Arg {
     let has_value = !argument.is_positional() && argument.get_action().takes_values();
     argument.allow_negative_numbers(has_value)
 }
 
-/// Parses the arguments and does what they ask.
+/// Parses the arguments and runs the subcommand.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Some(outcome) = rung::directly(&arguments) {
@@ -333,7 +333,7 @@ mod tests {
             "{shell}"
         );
         assert!(shell.contains("one of: bash, "), "{shell}");
-        // Also beside a near match, which may not be what was meant.
+        // Also beside a near match, which may be wrong.
         let shell = said(&["outpace", "completions", "tcsh"]);
         assert!(
             shell.contains("did you mean zsh? one of: bash, "),
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_named_once() {
+    fn an_unknown_word_is_named_once() {
         let said = |arguments: &[&str]| {
             let arguments = arguments.iter().map(Into::into);
             super::run(arguments).expect_err("it is bad").to_string()
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_subcommand_cannot_do_without_is_named_with_an_example() {
+    fn a_missing_argument_is_named_with_an_example() {
         for known in super::ALL {
             let definition = (known.define)(clap::Command::new(known.name));
             let needs_more = definition.get_arguments().any(|it| it.is_required_set())

@@ -64,12 +64,7 @@ impl Action for Report {
 fn again(file: &Named) -> Vec<Block> {
     let rows = &file.results.rows;
     let mut blocks = vec![Block::Origin(file.results.origin())];
-    let mut places: Vec<(&str, &str)> = Vec::new();
-    for row in rows {
-        if !places.contains(&(&row.experiment, &row.to)) {
-            places.push((&row.experiment, &row.to));
-        }
-    }
+    let places = comparison::places(rows);
     for (index, &(name, to)) in places.iter().enumerate() {
         let Ok(experiment) = catalogue::find(name) else {
             let reason = format!("{name} to {to}: an experiment of another version of outpace");
@@ -103,7 +98,7 @@ fn compared(files: &[Named]) -> Vec<Block> {
         ));
     }
     let mut last = None;
-    for place in comparison::places(files) {
+    for place in comparison::places(&files[0].results.rows) {
         let Some(table) = comparison::table_of(files, place, yardstick) else {
             continue;
         };

@@ -21,17 +21,17 @@ use crate::user::quantity::whole;
 /// An hour, in milliseconds.
 const LONGEST_PAUSE: u64 = 3_600_000;
 
-/// Write one rung's bytes to stdout and nothing else, for hyperfine, strace or perf
+/// Write only one rung's bytes to stdout, for hyperfine, strace or perf
 #[derive(Args)]
 pub(crate) struct WriteRung {
     /// Experiment and rung, such as ladder/turbo-c, or ladder/turbo-c.clang for one compiler's
     #[arg(value_name = "EXPERIMENT/RUNG")]
     rung: String,
-    /// Write so many messages [default: the experiment's published number]
+    /// Write N messages [default: the experiment's published number]
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=MOST_MESSAGES))]
     messages: Option<u64>,
-    /// Wait so long between the steps of `when` or between pictures, or draw so long in `calls`, in
-    /// milliseconds [default: 1000, between pictures 0, of `calls` 5000]
+    /// Milliseconds to wait between the steps of `when` or between pictures, or to draw in `calls`
+    /// [default: 1000, between pictures 0, of `calls` 5000]
     #[arg(long, value_name = "MS", value_parser = whole::<u64>(0..=LONGEST_PAUSE))]
     pause: Option<u64>,
 }
@@ -64,8 +64,8 @@ impl Action for WriteRung {
     }
 }
 
-/// Does what a bench asks of its children without the argument parser, so that a rung's process
-/// is no heavier than a small program's. `None` when it is for the parser to decide.
+/// Runs a rung for a bench without the argument parser, so that its process is no heavier than a small program's.
+/// `None` of any other command line, which is for the parser.
 pub(crate) fn directly(arguments: &[OsString]) -> Option<Outcome> {
     let arguments: Vec<&str> = arguments
         .iter()

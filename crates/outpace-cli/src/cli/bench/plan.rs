@@ -1,0 +1,158 @@
+//! How much a bench measures of each experiment, and in which time.
+
+use std::time::{Duration, Instant};
+
+use super::Bench;
+use super::choice::Choice;
+use crate::bench::destination::size::Size;
+use crate::bench::destination::{Destination, ReadPace};
+use crate::bench::experiment::{Experiment, Method, Rung};
+use crate::bench::runner::timetable::Timetable;
+use crate::bench::runner::{self, Plan};
+use crate::fps::canvas::StandardStream;
+
+/// Of a quick bench: the time for all of it, the most that compiling takes of that, and the time after which it begins no more.
+const QUICK: Duration = Duration::from_secs(50);
+pub(super) const COMPILING: Duration = Duration::from_secs(8);
+const LAST: Duration = Duration::from_secs(57);
+
+impl Bench {
+    /// How much to measure of one experiment at one destination, in about the time of the budget.
+    pub(super) fn plan(
+        &self,
+        choice: &Choice,
+        method: Method,
+        budget: Duration,
+        until: Option<Instant>,
+    ) -> Plan {
+        let connections = match (&self.connections[..], self.quick) {
+            ([], true) => runner::CONNECTIONS[..1].to_vec(),
+            ([], false) => runner::CONNECTIONS.to_vec(),
+            (given, _) => given.to_vec(),
+        };
+        let servers = choice.rungs.len() * connections.len();
+        let default_runs = match method {
+            Method::Programs if self.quick => 2,
+            Method::Arrival(_) | Method::Programs => 3,
+            Method::Requests(_) => runner::runs_within(budget, servers, self.quick),
+            Method::Timed(_) if self.quick => 2,
+            Method::Timed(_) => 3,
+            Method::Frames if self.quick => 3,
+            _ if self.quick => 5,
+            _ => 10,
+        };
+        let pause = match (self.slow, self.quick) {
+            (true, _) => 1_000,
+            (false, true) => 12,
+            (false, false) => 100,
+        };
+        let default_warmup = match method {
+            // Verifying warms up.
+            Method::Arrival(_)
+            | Method::Requests(_)
+            | Method::Timed(_)
+            | Method::Frames
+            | Method::Programs => 0,
+            Method::Work | Method::Process | Method::Terminal => usize::from(!self.quick),
+        };
+        let size = match method {
+            Method::Frames if !self.quick => Size {
+                columns: 200,
+                rows: 60,
+            },
+            _ => Size::USUAL,
+        };
+        Plan {
+            runs: self.runs.map_or(default_runs, usize::from),
+            warmup: self.warmup.map_or(default_warmup, usize::from),
+            budget,
+            messages: self.messages,
+            connections,
+            pause: Duration::from_millis(pause),
+            time: match method {
+                Method::Timed(timed) if !self.quick => timed.time,
+                _ => Duration::from_millis(400),
+            },
+            size: self.size.unwrap_or(size),
+            brief: self.quick,
+            until,
+        }
+    }
+
+    /// The time for everything, and the longest that one series needs.
+    pub(super) fn timetable(&self, chosen: &[Choice], began: Instant) -> Timetable {
+        let weight = chosen
+            .iter()
+            .map(|choice| {
+                let series = self.destinations(choice.experiment).len() as u32;
+                series * self.weight(choice.experiment.method)
+            })
+            .sum();
+        if self.quick {
+            let left = QUICK.saturating_sub(began.elapsed());
+            Timetable::new(left, weight, Duration::from_millis(1_200))
+        } else {
+            Timetable::new(
+                Duration::from_secs(18 * 60),
+                weight,
+                Duration::from_secs(50),
+            )
+        }
+    }
+
+    /// When no more is begun, unless the user has said how much to measure.
+    pub(super) fn end(&self, began: Instant) -> Option<Instant> {
+        let decides = self.runs.is_none() && self.messages.is_none();
+        (self.quick && decides).then_some(began + LAST)
+    }
+
+    pub(super) fn destinations(&self, experiment: &Experiment) -> Vec<Destination> {
+        if !self.to.is_empty() {
+            return self.to.clone();
+        }
+        let read = |name: &&str| {
+            name.parse()
+                .expect("an experiment's destinations are valid")
+        };
+        let all = experiment.to.iter().map(read);
+        // A real terminal takes longer to open than all others to be measured; one that does not read takes a second for
+        // each rung.
+        let stalled = Destination::Pty(ReadPace::Stalled);
+        let slow = |to: &Destination| {
+            to.kind() == "terminal"
+                || (matches!(experiment.method, Method::Frames) && *to == stalled)
+        };
+        let most = match experiment.method {
+            // Each run of a language starts it twice, which is most of its time.
+            Method::Programs if self.quick => 1,
+            _ => usize::MAX,
+        };
+        all.filter(|to| !self.quick || !slow(to))
+            .take(most)
+            .collect()
+    }
+
+    /// Whether a quick bench leaves a rung out, unless the user has named it.
+    pub(super) fn leaves_out(&self, experiment: &Experiment, rung: &Rung) -> bool {
+        let is_repeated = matches!(experiment.method, Method::Programs)
+            && (rung.is_relayed || matches!(rung.stream, StandardStream::Stderr));
+        // Other bytes, compared among themselves: a further question.
+        let is_aside = rung.message.is_some() && rung.baseline.is_some();
+        self.quick && (is_repeated || is_aside || rung.takes_long)
+    }
+
+    /// How much longer a series measured so takes than most do.
+    pub(super) fn weight(&self, method: Method) -> u32 {
+        match method {
+            // Dozens of programs, each started a dozen times, however short the time is.
+            Method::Programs if self.quick => 8,
+            Method::Requests(_) | Method::Frames => 3,
+            Method::Work
+            | Method::Process
+            | Method::Terminal
+            | Method::Programs
+            | Method::Arrival(_)
+            | Method::Timed(_) => 1,
+        }
+    }
+}
