@@ -12,11 +12,16 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// The program, without what the caller of the tests may wish of his programs.
+/// The program, without settings from the environment of the tests.
 fn outpace(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_outpace"));
     command.args(arguments).stdin(Stdio::null());
     undisturbed(command)
+}
+
+/// The program with these words as its arguments.
+fn command(words: &str) -> Command {
+    outpace(&words.split(' ').collect::<Vec<_>>())
 }
 
 fn undisturbed(mut command: Command) -> Command {
@@ -39,6 +44,16 @@ fn run(arguments: &[&str]) -> Output {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The results that a bench has exported.
+fn results_in(json: &Path) -> Value {
+    serde_json::from_slice(&fs::read(json).unwrap()).unwrap()
+}
+
+/// Their rows.
+fn rows_in(json: &Path) -> Vec<Value> {
+    results_in(json)["rows"].as_array().unwrap().clone()
 }
 
 /// A directory that is removed with the test.
@@ -82,7 +97,7 @@ fn every_published_rung_is_in_the_list_and_the_list_has_no_other() {
 
 #[test]
 fn a_rung_writes_its_bytes_and_nothing_else() {
-    let output = run(&["rung", "lines/println", "--messages", "3"]);
+    let output = command("rung lines/println --messages 3").output().unwrap();
     assert_eq!(text(&output.stdout), "0\n1\n2\n");
     assert_eq!(text(&output.stderr), "");
     let output = run(&["rung", "ladder/turbo", "--messages=12"]);
@@ -138,23 +153,18 @@ fn has_room_for(to: &str) -> bool {
 fn a_bench_verifies_measures_and_exports() {
     let scratch = Scratch::new("export");
     let (json, markdown) = (scratch.path("a.json"), scratch.path("a.md"));
-    let output = outpace(&[
-        "bench",
-        "lines",
-        "--to",
-        "null,pipe,file,tmpfs,pty,pty:40MB/s",
-    ])
-    .args(["--runs", "2", "--warmup", "0", "--messages", "1000"])
-    .args([
-        Path::new("--export-json"),
-        &json,
-        Path::new("--export-markdown"),
-        &markdown,
-    ])
-    .output()
-    .unwrap();
+    let output = command("bench lines --to null,pipe,file,tmpfs,pty,pty:40MB/s")
+        .args(["--runs", "2", "--warmup", "0", "--messages", "1000"])
+        .args([
+            Path::new("--export-json"),
+            &json,
+            Path::new("--export-markdown"),
+            &markdown,
+        ])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let results = results_in(&json);
     for field in [
         "cpu",
         "cores",
@@ -239,7 +249,7 @@ fn a_bench_verifies_measures_and_exports() {
 }
 
 #[test]
-fn single_rungs_are_measured_beside_what_they_are_compared_with() {
+fn single_rungs_are_measured_beside_their_baseline() {
     let scratch = Scratch::new("rungs");
     let json = scratch.path("a.json");
     // By a caller that ignores the end of its children, as a few do.
@@ -251,10 +261,9 @@ fn single_rungs_are_measured_beside_what_they_are_compared_with() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    let rungs: Vec<&str> = results["rows"]
-        .as_array()
-        .unwrap()
+    let results = results_in(&json);
+    let rows = rows_in(&json);
+    let rungs: Vec<&str> = rows
         .iter()
         .map(|row| row["rung"].as_str().unwrap())
         .collect();
@@ -271,14 +280,13 @@ fn single_rungs_are_measured_beside_what_they_are_compared_with() {
 fn servers_under_load_report_requests_answers_and_log_calls() {
     let scratch = Scratch::new("server");
     let json = scratch.path("a.json");
-    let output = outpace(&["bench", "server", "--quick", "--to", "null,pty:stalled"])
+    let output = command("bench server --quick --to null,pty:stalled")
         .args(["--runs", "1"])
         .args([Path::new("--export-json"), &json])
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    let rows = results["rows"].as_array().unwrap();
+    let rows = &rows_in(&json);
     assert_eq!(rows.len(), 2 * 10);
     for row in rows {
         if row["rung"] == "fed" && row["to"] == "null" {
@@ -315,14 +323,13 @@ fn servers_under_load_report_requests_answers_and_log_calls() {
 fn the_animation_is_clocked_on_both_streams_and_recorded_for_the_profiler() {
     let scratch = Scratch::new("calls");
     let (json, profiles) = (scratch.path("a.json"), scratch.path("profiles"));
-    let output = outpace(&["bench", "calls", "--quick", "--messages", "5"])
+    let output = command("bench calls --quick --messages 5")
         .args([Path::new("--export-json"), &json])
         .args([Path::new("--profile"), &profiles])
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    let rows = results["rows"].as_array().unwrap();
+    let rows = &rows_in(&json);
     assert_eq!(rows.len(), 2);
     for row in rows {
         assert_eq!(row["verified"], true, "{row}");
@@ -372,7 +379,9 @@ fn results_that_cannot_be_read_are_a_usage_error() {
 
 #[test]
 fn an_export_that_cannot_be_written_is_told_before_anything_is_measured() {
-    let output = run(&["bench", "lines", "--export-json", "/dev/null/a.json"]);
+    let output = command("bench lines --export-json /dev/null/a.json")
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("/dev/null/a.json"));
     assert_eq!(text(&output.stdout), "");
@@ -392,26 +401,13 @@ fn programs(scratch: &Scratch, scripts: &[(&str, &str)]) -> PathBuf {
 
 fn ladder_with(scratch: &Scratch, programs: &Path) -> (Option<i32>, Vec<Value>) {
     let json = scratch.path("ladder.json");
-    let output = outpace(&[
-        "bench",
-        "ladder",
-        "--to",
-        "pipe",
-        "--runs",
-        "1",
-        "--messages",
-        "2000",
-    ])
-    .args([Path::new("--export-json"), &json])
-    .env("PATH", programs)
-    .env("XDG_CACHE_HOME", scratch.path("cache"))
-    .output()
-    .unwrap();
-    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    (
-        output.status.code(),
-        results["rows"].as_array().unwrap().clone(),
-    )
+    let output = command("bench ladder --to pipe --runs 1 --messages 2000")
+        .args([Path::new("--export-json"), &json])
+        .env("PATH", programs)
+        .env("XDG_CACHE_HOME", scratch.path("cache"))
+        .output()
+        .unwrap();
+    (output.status.code(), rows_in(&json))
 }
 
 fn row<'a>(rows: &'a [Value], rung: &str) -> &'a Value {
@@ -452,7 +448,7 @@ fn a_compiler_that_has_no_other_name_than_cc_is_found() {
 }
 
 #[test]
-fn what_was_asked_for_by_name_and_is_not_there_ends_with_status_1_and_a_remedy() {
+fn a_named_thing_that_is_not_there_ends_with_status_1_and_a_remedy() {
     let scratch = Scratch::new("missing");
     let empty = programs(&scratch, &[]);
     let brief = ["--runs", "1", "--messages", "100"];
@@ -494,7 +490,7 @@ fn what_was_asked_for_by_name_and_is_not_there_ends_with_status_1_and_a_remedy()
         assert!(said.contains(remedy), "{arguments:?}: {said}");
     }
     // Every rung that was asked for wants a compiler, and there is none.
-    let output = outpace(&["bench", "endl", "--to", "pipe", "--quick"])
+    let output = command("bench endl --to pipe --quick")
         .env("PATH", &empty)
         .env("XDG_CACHE_HOME", scratch.path("cache"))
         .output()
@@ -502,19 +498,11 @@ fn what_was_asked_for_by_name_and_is_not_there_ends_with_status_1_and_a_remedy()
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(said.contains("outpace: nothing was measured"), "{said}");
-    // Where a destination is the experiment's own wish, its absence is a note and no failure.
-    let output = outpace(&[
-        "bench",
-        "fps/outpace",
-        "--quick",
-        "--runs",
-        "1",
-        "--messages",
-        "3",
-    ])
-    .env("PATH", &empty)
-    .output()
-    .unwrap();
+    // If a destination is the experiment's own, its absence is a note and no failure.
+    let output = command("bench fps/outpace --quick --runs 1 --messages 3")
+        .env("PATH", &empty)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
 }
 
@@ -547,7 +535,7 @@ fn nothing_is_compiled_for_a_destination_that_is_not_there() {
         used.display()
     );
     let json = scratch.path("a.json");
-    let output = outpace(&["bench", "languages", "--to", "wezterm", "--export-json"])
+    let output = command("bench languages --to wezterm --export-json")
         .arg(&json)
         .env("PATH", programs(&scratch, &[("gcc", compiler.as_str())]))
         .env("XDG_CACHE_HOME", scratch.path("cache"))
@@ -560,19 +548,18 @@ fn nothing_is_compiled_for_a_destination_that_is_not_there() {
         "{said}"
     );
     assert!(!used.exists(), "{}", fs::read_to_string(&used).unwrap());
-    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    let rows = results["rows"].as_array().unwrap();
+    let rows = &rows_in(&json);
     assert!(
         !rows.is_empty() && rows.iter().all(|row| row["skipped"].is_string()),
-        "{results}"
+        "{rows:?}"
     );
 }
 
 #[test]
-fn what_is_read_from_a_file_is_shown_and_never_obeyed() {
+fn text_from_a_file_is_shown_and_never_obeyed() {
     let scratch = Scratch::new("hostile");
     let json = scratch.path("a\x1b[2J<b>.json");
-    let output = outpace(&["bench", "raw/mutex", "--to", "pipe", "--runs", "1"])
+    let output = command("bench raw/mutex --to pipe --runs 1")
         .args(["--messages", "10"])
         .args([Path::new("--export-json"), &json])
         .output()
@@ -612,24 +599,14 @@ fn what_is_read_from_a_file_is_shown_and_never_obeyed() {
 fn a_cache_that_cannot_be_written_gives_way_to_a_private_one() {
     let scratch = Scratch::new("cache");
     let json = scratch.path("a.json");
-    // Nothing can be made there, not even by root.
-    let output = outpace(&[
-        "bench",
-        "ladder/turbo-c",
-        "--to",
-        "pipe",
-        "--runs",
-        "1",
-        "--messages",
-        "500",
-    ])
-    .args([Path::new("--export-json"), &json])
-    .env("XDG_CACHE_HOME", "/proc/self")
-    .env("HOME", "/proc/self")
-    .output()
-    .unwrap();
-    let results: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    let rows = results["rows"].as_array().unwrap();
+    // Not even root can create a file there.
+    let output = command("bench ladder/turbo-c --to pipe --runs 1 --messages 500")
+        .args([Path::new("--export-json"), &json])
+        .env("XDG_CACHE_HOME", "/proc/self")
+        .env("HOME", "/proc/self")
+        .output()
+        .unwrap();
+    let rows = &rows_in(&json);
     assert!(!rows.is_empty(), "{output:?}");
     if rows.iter().all(|row| row["skipped"].is_string()) {
         eprintln!("skipped: no C compiler");
@@ -641,16 +618,9 @@ fn a_cache_that_cannot_be_written_gives_way_to_a_private_one() {
 
 #[test]
 fn a_quick_bench_ends_with_a_line_for_each_experiment() {
-    let output = run(&[
-        "bench",
-        "lines",
-        "raw",
-        "--quick",
-        "--to",
-        "pipe",
-        "--messages",
-        "300",
-    ]);
+    let output = command("bench lines raw --quick --to pipe --messages 300")
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     let said = text(&output.stdout);
     let last: Vec<&str> = said.trim_end().lines().rev().take(2).collect();
@@ -666,24 +636,16 @@ fn the_list_the_tables_and_the_page_name_the_sources() {
     );
     let scratch = Scratch::new("sources");
     let (page, markdown) = (scratch.path("a.html"), scratch.path("a.md"));
-    let output = outpace(&[
-        "bench",
-        "ladder/vecbuf",
-        "ladder/turbo",
-        "--to",
-        "pipe",
-        "--runs",
-        "1",
-    ])
-    .args(["--messages", "500"])
-    .args([
-        Path::new("--export-html"),
-        &page,
-        Path::new("--export-markdown"),
-        &markdown,
-    ])
-    .output()
-    .unwrap();
+    let output = command("bench ladder/vecbuf ladder/turbo --to pipe --runs 1")
+        .args(["--messages", "500"])
+        .args([
+            Path::new("--export-html"),
+            &page,
+            Path::new("--export-markdown"),
+            &markdown,
+        ])
+        .output()
+        .unwrap();
     let said = text(&output.stdout).replace("\n  ", " ");
     assert!(
         said.contains("Bart Massey and others, IO Buffering"),
@@ -705,7 +667,7 @@ fn the_list_the_tables_and_the_page_name_the_sources() {
 #[test]
 fn wrong_bytes_are_a_failed_row_without_a_time_and_status_1() {
     let scratch = Scratch::new("wrong-bytes");
-    // A compiler whose programs report splendid times and write nonsense.
+    // Its programs report short times and write wrong bytes.
     let compiler = r#"case $1 in --version) echo "gcc 99"; exit;; esac
 printf '#!/bin/sh\nprintf nonsense\necho wall_ns 1 >"$OUTPACE_RUNG_REPORT"\n' >rung
 /bin/chmod +x rung"#;
@@ -767,8 +729,7 @@ fn write_calls_are_what_strace_counts() {
     }
 }
 
-/// Starts a program in the directory `scratch`, sends it SIGINT once `is_time`, and gives its status and what it says on
-/// stderr.
+/// Starts a program in the directory `scratch`, sends it SIGINT once `is_time`; returns its status and its stderr.
 fn interrupted(
     arguments: &[&str],
     scratch: &Scratch,
@@ -842,7 +803,7 @@ fn a_signal_ends_it_with_what_there_is_and_the_status_of_that_signal() {
     }
 }
 
-/// One terminal stands still for days, the other takes hours to read what its buffers hold.
+/// One terminal does not read for days, the other takes hours to read its buffers.
 #[test]
 fn ctrl_c_is_not_kept_waiting_by_a_slow_terminal() {
     let scratch = Scratch::new("interrupted-slow");
@@ -854,7 +815,7 @@ fn ctrl_c_is_not_kept_waiting_by_a_slow_terminal() {
         "10000000",
     ];
     let hours = ["lines/outpace", "--to", "pty:1B/s", "--messages", "2000"];
-    // The first rung goes on for as long as its terminal stands still; the other ends, with a report, while its terminal still has to read.
+    // The first rung goes on while its terminal does not read; the other ends, with a report, while its terminal still has to read.
     let goes_on = |bench: &Child| {
         let children = format!("/proc/{0}/task/{0}/children", bench.id());
         !fs::read_to_string(children).unwrap().is_empty()
@@ -883,7 +844,7 @@ fn ctrl_c_is_not_kept_waiting_by_a_slow_terminal() {
 fn nothing_more_is_compiled_after_ctrl_c() {
     let scratch = Scratch::new("interrupted-compiling");
     let (log, go) = (scratch.path("log"), scratch.path("go"));
-    // They hear no Ctrl-C themselves, and go on when it has come.
+    // They get no Ctrl-C themselves, and go on when it has come.
     let script = format!(
         "[ \"$1\" = --version ] && echo 1 && exit\necho call >>{}\nwhile ! test -e {}; do sleep 0.01; done",
         log.display(),
@@ -919,12 +880,12 @@ fn nothing_more_is_compiled_after_ctrl_c() {
     });
     fs::write(&go, "").unwrap();
     child.wait().unwrap();
-    // As many as are compiled at once, and those begun before the signal came.
+    // One for each worker, and one more each that began before the signal came.
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     assert!((1..=2 * workers).contains(&calls()), "{} calls", calls());
 }
 
-/// Has a program of this machine in a directory.
+/// Links a program of this machine into a directory.
 fn symlink_to_path(directory: &Path, name: &str) {
     let path = std::env::var_os("PATH").unwrap();
     let mut places = std::env::split_paths(&path).map(|place| place.join(name));
@@ -952,8 +913,7 @@ fn a_terminal_is_measured_until_it_answers() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     assert!(said.contains("pty works through"), "{said}");
-    let results: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    let rows = results["rows"].as_array().unwrap();
+    let rows = &rows_in(&file);
     assert_eq!(rows.len(), 7, "{said}");
     for row in rows {
         assert_eq!(row["verified"], true, "{row}");
@@ -965,7 +925,9 @@ fn a_terminal_is_measured_until_it_answers() {
         }
     }
     // A file is no terminal: asked for by name, that is an error.
-    let output = run(&["bench", "terminal/text", "--to", "null", "--runs", "1"]);
+    let output = command("bench terminal/text --to null --runs 1")
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     assert!(

@@ -1,4 +1,4 @@
-//! What a newcomer meets first: bare `outpace` on terminals of all kinds, lists at their width, and completions in real
+//! A newcomer's first minute: bare `outpace` on terminals of all kinds, lists at their width, and completions in real
 //! shells.
 
 mod scripted;
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use scripted::{installed, open_terminal, scratch, text};
 
-/// What a terminal of that many columns is given by `outpace` with these arguments, and the exit status. The terminal
-/// reads so many bytes a second, if it is slow, and answers where its cursor is.
+/// Runs `outpace` with these arguments on a terminal of that many columns; returns the bytes that the terminal gets, and the
+/// exit status. The terminal reads at a rate, if it is slow, and answers where its cursor is.
 fn on_a_terminal(
     arguments: &[&str],
     term: &str,
@@ -58,8 +58,8 @@ fn a_slow_terminal_is_told_of_and_not_waited_for() {
     assert!(shown.contains("Prints lines for up to 10 s"), "{shown}");
     assert!(shown.contains("this terminal  "), "{shown}");
     assert!(shown.contains("too slow to compare"), "{shown}");
-    // What it reads in ten seconds.
-    assert!(shown.len() < 10 * RATE as usize, "{} bytes", shown.len());
+    // Ten runs of three rungs with the least number of lines would be twice as much.
+    assert!(shown.len() < 450_000, "{} bytes", shown.len());
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn no_line_is_longer_than_the_terminal_is_wide() {
 
 #[test]
 fn the_figures_of_the_animation_fit_the_terminal() {
-    // So slow that frames are skipped, of which there is more to say.
+    // So slow that frames are skipped, which makes the line longer.
     let (shown, status) = on_a_terminal(&["fps", "--seconds", "1"], "xterm", 80, Some(400_000));
     assert_eq!(status, Some(0), "{shown:?}");
     let (_, last) = shown
@@ -144,7 +144,7 @@ fn script(shell: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// What a shell's words give, a line each.
+/// Runs a command in a shell; returns its lines.
 fn said_by(shell: &str, words: &str) -> Vec<String> {
     let output = Command::new(shell).args(["-c", words]).output().unwrap();
     assert!(output.status.success(), "{output:?}");

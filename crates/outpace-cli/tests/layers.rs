@@ -39,7 +39,7 @@ const BENCH: &[&[&str]] = &[
 /// The folders of `trace`.
 const TRACE: &[&[&str]] = &[&["kernel"], &["model"], &["collect"], &["judge"], &["view"]];
 
-/// The source without comments and without what is for unit tests, which stands at the end of a file.
+/// The source without comments and without its unit tests, which stand at the end of a file.
 fn source(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let end = text.find("\n#[cfg(test)]\n").unwrap_or(text.len());
@@ -198,7 +198,7 @@ fn every_module_is_in_a_layer() {
             let line = line.trim_start_matches("pub ");
             let module = line.strip_prefix("mod ");
             if let Some(module) = module.and_then(|module| module.strip_suffix(';')) {
-                // What stands beside the layers is for the benches and tests of other crates.
+                // This one stands beside the layers, for the benches and tests of other crates.
                 assert!(
                     layers.layer(module).is_some() || module == "workloads",
                     "{}: {module} is in no layer",
@@ -212,7 +212,7 @@ fn every_module_is_in_a_layer() {
 #[test]
 fn modules_of_a_folder_form_no_cycle() {
     for layers in CRATES {
-        // Of each folder the modules, with what each imports of its siblings.
+        // The modules of each folder, each with its imports from siblings.
         let mut folders: BTreeMap<PathBuf, BTreeMap<String, Vec<String>>> = BTreeMap::new();
         for Module { layer, path, text } in layers.modules() {
             let path = Path::new(layers.folders[layer]).join(path);
@@ -236,7 +236,7 @@ fn modules_of_a_folder_form_no_cycle() {
             for targets in imports.values_mut() {
                 targets.retain(|target| known.contains(target));
             }
-            // What imports nothing that is left goes, until nothing is left.
+            // Modules without an import among those that are left go, until none is left.
             while !imports.is_empty() {
                 let left: Vec<String> = imports.keys().cloned().collect();
                 imports.retain(|_, targets| targets.iter().any(|name| left.contains(name)));
@@ -277,14 +277,14 @@ fn contributing_draws_the_same_layers() {
     );
 }
 
-/// What stands between single backticks.
+/// The texts between single backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
 /// A tour of CONTRIBUTING's is a list of functions and files. Each has to be there.
 #[test]
-fn what_the_tours_of_contributing_name_exists() {
+fn names_in_the_tours_of_contributing_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
     let is_name = |c: char| c.is_alphanumeric() || c == '_';

@@ -1,5 +1,5 @@
-//! What the README and the book promise: links that lead somewhere, commands that exist, figures that were drawn from the
-//! recorded results.
+//! Promises of the README and the book: links lead somewhere, commands exist, figures are drawn from the recorded
+//! results.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -153,7 +153,7 @@ fn benches_that_the_pages_name_exist() {
         let Some(arguments) = command.strip_prefix("outpace bench ") else {
             continue;
         };
-        // Says what it would compare, and runs nothing.
+        // Prints commands, and runs no rung.
         let output = Command::new(env!("CARGO_BIN_EXE_outpace"))
             .arg("bench")
             .args(arguments.split_whitespace())
@@ -258,7 +258,7 @@ fn recorded(name: &str, records: &HashMap<&str, Value>) -> f64 {
     }
 }
 
-/// Half of what the last digit that is shown stands for. Zeros at the end of a whole number may be none.
+/// Half the value of the last digit that is shown. Zeros at the end of a whole number may be rounded.
 fn tolerance(shown: &str) -> f64 {
     let digits = shown.replace(',', "");
     let places = match digits.split_once('.') {
