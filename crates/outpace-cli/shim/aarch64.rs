@@ -1,4 +1,4 @@
-//! What is aarch64's own: system calls, the replacements that go on as the original, and the C library's calls.
+//! Code for aarch64: system calls, replacements that go on as the original, and changes of the C library's calls.
 
 use super::Found;
 use crate::hooks::Code;
@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) const ELF_MACHINE: usize = 183;
 pub(crate) const LOADERS: [&[u8]; 2] = [b"/ld-linux-aarch64.so.1", b"/ld-musl-aarch64.so.1"];
 
-/// In the place of a function that this C library does not have: it cannot be done (ENOSYS).
+/// Stands for a function that this C library does not have: answers ENOSYS.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn missing() {
     naked_asm!(
@@ -55,7 +55,7 @@ pub(crate) mod numbers {
 /// As that of the system call.
 pub(super) unsafe fn call(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> isize {
     let result;
-    // SAFETY: the caller answers for what the system call does.
+    // SAFETY: the caller guarantees that the system call is sound.
     unsafe {
         asm!("svc #0", in("x8") number, inlateout("x0") a as isize => result,
              in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f, options(nostack));
@@ -166,7 +166,7 @@ unsafe fn instruction(at: usize) -> u32 {
     unsafe { (at as *const u32).read() }
 }
 
-/// What is to be changed at this place, if anything; `first` is the first place of the code.
+/// What can be changed at this place, if anything. The code begins at `first`.
 ///
 /// # Safety
 ///
@@ -189,7 +189,7 @@ pub(crate) unsafe fn look(at: usize, first: usize) -> Option<Found> {
     }
 }
 
-/// How far before a system call its number may be loaded.
+/// So many instructions before a system call its number may be loaded.
 const NEAR: usize = 12;
 
 /// `mov register, number`.
@@ -197,8 +197,8 @@ const fn load(register: u32, number: u32) -> u32 {
     0xd280_0000 | number << 5 | register
 }
 
-/// The C library writes its last words before it aborts the program (`free(): invalid pointer`), and those of its loader, by
-/// a system call in line, to descriptor 2: `mov x0, 2`, `mov x8, 66`, `svc 0`.
+/// Whether the C library or its loader writes its last words before it aborts the program (`free(): invalid pointer`) here, by an
+/// inline system call, to descriptor 2: `mov x0, 2`, `mov x8, 66`, `svc 0`.
 ///
 /// # Safety
 ///
@@ -218,7 +218,7 @@ unsafe fn is_last_words(at: usize, first: usize) -> bool {
     is_writev && is_error
 }
 
-/// Calls the function with each place that may be one.
+/// Calls the function with each place that [`look`] may accept.
 ///
 /// # Safety
 ///
@@ -234,7 +234,7 @@ pub(crate) unsafe fn candidates(start: usize, length: usize, mut found: impl FnM
     }
 }
 
-/// Lets the place lead to other code; false if that is too far away.
+/// Redirects the place to other code; false if that is too far away.
 ///
 /// # Safety
 ///
@@ -261,7 +261,7 @@ unsafe fn lead(at: usize, link: u32, target: usize) -> bool {
         return false;
     }
     let word = 0x1400_0000 | link | (distance / LENGTH as isize) as u32 & 0x03ff_ffff;
-    // SAFETY: the caller's; the processor is told (Arm ARM, B2.4.4).
+    // SAFETY: the caller's; the instruction caches are synchronised (Arm ARM, B2.4.4).
     unsafe {
         (at as *mut u32).write_volatile(word);
         asm!("dc cvau, {0}", "dsb ish", "ic ivau, {0}", "dsb ish", "isb", in(reg) at, options(nostack));
@@ -269,10 +269,10 @@ unsafe fn lead(at: usize, link: u32, target: usize) -> bool {
     true
 }
 
-// ---- System calls in line.
+// ---- Inline system calls.
 
-// A jump is put in the place of the system call, which would change no register but one; so there is one piece of code for
-// each place, which ends with the jump back. That is written when the place is known.
+// A jump replaces the system call, which changes only one register, so no register is free for the way back. Each place
+// therefore has a piece of code of its own, which ends with a jump back that is written when the place is known.
 const MOST_SITES: usize = 8;
 const SITE: usize = 4 * LENGTH;
 global_asm!(
@@ -296,7 +296,7 @@ unsafe extern "C" {
 }
 static SITES: AtomicUsize = AtomicUsize::new(0);
 
-/// Lets a system call in line lead to [`inline_writev`], and that back; false if that cannot be done.
+/// Redirects an inline system call to [`inline_writev`], and that back; false if that is impossible.
 ///
 /// # Safety
 ///
@@ -310,7 +310,7 @@ unsafe fn lead_to_site(at: usize) -> bool {
     }
     let site = (&raw const outpace_inline_sites).addr() + number * SITE;
     let back = site + SITE - LENGTH;
-    // SAFETY: a page of this object's own code, which goes on being executed; there is one thread.
+    // SAFETY: a page of this object's own code, which stays executable; there is one thread.
     unsafe {
         protect(back, LENGTH, READ_WRITE_EXEC)
             && lead(back, 0, at + LENGTH)
@@ -319,7 +319,7 @@ unsafe fn lead_to_site(at: usize) -> bool {
     }
 }
 
-/// In the place of a system call, which changes one register and no flags. Others than writev(2) are made as they are.
+/// Replaces a system call, which changes one register and no flags. System calls other than writev(2) are made unchanged.
 #[unsafe(naked)]
 unsafe extern "C" fn inline_writev() {
     naked_asm!(
@@ -378,16 +378,16 @@ unsafe extern "C" fn inline_writev() {
     )
 }
 
-// ---- musl's system calls in line.
+// ---- musl's inline system calls.
 
-/// Lets the system calls of the function by which musl's streams write lead to [`inline_writev`]. Returns false if one of them
-/// is of a kind that is not known.
+/// Redirects the system calls of the function by which musl's streams write to [`inline_writev`]. Returns false if one of them
+/// has an unknown form.
 ///
 /// # Safety
 ///
 /// The code, which ends at `end`, can be written to, and no thread is executing it.
 pub(crate) unsafe fn redirect_streams(function: usize, end: usize) -> bool {
-    /// The function is shorter. Behind it may be others, whose system calls go on as they were.
+    /// The function is shorter. System calls of functions behind it are made unchanged.
     const WINDOW: usize = 512;
     let end = end.min(function + WINDOW);
     let mut count = 0;
@@ -413,8 +413,8 @@ pub(crate) unsafe fn redirect_streams(function: usize, end: usize) -> bool {
     count > 0
 }
 
-/// Lets the system call by which a thread of musl's unmaps its own stack lead to [`last_unmap`]. Returns false if it is not
-/// there.
+/// Redirects the system call by which a thread of musl's unmaps its own stack to [`last_unmap`]. Returns false if it is not
+/// found.
 ///
 /// # Safety
 ///
@@ -430,7 +430,7 @@ pub(crate) unsafe fn redirect_last_unmap(start: usize, end: usize) -> bool {
     found.is_some_and(|at| unsafe { lead(at, 0, last_unmap as *const () as usize) })
 }
 
-/// In the place of munmap(2), of the stack that this runs on, and of the end of the thread.
+/// Replaces munmap(2) of the stack that this runs on, and the end of the thread.
 #[unsafe(naked)]
 unsafe extern "C" fn last_unmap() {
     naked_asm!(

@@ -1,12 +1,12 @@
 //! Which descriptors lead to the ring's terminal.
 //!
-//! The kernel is asked once, and its answer holds until a call is made that may change it ([`known`](crate::known)). So a write that
-//! begins after the call has returned goes where the descriptor leads now.
+//! The kernel is asked once, and its answer holds until a call is made that may change the descriptor ([`known`](crate::known)).
+//! A write that begins after the call has returned goes where the descriptor leads then.
 //!
-//! That is so if all such calls are seen. They are if they are the C library's ([`watch`](crate::watch)), and no other code
-//! in the process makes system calls, which `run` looks at ([`is_plain`]): before that, after each library that is loaded,
-//! and where there is such code, the kernel is asked at each write, by the terminal's number. It is asked in the same
-//! way by the first write after each look of `run`, every few milliseconds in a burst: a debugger can change a process's descriptors, too.
+//! This requires that all such calls are seen. The C library's are ([`watch`](crate::watch)); `run` looks whether other code in the
+//! process makes system calls ([`is_plain`]). Until it has looked, after each library that is loaded, and where there is such
+//! code, each write asks the kernel for the terminal's number. The first write after each look of `run` asks as well, every few
+//! milliseconds in a burst, because a debugger can change a process's descriptors.
 
 use crate::family;
 use crate::hooks::{Index, original};
@@ -17,7 +17,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const DESCRIPTORS: usize = 64;
-/// The calls that may change one descriptor, any, or those that are never known.
+/// Calls that may change one descriptor, any descriptor, or one beyond [`DESCRIPTORS`].
 static CALLS: [CallCounter; DESCRIPTORS] = [const { CallCounter(AtomicU64::new(0)) }; DESCRIPTORS];
 static CALLS_OF_ALL: CallCounter = CallCounter(AtomicU64::new(0));
 static CALLS_OF_OTHERS: CallCounter = CallCounter(AtomicU64::new(0));
@@ -29,14 +29,14 @@ static KNOWN: [Known; DESCRIPTORS] = [const {
     }
 }; DESCRIPTORS];
 
-/// A call begins that may change this descriptor. What comes back is for [`end`].
+/// Begins a call that may change this descriptor; returns the argument of [`end`].
 pub(crate) extern "C" fn begin(descriptor: c_int) -> &'static CallCounter {
     let calls = CALLS.get(descriptor as usize).unwrap_or(&CALLS_OF_OTHERS);
     calls.begin();
     calls
 }
 
-/// One that may change any.
+/// Begins a call that may change any descriptor.
 pub(crate) fn begin_all() -> &'static CallCounter {
     CALLS_OF_ALL.begin();
     &CALLS_OF_ALL
@@ -46,12 +46,12 @@ pub(crate) extern "C" fn end(calls: &CallCounter) {
     calls.end();
 }
 
-/// Any descriptor may have become another one.
+/// Forgets all answers: any descriptor may lead elsewhere now.
 pub(crate) fn forget() {
     CALLS_OF_ALL.forget();
 }
 
-/// Whether what is written to a descriptor goes to the ring's terminal.
+/// Whether a descriptor can be written to and leads to the ring's terminal.
 #[inline]
 pub(crate) fn takes_output(descriptor: c_int, ring: &Header) -> bool {
     let index = descriptor as usize;
@@ -71,7 +71,7 @@ fn ask(descriptor: c_int, ring: &Header, known: &Known, calls: &CallCounter, at:
     if is_right {
         known.note(count, is_plain(ring), taken);
     } else if was_known && calls.count(&CALLS_OF_ALL) == count {
-        // It has become another one by something that is not seen.
+        // It was changed by a call that was not seen.
         mistrust();
     }
     is_right
@@ -88,58 +88,58 @@ fn is_here(descriptor: c_int, ring: &Header) -> bool {
 
 // ---- The process's code.
 
-/// The version of what is mapped: it changes before a library is loaded, and when it is. Its upper half is no other process's.
+/// The version of the mapped code. It changes before and after a library is loaded; its upper half is unique to the process.
 static CODE: AtomicU64 = AtomicU64::new(MISTRUSTED);
 /// A library is being loaded.
 const LOADING: u64 = 1;
-/// Not all calls are seen.
+/// Some calls may not be seen.
 const MISTRUSTED: u64 = 2;
 const VERSION: u64 = 4;
 const PROCESS: u64 = 1 << 32;
 
-/// The loader's function that tells of libraries.
+/// The loader's function that announces libraries to debuggers.
 pub(crate) static LOADER: AtomicU64 = AtomicU64::new(0);
 
-/// So many writes for which the kernel was asked, and `run` is to look at the code.
+/// After so many writes that asked the kernel, `run` is asked to look at the code.
 const ASK_AFTER: u32 = 64;
 
-/// All of the C library's calls are seen from now on, and libraries that are loaded.
+/// From now on all calls of the C library, and all libraries that are loaded, are seen.
 pub(crate) fn trust(ring: &Header, is_loading: bool) {
     CODE.store(VERSION | u64::from(is_loading), Ordering::SeqCst);
     begin_process(ring);
 }
 
-/// This process is another one than before: a copy, or another program.
+/// Begins a new process: a copy, or another program.
 pub(crate) fn begin_process(ring: &Header) {
     let number = u64::from(ring.codes.fetch_add(1, Ordering::Relaxed)) + 1;
     let next = |code| Some(code % PROCESS + number * PROCESS);
     let _ = CODE.fetch_update(Ordering::SeqCst, Ordering::Relaxed, next);
-    // The parent's threads may have changed their descriptors between the copies of these and of its memory.
+    // The parent's threads may have changed descriptors between the copying of these and of the memory.
     forget();
 }
 
-/// From now on the kernel is asked at each write: not all changes of descriptors will be seen.
+/// From now on each write asks the kernel: changes of descriptors may not be seen.
 pub(crate) fn mistrust() {
     CODE.fetch_or(MISTRUSTED, Ordering::SeqCst);
     forget();
 }
 
-/// There will be other code than before.
+/// Called before the mapped code changes.
 pub(crate) fn code_changes() {
     CODE.fetch_add(VERSION, Ordering::SeqCst);
-    // After it: what was asked for before is for the code before.
+    // In this order: an answer noted before is one for the old code.
     forget();
 }
 
-/// Libraries come or go, or have done so.
+/// Libraries are about to come or go (`is_loading`), or have done so.
 pub(crate) fn libraries_change(is_loading: bool) {
     let next = |code| Some(code & !LOADING | u64::from(is_loading));
     let _ = CODE.fetch_update(Ordering::SeqCst, Ordering::Relaxed, next);
     code_changes();
 }
 
-/// Whether all code in this process makes its system calls through the C library, as `run` has found. It is asked to look if it has
-/// not, and there are writes enough for which that is worth while.
+/// Whether `run` has found that all code in this process makes its system calls through the C library. After [`ASK_AFTER`] writes
+/// without a result, `run` is asked to look.
 fn is_plain(ring: &Header) -> bool {
     static WRITES: AtomicU32 = AtomicU32::new(0);
     let code = CODE.load(Ordering::SeqCst);
@@ -156,7 +156,7 @@ fn is_plain(ring: &Header) -> bool {
         let loader = LOADER.load(Ordering::Relaxed);
         member.loader.store(loader, Ordering::Relaxed);
         member.code.store(code, Ordering::Release);
-        // It is met by the next look, for which what is about to be written is reason enough.
+        // `run` sees this at its next look, which the write in progress causes.
         ring.unseen.store(1, Ordering::Release);
     }
     false

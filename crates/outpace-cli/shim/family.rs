@@ -1,8 +1,8 @@
-//! The processes that share the ring: the program, and its children. Each registers itself, and says so before another
-//! program takes its place or is started by it, because that one may know nothing of the ring.
+//! The processes that share the ring: the program, and its children. Each registers itself, and announces when another program
+//! is about to take its place or to be started by it, because that program may not have the shim.
 //!
-//! A child made by fork(2) has the shim with the rest of its parent's memory. Another program is given it by its
-//! environment, where it can have it, and joins when the loader has started it.
+//! A child made by fork(2) inherits the shim with its parent's memory. Another program is given the shim by its environment,
+//! where it can have it, and joins when the loader has started it.
 
 use crate::descriptors;
 use crate::hooks::{Index, original};
@@ -14,7 +14,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// What a process knows of itself. The kernel empties that page in a child made by fork(2).
+/// A process's own state. The kernel zeroes this page in a child made by fork(2).
 #[repr(C)]
 struct Own {
     standing: AtomicU32,
@@ -22,11 +22,11 @@ struct Own {
     member: AtomicPtr<Member>,
     /// Its number among the members, from 1 on.
     number: AtomicU64,
-    /// Writes past the closed ring.
+    /// Counts direct writes beside the closed ring.
     direct: AtomicU32,
 }
 
-/// `standing`: not registered yet, a thread registers it, registered, there was no place.
+/// `standing`: not registered, being registered by a thread, registered, without a place among the members.
 const NEW: u32 = 0;
 const REGISTERING: u32 = 1;
 const OURS: u32 = 2;
@@ -34,8 +34,8 @@ const OUTSIDE: u32 = 3;
 
 static OWN: AtomicPtr<Own> = AtomicPtr::new(ptr::null_mut());
 
-/// Before there is a ring.
-static NOBODY: Own = Own {
+/// The state before there is a ring.
+static UNREGISTERED: Own = Own {
     standing: AtomicU32::new(OUTSIDE),
     process: AtomicU32::new(0),
     member: AtomicPtr::new(ptr::null_mut()),
@@ -45,7 +45,7 @@ static NOBODY: Own = Own {
 
 fn own() -> &'static Own {
     // SAFETY: null, or a page that stays for as long as the process; zeroes are valid for it.
-    unsafe { OWN.load(Ordering::Relaxed).as_ref() }.unwrap_or(&NOBODY)
+    unsafe { OWN.load(Ordering::Relaxed).as_ref() }.unwrap_or(&UNREGISTERED)
 }
 
 /// The calling thread, as the holder of the lock.
@@ -61,7 +61,7 @@ pub(crate) fn member() -> Option<&'static Member> {
     unsafe { own.member.load(Ordering::Relaxed).as_ref() }.filter(|_| is_ours)
 }
 
-/// Whether this process is registered, which it is from now on if it can be.
+/// Registers this process if it is not registered yet; returns whether it is.
 pub(crate) fn is_ours(ring: &Header) -> bool {
     match own().standing.load(Ordering::Acquire) {
         OURS => true,
@@ -70,7 +70,7 @@ pub(crate) fn is_ours(ring: &Header) -> bool {
     }
 }
 
-/// The page of [`Own`]; false where a child would share it.
+/// Maps the page of [`Own`]; false if the kernel would not zero it in a child.
 pub(crate) fn prepare() -> bool {
     const READ_WRITE: usize = 3;
     const PRIVATE_ANONYMOUS: usize = 0x22;
@@ -125,7 +125,7 @@ pub(crate) fn register(ring: &Header) -> bool {
     let number = (distance / size_of::<Member>() + 1) as u64;
     own.number.store(number, Ordering::Relaxed);
     descriptors::begin_process(ring);
-    // What was written by the process that had this place before is not this one's.
+    // The bytes of the process that had this place before are not this one's.
     let author = &ring.head.1.member;
     let _ = author.compare_exchange(number, 0, Ordering::Relaxed, Ordering::Relaxed);
     standing.store(OURS, Ordering::Release);
@@ -136,7 +136,7 @@ pub(crate) fn register(ring: &Header) -> bool {
 fn place(ring: &Header, process: u32, start: u64) -> Option<&Member> {
     let members = members(ring);
     for old in members {
-        // What this process was before it became another program.
+        // The place of the program that this process was before.
         let is_ours = old.process.load(Ordering::Relaxed) == process;
         if is_ours && old.standing.load(Ordering::Acquire) == ring::MEMBER {
             old.standing.store(ring::FREE, Ordering::Release);
@@ -154,7 +154,7 @@ fn place(ring: &Header, process: u32, start: u64) -> Option<&Member> {
             && system::is_dead(member.process.load(Ordering::Relaxed))
             && claim(member, ring::MEMBER)
     };
-    // Places that have not been used come first: what became of the others may be asked for.
+    // Unused places come first: `-v` reports on the processes in the others.
     let is_fresh = |member: &&Member| member.process.load(Ordering::Relaxed) == 0;
     let member = members
         .iter()
@@ -180,7 +180,7 @@ fn place(ring: &Header, process: u32, start: u64) -> Option<&Member> {
     Some(member)
 }
 
-/// So much was written through the ring, just now; with its lock held.
+/// Counts bytes just written through the ring. The caller holds its lock.
 pub(crate) fn count(ring: &Header, length: usize) {
     let number = own().number.load(Ordering::Relaxed);
     let author = &ring.head.1;
@@ -198,10 +198,10 @@ pub(crate) fn count(ring: &Header, length: usize) {
     author.member.store(number, Ordering::Relaxed);
 }
 
-/// After so many writes past the closed ring, `run` is asked to open it again.
+/// After so many direct writes beside the closed ring, `run` is asked to open it.
 const ASK_AFTER: u32 = 64;
 
-/// A short write goes past the ring because that is closed.
+/// Called when a short write goes to the terminal because the ring is closed.
 #[cold]
 pub(crate) fn ask_for_ring(ring: &Header, descriptor: c_int) {
     if ring.state() != ring::CLOSED || !is_ours(ring) {
@@ -215,10 +215,10 @@ pub(crate) fn ask_for_ring(ring: &Header, descriptor: c_int) {
     }
 }
 
-/// Another program is about to be started, or to take this process's place: the ring is closed, and stays closed until
-/// [`come_back`], or until `run` finds that program among the members.
+/// Closes the ring before another program is started, or takes this process's place. It stays closed until [`come_back`], or
+/// until `run` finds that program among the members.
 pub(crate) fn go_away(ring: &Header, reason: u32) -> Option<&'static Member> {
-    // A child made by vfork(2) has its parent's memory, and is not it; nor is it registered.
+    // A child made by vfork(2) shares its parent's memory, but is not registered.
     let is_itself = |_: &&Member| own().process.load(Ordering::Relaxed) == system::process();
     let member = member().filter(is_itself);
     if let Some(member) = member {
@@ -228,16 +228,16 @@ pub(crate) fn go_away(ring: &Header, reason: u32) -> Option<&'static Member> {
     member
 }
 
-/// Whether other programs are given the shim; else the ring is this process's alone, and is given up for good before there is
-/// another one.
+/// Whether other programs are given the shim. If not, this process alone uses the ring, and gives it up for good before it
+/// starts or becomes another.
 fn is_handed_on(ring: &Header) -> bool {
     ring.library.load(Ordering::Relaxed) != 0
 }
 
-/// Another program is about to be started by the calling process, or to take its place.
+/// Called before the calling process starts or becomes another program.
 pub(crate) fn before_program(ring: &Header) -> Option<&'static Member> {
     if is_handed_on(ring) {
-        // What that program leaves in the ring, this one must not overtake.
+        // This process must not overtake what that program leaves in the ring.
         crate::text::complete_if_postponed();
         return go_away(ring, ring::BY_EXEC);
     }
@@ -251,7 +251,7 @@ pub(crate) fn come_back(member: Option<&Member>) {
     }
 }
 
-/// This process has no part in the ring any more, and makes no system call for it.
+/// Gives the ring up in this process, which makes no system calls for it any more.
 pub(crate) fn retire(reason: u32) {
     if let Some(ring) = ring() {
         if let Some(member) = go_away(ring, reason) {
@@ -261,7 +261,7 @@ pub(crate) fn retire(reason: u32) {
     }
 }
 
-/// There will be another thread: what has to be done once is done before, as a thread that comes upon it half done writes to the
+/// Called before another thread is made. Does what has to be done once, because a thread that finds it half done writes to the
 /// terminal.
 pub(crate) fn before_thread() {
     crate::text::complete_if_postponed();
@@ -270,7 +270,7 @@ pub(crate) fn before_thread() {
     }
 }
 
-/// A copy of this process is about to be made, which would finish what the calling thread has interrupted, too.
+/// Called before this process is copied. The copy would also finish a write that the calling thread has interrupted.
 pub(crate) extern "C" fn before_fork() {
     crate::hooks::ensure_resolved();
     let Some(ring) = ring() else {
@@ -282,24 +282,24 @@ pub(crate) extern "C" fn before_fork() {
         return;
     }
     crate::text::complete_if_postponed();
-    // A child made by vfork(2) must not do that in its parent's place.
+    // Registers the parent now: a child made by vfork(2) must not do so in its place.
     is_ours(ring);
     if ring.lock.0.load(Ordering::Relaxed) == me() {
         retire(ring::BY_LOCK);
     }
 }
 
-/// A process was made before the ring was there.
+/// Not 0 if a process was made before the ring was attached.
 pub(crate) static EARLY: AtomicU8 = AtomicU8::new(0);
 
-/// In a child that fork(2) has made.
+/// Called in a child made by fork(2).
 unsafe extern "C" fn after_fork() {
     if let Some(ring) = ring() {
         is_ours(ring);
     }
 }
 
-/// Children register themselves, whether they write or not.
+/// Has children register themselves, whether they write or not.
 pub(crate) fn watch_forks() {
     type Handler = Option<unsafe extern "C" fn()>;
     type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
@@ -328,10 +328,10 @@ pub(crate) fn watch_forks() {
 /// `OUTPACE_RING=path`.
 const RING_VARIABLE: &[u8] = b"OUTPACE_RING=";
 const PRELOAD_VARIABLE: &[u8] = b"LD_PRELOAD=";
-/// Variables with which the loader does something else than starting a program as ever.
+/// Variables that change how the loader starts a program.
 const OTHER_VARIABLES: [&[u8]; 3] = [b"LD_AUDIT=", b"LD_DEBUG=", b"LD_TRACE_LOADED_OBJECTS="];
 
-/// A text of the start, kept because a program may write over its environment.
+/// A copy of a text from the environment, over which the program may write.
 struct SavedText<const SIZE: usize> {
     bytes: [AtomicU8; SIZE],
 }
@@ -343,13 +343,13 @@ impl<const SIZE: usize> SavedText<SIZE> {
         }
     }
 
-    /// False if it is too long.
+    /// Copies a text; false if it is too long.
     unsafe fn keep(&self, text: *const u8, length: usize) -> bool {
         if length >= SIZE {
             return false;
         }
         for (index, place) in self.bytes.iter().take(length).enumerate() {
-            // SAFETY: the caller says that so many bytes can be read.
+            // SAFETY: the caller guarantees that so many bytes can be read.
             place.store(unsafe { text.add(index).read() }, Ordering::Relaxed);
         }
         true
@@ -369,10 +369,10 @@ impl<const SIZE: usize> SavedText<SIZE> {
 
 static RING_PATH: SavedText<64> = SavedText::new();
 static LIBRARY_PATH: SavedText<64> = SavedText::new();
-/// What the user preloads.
+/// The libraries that the user preloads.
 static OTHERS: SavedText<512> = SavedText::new();
 
-/// The rest of a text that begins so.
+/// The rest of a text that begins with `start`.
 ///
 /// # Safety
 ///
@@ -400,7 +400,7 @@ unsafe fn length(text: *const c_char) -> usize {
     length
 }
 
-/// Takes out of the environment what `run` has put into it; the path of the ring's memory.
+/// Takes `run`'s variables out of the environment; returns the path of the ring's memory.
 ///
 /// # Safety
 ///
@@ -416,7 +416,7 @@ pub(crate) unsafe fn take_out(environment: *mut *const c_char) -> Option<*const 
             at = at.add(1);
         }
         let (path, preload) = (path?, preload?);
-        // Ours is the last.
+        // The shim is the last library.
         let whole = length(preload);
         let is_separator = |at: usize| matches!(preload.add(at).read() as u8, b':' | b' ');
         let ours = (0..whole).rev().find(|at| is_separator(*at));
@@ -442,11 +442,11 @@ pub(crate) unsafe fn take_out(environment: *mut *const c_char) -> Option<*const 
     }
 }
 
-/// The most variables and bytes that an environment can have to get two more.
+/// The limits of an environment to which two variables can be added: variables, and bytes of those two.
 const VARIABLES: usize = 512;
 const BYTES: usize = 768;
 
-/// Calls the function with an environment in which the other program finds the ring, if it can have it.
+/// Calls the function with an environment that carries the shim, if the other program can have it.
 ///
 /// # Safety
 ///
@@ -468,7 +468,8 @@ pub(crate) unsafe fn with_environment(
     }
 }
 
-/// Makes the environment with the two variables; false if it has no room, or it has another of them, or other wishes.
+/// Makes the environment with the two variables; false if it has no room, has one of them already, or asks the loader for
+/// something else.
 unsafe fn extend(
     environment: *const *const c_char,
     table: &mut [MaybeUninit<*const c_char>; VARIABLES],
@@ -478,7 +479,7 @@ unsafe fn extend(
     let mut preloads = false;
     let mut at = environment;
     while !at.is_null() {
-        // SAFETY: asked before: what cannot be read, the kernel refuses.
+        // SAFETY: checked before each read; the kernel refuses what cannot be read.
         unsafe {
             if !at.is_aligned() || !can_be_read(at.cast(), size_of::<usize>()) {
                 return false;
@@ -503,7 +504,7 @@ unsafe fn extend(
                     || !can_be_read(value.cast(), others.len())
                     || rest(value, others).is_none()
                 {
-                    // Another than `run` has looked at.
+                    // Not the libraries that `run` has looked at.
                     return false;
                 }
                 preloads = true;
@@ -541,7 +542,7 @@ unsafe fn extend(
     is_whole
 }
 
-/// Whether a program is one that the loader would give the shim to, and can: the program file and our two.
+/// Whether the loader would give the shim to a program, and can: checks the program's file and our two.
 fn fits(path: *const c_char) -> bool {
     let Some(ring) = ring() else {
         return false;
@@ -550,7 +551,7 @@ fn fits(path: *const c_char) -> bool {
     if !is_handed_on(ring) || ring.state() == ring::DEAD || can_be_had(path, 0).is_none() {
         return false;
     }
-    // Not in another root directory, nor with another user's rights.
+    // They are not found in another root directory, nor with another user's rights.
     let is_there = |path: *const u8, inode: u64| {
         // SAFETY: it ends with a NUL.
         let file = unsafe { system::open(path.cast(), 0) };
@@ -565,13 +566,13 @@ fn fits(path: *const c_char) -> bool {
         && is_there(RING_PATH.start(), ring.ring.load(Ordering::Relaxed))
 }
 
-/// Interpreters of scripts that may follow one another.
+/// The longest chain of interpreters of scripts.
 const MOST_SCRIPTS: u32 = 4;
-/// As much of a file as its kind can be told from.
+/// Bytes of a file that are read to tell its kind.
 const START: usize = 1024;
 
-/// Looks at a program's file: whether it is one of this processor that a loader of the C library's starts, with the rights of
-/// its user; or a script for one.
+/// Whether a program's file is for this processor, is started by a known loader and has no rights of its own; or is a script
+/// for such a program.
 #[inline(never)]
 fn can_be_had(path: *const c_char, scripts: u32) -> Option<()> {
     const RIGHTS: u32 = 0o6000;
@@ -585,7 +586,7 @@ fn can_be_had(path: *const c_char, scripts: u32) -> Option<()> {
     let read = system::read_at(file, &mut start, 0);
     let rights = FileStatus::of(file as usize).map_or(RIGHTS, |stat| stat.mode & RIGHTS);
     let attribute = CAPABILITIES.as_ptr() as usize;
-    // SAFETY: nothing is asked for but whether it is there.
+    // SAFETY: with a size of 0 the kernel writes no value.
     let capabilities =
         unsafe { system::call(system::FGETXATTR, file as usize, attribute, 0, 0, 0, 0) };
     let interpreter = interpreter(file, start.get(..usize::try_from(read).unwrap_or(0))?);
@@ -604,13 +605,13 @@ fn can_be_had(path: *const c_char, scripts: u32) -> Option<()> {
 }
 
 enum Interpreter {
-    /// That of the C library.
+    /// The C library's loader.
     Loader,
-    /// That of a script: where its name is.
+    /// A script's interpreter: where its name begins and ends.
     Program(usize, usize),
 }
 
-/// By the first bytes of a file.
+/// Tells the interpreter by the first bytes of a file.
 fn interpreter(file: isize, start: &[u8]) -> Option<Interpreter> {
     if let Some(line) = start.strip_prefix(b"#!") {
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');

@@ -1,4 +1,4 @@
-//! The functions of the C library that are replaced, and what each has to do before it goes on as the original.
+//! The replaced functions of the C library, and what each does before it goes on as the original.
 
 use crate::descriptors;
 pub(crate) use crate::family::before_fork;
@@ -49,7 +49,7 @@ unsafe extern "C" {
     pub(crate) fn __errno_location() -> *mut c_int;
 }
 
-/// Other libraries' constructors may come before ours.
+/// Finds the originals. Constructors of other libraries may run before ours and call replaced functions.
 #[cold]
 fn resolve() {
     let find = |symbols: &Symbols| {
@@ -59,7 +59,7 @@ fn resolve() {
             }
         }
     };
-    // Before glibc 2.34, some functions are in a library of threads, too; the C library's are those that it calls itself.
+    // Before glibc 2.34 some functions are in the library of threads as well; the C library calls its own ones.
     each_object(|object| {
         let symbols = Symbols::of(object);
         let libc = symbols.filter(|symbols| !symbols.find(c"__libc_start_main").is_null());
@@ -75,7 +75,7 @@ fn resolve() {
         threads.as_ref().map(find).is_some()
     });
     for (index, original) in ORIGINALS.iter().enumerate() {
-        // Its library may come later.
+        // The library of threads may be loaded later.
         let is_missing = index != Index::pthread_create as usize && replacement(index).is_some();
         if original.load(Ordering::Relaxed).is_null() && is_missing {
             original.store(crate::machine::missing as *mut c_void, Ordering::Relaxed);
@@ -103,9 +103,9 @@ pub(crate) fn original(index: Index) -> *mut c_void {
     ORIGINALS[index as usize].load(Ordering::Relaxed)
 }
 
-// ---- What has to come before.
+// ---- What runs before the originals.
 
-/// A descriptor may become another one.
+/// A descriptor may be closed, or lead elsewhere.
 pub(crate) extern "C" fn before_close() {
     ensure_resolved();
     descriptors::forget();
@@ -119,13 +119,13 @@ pub(crate) extern "C" fn before_close_range(_: u32, _: u32, flags: u32) {
     }
 }
 
-/// A page may be there no more.
+/// A page may be unmapped.
 pub(crate) extern "C" fn before_unmap() {
     ensure_resolved();
     system::forget_pages();
 }
 
-/// `mmap(…, protection, flags, file)`: code that no loader tells of.
+/// `mmap(…, protection, flags, file)`: may map code without the loader.
 pub(crate) extern "C" fn before_map(_: usize, _: usize, protection: u32, _: c_int, file: c_int) {
     const PROT_EXEC: u32 = 4;
     before_unmap();
@@ -134,7 +134,7 @@ pub(crate) extern "C" fn before_map(_: usize, _: usize, protection: u32, _: c_in
     }
 }
 
-/// Something that looks at the terminal, or changes it.
+/// A call that looks at the terminal, or changes it.
 pub(crate) extern "C" fn before_terminal(descriptor: c_int) {
     ensure_resolved();
     if let Some(ring) = ring() {
@@ -142,7 +142,7 @@ pub(crate) extern "C" fn before_terminal(descriptor: c_int) {
     }
 }
 
-/// The processor's and the C library's numbers, which are the same everywhere.
+/// The same on x86-64 and aarch64, in the kernel and in both C libraries.
 const TCGETS: u32 = 0x5401;
 const TIOCGPGRP: u32 = 0x540f;
 const TIOCGWINSZ: u32 = 0x5413;
@@ -153,7 +153,7 @@ const TCSETSF: u32 = 0x5404;
 const TCSETS2: u32 = 0x402c_542b;
 const TCSETSF2: u32 = 0x402c_542d;
 
-/// `tcflow(descriptor, action)`: output that was stopped is never waited for by what lets it go on.
+/// `tcflow(descriptor, action)`: the call that lets stopped output go on must not wait for that output.
 pub(crate) extern "C" fn before_flow(descriptor: c_int, action: c_int) {
     const TCOON: c_int = 1;
     if action != TCOON {
@@ -164,7 +164,7 @@ pub(crate) extern "C" fn before_flow(descriptor: c_int, action: c_int) {
 pub(crate) extern "C" fn before_ioctl(descriptor: c_int, request: u32, settings: *const u32) {
     ensure_resolved();
     match request {
-        // Asks for nothing that output changes.
+        // Output does not change the answers.
         TCGETS | TIOCGPGRP | TIOCGWINSZ | FIONREAD => {}
         TCXONC => before_flow(descriptor, settings as usize as c_int),
         TCSETS..=TCSETSF | TCSETS2..=TCSETSF2 => before_settings(descriptor, 0, settings),
@@ -172,7 +172,7 @@ pub(crate) extern "C" fn before_ioctl(descriptor: c_int, request: u32, settings:
     }
 }
 
-/// Settings begin with four words of flags, for the kernel as for the C library.
+/// The kernel's settings and the C library's begin with the same four words of flags.
 pub(crate) extern "C" fn before_settings(descriptor: c_int, _: c_int, settings: *const u32) {
     const LOCAL: usize = 3;
     const TOSTOP: u32 = 0o400;
@@ -181,16 +181,16 @@ pub(crate) extern "C" fn before_settings(descriptor: c_int, _: c_int, settings: 
         return;
     };
     if can_be_read(settings.cast(), 16) && settings.is_aligned() {
-        // SAFETY: asked just now.
+        // SAFETY: checked just now.
         let flags = unsafe { settings.add(LOCAL).read() };
-        // A write of a job in the background is to stop it, which only the kernel knows. `run` looks at that, too.
+        // A write has to stop a job in the background, and only the kernel knows of that. `run` checks TOSTOP before it opens the ring.
         if flags & TOSTOP != 0 {
             ring.close(ring::BY_TERMINAL);
         }
     }
 }
 
-/// Something that may write to the terminal by other means.
+/// A call that may write to the terminal by other means.
 pub(crate) extern "C" fn before_other() {
     ensure_resolved();
     if let Some(ring) = ring() {
@@ -201,13 +201,13 @@ pub(crate) extern "C" fn before_other() {
 pub(crate) extern "C" fn before_prctl(option: c_int) {
     const PR_SET_SECCOMP: c_int = 22;
     ensure_resolved();
-    // Afterwards not all system calls are allowed.
+    // Afterwards the shim's system calls may be forbidden.
     if option == PR_SET_SECCOMP {
         retire(ring::BY_BYPASS);
     }
 }
 
-/// The numbers of processes may mean others from now on, or the terminal nothing.
+/// Process numbers may mean other processes from now on, or the terminal may be hung up.
 pub(crate) extern "C" fn before_namespace() {
     ensure_resolved();
     retire(ring::BY_BYPASS);
@@ -220,11 +220,11 @@ pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
     const CLONE_THREAD: c_int = 0x1_0000;
     const CLONE_VM: c_int = 0x100;
     const CLONE_FILES: c_int = 0x400;
-    // A thread of this process: the C library's own way to make one where there is no clone3(2).
+    // A thread of this process: the C library makes threads so where there is no clone3(2).
     if flags & CLONE_THREAD != 0 {
         ensure_resolved();
         if flags & CLONE_FILES == 0 {
-            // It has descriptors of its own.
+            // The thread has descriptors of its own.
             retire(ring::BY_BYPASS);
         }
         return family::before_thread();
@@ -238,13 +238,13 @@ pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
     }
 }
 
-/// The child has its parent's memory, with what is known there, and descriptors of its own.
+/// The child shares its parent's memory, with the answers about descriptors there, but has descriptors of its own.
 pub(crate) extern "C" fn before_vfork() {
     before_fork();
     descriptors::mistrust();
 }
 
-/// There will be another thread.
+/// Another thread is about to be made.
 pub(crate) extern "C" fn before_thread() {
     ensure_resolved();
     family::before_thread();
@@ -252,7 +252,7 @@ pub(crate) extern "C" fn before_thread() {
     if place.load(Ordering::Relaxed).is_null() {
         each_object(|object| {
             let function = Symbols::of(object).map(|symbols| symbols.find(c"pthread_create"));
-            // This object has one, too.
+            // This object defines the same name.
             let is_original = |at: &*mut c_void| {
                 !at.is_null() && *at as usize != pthread_create as unsafe extern "C" fn() as usize
             };
@@ -268,13 +268,13 @@ pub(crate) extern "C" fn before_thread() {
     }
 }
 
-/// Another program in this one's place, by the C library's own call of `execve`.
+/// Another program takes this one's place, by the C library's own call of `execve`.
 pub(crate) extern "C" fn before_exec() {
     ensure_resolved();
     text::complete_if_postponed();
 }
 
-/// A process that the C library makes from within: by `posix_spawn`, or it cannot be told when.
+/// The C library makes a process by itself: by `posix_spawn`, or at a moment that cannot be seen.
 pub(crate) extern "C" fn before_system() {
     ensure_resolved();
     text::complete_if_postponed();
@@ -296,7 +296,7 @@ pub(crate) extern "C" fn before_message(_: c_int, message: *const usize) {
     if !message.is_aligned() || !can_be_read(message.cast(), (CONTROL_LENGTH + 1) * 8) {
         return;
     }
-    // SAFETY: asked just now.
+    // SAFETY: checked just now.
     let (control, length) = unsafe {
         (
             message.add(CONTROL).read() as *const u32,
@@ -307,10 +307,10 @@ pub(crate) extern "C" fn before_message(_: c_int, message: *const usize) {
         return;
     }
     let has_terminal = length > MOST || !control.is_aligned() || {
-        // Whatever words there are: the number of a descriptor is one of them.
+        // Any word may be the number of a descriptor.
         can_be_read(control.cast(), length)
             && (0..length / 4).any(|index| {
-                // SAFETY: asked just now.
+                // SAFETY: checked just now.
                 let word = unsafe { control.add(index).read() };
                 word < 1 << 20 && system::leads(word as c_int, ring) != system::Leads::Elsewhere
             })
@@ -522,7 +522,7 @@ pub unsafe extern "C" fn posix_spawnp(
 
 pub(crate) type Code = unsafe extern "C" fn();
 
-/// The replacements, in the order of [`Index`]; none for what is only called.
+/// The replacement of an original; `None` for functions that the shim only calls.
 pub(crate) fn replacement(index: usize) -> Option<Code> {
     macro_rules! code {
         ($function:expr, $type:ty) => {
@@ -531,17 +531,17 @@ pub(crate) fn replacement(index: usize) -> Option<Code> {
         };
     }
     type Execveat = unsafe extern "C" fn(c_int, *const c_char, Texts, Texts, c_int) -> c_int;
-    const LAST: usize = Index::COUNT as usize;
-    static PLAIN: [Option<Code>; LAST] = {
-        let mut all: [Option<Code>; LAST] = [None; LAST];
-        macro_rules! plain {
-            ($($name:ident $(= $index:ident)?),*) => { $(all[before!(@index $name $($index)?) as usize] = Some($name);)* };
+    static PLAIN: [Option<Code>; Index::COUNT as usize] = {
+        let mut all = [None; Index::COUNT as usize];
+        let mut at = 0;
+        while at < WRITES.len() {
+            all[WRITES[at].0 as usize] = Some(WRITES[at].1);
+            at += 1;
         }
-        plain! {
-            write, writev, __write_nocancel = write_nocancel, fork, _Fork = Fork, vfork, clone, system, popen, daemon, forkpty, wordexp, pthread_create, execv, execvp, execvpe, execl, execlp, execle, unshare, setns, sendmsg, sendmmsg, ioctl, tcsetattr,
-            tcdrain, tcflush, tcflow, tcsendbreak, splice, sendfile, sendfile64, vmsplice, tee, copy_file_range, vhangup,
-            pwritev2, pwritev64v2, prctl, syscall, close, dup2, dup3, close_range, closefrom, fclose, freopen, freopen64, munmap, mprotect,
-            pkey_mprotect, mremap, mmap, mmap64, brk, sbrk, shmdt, madvise
+        at = 0;
+        while at < BEFORE.len() {
+            all[BEFORE[at].0 as usize] = Some(BEFORE[at].1);
+            at += 1;
         }
         all
     };

@@ -1,4 +1,4 @@
-//! What each processor does in its own way, and the form that it has on all of them.
+//! The processor's own code, and its form that is common to all processors.
 
 #[macro_use]
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
@@ -7,7 +7,7 @@ mod processor;
 
 pub(crate) use processor::*;
 
-/// A place in the C library's code that is to lead elsewhere.
+/// A place in the C library's code that will be redirected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A call, or a jump, to this function.
@@ -34,13 +34,13 @@ pub(crate) unsafe fn call(
     unsafe { processor::call(number, [a, b, c, d, e, f]) }
 }
 
-/// Tells the threads of this process apart: where its C library keeps what is the thread's own. A number of the kernel's
-/// would cost a system call.
+/// Identifies the calling thread within the process, by the address of its thread-local storage. The kernel's number would
+/// cost a system call.
 pub(crate) fn thread() -> u64 {
     processor::thread()
 }
 
-/// Replacements in the code of the processor (`write_code`, `before_code`), which is given its operands.
+/// Defines a replacement from the processor's code (`write_code`, `before_code`) and its operands.
 macro_rules! naked {
     ($code:ident $name:ident ($($operand:tt)*)) => {
         /// As the C library's.
@@ -55,9 +55,10 @@ macro_rules! naked {
         }
     };
 }
-/// A thread may be cancelled where it writes. It then unwinds through this frame, and through none of Rust's.
+/// Replacements of write and writev. A thread that is cancelled there unwinds through this frame, and through none of Rust's.
 macro_rules! writes {
     ($($name:ident $before:ident)*) => {
+        const WRITES: &[(Index, Code)] = &[$((Index::$name, $name)),*];
         $(naked! { write_code $name (
             ring = sym $crate::writes::RING,
             originals = sym $crate::hooks::ORIGINALS,
@@ -68,9 +69,10 @@ macro_rules! writes {
         ) })*
     };
 }
-/// Each calls what has to come before, with its own arguments, and goes on as the original, whatever that takes.
+/// Replacements that call a function with their own arguments, and go on as the original.
 macro_rules! before {
     ($($before:ident: $($name:ident $(= $index:ident)?),*;)*) => {
+        const BEFORE: &[(Index, Code)] = &[$($((before!(@index $name $($index)?), $name)),*),*];
         $($(naked! { before_code $name (
             before = sym $before,
             originals = sym $crate::hooks::ORIGINALS,

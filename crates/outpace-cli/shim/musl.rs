@@ -1,5 +1,5 @@
-//! What is musl's own. Its streams write by a system call in line, and a thread that ends unmaps its stack by one; each is
-//! redirected. Its loader passes nothing to constructors.
+//! Support for musl. Its streams write by an inline system call, and a thread that ends unmaps its stack by another; both are
+//! redirected. Its loader passes no arguments to constructors.
 
 use crate::machine;
 use crate::symbols::Symbols;
@@ -12,7 +12,7 @@ unsafe extern "C" {
 
 /// The function by which streams write (`__stdio_write`); 0 where the C library is not musl.
 static STREAM_WRITE: AtomicUsize = AtomicUsize::new(0);
-/// musl, but of another kind.
+/// musl, in a form that is not supported.
 const UNKNOWN: usize = usize::MAX;
 
 /// Whether the C library is musl.
@@ -20,9 +20,9 @@ pub(crate) fn is_there() -> bool {
     STREAM_WRITE.load(Ordering::Relaxed) != 0
 }
 
-/// Looks whether the C library is musl.
+/// Detects musl.
 pub(crate) fn look(libc: &Symbols) {
-    /// `write` in musl's `struct _IO_FILE`, which has had that place since its first version.
+    /// The offset of `write` in musl's `struct _IO_FILE`, the same since its first version.
     const WRITE: usize = 72;
     if !libc.find(c"gnu_get_libc_version").is_null() {
         return;
@@ -37,13 +37,13 @@ pub(crate) fn look(libc: &Symbols) {
     STREAM_WRITE.store(function, Ordering::Relaxed);
 }
 
-/// The environment, which its loader does not pass.
+/// The environment, which musl's loader does not pass.
 pub(crate) fn environment() -> Option<*mut *const c_char> {
     // SAFETY: the C library has set it before any constructor.
     is_there().then(|| unsafe { environ })
 }
 
-/// Redirects the system calls in musl's code. Returns whether it is of the kind that is known; true for another C library.
+/// Redirects the system calls in musl's code. Returns whether its form is supported; true for another C library.
 ///
 /// # Safety
 ///
@@ -53,7 +53,7 @@ pub(crate) unsafe fn redirect(start: usize, end: usize) -> bool {
     if !is_there() {
         return true;
     }
-    // SAFETY: the caller's; both are asked to be within the code.
+    // SAFETY: the caller's; the function is checked to be within the code.
     (start..end).contains(&function)
         && unsafe {
             machine::redirect_streams(function, end) && machine::redirect_last_unmap(start, end)

@@ -1,7 +1,7 @@
 // The ring between a program and `outpace run`: its memory, and the protocol of both sides.
 //
-// The shim (`shim.rs`), `run` and the model checker compile this same file; each brings the atomics and the capacity that
-// it uses under the name of `sync`. Nothing here makes a system call: where a side has to wait or to wake, it is told.
+// The shim (`shim.rs`), `run` and the model checker compile this same file; each brings its atomics and its capacity as
+// `sync`. This file makes no system call: it tells its caller when to wait or to wake.
 //
 // The memory belongs to `run`. A family of processes writes, with any number of threads: the program, and those of its
 // children that have the shim. `run` reads, and passes on to the terminal what it reads.
@@ -16,8 +16,8 @@
 //              is a member; the lock is free; state := OPEN, if it is still `seen`
 //
 // Why it is correct:
-// - A byte is published after it has been copied, by the change of `head`. A writer that dies before that leaves nothing.
-// - Nothing is published in a closed ring: a write that has begun finds `head` revoked, and goes to the terminal, after
+// - A byte is published after it has been copied, by the change of `head`. A writer that dies before that publishes none.
+// - No write is published in a closed ring: one that has begun finds `head` revoked, and goes to the terminal, after
 //   what is in the ring. So closing waits for no writer, however long that is preempted or stopped in its copy. Without it
 //   such a write would return before its bytes are on the terminal, and a process that is no member could overtake it.
 //   REVOKED means the holder of the lock; the next one takes it off. The ring is opened when the lock is free, so the
@@ -27,7 +27,7 @@
 // - A process that is no member does not wait. So the ring is closed, and empty, before there can be one (before exec),
 //   and `run` opens it only when it has found none. A member that is about to become one, or to start one, says so
 //   (`away`) before it closes the ring: `run` sees that, or its opening fails because the generation is another.
-// - The lock names its holder. When that process is dead, what it had not published is nothing, and the lock is taken
+// - The lock names its holder. When that process is dead, its unpublished bytes are discarded, and the lock is taken
 //   over. A holder that never lets go (it left a signal handler by `longjmp`) makes the others close the ring and
 //   write past it.
 // - `taken` is what `run` has begun to pass on. When `run` is killed, the leader of the session delivers what lies behind
@@ -35,17 +35,17 @@
 
 use super::sync::{AtomicU32, AtomicU64, Ordering, fence, fence_after_change};
 
-/// Says that the memory is a ring of this version.
+/// Marks the memory as a ring of this version.
 pub const MAGIC: u64 = 0x6f75_7470_6163_6503;
 
 /// Bytes of the ring; a power of two. The model checker's is smaller.
 pub use super::sync::CAPACITY;
 
-/// The longest write that goes through the ring. A longer one costs the kernel little a byte.
+/// The longest write that goes through the ring. For longer ones the kernel's cost a byte is small.
 pub const LONGEST: usize = 16 << 10;
 
-/// `state`, in its last byte: no process has come yet, writes go through the ring, writes go to the terminal, `run` is not
-/// there. The bytes above it count how often the ring was closed.
+/// The last byte of `state`: no process has come yet, writes go through the ring, writes go to the terminal, `run` has
+/// ended. The bytes above it count how often the ring was closed.
 pub const WAITING: u64 = 0;
 pub const OPEN: u64 = 1;
 pub const CLOSED: u64 = 2;
@@ -53,42 +53,42 @@ pub const DEAD: u64 = 3;
 const STATE: u64 = 0xff;
 const GENERATION: u64 = 0x100;
 
-/// In `head`: the holder of the lock must not publish. The other bits count bytes, which are never so many.
+/// In `head`: the holder of the lock must not publish. The other bits count bytes and never reach this one.
 const REVOKED: u64 = 1 << 63;
 
-/// `doze`: whether `run` looks, looks again within milliseconds, or has to be woken.
+/// `doze`: `run` looks now, looks again within milliseconds, or has to be woken.
 pub const AWAKE: u32 = 0;
 pub const NAP: u32 = 1;
 pub const ASLEEP: u32 = 2;
 
-/// Why the ring was closed, or a program has no part in it.
+/// Why the ring was closed, or does not serve a program.
 pub const BY_EXEC: u32 = 1;
 pub const BY_LOCK: u32 = 2;
 pub const BY_BYPASS: u32 = 3;
 pub const BY_TERMINAL: u32 = 4;
-/// The program has ended, which is no reason to speak of.
+/// The program has ended: not reported.
 pub const BY_END: u32 = 0;
 pub const NO_TEXT: u32 = 6;
 pub const NO_LIBRARY: u32 = 7;
 pub const OTHER_PROGRAM: u32 = 8;
 pub const NO_PLACE: u32 = 9;
 /// No process has come.
-pub const NOBODY: u32 = 10;
+pub const NEVER_USED: u32 = 10;
 
 /// The start of the shared memory; the bytes follow at [`DATA`].
 #[repr(C)]
 pub struct Header {
     pub magic: AtomicU64,
-    /// The process that opens the ring: the program that `run` starts.
+    /// The process that opens the ring: the program started by `run`.
     pub program: AtomicU32,
-    /// That of `run`.
+    /// The process of `run`.
     pub run: AtomicU32,
-    /// The terminal, as fstat(2) shows it.
+    /// The terminal's device, inode and number (fstat(2)).
     pub device: AtomicU64,
     pub inode: AtomicU64,
     pub terminal: AtomicU64,
-    /// The files of the ring and of the shared object, as fstat(2) shows them, and the namespace of process numbers. The
-    /// shared object is 0 where other programs are not to be given it.
+    /// The inodes of the ring's file, of the shared object's, and of the PID namespace. The shared object's is 0 where it is
+    /// not handed on to other programs.
     pub ring: AtomicU64,
     pub library: AtomicU64,
     pub namespace: AtomicU64,
@@ -97,42 +97,42 @@ pub struct Header {
     pub wanted: AtomicU32,
     /// A member asks for a look at its code.
     pub unseen: AtomicU32,
-    /// How many processes, and programs in them, have had versions of their code so far.
+    /// Counts the programs that have numbered the versions of their code.
     pub codes: AtomicU32,
     pub state: AtomicU64,
-    // What writers change, apart from what `run` changes.
+    // Writers change `lock` and `head`; `run` changes the fields behind them.
     pub lock: CacheLine<AtomicU64>,
     pub head: Head,
     pub tail: CacheLine<AtomicU64>,
     pub taken: CacheLine<AtomicU64>,
     pub doze: CacheLine<AtomicU32>,
-    /// How many wait for `run`, and what it changes to wake them.
+    /// Counts the threads that wait for `run`; `run` changes `drained` to wake them.
     pub waiting: CacheLine<AtomicU32>,
     pub drained: CacheLine<AtomicU32>,
 }
 
-/// A process of the family, as it has registered itself.
+/// A registered process of the family.
 #[repr(C, align(64))]
 pub struct Member {
     /// [`FREE`], [`CLAIMED`] or [`MEMBER`].
     pub standing: AtomicU32,
     pub process: AtomicU32,
-    /// When it was started (proc(5), `starttime`): a number may come again.
+    /// When it was started (proc(5), `starttime`): a process number is reused.
     pub start: AtomicU64,
-    /// How many of its threads are about to start, or to become, another program.
+    /// Counts its threads that are about to start, or to become, another program.
     pub away: AtomicU32,
-    /// `run` has looked at its program: [`UNSEEN`], [`FIT`] or [`UNFIT`].
+    /// The result of `run`'s look at its program: [`UNSEEN`], [`FIT`] or [`UNFIT`].
     pub fitness: AtomicU32,
-    /// What it has written through the ring, but for what is not [summed](Head) yet.
+    /// Bytes written through the ring, without those that are not [summed](Head) yet.
     pub bytes: AtomicU64,
     pub name: [AtomicU64; 2],
     /// Why it has given the ring up.
     pub reason: AtomicU32,
-    /// The version of the code that it has mapped, when it asks `run` to look at it, and the last one of which `run` has found
-    /// that it makes system calls through the C library only.
+    /// `code`: the version of its mapped code at which `run` is asked to look. `plain`: the last version that makes system
+    /// calls through the C library only, as `run` has found.
     pub code: AtomicU64,
     pub plain: AtomicU64,
-    /// Addresses in its C library and in its loader.
+    /// An address in its C library, and one in its loader.
     pub library: AtomicU64,
     pub loader: AtomicU64,
 }
@@ -146,7 +146,7 @@ pub const FIT: u32 = 1;
 pub const UNFIT: u32 = 2;
 
 impl Member {
-    /// Whether this process has the shim, and stays what it is.
+    /// Whether this process has the shim, and is not about to become another program.
     pub fn is(&self, process: u32, start: u64) -> bool {
         self.standing.load(Ordering::Acquire) == MEMBER
             && self.process.load(Ordering::Relaxed) == process
@@ -155,15 +155,15 @@ impl Member {
     }
 }
 
-/// Where the C library's calls are that the shim redirects, found by the first process for all others that have the same
+/// The places of the C library's calls that the shim redirects. The first process finds them for all others with the same
 /// library.
 #[repr(C)]
 pub struct CallSites {
     pub standing: AtomicU32,
     pub count: AtomicU32,
-    /// What the library calls itself (its build ID), and its code.
+    /// The library's build ID, and the length and place of its code.
     pub key: [AtomicU64; 4],
-    /// The place from the start of the code, and which function it calls.
+    /// Each place, from the start of the code, with the function that is called there.
     pub list: [AtomicU64; MOST_CALLS],
 }
 
@@ -173,8 +173,8 @@ pub const MOST_CALLS: usize = 2000;
 #[repr(C, align(64))]
 pub struct CacheLine<T>(pub T);
 
-/// How many bytes were published, and which member has published the last of them: its number from 1 on, and where its bytes
-/// begin. What it has written is summed when another member writes: one that is alone changes nothing else for it.
+/// Counts published bytes, and names the author of the last of them: the member's number, from 1 on, and where its bytes
+/// begin. They are summed when another member writes, so a single writer changes no other memory.
 #[repr(C, align(64))]
 pub struct Head(pub AtomicU64, pub Author);
 
@@ -184,21 +184,21 @@ pub struct Author {
     pub from: AtomicU64,
 }
 
-/// Where the members are.
+/// The offset of the members.
 pub const MEMBERS: usize = 4096;
 pub const MOST_MEMBERS: usize = 256;
-/// Where the calls are.
+/// The offset of the calls.
 pub const CALLS: usize = MEMBERS + MOST_MEMBERS * size_of::<Member>();
-/// Where the bytes begin.
+/// The offset of the bytes.
 pub const DATA: usize = 64 << 10;
-/// The whole of the shared memory.
+/// The size of the shared memory.
 pub const SIZE: usize = DATA + CAPACITY as usize;
 
 const _: () = assert!(CAPACITY.is_power_of_two());
 const _: () = assert!(CAPACITY < 1 << 20 || size_of::<Header>() <= MEMBERS);
 const _: () = assert!(CAPACITY < 1 << 20 || CALLS + size_of::<CallSites>() <= DATA);
 
-/// The lock's holder: a thread, by the address of what is its own, and its process.
+/// The lock's holder: a process, and the address of the thread's own memory.
 pub fn holder(process: u32, thread: u64) -> u64 {
     u64::from(process) << THREAD_BITS | (thread >> 6 & ((1 << THREAD_BITS) - 1))
 }
@@ -208,13 +208,13 @@ pub fn process_of(holder: u64) -> u32 {
     (holder >> THREAD_BITS) as u32
 }
 
-/// Addresses of programs have 48 bits at most, numbers of processes 22; two threads lie further apart than 64 bytes.
+/// Addresses have at most 48 bits, process numbers 22; the memory of two threads lies more than 64 bytes apart.
 const THREAD_BITS: u32 = 42;
 
-/// What became of an attempt to write through the ring.
+/// The result of an attempt to write through the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It is in the ring; `run` has to be woken if so.
+    /// The bytes are in the ring; `wake`: `run` has to be woken.
     Done { wake: bool },
     /// There is no room at the moment.
     Full,
@@ -227,8 +227,8 @@ pub enum Put {
 }
 
 impl Header {
-    /// Writes `length` bytes through the ring. `me` is not 0, and no other thread's; `copy` gets the place of the
-    /// first byte in the ring, and wraps; `done` is called when they are published, with the lock.
+    /// Writes `length` bytes through the ring. `me` is not 0, and unique to the thread; `copy` gets the place of the
+    /// first byte in the ring, and wraps; `done` is called with the lock held, after the bytes were published.
     pub fn put(&self, me: u64, length: u64, copy: impl FnOnce(u64), done: impl FnOnce()) -> Put {
         if !self.is_open() {
             return Put::Closed;
@@ -236,7 +236,7 @@ impl Header {
         let lock = &self.lock.0;
         let holder = lock.load(Ordering::Relaxed);
         if holder != 0 && holder != me {
-            // Looking leaves the holder its cache line.
+            // A load leaves the cache line with the holder; an exchange would take it away.
             return Put::Busy;
         }
         match lock.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed) {
@@ -246,7 +246,7 @@ impl Header {
         }
         let mut head = self.head.0.load(Ordering::Relaxed);
         if head & REVOKED != 0 {
-            // It was another's, or the ring is closed, which is seen now.
+            // An earlier holder was revoked, or the ring is closed: `is_open` below tells.
             head = self.head.0.fetch_and(!REVOKED, Ordering::SeqCst) & !REVOKED;
         }
         let result = if !self.is_open() {
@@ -269,7 +269,7 @@ impl Header {
         };
         lock.store(0, Ordering::Release);
         if matches!(result, Put::Done { .. }) {
-            // What was published is seen by `run`'s last look before it sleeps, or that it sleeps is seen here.
+            // Either `run`'s last look before it sleeps sees the bytes, or this load sees that `run` sleeps.
             fence_after_change();
             let wake = self.doze.0.load(Ordering::Relaxed) == ASLEEP;
             return Put::Done { wake };
@@ -277,17 +277,17 @@ impl Header {
         result
     }
 
-    /// How many bytes were published.
+    /// The count of published bytes.
     pub fn published(&self) -> u64 {
         self.head.0.load(Ordering::Acquire) & !REVOKED
     }
 
-    /// Whether everything published is on the terminal.
+    /// Whether all published bytes are on the terminal.
     pub fn is_drained(&self) -> bool {
         self.published() == self.tail.0.load(Ordering::Acquire)
     }
 
-    /// What becomes of writes: [`WAITING`], [`OPEN`], [`CLOSED`] or [`DEAD`].
+    /// [`WAITING`], [`OPEN`], [`CLOSED`] or [`DEAD`].
     pub fn state(&self) -> u64 {
         self.state.load(Ordering::Acquire) & STATE
     }
@@ -296,8 +296,8 @@ impl Header {
         self.state() == OPEN
     }
 
-    /// Closes the ring: from now on nothing is published. The caller then waits until the ring
-    /// [is drained](Self::is_drained). What `run` has found so far for opening it is worth nothing any more.
+    /// Closes the ring: from now on no write is published. The caller then waits until the ring
+    /// [is drained](Self::is_drained). An [opening](Self::open) that `run` has begun fails.
     pub fn close(&self, reason: u32) {
         let mut seen = self.state.load(Ordering::Relaxed);
         while matches!(seen & STATE, OPEN | CLOSED) {
@@ -316,23 +316,23 @@ impl Header {
         self.head.0.fetch_or(REVOKED, Ordering::SeqCst);
     }
 
-    /// The program is there, and the ring is its own.
+    /// Opens the ring for the program, which has just begun.
     pub fn begin(&self) {
         let (from, to) = (WAITING, OPEN);
-        // Otherwise `run` has gone.
+        // Fails if `run` has ended.
         let _ = self
             .state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed);
     }
 
-    /// `run`: before it looks at the processes; nothing if the ring is not closed.
+    /// `run`, before it looks at the processes: the state for [`open`](Self::open); `None` if the ring is not closed.
     pub fn closed(&self) -> Option<u64> {
         let seen = self.state.load(Ordering::SeqCst);
         (seen & STATE == CLOSED).then_some(seen)
     }
 
-    /// `run`: has found that each process that has the terminal is a member. Returns whether the ring is open: not if
-    /// it was closed again since `seen`.
+    /// `run`, when each process that has the terminal is a member: opens the ring, and returns `true`, unless the ring was
+    /// closed again since `seen`.
     pub fn open(&self, seen: u64) -> bool {
         let open = seen & !STATE | OPEN;
         let state = &self.state;
@@ -341,18 +341,18 @@ impl Header {
             .is_ok()
     }
 
-    /// `run` is not there, or about to go. What is published by now is all that is.
+    /// `run` has ended, or is about to. No more is published.
     pub fn die(&self) {
         if self.state.swap(DEAD, Ordering::SeqCst) & STATE == WAITING {
             let (reason, order) = (&self.reason, Ordering::Relaxed);
-            let _ = reason.compare_exchange(0, NOBODY, order, order);
+            let _ = reason.compare_exchange(0, NEVER_USED, order, order);
         }
         self.head.0.fetch_or(REVOKED, Ordering::SeqCst);
     }
 
-    /// The holder of the lock is dead.
+    /// Frees the lock, whose holder is dead.
     pub fn take_over(&self, holder: u64) {
-        // Otherwise another has done so.
+        // Fails if another thread has done so.
         let _ = self
             .lock
             .0
@@ -362,7 +362,7 @@ impl Header {
     /// A member asks for the ring. The caller then [rouses](Self::rouse) `run`.
     pub fn ask(&self) {
         self.wanted.store(1, Ordering::Relaxed);
-        // Either `run` sees that before it sleeps, or the caller sees that it does.
+        // Either `run` sees the request before it sleeps, or the caller sees that `run` sleeps.
         fence(Ordering::SeqCst);
     }
 
@@ -376,10 +376,10 @@ impl Header {
         self.unseen.load(Ordering::Relaxed) != 0 && self.unseen.swap(0, Ordering::Acquire) != 0
     }
 
-    /// Before waiting for `run`; what comes back is what `drained` is compared with.
+    /// Announces a thread that is about to wait for `run`.
     pub fn begin_to_wait(&self) {
         self.waiting.0.fetch_add(1, Ordering::SeqCst);
-        // Either `run` sees that one waits, or that one sees what `run` has passed on.
+        // Either `run` sees the waiting thread, or that thread sees the bytes that `run` has passed on.
         fence(Ordering::SeqCst);
     }
 
@@ -387,12 +387,12 @@ impl Header {
         self.waiting.0.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether `run` dozes, and has to be woken by one that waits for it.
+    /// Marks `run` as awake; returns whether it dozed, and the caller has to wake it.
     pub fn rouse(&self) -> bool {
         self.doze.0.swap(AWAKE, Ordering::SeqCst) != AWAKE
     }
 
-    /// `run`: the bytes that are to be passed on, `most` of them, as a place in the ring and a length up to its end.
+    /// `run`: the next bytes to pass on, at most `most`, as a place in the ring and a length that ends before the ring does.
     pub fn take(&self, most: u64) -> Option<(u64, u64)> {
         let tail = self.tail.0.load(Ordering::Relaxed);
         let start = tail % CAPACITY;
@@ -401,14 +401,14 @@ impl Header {
         (length > 0).then_some((start, length))
     }
 
-    /// The leader of the session, when `run` is dead: what it has not taken, in the same way.
+    /// The leader of the session, when `run` is dead: the bytes not taken by it, in the same way.
     pub fn rest(&self) -> Option<(u64, u64)> {
         let taken = self.taken.0.load(Ordering::Acquire);
         self.tail.0.store(taken, Ordering::Relaxed);
         self.take(CAPACITY)
     }
 
-    /// `run`: so many of them have been passed on. Returns whether others wait for that, and have to be woken.
+    /// `run`: marks `length` bytes as passed on. Returns whether threads wait for that, and have to be woken.
     pub fn passed_on(&self, length: u64) -> bool {
         let tail = self.tail.0.load(Ordering::Relaxed);
         self.tail.0.store(tail + length, Ordering::Release);
@@ -420,7 +420,7 @@ impl Header {
         wake
     }
 
-    /// `run`: is about to sleep in this way. Returns whether it may.
+    /// `run`: announces a nap or a sleep. Returns whether `run` may take it.
     pub fn lie_down(&self, how: u32) -> bool {
         self.doze.0.store(how, Ordering::Relaxed);
         fence(Ordering::SeqCst);

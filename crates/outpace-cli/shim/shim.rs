@@ -1,19 +1,19 @@
 //! The shared object that `outpace run` puts into a program: a short `write` to its terminal becomes a copy into memory
 //! that belongs to `run`.
 //!
-//! It needs nothing but the C library that the program has. Each process takes it out of its environment, and hands it on
-//! to the programs that it starts, where they can have it. Before another program starts, which may know nothing of it,
-//! the ring is closed, and everything goes to the terminal until `run` has found that all processes there are members.
+//! It needs only the program's C library. Each process takes it out of its environment, and hands it on to the programs that it
+//! starts, where they can have it. Before another program starts, which may not have the shim, the ring is closed. From then on
+//! all writes go to the terminal until `run` has found that all processes there are members.
 //!
 //! glibc calls its own `write` and its neighbours directly, where interposition by name does not reach: those calls are
 //! redirected in its text, once, while the program has one thread. The functions themselves stay as they are, so each
-//! replacement can call the original, with its errors and its cancellation. musl's streams write by a system call in
-//! line, which is redirected, too.
+//! replacement can call the original, with its errors and its cancellation. musl's streams write by an inline system call,
+//! which is redirected as well.
 
 #![no_std]
 #![allow(non_snake_case, non_upper_case_globals)]
 
-/// What the ring is made of.
+/// The atomics and the capacity of the ring.
 mod sync {
     pub const CAPACITY: u64 = 1 << 20;
     pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -62,7 +62,7 @@ core::arch::global_asm!(
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // Not reached: nothing here panics.
+    // Not reached: no code here panics.
     loop {
         core::hint::spin_loop();
     }
@@ -83,8 +83,8 @@ extern "C" fn start(_: c_int, _: *const *const c_char, environment: *mut *const 
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn(c_int, *const *const c_char, *mut *const c_char) = start;
 
-/// Whether this process has one thread: its directory of them has one link for each, and two of its own. An emulator
-/// (qemu-user) has a thread, too: docs/shim.md.
+/// Whether this process has one thread: the directory of threads has one link for each, and two of its own. An emulator
+/// (qemu-user) adds a thread: docs/shim.md.
 fn is_alone() -> bool {
     let links = if cfg!(outpace_emulated) { 4 } else { 3 };
     FileStatus::at(c"/proc/self/task").is_some_and(|stat| stat.links == links)
@@ -134,12 +134,12 @@ fn attach(path: *const c_char) {
     if state == ring::DEAD {
         return;
     }
-    // What this process was before may have been ended in a write, by one of its threads.
+    // The program that this process was before may have been replaced in the middle of a write, by one of its threads.
     let holder = ring.lock.0.load(Ordering::Acquire);
     if holder != 0 && ring::process_of(holder) == process {
         ring.take_over(holder);
     }
-    // The first one is that which `run` has started.
+    // The first process is the one started by `run`.
     let is_in_namespace = || {
         let namespace = || FileStatus::at(c"/proc/self/ns/pid").map(|stat| stat.inode);
         is_first || namespace() == Some(ring.namespace.load(Ordering::Relaxed))
@@ -156,10 +156,10 @@ fn attach(path: *const c_char) {
     } else if !is_alone() || !(is_first && text::postpone() || text::redirect(ring)) {
         ring::NO_TEXT
     } else {
-        // From here on this process keeps the order.
+        // From here on the writes of this process keep the order.
         writes::RING.store(ptr::from_ref(ring).cast_mut(), Ordering::Release);
         family::watch_forks();
-        // Else it registers itself when it writes.
+        // A postponed process registers itself at its first write.
         if text::is_postponed() || family::register(ring) {
             0
         } else {
@@ -167,7 +167,7 @@ fn attach(path: *const c_char) {
         }
     };
     if is_first {
-        // One that was redirected, and is no member, still writes in order.
+        // A process that was redirected and is no member still writes in order.
         ring.reason.store(refused, Ordering::Relaxed);
         ring.begin();
         if refused != 0 {

@@ -1,5 +1,5 @@
-//! Where the C library's functions are, by its own table of symbols: `dlsym` is not in each program, since it was a
-//! library of its own before glibc 2.34, and finds what others have put before the C library.
+//! Finds the C library's functions in its own symbol table. `dlsym` is not in every program (before glibc 2.34 it was in a
+//! library of its own), and finds functions of libraries that come before the C library.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -54,7 +54,7 @@ pub(crate) fn each_object<F: FnMut(&Object) -> bool>(mut look: F) {
         // SAFETY: the loader passes a valid object, and we our own function.
         unsafe { c_int::from((*look.cast::<F>())(&*object)) }
     }
-    // SAFETY: the callback gets its function.
+    // SAFETY: the callback gets the function of its type.
     unsafe { dl_iterate_phdr(call::<F>, (&raw mut look).cast()) };
 }
 
@@ -98,7 +98,7 @@ impl Symbols {
             }
             let tags = [hash, names, table, gnu_hash, versions];
             if let Some(index) = tags.iter().position(|one| *one == tag) {
-                // glibc's loader has added the address already, musl's has not.
+                // glibc's loader has added the object's address, musl's has not.
                 let is_relative = value < object.address;
                 found[index] = if is_relative {
                     value.wrapping_add(object.address)
@@ -122,13 +122,13 @@ impl Symbols {
         })
     }
 
-    /// The function of that name, of the version that a program gets that is built now; null if there is none.
+    /// The function of that name, in its default version; null if there is none.
     pub(crate) fn find(&self, name: &CStr) -> *mut c_void {
         const FUNCTION: u8 = 2;
         self.find_kind(name, FUNCTION)
     }
 
-    /// The variable of that name, in this object: a program may have a copy of its own.
+    /// The variable of that name in this object; the program may have a copy of its own.
     pub(crate) fn find_variable(&self, name: &CStr) -> *mut c_void {
         const OBJECT: u8 = 1;
         self.find_kind(name, OBJECT)
@@ -142,7 +142,7 @@ impl Symbols {
         }
     }
 
-    /// What the symbol is, if it has that name, and is that version.
+    /// The symbol's address, if its name and kind match and it is the default version.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! System calls, made without the C library, and what a descriptor and a piece of memory are.
+//! System calls made without the C library, and questions about descriptors, memory and processes.
 
 use crate::ring::Header;
 use core::ffi::{c_char, c_int};
@@ -56,14 +56,14 @@ const EFAULT: isize = -14;
 pub(crate) const TIMED_OUT: isize = -110;
 const AT_FDCWD: usize = -100_isize as usize;
 
-/// Opens a file for reading, or for more; a negated error if that cannot be.
+/// Opens a file for reading, or as `flags` say; returns a negated error if that fails.
 ///
 /// # Safety
 ///
 /// The path ends with a NUL, or cannot be read.
 pub(crate) unsafe fn open(path: *const c_char, flags: usize) -> isize {
     const CLOEXEC: usize = 0o2000000;
-    // SAFETY: the kernel reads the path, or says that it cannot.
+    // SAFETY: the kernel reads the path, or answers EFAULT.
     unsafe { call(OPENAT, AT_FDCWD, path as usize, flags | CLOEXEC, 0, 0, 0) }
 }
 
@@ -72,20 +72,20 @@ pub(crate) fn close(descriptor: isize) {
     unsafe { call(CLOSE, descriptor as usize, 0, 0, 0, 0, 0) };
 }
 
-/// Reads into the buffer, from this place in the file; how much, or a negated error.
+/// Reads into the buffer, from this place in the file; returns the length, or a negated error.
 pub(crate) fn read_at(descriptor: isize, buffer: &mut [u8], at: usize) -> isize {
     let (start, length) = (buffer.as_mut_ptr() as usize, buffer.len());
-    // SAFETY: the kernel writes into the buffer, and not past its end.
+    // SAFETY: the kernel writes within the buffer.
     unsafe { call(PREAD, descriptor as usize, start, length, at, 0, 0) }
 }
 
-/// Sets what may be done with the pages of this memory. Returns whether that could be done.
+/// Sets the protection of this memory's pages. Returns whether that could be done.
 ///
 /// # Safety
 ///
 /// As mprotect(2), for whole pages.
 pub(crate) unsafe fn protect(start: usize, length: usize, protection: usize) -> bool {
-    /// The sizes of pages that there are; x86-64 has the first.
+    /// The possible sizes of pages; x86-64 has the first.
     const PAGES: [usize; 3] = [1 << 12, 1 << 14, 1 << 16];
     const EINVAL: isize = -22;
     for page in PAGES {
@@ -93,7 +93,7 @@ pub(crate) unsafe fn protect(start: usize, length: usize, protection: usize) -> 
         let to = (start + length).next_multiple_of(page);
         // SAFETY: the caller's.
         let result = unsafe { call(MPROTECT, from, to - from, protection, 0, 0, 0) };
-        // Pages are larger: it begins in the middle of one.
+        // EINVAL: pages are larger, and `from` lies within one.
         if result != EINVAL {
             return result == 0;
         }
@@ -101,13 +101,13 @@ pub(crate) unsafe fn protect(start: usize, length: usize, protection: usize) -> 
     false
 }
 
-/// Calls the function while no signal's handler can interrupt it.
+/// Calls the function with all signals blocked.
 pub(crate) fn with_signals_blocked<T>(function: impl FnOnce() -> T) -> T {
     const SIG_SETMASK: usize = 2;
     const SIZE: usize = 8;
     let (all, mut before) = (u64::MAX, 0_u64);
     let set = |new: *const u64, old: *mut u64| {
-        // SAFETY: the kernel reads one mask and writes the other, or neither.
+        // SAFETY: the kernel reads one mask, and writes the other if it is given.
         unsafe {
             call(
                 RT_SIGPROCMASK,
@@ -164,7 +164,7 @@ impl FileStatus {
 
     pub(crate) fn of(descriptor: usize) -> Option<Self> {
         let mut stat = Self::EMPTY;
-        // SAFETY: the kernel fills in at most the 144 bytes that its structure has; there are more.
+        // SAFETY: the kernel fills in at most 144 bytes, the size of its structure; this one is larger.
         let result = unsafe { call(FSTAT, descriptor, &raw mut stat as usize, 0, 0, 0, 0) };
         (result == 0).then_some(stat)
     }
@@ -172,7 +172,7 @@ impl FileStatus {
     pub(crate) fn at(path: &core::ffi::CStr) -> Option<Self> {
         let mut stat = Self::EMPTY;
         let (path, place) = (path.as_ptr() as usize, &raw mut stat as usize);
-        // SAFETY: the path ends with a NUL; see above for the structure.
+        // SAFETY: the path ends with a NUL; the structure is as in `of`.
         let result = unsafe { call(NEWFSTATAT, AT_FDCWD, path, place, 0, 0, 0) };
         (result == 0).then_some(stat)
     }
@@ -180,9 +180,9 @@ impl FileStatus {
 
 #[derive(PartialEq, Eq)]
 pub(crate) enum Leads {
-    /// To the terminal of the ring.
+    /// To the ring's terminal.
     Here,
-    /// Perhaps to it, under another name (`/dev/tty`).
+    /// Perhaps to that terminal, under another name (`/dev/tty`).
     Perhaps,
     Elsewhere,
 }
@@ -222,13 +222,13 @@ pub(crate) fn flags(descriptor: c_int) -> isize {
     unsafe { call(FCNTL, descriptor as usize, F_GETFL, 0, 0, 0, 0) }
 }
 
-/// The number of the terminal to which a descriptor leads (ioctl_tty(2)), for less than fstat(2) costs. It is not that of one
-/// terminal alone: each devpts has its own numbers.
+/// The number of the terminal to which a descriptor leads (ioctl_tty(2)); cheaper than fstat(2). It is not unique: each devpts has
+/// its own numbers.
 pub(crate) fn terminal_of(descriptor: c_int) -> Option<u64> {
     const TIOCGDEV: usize = 0x8004_5432;
     let mut device = 0_u32;
     let place = &raw mut device as usize;
-    // SAFETY: the kernel fills in the four bytes, or says that it is no terminal.
+    // SAFETY: the kernel fills in the four bytes, or answers that it is no terminal.
     let result = unsafe { call(IOCTL, descriptor as usize, TIOCGDEV, place, 0, 0, 0) };
     (result == 0).then_some(u64::from(device))
 }
@@ -239,17 +239,17 @@ pub(crate) fn is_writable(descriptor: c_int) -> bool {
     flags >= 0 && flags & O_PATH == 0 && matches!(flags & O_ACCMODE, O_WRONLY | O_RDWR)
 }
 
-/// Pages that can be read, at most one of those that share the last bits of their number.
+/// A cache of pages that can be read, by the last bits of their number.
 static READABLE: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
 
-/// A page may be there no more.
+/// Forgets the pages: one may have been unmapped.
 pub(crate) fn forget_pages() {
     for page in &READABLE {
         page.store(0, Ordering::Relaxed);
     }
 }
 
-/// Whether bytes can be read, all of them: with a system call that copies eight of them, and then refuses.
+/// Whether all of these bytes can be read, by a system call that copies eight bytes, and then refuses.
 pub(crate) fn can_be_read(start: *const u8, length: usize) -> bool {
     const NO_SUCH_WAY: usize = 77;
     const PAGE: usize = 4096;
@@ -258,14 +258,14 @@ pub(crate) fn can_be_read(start: *const u8, length: usize) -> bool {
         start as usize & !7,
         (start as usize).wrapping_add(length - 1) & !7,
     );
-    // No address, for this system call, means no mask.
+    // For this system call a null address means no mask.
     if last < at || at < PAGE {
         return false;
     }
     loop {
         let known = &READABLE[(at >> 12) % READABLE.len()];
         if known.load(Ordering::Relaxed) != at >> 12 {
-            // SAFETY: the kernel reads eight bytes, or says that it cannot; there is no such way to change a mask.
+            // SAFETY: the kernel reads eight bytes, or answers EFAULT; it knows no such way to change a mask, and changes none.
             if unsafe { call(RT_SIGPROCMASK, NO_SUCH_WAY, at, 0, 8, 0, 0) } == EFAULT {
                 return false;
             }
@@ -278,7 +278,7 @@ pub(crate) fn can_be_read(start: *const u8, length: usize) -> bool {
     }
 }
 
-/// A file of proc(5) that tells of a process (`stat`): its first bytes, from behind the program's name.
+/// Reads `/proc/…/stat` (proc(5)); returns where the fields behind the program's name begin.
 fn told(path: &core::ffi::CStr, buffer: &mut [u8; 512]) -> Option<usize> {
     // SAFETY: the path ends with a NUL.
     let file = unsafe { open(path.as_ptr(), 0) };
@@ -307,7 +307,7 @@ pub(crate) fn start_time() -> Option<u64> {
     Some(time)
 }
 
-/// Whether a process has ended, though perhaps its parent does not know that yet.
+/// Whether a process has ended, even if its parent has not waited for it.
 pub(crate) fn is_dead(process: u32) -> bool {
     // SAFETY: signal 0 is none.
     if unsafe { call(KILL, process as usize, 0, 0, 0, 0, 0) } == ESRCH {
@@ -320,7 +320,7 @@ pub(crate) fn is_dead(process: u32) -> bool {
         path[at] = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
-    // "/proc/" stands before the digits, without those at the front.
+    // Moves "/proc/" to the first digit that is not a leading zero.
     while path[at] == b'0' {
         at += 1;
     }
@@ -339,6 +339,6 @@ pub(crate) fn is_dead(process: u32) -> bool {
         .unwrap_or_default()
         .split(|byte| *byte == b' ');
     let has_ended = matches!(fields.next(), Some(b"Z" | b"X"));
-    // A first thread that has ended stays as long as others.
+    // A first thread that has ended stays a zombie for as long as other threads run.
     has_ended && matches!(fields.nth(THREADS - 1), Some(b"0" | b"1"))
 }

@@ -1,9 +1,9 @@
-//! The C library's own calls of what is replaced: they do not go by a name that could be another's. Each is redirected in
-//! its code, once, while the program has one thread.
+//! The C library calls replaced functions directly, not by a name that another library can define. Each such call is redirected
+//! in its code, once, while the program has one thread.
 //!
-//! Looking through the code takes longer than most programs take to start. The first process [postpones](postpone) it until it
-//! writes to the terminal, makes a thread, or starts another process: until then nothing is in the ring that any of its writes
-//! could overtake. Only the call by which streams write is redirected at once, to know of the first write.
+//! The search through the code takes longer than most programs take to start. The first process [postpones](postpone) it until it
+//! writes to the terminal, makes a thread, or starts another process: until then the ring is empty, so none of its writes can
+//! overtake another. Only the call by which streams write is redirected at once, to notice the first write.
 
 use crate::hooks::{Index, ORIGINALS, is_there, original, replacement};
 use crate::machine::{Found, candidates, change, look};
@@ -15,11 +15,11 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Where the C library's code is.
+/// The C library's code.
 struct TextSegment {
     start: usize,
     length: usize,
-    /// What the library calls itself.
+    /// The library's build ID.
     build: [u64; 2],
 }
 
@@ -82,7 +82,7 @@ unsafe fn build_id(start: usize, length: usize) -> Option<[u64; 2]> {
     None
 }
 
-/// How many calls of each were found, of those without which nothing is right.
+/// Counts the calls found of the functions that must be found.
 #[derive(Default)]
 struct Count {
     writes: u32,
@@ -101,8 +101,8 @@ impl Count {
         self.last_words += of(Index::COUNT);
     }
 
-    /// The library is of the kind that is known: streams write by `write`, all functions that become another program
-    /// do so by `execve`, or by `posix_spawn`.
+    /// Whether the library's form is supported: its streams write by `write`, and its functions start programs by `execve` or
+    /// `posix_spawn`.
     fn is_known(&self) -> bool {
         let writes = musl::is_there() || self.writes > 0 && self.last_words > 0;
         writes && self.execs > 2 && self.spawns > 0
@@ -110,7 +110,7 @@ impl Count {
 }
 
 fn calls(ring: &Header) -> &CallSites {
-    // SAFETY: the shared memory has them behind the members, and they are atomics.
+    // SAFETY: the shared memory has them behind the members, and all of them are atomics.
     unsafe { &*ptr::from_ref(ring).cast::<u8>().add(ring::CALLS).cast() }
 }
 
@@ -119,7 +119,7 @@ const NONE: u32 = 0;
 const WRITING: u32 = 1;
 const THERE: u32 = 2;
 
-/// The lowest and the highest of the replaced functions; nothing if one of them is not in the C library's code.
+/// The lowest and the highest address of the replaced functions; `None` if one is not in the C library's code.
 fn bounds(text: &TextSegment) -> Option<(usize, usize)> {
     let (mut lowest, mut highest) = (usize::MAX, 0);
     for (index, original) in ORIGINALS.iter().enumerate() {
@@ -128,7 +128,7 @@ fn bounds(text: &TextSegment) -> Option<(usize, usize)> {
             continue;
         }
         if at.wrapping_sub(text.start) >= text.length {
-            // Before glibc 2.34 it was in a library of its own.
+            // Before glibc 2.34 it was in the library of threads.
             if index == Index::pthread_create as usize {
                 continue;
             }
@@ -142,12 +142,12 @@ fn bounds(text: &TextSegment) -> Option<(usize, usize)> {
 const READ_WRITE_EXEC: usize = 7;
 const READ_EXEC: usize = 5;
 
-/// What is postponed: the code's start and length, what the library calls itself, and the calls that were redirected.
+/// Kept for [`complete`]: the code's start and length and the library's build ID; and the calls redirected so far.
 static POSTPONED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 static STREAM_CALLS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 static IS_POSTPONED: AtomicBool = AtomicBool::new(false);
 
-/// A place in the code and which function is called there, as one number.
+/// A place in the code and the index of the function that is called there, as one number.
 fn entry(at: usize, index: usize, text: &TextSegment) -> u64 {
     (at - text.start) as u64 | (index as u64) << 32
 }
@@ -157,9 +157,9 @@ fn of_entry(entry: u64, text: &TextSegment) -> (usize, usize) {
     (text.start + distance, (entry >> 32) as usize)
 }
 
-/// Redirects the call by which streams write, and leaves the others for [`complete`]. Returns whether it did.
+/// Redirects the call by which streams write, and leaves the others to [`complete`]. Returns whether that was possible.
 pub(crate) fn postpone() -> bool {
-    /// The function is shorter. What is called behind it would be redirected later.
+    /// The function is shorter. A call behind it is redirected early, which does no harm.
     const WINDOW: usize = 256;
     let function = original(Index::stream_write) as usize;
     if musl::is_there() || function == 0 {
@@ -178,7 +178,7 @@ pub(crate) fn postpone() -> bool {
         };
         if index == Index::write as usize || index == Index::write_nocancel as usize {
             let place = STREAM_CALLS.get(stored);
-            // SAFETY: see below.
+            // SAFETY: the code was made writable below, and there is one thread.
             let is_changed = place.is_some()
                 && code_for(index).is_some_and(|code| unsafe { change(at, found, code) });
             if let Some(place) = place.filter(|_| is_changed) {
@@ -188,7 +188,7 @@ pub(crate) fn postpone() -> bool {
             is_whole &= is_changed;
         }
     };
-    // SAFETY: the C library's code, which goes on being executed; there is one thread.
+    // SAFETY: the C library's code stays executable; there is one thread.
     unsafe {
         if !protect(function, WINDOW, READ_WRITE_EXEC) {
             return false;
@@ -210,7 +210,7 @@ pub(crate) fn is_postponed() -> bool {
     IS_POSTPONED.load(Ordering::Relaxed)
 }
 
-/// Does what was postponed, if that can be done still. If not, this process has no part in the ring.
+/// Does what was postponed, if that is still possible. If not, this process gives the ring up.
 #[cold]
 pub(crate) fn complete(ring: &Header) -> bool {
     let is_redirected = with_signals_blocked(|| {
@@ -233,7 +233,7 @@ pub(crate) fn complete(ring: &Header) -> bool {
     is_redirected
 }
 
-/// Before there is another thread, or a process of which nothing else tells.
+/// Called before another thread, or a process that is not announced otherwise, is made.
 pub(crate) fn complete_if_postponed() {
     if is_postponed()
         && let Some(ring) = crate::writes::ring()
@@ -242,7 +242,7 @@ pub(crate) fn complete_if_postponed() {
     }
 }
 
-/// Lets the C library's own calls of what is replaced lead to the replacements. Returns whether it did.
+/// Redirects the C library's own calls of replaced functions. Returns whether that was possible.
 pub(crate) fn redirect(ring: &Header) -> bool {
     redirect_in(ring, &TextSegment::of(original(Index::write) as usize))
 }
@@ -260,13 +260,13 @@ fn redirect_in(ring: &Header, text: &TextSegment) -> bool {
         build != [0; 2] && pairs.all(|(place, part)| place.load(Ordering::Relaxed) == part)
     };
     let is_there = calls.standing.load(Ordering::Acquire) == THERE && is_of_this();
-    // SAFETY: the C library's code, which goes on being executed; only what is changed is copied. This object's own
-    // code lies elsewhere, and there is one thread.
+    // SAFETY: the C library's code stays executable, and only changed pages are copied. This object's own code lies
+    // elsewhere, and there is one thread.
     unsafe {
         if !protect(text.start, text.length, READ_WRITE_EXEC) {
             return false;
         }
-        // They are found again with the others.
+        // Undone here, as these calls are found again with the others.
         for place in &STREAM_CALLS {
             let (at, index) = match place.swap(0, Ordering::Relaxed) {
                 0 => continue,
@@ -292,7 +292,7 @@ fn redirect_in(ring: &Header, text: &TextSegment) -> bool {
     }
 }
 
-/// Which function is called there, if it is one that is replaced; [`Index::COUNT`] for the last words.
+/// The replaced function that is called at a place, if there is one; [`Index::COUNT`] for the last words.
 unsafe fn function_at(at: usize, text: &TextSegment) -> Option<(usize, Found)> {
     // SAFETY: the caller's.
     let found = unsafe { look(at, text.start) }?;
@@ -311,7 +311,7 @@ unsafe fn function_at(at: usize, text: &TextSegment) -> Option<(usize, Found)> {
     Some((index, found))
 }
 
-/// What the place is to lead to.
+/// The replacement for an index of [`function_at`].
 fn code_for(index: usize) -> Option<crate::hooks::Code> {
     match index {
         index if index == Index::COUNT as usize => Some(crate::hooks::write),
@@ -319,7 +319,7 @@ fn code_for(index: usize) -> Option<crate::hooks::Code> {
     }
 }
 
-/// Which addresses may be those of replaced functions: of some thirty thousand calls, all but a few are told by it.
+/// Tells which addresses may be those of replaced functions, and rejects most of some thirty thousand calls.
 struct Sieve([u64; Self::WORDS]);
 
 impl Sieve {
@@ -338,7 +338,7 @@ impl Sieve {
         sieve
     }
 
-    /// Functions begin at multiples of 16, most of them.
+    /// Most functions begin at multiples of 16.
     fn place(at: usize) -> (usize, u64) {
         (at >> 10 & (Self::WORDS - 1), 1 << (at >> 4 & 63))
     }
@@ -349,7 +349,8 @@ impl Sieve {
     }
 }
 
-/// In code that can be written to: looks at all of it. The replaced functions are within these bounds.
+/// Redirects the calls found by a search through all of the code, which can be written to. The replaced functions are within
+/// the bounds.
 unsafe fn by_search(
     text: &TextSegment,
     calls: &CallSites,
@@ -358,7 +359,7 @@ unsafe fn by_search(
     highest: usize,
 ) -> bool {
     let standing = &calls.standing;
-    // Of musl there is more to change than calls.
+    // In musl more than calls is changed, so the list does not suffice.
     let is_first = !musl::is_there()
         && standing
             .compare_exchange(NONE, WRITING, Ordering::Acquire, Ordering::Relaxed)
@@ -395,7 +396,7 @@ unsafe fn by_search(
     is_good
 }
 
-/// The same, at the places that the first process has found in the same library; each is what it was there.
+/// Redirects the calls that the first process has found in the same library; each is checked before it is changed.
 unsafe fn by_list(text: &TextSegment, calls: &CallSites) -> bool {
     let list = calls
         .list

@@ -1,14 +1,14 @@
-//! The C library's functions that change what descriptors lead to, and the loader's that tells of libraries (x86-64, glibc).
+//! Watches the C library's functions that change descriptors, and the loader's function that announces libraries (x86-64, glibc).
 //!
-//! Each begins with an instruction that has the length of a jump, or more. A jump to a stub takes its place; the stub counts the call, does
-//! what that instruction did, and goes on behind it as the function's caller. So the call is seen by whatever name it is made, by the C
-//! library's other functions, and through a pointer from `dlsym`, too; and as no other instruction is touched, a signal's handler returns into
-//! whole ones. A function that is of no form that is known here is left alone, and the kernel is asked at each write.
+//! Each begins with an instruction at least as long as a jump. A jump to a stub takes its place; the stub counts the call, does what
+//! that instruction did, and calls the rest of the function. So the call is seen whatever name it is made by, from the C library's
+//! other functions and through a pointer from `dlsym` as well. No other instruction is touched, so a signal's handler returns into whole
+//! ones. A function of an unknown form is left alone, and each write asks the kernel.
 
 use crate::descriptors::{self, LOADER};
 use crate::hooks::{Code, Index, before_namespace, is_there, original};
 use crate::known::CallCounter;
-use crate::machine::numbers;
+use crate::machine::{CALL, JUMP, LENGTH, lead, numbers};
 use crate::ring::Header;
 use crate::symbols::{Symbols, each_object};
 use crate::system::protect;
@@ -17,15 +17,15 @@ use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-/// Where the stubs go on, by [`Index`].
+/// The rest of each function behind the jump, by [`Index`].
 static REST: [AtomicUsize; Index::COUNT as usize] =
     [const { AtomicUsize::new(0) }; Index::COUNT as usize];
-/// In the place of the call within `close`, and what its first instruction compares, where it does.
+/// The target of the call within `close`, and the address that its first instruction compares; each where `close` has that form.
 static CANCELLABLE: AtomicUsize = AtomicUsize::new(0);
 static FLAG: AtomicUsize = AtomicUsize::new(0);
 
-/// A descriptor is about to lead where this one does. Another thread may be about to write to it, by the kernel as it has led elsewhere:
-/// what is in the ring comes before that.
+/// A descriptor is about to lead where `source` does. Another thread may be about to write to it by the kernel, because it has led
+/// elsewhere: the bytes in the ring come before that write.
 extern "C" fn begin_second(source: c_int, descriptor: c_int) -> &'static CallCounter {
     if let Some(ring) = ring() {
         settle_for(ring, source);
@@ -37,7 +37,7 @@ const UNSHARE: u32 = 2;
 
 extern "C" fn begin_range(_: u32, _: u32, flags: u32) -> &'static CallCounter {
     if flags & UNSHARE != 0 {
-        // This thread has descriptors of its own from then on.
+        // This thread gets descriptors of its own.
         before_namespace();
     }
     descriptors::begin_all()
@@ -48,7 +48,7 @@ extern "C" fn begin_unshare() -> &'static CallCounter {
     descriptors::begin_all()
 }
 
-/// By syscall(2); null for what changes none.
+/// Begins a call by syscall(2); null for one that changes no descriptor.
 extern "C" fn begin_number(
     number: usize,
     first: c_int,
@@ -63,7 +63,7 @@ extern "C" fn begin_number(
     }
 }
 
-/// A stub, and what it goes on with: the replaced instructions, and the rest of the function.
+/// Defines a stub, and the function that it calls: the replaced instructions, and the rest of the original.
 macro_rules! stubs {
     ($($stub:ident, $rest:ident: $index:expr, $begin:path, $($replaced:literal),*;)*) => {
         $(
@@ -111,14 +111,14 @@ stubs! {
     third, rest_of_third: Index::dup3, begin_second, "mov eax, 292";
     range, rest_of_range: Index::close_range, begin_range, "mov eax, 436";
     own, rest_of_own: Index::unshare, begin_unshare, "mov eax, 272";
-    // glibc before 2.32: whether there is one thread.
+    // glibc before 2.32 tests the count of threads.
     by_thread, rest_by_thread: Index::close, descriptors::begin, "mov eax, dword ptr fs:[0x18]";
-    // Up to 2.40.
+    // glibc up to 2.40 tests a flag.
     by_flag, rest_by_flag: Index::close, descriptors::begin, "mov r11, qword ptr [rip + {flag}]", "cmp byte ptr [r11], 0";
 }
 
-/// Since glibc 2.41 `close` is a call of what makes a system call that can be cancelled: with six arguments in registers, all but the
-/// first of them zero, and the number on the stack.
+/// Since glibc 2.41 `close` calls the function that makes cancellable system calls: with six arguments in registers, all but the
+/// first zero, and the number on the stack.
 #[unsafe(naked)]
 unsafe extern "C" fn cancellable() {
     naked_asm!(
@@ -151,8 +151,8 @@ unsafe extern "C" fn cancellable() {
     )
 }
 
-/// In the place of the last instruction before the system call in `syscall`, which loads the last argument. A call that changes descriptors is
-/// made here, and the one behind it left out; others may return twice, or not.
+/// Replaces the last instruction before the system call in `syscall`, which loads the last argument. A call that changes descriptors is
+/// made here, and the one behind it skipped. Other calls are left to `syscall`: they may return twice, or never.
 #[unsafe(naked)]
 unsafe extern "C" fn by_number() {
     naked_asm!(
@@ -207,12 +207,12 @@ struct Debug {
 
 static DEBUG: AtomicPtr<Debug> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Whether libraries come or go at the moment.
+/// Whether libraries are coming or going.
 fn is_loading() -> bool {
     const CONSISTENT: u32 = 0;
     const WITH_NEXT: u32 = 2;
     let mut at = DEBUG.load(Ordering::Relaxed).cast_const();
-    // SAFETY: null, or the loader's own, which it only adds to.
+    // SAFETY: null, or the loader's list, to which it only appends.
     while let Some(debug) = unsafe { at.as_ref() } {
         if debug.state.load(Ordering::Relaxed) != CONSISTENT {
             return true;
@@ -230,7 +230,7 @@ extern "C" fn libraries_change() {
     descriptors::libraries_change(is_loading());
 }
 
-/// In the place of the function that the loader calls for debuggers before libraries come or go, and when they have, which does nothing.
+/// Replaces the empty function that the loader calls for debuggers before libraries come or go, and when they have.
 #[unsafe(naked)]
 unsafe extern "C" fn loader_tells() {
     naked_asm!(
@@ -248,11 +248,7 @@ unsafe extern "C" fn loader_tells() {
 
 // ---- The places.
 
-const JUMP: u8 = 0xe9;
-const CALL: u8 = 0xe8;
-const LENGTH: usize = 5;
-
-/// Behind the landing pad for indirect branches, if the function has one.
+/// Skips the function's landing pad for indirect branches, if it has one.
 ///
 /// # Safety
 ///
@@ -264,25 +260,7 @@ unsafe fn behind_pad(at: usize) -> usize {
     at + if has_pad { ENDBR64.len() } else { 0 }
 }
 
-/// Writes a jump or a call over an instruction of at least that length. False if the code is too far away.
-///
-/// # Safety
-///
-/// The code there can be written to, and no thread is executing it.
-unsafe fn lead(at: usize, operation: u8, code: Code) -> bool {
-    let distance = (code as usize as isize).wrapping_sub((at + LENGTH) as isize);
-    let Ok(displacement) = i32::try_from(distance) else {
-        return false;
-    };
-    // SAFETY: the caller's.
-    unsafe {
-        ((at + 1) as *mut i32).write_unaligned(displacement);
-        (at as *mut u8).write(operation);
-    }
-    true
-}
-
-/// Sees to it that changes of descriptors, and libraries that are loaded, are seen. If that cannot be, the kernel is asked at each write.
+/// Watches changes of descriptors and libraries that are loaded. Where that is impossible, each write asks the kernel.
 ///
 /// # Safety
 ///
@@ -335,7 +313,7 @@ unsafe fn watch_descriptors(start: usize, end: usize) -> bool {
     unsafe { watch_close(start, end) && watch_numbers(start, end) }
 }
 
-/// Where a function of the C library begins; none if less than a few instructions of it are within its code.
+/// Where a function of the C library begins; `None` if it is not well within the library's code.
 fn place(index: Index, start: usize, end: usize) -> Option<usize> {
     const LONGEST: usize = 64;
     let at = original(index) as usize;
@@ -406,7 +384,7 @@ unsafe fn watch_numbers(start: usize, end: usize) -> bool {
 ///
 /// No other thread is executing the loader's code.
 unsafe fn watch_loader() -> bool {
-    /// `ret`, and what fills the rest up to the next function.
+    /// `ret`, and the alignment of the next function.
     const RET: u8 = 0xc3;
     const ALIGNMENT: usize = 16;
     const READ_WRITE_EXEC: usize = 7;
@@ -425,7 +403,7 @@ unsafe fn watch_loader() -> bool {
     let Some((function, debug)) = found else {
         return false;
     };
-    // SAFETY: the loader's function, and what fills the code behind it; the caller's.
+    // SAFETY: the loader's function and the padding behind it; the caller's.
     unsafe {
         let at = behind_pad(function);
         let is_empty = (at as *const u8).read() == RET

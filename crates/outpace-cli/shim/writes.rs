@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 /// The shared memory, once it is there.
 pub(crate) static RING: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
 
-/// The ring; nothing where this process has no part in it, or has given it up.
+/// The ring; `None` where this process does not use it, or has given it up.
 pub(crate) fn ring() -> Option<&'static Header> {
     // SAFETY: null, or a mapping that stays for as long as the process.
     unsafe { RING.load(Ordering::Acquire).as_ref() }
@@ -44,8 +44,8 @@ unsafe fn copy(ring: &Header, at: u64, from: *const u8, length: usize) {
     }
 }
 
-/// Has the processor fetch memory that will be written to some writes later: `run` has read it on another one, and what publishes a
-/// write waits for its memory.
+/// Has the processor fetch the memory of later writes: `run` has read it on another processor, and the instruction that publishes
+/// a write would wait for it.
 fn fetch_ahead(ring: &Header, length: usize) {
     const AHEAD: u64 = 512;
     const LINE: u64 = 64;
@@ -69,16 +69,17 @@ fn fetch_ahead(ring: &Header, length: usize) {
     }
 }
 
-/// Another thread has been met in its write: what one fetches, the other would have to fetch back.
+/// Two threads have met in a write. From then on no memory is fetched ahead: the other thread would have to fetch it back.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 const FUTEX_WAIT: usize = 0;
 const FUTEX_WAKE: usize = 1;
 const EAGAIN: isize = 11;
-/// How long one waits before it looks whether `run` is still there.
+/// A thread that waits looks this often whether `run` is still there.
 const LOOK: [i64; 2] = [0, 50_000_000];
-/// How a held lock is waited for: so many looks, then as many that let others run, then some with naps between them. A holder
-/// that has lost its processor gets it back in that time; one that has not is taken for one that never lets go.
+/// A thread that waits for the lock spins for `SPINS` looks, gives way up to look `YIELDS`, then naps between looks up to
+/// `PATIENCE`. A holder that has lost its processor gets it back in that time; one that has not is taken for one that never
+/// lets go.
 const SPINS: u32 = 64;
 const YIELDS: u32 = 1_000;
 const PATIENCE: u32 = YIELDS + 100;
@@ -107,7 +108,7 @@ pub(crate) fn give_way() {
     unsafe { call(SCHED_YIELD, 0, 0, 0, 0, 0, 0) };
 }
 
-/// Waits until `holds`, or `run` is not there any more, or, if that is given, for so many looks.
+/// Waits until `holds`, but no longer than `run` exists, and at most for `looks` looks.
 fn wait(ring: &Header, looks: u32, holds: impl Fn() -> bool) -> bool {
     ring.begin_to_wait();
     let mut left = looks;
@@ -136,7 +137,7 @@ fn wait(ring: &Header, looks: u32, holds: impl Fn() -> bool) -> bool {
     held
 }
 
-/// Returns when everything that was written before is on the terminal.
+/// Returns when all earlier writes are on the terminal.
 pub(crate) fn settle(ring: &Header) {
     if !ring.is_drained() {
         let published = ring.published();
@@ -146,20 +147,20 @@ pub(crate) fn settle(ring: &Header) {
     }
 }
 
-/// Before a write, or something else, that goes to the terminal directly.
+/// Called before a descriptor of the terminal is used directly.
 pub(crate) fn settle_for(ring: &Header, descriptor: c_int) {
     if !ring.is_drained() && leads(descriptor, ring) != Leads::Elsewhere {
         settle(ring);
     }
 }
 
-/// Another process, which knows nothing of the ring, may write from now on.
+/// Called before another process, without the ring, may write.
 pub(crate) fn close_and_settle(ring: &Header, reason: u32) {
     ring.close(reason);
     settle(ring);
 }
 
-/// Another thread writes, which takes less than a microsecond, unless it loses its processor or its life.
+/// Waits for another thread's write, which takes less than a microsecond unless that thread is preempted or killed.
 fn wait_for_lock(ring: &Header, looks: u32) {
     if looks <= SPINS {
         core::hint::spin_loop();
@@ -175,21 +176,21 @@ fn wait_for_lock(ring: &Header, looks: u32) {
             return;
         }
         let (word, limit) = (&raw const ring.lock.0 as usize, NAP.as_ptr() as usize);
-        // SAFETY: the word, the first half of the lock, is in the shared memory; the time is a constant. No thread wakes it.
+        // SAFETY: the word, the first half of the lock, is in the shared memory; the time is a constant. No thread wakes this one.
         unsafe { call(FUTEX, word, FUTEX_WAIT, holder as u32 as usize, limit, 0, 0) };
     }
 }
 
 enum Through {
-    /// So many bytes.
+    /// Written: so many bytes.
     Ring(usize),
-    /// It is for the kernel.
+    /// The kernel has to write them.
     Kernel,
     /// There is no room, and the descriptor does not wait.
     NoRoom,
 }
 
-/// Writes the parts through the ring, if that can be done.
+/// Writes the parts through the ring if possible.
 fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
     let lengths = parts.iter().map(|part| part.length);
     let length = lengths.fold(0_usize, usize::saturating_add);
@@ -215,7 +216,7 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
     loop {
         let copy_all = |mut at| {
             for part in parts {
-                // SAFETY: asked above; `put` has the lock and has found room for all.
+                // SAFETY: checked above; `put` has the lock and has found room for all.
                 unsafe { copy(ring, at, part.start, part.length) };
                 at = (at + part.length as u64) % ring::CAPACITY;
             }
@@ -246,7 +247,7 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
                     let used = ring.published().saturating_sub(tail);
                     used + length as u64 <= ring::CAPACITY
                 };
-                // The terminal is full, too, when `run` cannot pass on: poll(2) says the same.
+                // A full ring means that `run` cannot pass on: the terminal is full as well, and poll(2) agrees.
                 let does_not_wait = flags(descriptor) & O_NONBLOCK != 0;
                 let looks = if does_not_wait { 1 } else { FOREVER };
                 if !wait(ring, looks, has_room) && does_not_wait {
@@ -257,10 +258,10 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
     }
 }
 
-/// The original is to do it.
+/// The caller goes on as the original function.
 pub(crate) const PASS: isize = isize::MIN;
 
-/// As the system call answers, or [`PASS`].
+/// The system call's result, or [`PASS`].
 fn answer(ring: &Header, descriptor: c_int, through: Through) -> isize {
     match through {
         Through::Ring(written) => written as isize,
@@ -272,7 +273,7 @@ fn answer(ring: &Header, descriptor: c_int, through: Through) -> isize {
     }
 }
 
-/// As the C library's function answers, or [`PASS`].
+/// The C library function's result, or [`PASS`].
 fn with_errno(answer: isize) -> isize {
     if answer != -EAGAIN {
         return answer;
@@ -310,7 +311,7 @@ pub(crate) extern "C" fn before_writev(
     with_errno(before_raw_writev(descriptor, parts, count))
 }
 
-/// In the place of a system call of the C library's.
+/// Called in place of a system call of the C library's.
 pub(crate) extern "C" fn before_raw_writev(
     descriptor: c_int,
     parts: *const Part,
@@ -321,7 +322,7 @@ pub(crate) extern "C" fn before_raw_writev(
     };
     let fits = count > 0 && count as usize <= PARTS && parts.is_aligned();
     let through = if fits && can_be_read(parts.cast(), count as usize * size_of::<Part>()) {
-        // SAFETY: as many can be read.
+        // SAFETY: `count` parts can be read.
         let parts = unsafe { core::slice::from_raw_parts(parts, count as usize) };
         through_ring(ring, descriptor, parts)
     } else {

@@ -1,4 +1,4 @@
-//! What is x86-64's own: system calls, the replacements that go on as the original, and the C library's calls.
+//! Code for x86-64: system calls, replacements that go on as the original, and changes of the C library's calls.
 
 use super::Found;
 use crate::hooks::Code;
@@ -8,7 +8,7 @@ use core::arch::{asm, naked_asm};
 pub(crate) const ELF_MACHINE: usize = 62;
 pub(crate) const LOADERS: [&[u8]; 2] = [b"/ld-linux-x86-64.so.2", b"/ld-musl-x86_64.so.1"];
 
-/// In the place of a function that this C library does not have: it cannot be done (ENOSYS).
+/// Stands for a function that this C library does not have: answers ENOSYS.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn missing() {
     naked_asm!(
@@ -52,7 +52,7 @@ pub(crate) mod numbers {
 /// As that of the system call.
 pub(super) unsafe fn call(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> isize {
     let result;
-    // SAFETY: the caller answers for what the system call does.
+    // SAFETY: the caller guarantees that the system call is sound.
     unsafe {
         asm!("syscall", inlateout("rax") number as isize => result,
              in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
@@ -112,12 +112,30 @@ macro_rules! before_code {
     };
 }
 
-/// Operations with a displacement of four bytes behind them: `call`, and with one bit more `jmp`.
-const CALL: u8 = 0xe8;
-const LENGTH: usize = 5;
+/// Operations with a displacement of four bytes behind them.
+pub(crate) const CALL: u8 = 0xe8;
+pub(crate) const JUMP: u8 = 0xe9;
+pub(crate) const LENGTH: usize = 5;
 
-/// What is to be changed at this place, if anything; `first` is the first place of the code, and 8 bytes behind this one
-/// are code, too.
+/// Writes a jump or a call over instructions of at least its length. False if the code is too far away.
+///
+/// # Safety
+///
+/// The code there can be written to, and no thread is executing it.
+pub(crate) unsafe fn lead(at: usize, operation: u8, code: Code) -> bool {
+    let distance = (code as usize as isize).wrapping_sub((at + LENGTH) as isize);
+    let Ok(displacement) = i32::try_from(distance) else {
+        return false;
+    };
+    // SAFETY: the caller's.
+    unsafe {
+        ((at + 1) as *mut i32).write_unaligned(displacement);
+        (at as *mut u8).write(operation);
+    }
+    true
+}
+
+/// What can be changed at this place, if anything. The code begins at `first`, and 8 bytes behind `at` belong to it.
 ///
 /// # Safety
 ///
@@ -126,7 +144,7 @@ pub(crate) unsafe fn look(at: usize, first: usize) -> Option<Found> {
     // SAFETY: the caller's.
     unsafe {
         match (at as *const u8).read() {
-            operation if operation & 0xfe == CALL => {
+            CALL | JUMP => {
                 let displacement = ((at + 1) as *const i32).read_unaligned();
                 Some(Found::Call(
                     (at + LENGTH).wrapping_add_signed(displacement as isize),
@@ -139,7 +157,7 @@ pub(crate) unsafe fn look(at: usize, first: usize) -> Option<Found> {
     }
 }
 
-/// Calls the function with each place that may be one.
+/// Calls the function with each place that [`look`] may accept.
 ///
 /// # Safety
 ///
@@ -150,7 +168,7 @@ pub(crate) unsafe fn candidates(start: usize, length: usize, mut found: impl FnM
         _mm_set1_epi8,
     };
     const STEP: usize = 16;
-    // What the operations begin with has the last bit cleared; the first byte of the other is rare enough behind it.
+    // The first two bytes of the last words' instructions are rare enough together.
     let mut at = start;
     let end = start + length.saturating_sub(STEP + 2 * LENGTH);
     while at < end {
@@ -159,7 +177,7 @@ pub(crate) unsafe fn candidates(start: usize, length: usize, mut found: impl FnM
             let bytes = _mm_loadu_si128(at as *const __m128i);
             let next = _mm_loadu_si128((at + 1) as *const __m128i);
             let call = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(CALL as i8));
-            let jump = _mm_cmpeq_epi8(bytes, _mm_set1_epi8((CALL | 1) as i8));
+            let jump = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(JUMP as i8));
             let wide = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(REX_R as i8));
             let moves = _mm_cmpeq_epi8(next, _mm_set1_epi8(MOVE as i8));
             let number = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(NUMBER as i8));
@@ -176,42 +194,31 @@ pub(crate) unsafe fn candidates(start: usize, length: usize, mut found: impl FnM
     }
 }
 
-/// Lets the place lead to other code; false if that is too far away.
+/// Redirects the place to other code; false if that is too far away.
 ///
 /// # Safety
 ///
 /// The code there is [`Found`], can be written to, and no thread is executing it.
 pub(crate) unsafe fn change(at: usize, found: Found, code: Code) -> bool {
-    let code: Code = match found {
-        Found::Call(_) => code,
-        Found::LastWords => last_words,
-    };
-    let distance = (code as usize as isize).wrapping_sub((at + LENGTH) as isize);
-    let Ok(displacement) = i32::try_from(distance) else {
-        return false;
-    };
-    // SAFETY: the caller's.
+    // SAFETY: the caller's; `mov eax, 20; syscall` has two bytes more than a call.
     unsafe {
-        if found == Found::LastWords {
-            if (at as *const u8).read() == NUMBER {
-                // It is two bytes longer: an instruction that does nothing.
-                ((at + LENGTH) as *mut [u8; 2]).write([0x66, 0x90]);
-            }
-            (at as *mut u8).write(CALL);
+        let operation = (at as *const u8).read();
+        match found {
+            Found::Call(_) => lead(at, operation, code),
+            Found::LastWords if operation == NUMBER => replace(at, LENGTH + 2, last_words),
+            Found::LastWords => lead(at, CALL, last_words),
         }
-        ((at + 1) as *mut i32).write_unaligned(displacement);
     }
-    true
 }
 
 /// The first bytes of `mov eax, r8d` and its like.
 const REX_R: u8 = 0x44;
 const MOVE: u8 = 0x89;
-/// That of `mov eax, number`.
+/// The first byte of `mov eax, number`.
 const NUMBER: u8 = 0xb8;
 const WRITEV: u8 = 20;
 
-/// The last words since glibc 2.42: `mov edi, 2; mov eax, 20; syscall`.
+/// Whether the last words are written here, as since glibc 2.42: `mov edi, 2; mov eax, 20; syscall`.
 ///
 /// # Safety
 ///
@@ -222,8 +229,8 @@ unsafe fn is_plain_writev(at: usize, start: usize) -> bool {
     at >= start + LENGTH && unsafe { ((at - LENGTH) as *const [u8; 12]).read() } == CODE
 }
 
-/// The C library's last words before it aborts the program (`free(): invalid pointer`) are written by a system call in
-/// line: `mov r9d, 20`, with `mov eax, r9d; syscall` not far behind it, which has the length of a call.
+/// Whether the C library's last words before it aborts the program (`free(): invalid pointer`) are written here, by an inline
+/// system call: `mov r9d, 20`, and not far behind it `mov eax, r9d; syscall`, which has the length of a call.
 fn is_inline_writev(at: usize, start: usize) -> bool {
     const DISTANCE: usize = 40;
     // SAFETY: five bytes at most behind `at`, and those before it, which are within the segment.
@@ -244,8 +251,8 @@ fn is_inline_writev(at: usize, start: usize) -> bool {
     }
 }
 
-/// What is put in the place of a system call in line: as it, it changes no register but `rax`, `rcx` and `r11`. Others than
-/// writev(2) are made as they are.
+/// Defines a replacement of an inline system call. Like that, it changes only `rax`, `rcx` and `r11`. System calls other than
+/// writev(2) are made unchanged.
 macro_rules! inline_writev {
     ($name:ident, first: $first:literal, last: $last:literal) => {
         #[unsafe(naked)]
@@ -293,24 +300,24 @@ macro_rules! inline_writev {
         }
     };
 }
-// In the place of the last words' system call, and of what loads its number.
+// Replaces the last words' system call and the instruction that loads its number.
 inline_writev!(last_words, first: "mov eax, {writev}", last: "");
-// In the place of `syscall; mov rdi, rax`.
+// Replaces `syscall; mov rdi, rax`.
 inline_writev!(stream_writev, first: "", last: "mov rdi, rax");
 
-// ---- musl's system calls in line.
+// ---- musl's inline system calls.
 
 /// `syscall`.
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
-/// Lets the system calls of the function by which musl's streams write lead to [`stream_writev`]. Returns false, and changes
-/// nothing, if one of them is of a kind that is not known.
+/// Redirects the system calls of the function by which musl's streams write to [`stream_writev`]. Returns false, and leaves the
+/// code as it is, if one of them has an unknown form.
 ///
 /// # Safety
 ///
 /// The code, which ends at `end`, can be written to, and no thread is executing it.
 pub(crate) unsafe fn redirect_streams(function: usize, end: usize) -> bool {
-    /// The function is shorter. Behind it may be others, whose system calls go on as they were.
+    /// The function is shorter. System calls of functions behind it are made unchanged.
     const WINDOW: usize = 512;
     const MOST: usize = 8;
     let end = end.min(function + WINDOW);
@@ -333,19 +340,19 @@ pub(crate) unsafe fn redirect_streams(function: usize, end: usize) -> bool {
         let behind = at + SYSCALL.len() + usize::from(byte(at + SYSCALL.len()) == 0x9b);
         is(behind, &AND_RETURN).then_some(behind + 3 - at)
     };
-    // `mov eax, number`, close before it: another system call.
+    // `mov eax, number` close before it, of another system call.
     let is_other = |at: usize| {
         let places = at.saturating_sub(16).max(function)..at;
         places.into_iter().any(|place| {
             byte(place) == NUMBER && byte(place + 1) != WRITEV && is(place + 2, &[0, 0, 0])
         })
     };
-    // `mov`, of any register, somewhere before it.
+    // `mov register, 20` anywhere before it.
     let has_number = |at: usize| {
         (function..at)
             .any(|place| byte(place) & 0xf8 == NUMBER && is(place + 1, &[WRITEV, 0, 0, 0]))
     };
-    // Whatever may be a jump into the middle of what is to be changed.
+    // Any bytes that may be a jump into the middle of the changed instructions.
     let is_entered = |at: usize, length: usize| {
         (function..end).any(|place| {
             // Part of `movsxd rdi, [rdi + 0x78]`, of the stream's descriptor: 48 63 7f 78.
@@ -380,13 +387,13 @@ pub(crate) unsafe fn redirect_streams(function: usize, end: usize) -> bool {
     let sites = sites.get(..count).unwrap_or_default();
     !sites.is_empty()
         && sites.iter().all(|(at, length)| {
-            // SAFETY: the caller's; so many bytes are whole instructions, and not jumped into.
+            // SAFETY: the caller's; these are whole instructions, and no jump leads into them.
             unsafe { replace(*at, *length, stream_writev) }
         })
 }
 
-/// Lets the system call by which a thread of musl's unmaps its own stack lead to [`last_unmap`]. Returns false if it is not
-/// there.
+/// Redirects the system call by which a thread of musl's unmaps its own stack to [`last_unmap`]. Returns false if it is not
+/// found.
 ///
 /// # Safety
 ///
@@ -403,30 +410,25 @@ pub(crate) unsafe fn redirect_last_unmap(start: usize, end: usize) -> bool {
     found.is_some_and(|at| unsafe { replace(at, 7, last_unmap) })
 }
 
-/// Writes a call over instructions that have this length; false if the code is too far away.
+/// Writes a call, and `nop`s, over instructions of this length; false if the code is too far away.
 ///
 /// # Safety
 ///
-/// As [`redirect_streams`]; nothing jumps behind the first of them.
+/// As [`redirect_streams`]; no jump leads behind the first of them.
 unsafe fn replace(at: usize, length: usize, code: Code) -> bool {
+    const NOP: u8 = 0x90;
     debug_assert!(length >= LENGTH);
-    let distance = (code as usize as isize).wrapping_sub((at + LENGTH) as isize);
-    let Ok(displacement) = i32::try_from(distance) else {
-        return false;
-    };
     // SAFETY: the caller's.
     unsafe {
-        (at as *mut u8).write(CALL);
-        ((at + 1) as *mut i32).write_unaligned(displacement);
-        for rest in at + LENGTH..at + length {
-            // `nop`.
-            (rest as *mut u8).write(0x90);
+        let is_led = lead(at, CALL, code);
+        if is_led {
+            ((at + LENGTH) as *mut u8).write_bytes(NOP, length - LENGTH);
         }
+        is_led
     }
-    true
 }
 
-/// In the place of munmap(2), of the stack that this runs on, and of the end of the thread.
+/// Replaces munmap(2) of the stack that this runs on, and the end of the thread.
 #[unsafe(naked)]
 unsafe extern "C" fn last_unmap() {
     naked_asm!(

@@ -12,7 +12,7 @@ use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
 use ring::{ASLEEP, AWAKE, Author, CacheLine, Head, Header, MEMBER, Member, NAP, OPEN, Put};
 
-/// What the ring is made of.
+/// The atomics and the capacity of the ring.
 #[allow(unreachable_pub)]
 mod sync {
     pub const CAPACITY: u64 = 4;
@@ -30,11 +30,11 @@ mod ring;
 #[allow(dead_code, unreachable_pub)]
 mod known;
 
-/// The memory: the header, and the bytes, which only the ring's order protects.
+/// The memory: the header, and bytes that only the ring's protocol protects.
 struct Memory {
     header: Header,
     bytes: [loom::cell::UnsafeCell<u8>; 4],
-    /// What is on the terminal.
+    /// The bytes on the terminal.
     terminal: loom::sync::Mutex<Vec<u8>>,
 }
 
@@ -81,21 +81,21 @@ impl Memory {
     fn put(&self, me: u64, text: &[u8]) -> Put {
         let copy = |at| {
             for (index, byte) in text.iter().enumerate() {
-                // SAFETY: loom checks that nobody else uses the byte meanwhile.
+                // SAFETY: loom checks that no other thread uses the byte meanwhile.
                 self.bytes[(at as usize + index) % 4].with_mut(|place| unsafe { *place = *byte });
             }
         };
         self.header.put(me, text.len() as u64, copy, || ())
     }
 
-    /// `run`, once: passes on what there is. Returns whether there was anything.
+    /// `run`, once: passes on the published bytes. Returns whether there were any.
     #[allow(unsafe_code)]
     fn pass_on(&self) -> bool {
         let Some((start, length)) = self.header.take(ring::CAPACITY) else {
             return false;
         };
         let range = start as usize..(start + length) as usize;
-        // SAFETY: loom checks that nobody changes the byte meanwhile.
+        // SAFETY: loom checks that no thread changes the byte meanwhile.
         let text = self.bytes[range]
             .iter()
             .map(|byte| byte.with(|byte| unsafe { *byte }));
@@ -104,7 +104,7 @@ impl Memory {
         true
     }
 
-    /// Writes past the ring, after what is in it.
+    /// Writes directly, after the bytes in the ring.
     fn directly(&self, text: &[u8]) {
         while !self.header.is_drained() {
             thread::yield_now();
@@ -182,7 +182,7 @@ fn who_closes_the_ring_writes_after_what_was_written_before() {
         let run = thread::spawn(move || theirs.pass_on_all(4));
         memory.write(1, b"aa");
         let theirs = Arc::clone(&memory);
-        // A child, say: the ring is closed before it is there.
+        // Stands for a child: the ring is closed before it exists.
         memory.header.close(ring::BY_EXEC);
         let child = thread::spawn(move || theirs.directly(b"b"));
         child.join().unwrap();
@@ -203,7 +203,7 @@ fn a_thread_that_was_writing_while_the_ring_was_closed_keeps_its_order() {
         });
         memory.header.close(ring::BY_EXEC);
         assert_eq!(memory.put(1, b"c"), Put::Closed);
-        // Is `run`, too: a third thread would take minutes.
+        // This thread also plays `run`: a third one would take minutes.
         while !memory.header.is_drained() {
             memory.pass_on();
         }
@@ -234,7 +234,7 @@ fn a_program_that_knows_of_a_write_comes_after_it_though_closing_waited_for_no_w
         while !memory.header.is_drained() {
             thread::yield_now();
         }
-        // Another program now: it does not wait for the ring.
+        // Another program now, which does not wait for the ring.
         let knows = returned.load(sync::Ordering::SeqCst) == 1;
         memory.terminal.lock().unwrap().push(b'b');
         writer.join().unwrap();
@@ -250,7 +250,7 @@ fn what_run_has_not_taken_is_delivered_by_another_when_it_was_killed() {
     check(|| {
         let memory = Memory::new();
         let theirs = Arc::clone(&memory);
-        // Killed after it has taken, and before it says what became of it.
+        // Killed after it has taken the bytes, before it marks them as passed on.
         let run = thread::spawn(move || theirs.header.take(ring::CAPACITY));
         let theirs = Arc::clone(&memory);
         let writer = thread::spawn(move || {
@@ -269,11 +269,11 @@ fn what_run_has_not_taken_is_delivered_by_another_when_it_was_killed() {
     });
 }
 
-/// A process of the family, and the terminal's only other user: a program that knows nothing of the ring.
+/// A process of the family, and the terminal's only other user: a program without the shim.
 struct Family {
     memory: Arc<Memory>,
     member: Member,
-    /// That program runs.
+    /// The other program runs.
     stranger: AtomicU32,
 }
 
@@ -300,18 +300,18 @@ impl Family {
         })
     }
 
-    /// `run`, asked for the ring: opens it if it finds members only.
+    /// `run`, asked for the ring: opens it if all processes are members.
     fn open(&self) -> bool {
         let Some(seen) = self.memory.header.closed() else {
             return false;
         };
-        // In this order, as `Processes::look` has it: a member that is back has started the other before.
+        // In this order, as in `Processes::are_members`: a member that has come back had started the other before.
         let is_back = self.member.is(1, 1);
         let is_alone = self.stranger.load(sync::Ordering::SeqCst) == 0;
         is_back && is_alone && self.memory.header.open(seen)
     }
 
-    /// The member starts the other program, as `go_away` and `come_back` of the shim do.
+    /// The member starts the other program, as `go_away` and `come_back` do in the shim.
     fn start(&self) {
         self.member.away.fetch_add(1, sync::Ordering::SeqCst);
         self.memory.header.close(ring::BY_EXEC);
@@ -327,7 +327,7 @@ impl Family {
 fn the_ring_is_never_open_while_a_program_without_the_shim_runs() {
     check(|| {
         let family = Family::new();
-        // Another was started before, and has ended.
+        // Another program was started before, and has ended.
         family.memory.header.close(ring::BY_EXEC);
         let theirs = Arc::clone(&family);
         let run = thread::spawn(move || {
@@ -353,7 +353,7 @@ fn what_a_member_writes_comes_before_what_the_program_that_it_starts_writes() {
         });
         family.memory.write(1, b"a");
         family.start();
-        // It knows of no ring.
+        // The other program does not wait for the ring.
         family.memory.terminal.lock().unwrap().push(b'b');
         family.stranger.store(0, sync::Ordering::SeqCst);
         run.join().unwrap();
@@ -385,7 +385,7 @@ fn the_lock_of_a_dead_process_is_taken_over_and_its_half_write_is_nothing() {
         let memory = Memory::new();
         let dead = ring::holder(7, 64);
         assert_eq!(ring::process_of(dead), 7);
-        // It was killed in the middle of its copy.
+        // The holder was killed in the middle of its copy.
         memory.header.lock.0.store(dead, sync::Ordering::SeqCst);
         let write = |memory: Arc<Memory>, me: u64, text: &'static [u8]| {
             move || loop {
@@ -412,7 +412,7 @@ fn the_lock_of_a_dead_process_is_taken_over_and_its_half_write_is_nothing() {
 }
 
 #[test]
-fn who_asks_for_the_ring_is_heard_before_run_sleeps() {
+fn a_request_for_the_ring_is_seen_before_run_sleeps() {
     check(|| {
         let memory = Memory::new();
         let theirs = Arc::clone(&memory);
@@ -420,7 +420,10 @@ fn who_asks_for_the_ring_is_heard_before_run_sleeps() {
         memory.header.ask();
         let roused = memory.header.rouse();
         let sleeps = run.join().unwrap();
-        assert!(!sleeps || roused, "it sleeps, and who asks does not know");
+        assert!(
+            !sleeps || roused,
+            "it sleeps, and the asking thread does not wake it"
+        );
     });
 }
 
@@ -452,17 +455,17 @@ fn run_never_sleeps_while_there_is_something_to_pass_on() {
         let theirs = Arc::clone(&memory);
         let run = thread::spawn(move || {
             let asleep = theirs.header.lie_down(ASLEEP);
-            // Asleep, it is woken by a flag, as by the futex.
+            // This wakes it as the futex would.
             asleep && theirs.header.is_drained()
         });
         let put = memory.put(1, b"a");
         let wakes = put == Put::Done { wake: true };
         let sleeps = run.join().unwrap();
         let is_asleep = memory.header.doze.0.load(sync::Ordering::SeqCst) == ASLEEP;
-        // Whoever published, and found it awake, is seen by it before it sleeps.
+        // A thread that published, and found `run` awake, is seen by it before it sleeps.
         assert!(!sleeps || wakes || !is_asleep || memory.header.is_drained());
         if is_asleep {
-            assert!(wakes, "it sleeps, and nobody wakes it");
+            assert!(wakes, "it sleeps, and no thread wakes it");
         }
     });
 }
@@ -477,15 +480,18 @@ fn one_that_waits_for_run_is_seen_before_a_nap() {
         memory.header.begin_to_wait();
         let roused = memory.header.rouse();
         let naps = run.join().unwrap();
-        assert!(!naps || roused, "it naps, and who waits does not know");
+        assert!(
+            !naps || roused,
+            "it naps, and the waiting thread does not wake it"
+        );
     });
 }
 
-/// When `run` has gone, it is known still whether a program had come.
+/// After the end of `run` the reason still tells whether a program had come.
 #[test]
 fn a_ring_to_which_no_program_came_is_told_from_one_that_was_used() {
     check(|| {
-        for (state, reason) in [(ring::WAITING, ring::NOBODY), (OPEN, 0)] {
+        for (state, reason) in [(ring::WAITING, ring::NEVER_USED), (OPEN, 0)] {
             let header = &Memory::new().header;
             header.state.store(state, sync::Ordering::SeqCst);
             header.die();
@@ -495,7 +501,7 @@ fn a_ring_to_which_no_program_came_is_told_from_one_that_was_used() {
     });
 }
 
-/// What a process knows of a descriptor, and where it leads.
+/// A process's answer about a descriptor, and where that leads.
 struct Descriptor {
     own: known::CallCounter,
     all: known::CallCounter,
@@ -536,7 +542,7 @@ impl Descriptor {
     }
 }
 
-/// However two threads' writes and a change meet.
+/// In every order of two threads' writes and a change.
 #[test]
 fn a_write_that_begins_after_a_change_goes_where_the_descriptor_leads_then() {
     for changes_all in [false, true] {

@@ -642,9 +642,12 @@ static void on_demand(const char *path) {
     close(open(done, O_CREAT | O_WRONLY, 0600));
 }
 
+static volatile long written;
+
 static void *endless(void *unused) {
     for (;;) {
         write(1, "still\n", 6);
+        written++;
     }
     return unused;
 }
@@ -652,7 +655,9 @@ static void *endless(void *unused) {
 static void cancelled(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, endless, NULL);
-    usleep(20000);
+    while (written < 1000) {
+        usleep(100);
+    }
     pthread_cancel(thread);
     void *result;
     pthread_join(thread, &result);

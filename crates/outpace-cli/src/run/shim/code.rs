@@ -1,12 +1,12 @@
 //! Whether machine code makes system calls of its own.
 //!
-//! On aarch64 an instruction is a word. On x86-64, the bytes of the instruction, `0F 05`, are also parts of others. So each
-//! place is approached from several places before it, an instruction at a time: wherever one begins in x86 code, after a few
-//! instructions one is in step.
+//! On aarch64 an instruction is a word. On x86-64 the bytes of `syscall`, `0F 05`, are also parts of other instructions. So each
+//! such place is approached from several places before it, an instruction at a time: decoding of x86 code that begins anywhere is
+//! in step after a few instructions.
 
 use memchr::memmem;
 
-/// Whether there is an instruction that makes a system call.
+/// Whether the code has an instruction that makes a system call.
 pub(super) fn makes_system_calls(code: &[u8]) -> bool {
     if cfg!(target_arch = "aarch64") {
         has_svc(code)
@@ -15,7 +15,7 @@ pub(super) fn makes_system_calls(code: &[u8]) -> bool {
     }
 }
 
-/// aarch64: `svc`, with whatever number. Code begins at a multiple of four bytes.
+/// aarch64: `svc`, with any number. Code begins at a multiple of four bytes.
 fn has_svc(code: &[u8]) -> bool {
     let mut words = code.as_chunks::<4>().0.iter();
     words.any(|word| u32::from_le_bytes(*word) & 0xffe0_001f == 0xd400_0001)
@@ -26,11 +26,11 @@ fn has_syscall(code: &[u8]) -> bool {
     memmem::find_iter(code, &[0x0f, 0x05]).any(|at| is_instruction(code, at))
 }
 
-/// How far before a place decoding begins, at most and at least.
+/// Decoding begins this far before a place, at most and at least.
 const FARTHEST: usize = 96;
 const NEAREST: usize = 16;
 
-/// Whether an instruction begins there, by the most of the ways to it.
+/// Whether an instruction begins there, by the majority of the approaches.
 fn is_instruction(code: &[u8], at: usize) -> bool {
     let starts = at.saturating_sub(FARTHEST)..=at.saturating_sub(NEAREST);
     let (mut arrive, mut miss) = (0, 0);
@@ -51,7 +51,7 @@ fn is_instruction(code: &[u8], at: usize) -> bool {
     arrive > miss
 }
 
-/// What follows an operation: a ModRM byte, bytes of an immediate operand.
+/// The operands behind an operation: a ModRM byte, bytes of an immediate operand.
 struct Operands {
     modrm: bool,
     immediate: usize,
@@ -61,7 +61,7 @@ fn operands(modrm: bool, immediate: usize) -> Option<Operands> {
     Some(Operands { modrm, immediate })
 }
 
-/// The length of the instruction at the beginning (Intel's manual, volume 2, appendix A); nothing if it is none.
+/// The length of the first instruction (Intel's manual, volume 2, appendix A); `None` if it is invalid.
 fn length(code: &[u8]) -> Option<usize> {
     let byte = |at: usize| code.get(at).copied();
     let (mut at, mut short, mut narrow_address) = (0, false, false);
@@ -165,7 +165,7 @@ fn length(code: &[u8]) -> Option<usize> {
     Some(at + operands.immediate)
 }
 
-/// What follows an operation of two bytes.
+/// The operands behind an operation of two bytes.
 fn after_0f(second: u8) -> Option<Operands> {
     match second {
         0x05..=0x09
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_instruction_is_told_from_its_bytes_in_others() {
-        // mov rax, rbx before and after, as code has other instructions there.
+        // `mov rax, rbx` stands for the instructions before and after.
         let around = [0x48, 0x89, 0xd8].repeat(40);
         let with = |code: &[u8]| [&around, code, &around].concat();
         assert!(has_syscall(&with(&[0xb8, 1, 0, 0, 0, 0x0f, 0x05])));

@@ -1,7 +1,7 @@
 //! Whether all code of a process makes its system calls through the C library, whose calls the shim sees.
 //!
-//! Files that are mapped as code are looked through, each once. What the program makes while it runs (a compiler at run time) is no
-//! file, and taken to call the C library.
+//! Files mapped as code are looked through, each once. Code made while the program runs (by a compiler at run time) is no file, and
+//! assumed to call the C library.
 
 use super::program;
 use crate::platform::mappings::Mapping;
@@ -11,14 +11,14 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Files that were looked through, by device and inode: whether they make system calls of their own.
+/// Files looked through, by device and inode, and whether they make system calls of their own.
 #[derive(Default)]
 pub(super) struct Libraries {
     known: HashMap<(u64, u64), bool>,
 }
 
-/// What is the process's own business: its program, at which `run` has looked before, the shim, and places in its C library and in
-/// the loader, which are what the shim knows.
+/// A process. Its program, which was looked through before it got the shim, the shim itself, and the files around `known` (an
+/// address in its C library and one in its loader) are left out.
 pub(super) struct Process {
     pub(super) number: u32,
     /// The inode of the shim's file, which has no name.
@@ -27,17 +27,17 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// One that has ended has no program any more, though its parent may not know that yet.
+    /// A process that has ended has no program, even before its parent has waited for it.
     pub(super) fn is_there(&self) -> bool {
         procfs::executable(self.number as i32).is_some()
     }
 }
 
 impl Libraries {
-    /// An error is the first file that makes system calls of its own, or cannot be looked at.
+    /// Looks through a process's code. An error names the first file that makes system calls of its own, or cannot be read.
     pub(super) fn look(&mut self, process: &Process) -> Result<(), String> {
         let directory = PathBuf::from(format!("/proc/{}", process.number));
-        let unreadable = |error: std::io::Error| format!("what it has mapped: {error}");
+        let unreadable = |error: std::io::Error| format!("its mappings: {error}");
         let maps = fs::read_to_string(directory.join("maps")).map_err(unreadable)?;
         let program = fs::read_link(directory.join("exe")).map_err(unreadable)?;
         let mappings = || maps.lines().filter_map(Mapping::of);
@@ -68,7 +68,7 @@ impl Libraries {
         path.push(map.name);
         let file = File::open(path).map_err(unreadable)?;
         let metadata = file.metadata().map_err(unreadable)?;
-        // Its device may have another number there (btrfs).
+        // The device may have another number there (btrfs).
         if metadata.ino() != map.file.1 {
             return Err(format!("{} is another file now", map.name));
         }
@@ -82,7 +82,7 @@ impl Libraries {
 mod tests {
     use super::*;
 
-    /// Of this test's own process, every file can be looked at; its C library makes system calls.
+    /// Every file of this test's own process can be read, and its C library makes system calls.
     #[test]
     fn a_c_library_that_the_shim_does_not_know_makes_calls_of_its_own() {
         let process = |known| Process {

@@ -1,10 +1,10 @@
 //! A program's writes to its terminal without the kernel in between: see `shim/shim.rs` and `shim/ring.rs`.
 //!
-//! `run` makes the memory and the shared object, both without a name, and reads: a thread passes on to the terminal what
-//! comes, in large pieces. What the program wrote before it was killed is in the memory still, and is passed on.
+//! `run` makes the memory and the shared object, both without a name. A thread of its passes on the bytes in the memory, in large
+//! pieces. Bytes of a killed program are still in the memory, and are passed on.
 #![allow(unsafe_code)]
 
-// Never compiled here: `cargo fmt` formats what it finds by such lines, and with this one the shim's own source, too.
+// Never compiled here: by this line `cargo fmt` finds the shim's source, too.
 #[cfg(any())]
 #[path = "../../../shim/shim.rs"]
 mod source;
@@ -17,7 +17,7 @@ mod program;
 #[allow(dead_code, unreachable_pub, missing_docs)]
 mod ring;
 
-/// What the ring is made of.
+/// The atomics and the capacity of the ring.
 #[allow(unreachable_pub)]
 mod sync {
     pub const CAPACITY: u64 = 1 << 20;
@@ -51,13 +51,13 @@ use std::time::Duration;
 /// The shared object, as the build script has made it; empty where it could not.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/outpace_shim.so"));
 
-/// Between two looks in a burst.
+/// The time between two looks in a burst.
 const NAP: Duration = Duration::from_millis(2);
-/// So many naps without anything to do, and the next write has to wake.
+/// After so many naps without work this thread sleeps until a write wakes it.
 const NAPS: u32 = 4;
-/// So many looks in a row that find something are a burst.
+/// More looks in a row than this that find bytes are a burst.
 const BURST: u32 = 8;
-/// Given to the kernel at once: what it makes of a write is bounded, too.
+/// The most bytes passed on at a time: the kernel's buffer of a terminal is bounded, too.
 const PIECE: u64 = 64 << 10;
 
 /// The shim of one program.
@@ -67,27 +67,27 @@ pub(super) struct Shim {
     ring: OwnedFd,
     /// The program has ended.
     finishing: AtomicBool,
-    /// What the program was given by its user to be loaded before it.
+    /// The user's own `LD_PRELOAD`.
     others: OsString,
-    /// Once it runs.
+    /// Set when the program runs.
     processes: Mutex<Option<Processes>>,
-    /// What is known of the libraries of processes, and of which of these each write has to be checked, and why.
+    /// The libraries looked through, and for each process whose writes have to be checked the reason why.
     libraries: Mutex<Libraries>,
     checked: Mutex<BTreeMap<u32, String>>,
-    /// From when the program runs until everything is passed on. The thread that passes on has it, except while it sleeps.
+    /// Set from the program's start until everything is passed on. The thread that passes on locks it, except while it sleeps.
     way: Mutex<Option<Way>>,
 }
 
-/// Where it is passed on to.
+/// Where the bytes are passed on to.
 struct Way {
     terminal: OwnedFd,
-    /// Of what comes from there.
+    /// The relay behind the terminal.
     relay: Weak<Relay>,
-    /// Called when all is there.
+    /// Called when all is passed on.
     done: Box<dyn FnOnce() + Send>,
 }
 
-/// Looks that found nothing since the last one that did, and those in a row that did.
+/// Looks without bytes since the last one with bytes, and looks with bytes in a row.
 struct Pace {
     idle: u32,
     streak: u32,
@@ -96,7 +96,7 @@ struct Pace {
 impl Way {
     fn end(way: &mut Option<Self>) {
         if let Some(way) = way.take() {
-            // Its reader waits for the last descriptor of it.
+            // The reader of the terminal waits until all its descriptors are closed.
             drop(way.terminal);
             (way.done)();
         }
@@ -106,7 +106,7 @@ impl Way {
 /// The shared memory, mapped.
 struct Memory(NonNull<Header>);
 
-// SAFETY: what is shared are atomics; the bytes behind them are read by one thread, after they have been published.
+// SAFETY: the shared parts are atomics; the bytes behind them are read by one thread, after they were published.
 unsafe impl Send for Memory {}
 // SAFETY: the same.
 unsafe impl Sync for Memory {}
@@ -141,10 +141,10 @@ impl Memory {
         }
     }
 
-    /// Bytes that have been published.
+    /// Published bytes.
     fn bytes(&self, start: u64, length: u64) -> &[u8] {
         debug_assert!(start + length <= ring::CAPACITY);
-        // SAFETY: in the mapping; no program writes there until they have been passed on.
+        // SAFETY: within the mapping; no program writes there until these bytes are passed on.
         unsafe {
             let data = self.0.as_ptr().cast::<u8>().add(ring::DATA);
             std::slice::from_raw_parts(data.add(start as usize), length as usize)
@@ -154,14 +154,14 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: our mapping, of which nothing is borrowed any more.
+        // SAFETY: our mapping, of which no part is borrowed any more.
         let _ = unsafe { munmap(self.0.as_ptr().cast::<c_void>(), ring::SIZE) };
     }
 }
 
 impl Shim {
-    /// Makes the shim of a command on this terminal; the program's side of it, and, if it is handed on, that of the programs
-    /// which this one starts or becomes. An error is why there is none.
+    /// Makes the shim for a command on this terminal. If it is handed on, the programs that the command starts or becomes get it
+    /// as well. An error is the reason why there is none.
     pub(super) fn prepare(
         command: &OsStr,
         terminal: &OwnedFd,
@@ -212,7 +212,7 @@ impl Shim {
             checked: Mutex::default(),
             way: Mutex::new(None),
         };
-        // The loader would complain on the program's stderr.
+        // If the path cannot be opened, the loader would complain on the program's stderr.
         File::open(shim.path(&shim.library))?;
         Ok(shim)
     }
@@ -221,7 +221,7 @@ impl Shim {
         format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into()
     }
 
-    /// What the program's environment needs; the shim takes it out again.
+    /// Variables for the program's environment; the shim takes them out again.
     pub(super) fn environment(&self) -> [(&'static str, OsString); 2] {
         let mut preload = self.others.clone();
         if !preload.is_empty() {
@@ -234,7 +234,7 @@ impl Shim {
         ]
     }
 
-    /// The calling process is about to become the program. May be called between fork and exec.
+    /// Makes the shim one for the calling process, which is about to become the program. May be called between fork and exec.
     pub(super) fn is_for_this_process(&self) {
         // SAFETY: no memory is involved.
         let process = unsafe { libc::getpid() };
@@ -244,7 +244,7 @@ impl Shim {
             .store(process as u32, Ordering::Release);
     }
 
-    /// `outpace` has gone: from now on the terminal answers.
+    /// Ends the use of the ring: from now on writes go to the terminal.
     pub(super) fn is_dead(&self) {
         let header = self.memory.header();
         header.die();
@@ -252,8 +252,8 @@ impl Shim {
         wake(&header.drained.0, i32::MAX);
     }
 
-    /// The leader of the session, when `outpace` was killed, and [is dead](Self::is_dead): what that had not taken goes to
-    /// the user's terminal, which is what it was before, as far as it takes it.
+    /// Called by the leader of the session when `outpace` was killed, after [`is_dead`](Self::is_dead): writes the bytes not taken
+    /// by `outpace` to the user's restored terminal, as far as that takes them.
     pub(super) fn deliver_rest(&self, output: &OwnedFd) {
         while let Some((start, length)) = self.memory.header().rest() {
             let mut bytes = self.memory.bytes(start, length);
@@ -261,15 +261,15 @@ impl Shim {
                 match rustix::io::write(output, bytes) {
                     Ok(written) => bytes = &bytes[written..],
                     Err(Errno::INTR) => {}
-                    // It has gone, or does not wait.
+                    // The terminal has gone, or is non-blocking and full.
                     Err(_) => return,
                 }
             }
         }
     }
 
-    /// Passes on what the program writes to its terminal, on a thread of its own: to it, or around it, by the relay of what
-    /// comes from there. When the program has ended and all is there, calls `done`.
+    /// Starts the thread that passes on the program's bytes: to its terminal, or around that, by the relay behind it. When the
+    /// program has ended and all is passed on, it calls `done`.
     pub(super) fn start(
         self: &Arc<Self>,
         terminal: OwnedFd,
@@ -304,7 +304,7 @@ impl Shim {
             let is_over = match self.pass_on_what_is_there(open, &mut pace) {
                 Ok(is_over) => is_over,
                 Err(_) => {
-                    // The terminal has gone, and says so to the processes that write to it.
+                    // The terminal has gone: processes that write to it get its errors.
                     self.is_dead();
                     true
                 }
@@ -321,7 +321,7 @@ impl Shim {
             };
             pace.idle = pace.idle.saturating_add(1);
             if header.lie_down(how) {
-                // Once more: the last one to finish looks after that.
+                // `finish` sets this first, and then looks at `doze`.
                 if !self.finishing.load(Ordering::SeqCst) {
                     drop(way);
                     sleep(&header.doze.0, how, limit);
@@ -339,7 +339,7 @@ impl Shim {
         loop {
             if header.has_unseen() {
                 let shim = Arc::clone(self);
-                // A large library takes longer than a program may wait. Without a thread, its writes are checked.
+                // Looking through a large library takes longer than the program may wait. If no thread can be made, its writes stay checked.
                 let _ = thread::Builder::new()
                     .name("outpace-look".to_owned())
                     .spawn(move || shim.look_at_code());
@@ -359,7 +359,7 @@ impl Shim {
                 let written = match written {
                     Err(Errno::INTR) => continue,
                     Err(Errno::AGAIN) => {
-                        // Another has made the terminal one that does not wait; to others it is shared.
+                        // Another process has made the shared terminal non-blocking.
                         let mut room = [rustix::event::PollFd::new(
                             terminal,
                             rustix::event::PollFlags::OUT,
@@ -376,7 +376,7 @@ impl Shim {
             }
             if self.finishing.load(Ordering::SeqCst) {
                 if !std::mem::replace(&mut closing, true) {
-                    // What is written from now on goes to the terminal, and so does a write that has begun.
+                    // From now on all writes go to the terminal, including those that have begun.
                     header.close(ring::BY_END);
                     continue;
                 }
@@ -404,7 +404,7 @@ impl Shim {
         self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the code of the members that have asked for it.
+    /// Looks at the code of members that have asked for it.
     fn look_at_code(&self) {
         let libraries = self.libraries.lock();
         let mut libraries = libraries.unwrap_or_else(PoisonError::into_inner);
@@ -459,7 +459,7 @@ impl Shim {
             && header.open(seen)
     }
 
-    /// Waits until everything is passed on, but not for long.
+    /// Waits until everything is passed on, at most for `limit`.
     pub(super) fn settle(&self, limit: Duration) {
         let began = std::time::Instant::now();
         while !self.memory.header().is_drained() && began.elapsed() < limit {
@@ -470,11 +470,11 @@ impl Shim {
         }
     }
 
-    /// The program has ended: what it wrote is passed on, and no more is waited for.
+    /// The program has ended: its bytes are passed on, and no more are waited for.
     pub(super) fn finish(&self) {
         self.finishing.store(true, Ordering::SeqCst);
         let header = self.memory.header();
-        // Waking the thread takes longer than what it would find to do.
+        // When the ring is empty, ending it here is faster than to wake the thread.
         if let Ok(mut way) = self.way.try_lock()
             && way.is_some()
         {
@@ -489,12 +489,12 @@ impl Shim {
         wake(&header.doze.0, 1);
     }
 
-    /// What was done, for `-v`: for the program, and for each other process of which there is something to say.
+    /// The report for `-v`: of the program, and of each other process that used or gave up the ring, or has no shim.
     pub(super) fn describe(&self) -> Vec<String> {
         let header = self.memory.header();
         let published = header.published();
         let reason = match header.reason.load(Ordering::Relaxed) {
-            ring::NOBODY => "; not used: the loader did not take it",
+            ring::NEVER_USED => "; not used: the loader did not take it",
             ring::OTHER_PROGRAM => "; not used: the loader started another program first",
             ring::NO_LIBRARY => "; not used: another C library",
             ring::NO_TEXT => {
@@ -550,7 +550,7 @@ impl Shim {
                 let mut members = self.memory.members().iter();
                 members.any(|member| member.process.load(Ordering::Relaxed) == process as u32)
             };
-            // One that was met while it was being started is none.
+            // A process that was met while it was being started may be a member by now.
             let strangers = processes.strangers.iter();
             let strangers =
                 strangers.filter(|(process, stranger)| stranger.is_unfit || !is_member(**process));
@@ -569,7 +569,7 @@ fn is_there(process: u32) -> bool {
     crate::platform::signals::is_there(process as i32)
 }
 
-/// The shared object in a file without a name that cannot be changed.
+/// The shared object in a sealed file without a name.
 fn sealed_library() -> io::Result<OwnedFd> {
     let mut file = File::from(memory_file("outpace-shim")?);
     file.write_all(LIBRARY)?;
@@ -580,13 +580,13 @@ fn sealed_library() -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// Whether the loader may map it as code: systems can refuse that (vm.memfd_noexec). And whether it is the library: until it
-/// was sealed, another process could have opened it.
+/// Checks that the loader may map the file as code, which systems can refuse (vm.memfd_noexec), and that it has the library's
+/// bytes: another process could have changed it before it was sealed.
 fn try_to_execute(library: &OwnedFd) -> io::Result<()> {
     let protection = ProtFlags::READ | ProtFlags::EXEC;
     let is_as_long = rustix::fs::fstat(library)?.st_size == LIBRARY.len() as i64;
-    // SAFETY: a mapping of our own, at a place that the kernel chooses; the bytes read are of a file that is as long, and that
-    // no process changes.
+    // SAFETY: a mapping of our own, at a place that the kernel chooses; its bytes are read only if the file is as long, and it is
+    // sealed.
     let is_whole = unsafe {
         let start = mmap(
             ptr::null_mut(),
@@ -609,7 +609,7 @@ fn try_to_execute(library: &OwnedFd) -> io::Result<()> {
 
 fn memory_file(name: &str) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Where the system asks for it (vm.memfd_noexec), code has to be announced; older kernels do not know that.
+    // Systems may require that code is announced (vm.memfd_noexec); older kernels do not know the flag.
     memfd_create(name, flags | MemfdFlags::EXEC)
         .or_else(|_| memfd_create(name, flags))
         .map_err(Into::into)
@@ -644,7 +644,7 @@ mod tests {
     use super::*;
     use object::{Object, ObjectSymbol};
 
-    /// What the loader does not find in each C library ends the program before it begins.
+    /// The loader ends a program whose C library lacks a symbol that the shim needs.
     #[test]
     fn the_shim_needs_of_the_c_library_what_each_has_had_all_along() {
         const ALL_ALONG: [&str; 11] = [

@@ -1,8 +1,8 @@
 //! Whether each process that can write to the terminal has the shim: only then may the ring be used.
 //!
-//! A process can when it is the process's controlling terminal (`/dev/tty`), or when a descriptor leads to it. Both are
-//! in proc(5). Processes of other users show their descriptors to the superuser only: those that the program may have
-//! started count as ones that can.
+//! A process can write to it if it is the process's controlling terminal (`/dev/tty`), or if a descriptor leads to it. proc(5) shows
+//! both. Processes of other users show their descriptors to the superuser only: those that the program may have started count
+//! as ones that can.
 
 use super::program;
 use super::ring::{self, Member};
@@ -15,40 +15,40 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A process that is no member, and why.
+/// A process that is no member, and the reason.
 pub(super) struct Stranger {
     pub(super) name: String,
     pub(super) reason: String,
-    /// It is a member whose program must not have the shim.
+    /// A member whose program must not have the shim.
     pub(super) is_unfit: bool,
 }
 
-/// What is known of the processes on a terminal.
+/// The processes on a terminal, as far as they were looked at.
 pub(super) struct Processes {
     /// Ours: `outpace`, and the leader of the session.
     ours: [i32; 2],
     terminal: u64,
-    /// When the leader was started, once that was asked for.
+    /// When the leader was started; set when it is needed first.
     since: Option<u64>,
-    /// Of programs that were looked at, by device and inode: why they are unfit, if they are.
+    /// Programs looked at, by device and inode, and the reason if one is unfit.
     programs: HashMap<(u64, u64), Option<String>>,
     pub(super) strangers: BTreeMap<i32, Stranger>,
-    /// Not before that is looked again.
+    /// The earliest time of the next look.
     next: Instant,
 }
 
-/// Looking takes at most this part of the time, and is done at most so often.
+/// Looks take at most one part in `SHARE` of the time, and come at most `AT_MOST_EVERY`.
 const SHARE: u32 = 50;
 const AT_MOST_EVERY: Duration = Duration::from_millis(20);
-/// What is kept to be said of strangers.
+/// The most strangers kept for the report.
 const MOST_STRANGERS: usize = 64;
 
-/// A first thread that has ended stays as long as others.
+/// Whether a process has ended. A first thread that has ended stays a zombie for as long as other threads run.
 fn has_ended(stat: &Stat) -> bool {
     stat.has_ended && stat.threads <= 1
 }
 
-/// A device as `stat` has it (proc(5), `tty_nr`).
+/// A device's number in the form of `tty_nr` (proc(5), `stat`).
 fn encoded(device: u64) -> u32 {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     minor & 0xff | major << 8 | (minor & !0xff) << 12
@@ -66,7 +66,7 @@ impl Processes {
         })
     }
 
-    /// Whether all of them are members, as far as that is asked for so soon again.
+    /// Whether all processes on the terminal are members; false also if the last look was too short a time ago.
     pub(super) fn are_members(&mut self, members: &[Member]) -> bool {
         let began = Instant::now();
         if began < self.next {
@@ -82,13 +82,13 @@ impl Processes {
         if self.since.is_none() {
             self.since = Some(Stat::of(self.ours[1])?.start);
         }
-        // The list is read once more after the last process was looked at: a member that was back then from starting another
-        // program has done so before, so that is in the list. And one that has started another and ended is met, or the
-        // other is.
+        // The list is read once more after the last process was looked at. A member that had come back by then from starting
+        // another program had started it before, so that program is in the list. If a process has started another and ended,
+        // one of the two is met.
         let mut seen = HashSet::new();
         loop {
             let all = procfs::processes();
-            // Where others are hidden (proc(5), hidepid), nothing can be known.
+            // Process 1 is missing where other users' processes are hidden (proc(5), hidepid): the list is incomplete.
             if !all.contains(&1) {
                 return None;
             }
@@ -163,11 +163,11 @@ impl Processes {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 return self.may_be_ours(process, stat);
             }
-            // It has ended.
+            // The process has ended.
             Err(_) => return false,
         };
         let leads_there = |path: PathBuf| {
-            // Not each file of others answers at once: only what may be a terminal is asked.
+            // A file of another process may answer late, so only possible terminals are asked.
             let name = fs::read_link(&path).unwrap_or_default();
             let is_device = name
                 .parent()
@@ -187,7 +187,7 @@ impl Processes {
         if stat.start < since {
             return false;
         }
-        // One whose parent has ended has the first process as its parent.
+        // An orphan has process 1 as its parent.
         let (mut parent, mut session) = (stat.parent, stat.session);
         let mut passed = HashSet::from([process]);
         loop {
@@ -207,7 +207,7 @@ impl Processes {
         }
     }
 
-    /// Why the program of a process cannot have the shim, or must not.
+    /// The reason why the program of a process cannot or must not have the shim.
     fn refusal(&mut self, process: i32) -> Option<String> {
         if procfs::status(process, "TracerPid").is_some_and(|tracer| tracer != "0") {
             return Some("another process traces it".to_owned());

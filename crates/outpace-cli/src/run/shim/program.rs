@@ -1,4 +1,4 @@
-//! Whether a program can have the shim: what its file says, and the environment.
+//! Whether a program can have the shim, by its file and the environment.
 
 use super::code;
 use object::elf::{DT_NEEDED, FileHeader64, PF_X, PT_INTERP, PT_LOAD};
@@ -10,10 +10,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Variables with which the loader does something else than starting a program as ever.
+/// Variables that change how the loader starts a program.
 const LOADER: [&str; 3] = ["LD_AUDIT", "LD_TRACE_LOADED_OBJECTS", "LD_DEBUG"];
-/// What is the processor's own: its number, the loaders of C libraries that the shim knows, what programs call these
-/// libraries, and where Debian has them.
+/// The processor's number, the loaders of the C libraries that the shim knows, the names of these libraries in programs, and
+/// Debian's directories of libraries.
 #[cfg(not(target_arch = "aarch64"))]
 mod machine {
     pub(super) const NUMBER: object::elf::Machine = object::elf::EM_X86_64;
@@ -32,10 +32,10 @@ mod machine {
         ["/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
 }
 use machine::{C_LIBRARIES, LOADERS};
-/// Interpreters of scripts that may follow one another.
+/// The longest chain of interpreters of scripts.
 const MOST_SCRIPTS: u32 = 4;
 
-/// Why a command gets no shim.
+/// The reason why a command gets no shim.
 pub(super) fn refusal(command: &OsStr) -> Option<String> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if let Some(name) = LOADER.iter().find(|name| is_set(name)) {
@@ -55,13 +55,12 @@ pub(super) fn refusal(command: &OsStr) -> Option<String> {
     Some("a script of a script".to_owned())
 }
 
-/// Why the program of a process has no part in the ring.
+/// The reason why the program of a process does not use the ring.
 pub(super) fn refused(path: &Path) -> Option<String> {
     program(path).err()
 }
 
-/// What the user has loaded before each program (`LD_PRELOAD`), which stays in front of the shim; an error is why that
-/// cannot be.
+/// The user's `LD_PRELOAD`, which stays in front of the shim. An error is the reason why it cannot.
 pub(super) fn preloaded() -> Result<OsString, String> {
     let others = std::env::var_os("LD_PRELOAD").unwrap_or_default();
     let names = others.as_bytes().split(|byte| matches!(byte, b':' | b' '));
@@ -76,7 +75,7 @@ pub(super) fn preloaded() -> Result<OsString, String> {
     Ok(others)
 }
 
-/// Where the loader finds a library, without its cache.
+/// Finds a library as the loader does, without its cache.
 fn find_library(name: &OsStr) -> Option<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Some(name.into());
@@ -99,7 +98,7 @@ fn check_library(data: &[u8]) -> Result<(), String> {
         .section_by_name(".dynstr")
         .and_then(|section| section.data().ok())
         .is_some_and(|names| memchr::memmem::find(names, b"__libc_start_main").is_some());
-    // It is there in any case.
+    // The C library is loaded in any case.
     if is_libc {
         return Ok(());
     }
@@ -108,7 +107,7 @@ fn check_library(data: &[u8]) -> Result<(), String> {
     check_code(segments, endian, data)
 }
 
-/// As a shell finds it.
+/// Finds a command as a shell does.
 fn find(command: &OsStr) -> Option<PathBuf> {
     if command.as_bytes().contains(&b'/') {
         return Some(command.into());
@@ -139,7 +138,7 @@ fn interpreter(script: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(Some(PathBuf::from(OsString::from(OsStr::from_bytes(name)))))
 }
 
-/// Looks at the program's file. An error is why it gets no shim.
+/// Checks the program's file. An error is the reason why it gets no shim.
 fn program(path: &Path) -> Result<(), String> {
     let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let file = File::open(path).map_err(|error| unreadable(&error))?;
@@ -208,7 +207,7 @@ fn dynamic_names<'a>(elf: &object::File<'a>) -> &'a [u8] {
     names.unwrap_or_default()
 }
 
-/// Sanitizers replace the C library's functions, too.
+/// Refuses programs with sanitizers, which replace functions of the C library themselves.
 fn check_names(elf: &object::File<'_>) -> Result<(), String> {
     const SANITIZERS: [&str; 6] = [
         "__asan_",
@@ -226,7 +225,7 @@ fn check_names(elf: &object::File<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a library's code makes system calls of its own.
+/// Whether a file's code makes system calls of its own.
 pub(super) fn makes_system_calls(file: &File, length: u64) -> std::io::Result<bool> {
     let data = Mapped::new(file, length)?;
     let unknown = std::io::Error::other;
@@ -255,7 +254,7 @@ fn check_code(
     Ok(())
 }
 
-/// A file's bytes, without reading all of them.
+/// A file's bytes, mapped.
 struct Mapped {
     start: *mut std::ffi::c_void,
     length: usize,
@@ -266,8 +265,8 @@ impl Mapped {
     fn new(file: &File, length: u64) -> std::io::Result<Self> {
         use rustix::mm::{MapFlags, ProtFlags, mmap};
         let length = length as usize;
-        // SAFETY: a mapping of our own, at a place that the kernel chooses; it is only read. A program's file that
-        // shrinks meanwhile would end this process, as it ends the program itself.
+        // SAFETY: a mapping of our own, at a place that the kernel chooses; it is only read. If the program's file
+        // shrinks meanwhile, SIGBUS ends this process, as it ends the program itself.
         let start = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -290,7 +289,7 @@ impl Mapped {
 #[allow(unsafe_code)]
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: our mapping, of which nothing is borrowed any more.
+        // SAFETY: our mapping, of which no part is borrowed any more.
         let _ = unsafe { rustix::mm::munmap(self.start, self.length) };
     }
 }
