@@ -3,7 +3,7 @@
 mod scripted;
 
 use rustix::process::{Pid, Signal, kill_process};
-use scripted::{Terminal, installed, scratch, wait_until};
+use scripted::{Terminal, installed, scratch, wait_until, wait_until_full};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
@@ -141,9 +141,8 @@ fn binary_data_passes_byte_for_byte_through_a_reader_that_stalls() {
         let mut reader = child.stdout.take().unwrap();
         let mut received = Vec::new();
         while received.len() < data.len() {
-            if received.len() % (16 << 20) < 4096 {
-                // Long enough for pipe and queue to fill.
-                std::thread::sleep(Duration::from_millis(30));
+            if received.len() % (16 << 20) < 4096 && data.len() - received.len() > 8 << 20 {
+                wait_until_full(&reader);
             }
             let mut part = [0; 4096];
             let read = reader.read(&mut part).unwrap();
@@ -254,7 +253,7 @@ fn memory_stays_within_its_bound_when_nothing_is_read() {
     }
 }
 
-/// What arrives of a shell's command, whose output nobody reads before it has ended.
+/// The output of a shell's command that is read only after the command has ended.
 fn read_after_the_end(name: &str, options: &[&str], command: &str) -> Vec<u8> {
     let done = scratch(name);
     let script = format!("{command}; : > {}", done.display());
@@ -348,7 +347,7 @@ fn a_directory_for_the_spill_that_is_none_is_a_usage_error() {
         String::from_utf8_lossy(&output.stderr)
             .starts_with("outpace: --spill-dir /dev/null: not a directory")
     );
-    // Nobody makes files there, not even the superuser.
+    // Not even the superuser can make files there.
     let output = outpace(&["--spill-dir", "/proc", "--", "true"])
         .output()
         .unwrap();
@@ -393,7 +392,7 @@ fn with_pipe_the_program_has_its_keys_but_no_terminal_to_write_to() {
 
 #[test]
 fn the_terminal_is_left_as_it_was() {
-    let mut terminal = Terminal::run(&["--", "sh", "-c", "echo ready; sleep 0.1; exit 3"]);
+    let mut terminal = Terminal::run(&["--", "sh", "-c", "echo ready; exit 3"]);
     let before = terminal.first_settings();
     terminal.wait_for("ready");
     assert_eq!(terminal.wait().code(), Some(3));

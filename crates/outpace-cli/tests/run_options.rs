@@ -3,7 +3,7 @@
 mod scripted;
 
 use rustix::process::{Pid, Signal, kill_process};
-use scripted::{Terminal, installed, outpace, scratch, text, wait_until};
+use scripted::{Terminal, installed, outpace, scratch, text, wait_until, wait_until_full};
 use std::fs;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -271,7 +271,7 @@ fn a_signal_that_comes_before_the_program_runs_reaches_it() {
     }
 }
 
-/// In a process namespace of its own; nothing where that is not allowed.
+/// In a process namespace of its own; `None` where that is not allowed.
 fn as_process_1(arguments: &[&str]) -> Option<Command> {
     let unshare = ["--pid", "--fork", "--mount-proc", "--kill-child"];
     let allowed = Command::new("unshare").args(unshare).arg("true").output();
@@ -323,7 +323,7 @@ fn as_process_1_it_passes_signals_on_reaps_orphans_and_ends_with_the_status() {
 
 #[test]
 fn without_a_place_for_files_output_waits_for_its_reader_and_nothing_is_lost() {
-    // Nothing can be made there, as on a read-only root without /tmp.
+    // No file can be made there, as on a read-only root without /tmp.
     let mut child = outpace("run")
         .env("TMPDIR", "/proc/no-such-place")
         .args(["--memory", "64KiB", "head", "-c", "3000000", "/dev/zero"])
@@ -331,14 +331,10 @@ fn without_a_place_for_files_output_waits_for_its_reader_and_nothing_is_lost() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    let mut stdout = child.stdout.take().unwrap();
+    wait_until_full(&stdout);
     let mut received = Vec::new();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_end(&mut received)
-        .unwrap();
+    stdout.read_to_end(&mut received).unwrap();
     assert_eq!(received.len(), 3_000_000);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -365,7 +361,7 @@ fn in_an_image_with_nothing_but_programs_a_user_without_a_name_loses_nothing() {
     fs::create_dir_all(&root).unwrap();
     install_into(&root, Path::new(OUTPACE), "outpace");
     install_into(&root, Path::new("/bin/sh"), "sh");
-    // No /tmp, no /dev, no /proc, and nothing that this user may write to.
+    // No /tmp, no /dev, no /proc, and no place that this user may write to.
     let script = "i=0; while test $i -lt 20000; do echo line $i; i=$((i + 1)); done; exit 9";
     let command = |options: &[&str]| {
         let mut command = Command::new("chroot");
@@ -397,15 +393,11 @@ fn in_an_image_with_nothing_but_programs_a_user_without_a_name_loses_nothing() {
         &["--pipe"],
     ] {
         let mut child = command(options).spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
         // A collector that begins late.
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        wait_until_full(&stdout);
         let mut received = String::new();
-        child
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_string(&mut received)
-            .unwrap();
+        stdout.read_to_string(&mut received).unwrap();
         assert!(
             received == expected,
             "{options:?}: {} bytes",

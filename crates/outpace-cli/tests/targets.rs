@@ -6,9 +6,9 @@
 //!
 //! The contestants of a row are interleaved, and what counts is the median of the ratios of the rounds;
 //! `OUTPACE_ROUNDS` sets how many there are (5; 3 where a round takes long), `OUTPACE_STALL` for how many seconds
-//! nothing is read (10; a promise is about 60), `OUTPACE_KILLS` how often a process is killed (50), `OUTPACE_TARGETS`
-//! names a file that gets the rows as JSON, a line each. With these defaults it takes less than 8 minutes. Nothing here
-//! passes or fails by a time: that is for the reader to judge, on a machine that does nothing else.
+//! no output is read (10; a promise is about 60), `OUTPACE_KILLS` how often a process is killed (50), `OUTPACE_TARGETS`
+//! names a file that gets the rows as JSON, a line each. With these defaults it takes less than 8 minutes. No test here
+//! passes or fails by a time: the reader judges the rows, which need a machine without other work.
 
 mod corpus;
 mod scripted;
@@ -45,7 +45,7 @@ fn stall() -> u64 {
     setting("OUTPACE_STALL", 10) as u64
 }
 
-/// Which side of its target a figure should be on.
+/// The side of its target on which a figure should be.
 #[derive(Clone, Copy)]
 enum Target {
     AtMost(f64),
@@ -86,7 +86,7 @@ fn row(what: &str, figures: &[f64], target: Target) {
     }
 }
 
-/// The ratios of two measurements, taken in turn; who is first changes every round.
+/// The ratios of two measurements, taken in turn; the order changes every round.
 fn ratios(ours: impl FnMut() -> f64, theirs: impl FnMut() -> f64) -> Vec<f64> {
     ratios_of(rounds(), ours, theirs)
 }
@@ -116,7 +116,7 @@ fn seconds_of(command: &mut Command) -> f64 {
     began.elapsed().as_secs_f64()
 }
 
-/// A program of nothing but small writes, so many of them.
+/// A program that makes this many small writes.
 fn small_writes() -> Option<String> {
     if !installed("cc") {
         return None;
@@ -164,7 +164,7 @@ fn trace_in_the_default_mode_costs_next_to_nothing() {
     }
 }
 
-/// A pipe that somebody reads to its end.
+/// A pipe that is read to its end.
 fn drained_pipe() -> Stdio {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).unwrap();
     drain(File::from(reader));
@@ -249,7 +249,7 @@ fn flood(command: &mut Command) -> f64 {
         let read = reader.read(&mut buffer).unwrap();
         assert!(read > 0);
         bytes += read as u64;
-        // A reader that does nothing with what it reads is nobody's.
+        // A real reader looks at the bytes.
         touched += buffer[..read]
             .iter()
             .map(|byte| u64::from(*byte))
@@ -567,7 +567,7 @@ fn a_small_program_starts_nearly_as_fast_with_the_shim() {
     );
 }
 
-/// What is killed.
+/// The process that is killed.
 #[derive(Clone, Copy, Debug)]
 enum Victim {
     Program,
@@ -690,9 +690,8 @@ impl Drop for HalfProcessor {
     }
 }
 
-/// Milliseconds of the longest log call of a program in a group with half a processor, started by these words, while nothing is
-/// read of what it logs; of the longest in which it gave its processor up; and of the longest pause between calls in which it did
-/// nothing but look at the clock.
+/// For a program in a group with half a processor, started by these words, whose log is not read, in milliseconds: the longest log
+/// call; the longest in which it gave its processor up; and the longest pause while it only looked at the clock between calls.
 fn longest_log_call(program: &str, words: &str, group: &HalfProcessor) -> [f64; 3] {
     let file = scratch("longest");
     let _ = fs::remove_file(&file);
@@ -710,7 +709,7 @@ fn longest_log_call(program: &str, words: &str, group: &HalfProcessor) -> [f64; 
         .unwrap();
     std::thread::sleep(Duration::from_secs(stall()));
     wait_until("the longest call", || is_written(&file));
-    // Nothing was read.
+    // The log was not read.
     drop(child.stdout.take());
     child.wait().unwrap();
     let text = fs::read_to_string(&file).unwrap();
@@ -850,7 +849,7 @@ fn requests_per_second(command: &mut Command, pace: Pace<'_>) -> f64 {
         .lines()
         .find_map(|line| line.strip_prefix("Requests/sec:"))
         .unwrap_or_else(|| panic!("{said}"));
-    // What is still queued for the terminal is of no interest any more.
+    // Output still queued for the terminal is discarded.
     child.kill().unwrap();
     child.wait().unwrap();
     drop(reader);
@@ -858,7 +857,7 @@ fn requests_per_second(command: &mut Command, pace: Pace<'_>) -> f64 {
         let _ = other.kill();
         other.wait().unwrap();
     }
-    // A server that `run` left behind on a pipe ends when it finds that nobody reads.
+    // A server left behind on a pipe ends when it finds that the pipe has no reader.
     wait_until("the end of the server", || ask(address, "/").is_none());
     rate.trim().parse().unwrap()
 }

@@ -12,23 +12,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Of all streams together.
+/// The sum over all streams.
 pub(super) fn of_all(outlets: &[Arc<Outlet>]) -> Counts {
     outlets.iter().map(|outlet| outlet.counts()).sum()
 }
 
-/// Where the counters are shown all along.
+/// Where the counters are shown during the run.
 pub(super) struct CounterDisplay {
     pub(super) stats: Option<StatsFile>,
-    /// As the title of the terminal that stderr is.
+    /// In the title of stderr's terminal.
     pub(super) title: bool,
 }
 
-/// How often.
+/// The interval between updates.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 impl CounterDisplay {
-    /// Shows them from now on, on a thread of its own, if that was asked for.
+    /// Starts a thread that shows the counters, if that was asked for.
     pub(super) fn start(self: &Arc<Self>, outlets: Vec<Arc<Outlet>>) -> io::Result<()> {
         if self.stats.is_none() && !self.title {
             return Ok(());
@@ -51,7 +51,7 @@ impl CounterDisplay {
         Ok(())
     }
 
-    /// Puts the counters into the file. A disk that is full, or has gone, must not end the program's output.
+    /// Writes the counters to the file. A full or missing disk must not end the program's output.
     pub(super) fn store(&self, counts: Counts) {
         if let Some(stats) = &self.stats {
             let _ = stats.replace(counts);
@@ -62,7 +62,7 @@ impl CounterDisplay {
 /// The file of `--stats`.
 pub(super) struct StatsFile {
     path: PathBuf,
-    /// The next one, which takes its place. One thread at a time makes it.
+    /// The next file, which takes the other's place. One thread at a time makes it.
     next: Mutex<PathBuf>,
 }
 
@@ -86,7 +86,7 @@ impl StatsFile {
         Ok(file)
     }
 
-    /// Puts a new one in its place: a reader sees the one or the other, never a part.
+    /// Replaces the file as a whole: a reader never sees a part.
     pub(super) fn replace(&self, counts: Counts) -> io::Result<()> {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let replaced =
@@ -98,7 +98,7 @@ impl StatsFile {
     }
 }
 
-/// SIGUSR1 has come: the counters are shown, and a program that catches it gets it.
+/// Acts on SIGUSR1: shows the counters, and passes the signal to a program that catches it.
 pub(super) fn told(outlets: &[Arc<Outlet>], program: Option<i32>) {
     show(outlets);
     if let Some(program) = program.filter(|program| catches(*program, libc::SIGUSR1)) {
@@ -106,7 +106,7 @@ pub(super) fn told(outlets: &[Arc<Outlet>], program: Option<i32>) {
     }
 }
 
-/// Whether a process has a handler for a signal, or waits for it with that blocked (proc(5)).
+/// Whether a process has a handler for a signal, or blocks it, as sigwait(3) requires (proc(5)).
 fn catches(process: i32, signal: i32) -> bool {
     ["SigCgt", "SigBlk"].iter().any(|set| {
         let set = procfs::status(process, set);

@@ -1,9 +1,9 @@
-//! What has become of the output, in numbers.
+//! Counters of the output: written, queued, spilled, dropped.
 
 use std::fmt::Write as _;
 use std::iter::Sum;
 
-/// Of one stream, or of all together, in bytes where nothing else is said.
+/// Of one stream, or of all together; in bytes unless the name says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) written: u64,

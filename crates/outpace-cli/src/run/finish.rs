@@ -1,4 +1,4 @@
-//! The relays as a set, and the end: the program has ended, and what it wrote is still to be shown.
+//! The relays as a set, and the end of a run: the program has ended, and its output is still to be shown.
 
 use super::are_same;
 use super::counters::{self, CounterDisplay};
@@ -40,7 +40,7 @@ fn event() -> io::Result<OwnedFd> {
 }
 
 fn signal(event: &OwnedFd) {
-    // It can only fail when it is signalled already.
+    // It fails only when it is signalled already.
     let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
 }
 
@@ -65,7 +65,7 @@ impl Relays {
         &self.done
     }
 
-    /// The relay is there until its source has ended, or its destination.
+    /// Adds a relay, which exists until its source or its destination has ended.
     pub(super) fn add(&mut self, relay: Relay) -> Weak<Relay> {
         self.outlets.push(Arc::clone(&relay.outlet));
         let relay = Arc::new(relay);
@@ -74,7 +74,7 @@ impl Relays {
         weak
     }
 
-    /// Starts their threads; before this no other may run.
+    /// Starts their threads. The process must have one thread until then.
     pub(super) fn start(&mut self) -> io::Result<()> {
         for relay in std::mem::take(&mut self.waiting) {
             let (ends, done) = (self.ends.0.clone(), Arc::clone(&self.done));
@@ -82,7 +82,7 @@ impl Relays {
                 .name("outpace-relay".to_owned())
                 .spawn(move || {
                     let end = relay.run();
-                    // A source that is not read any more gives the program its SIGPIPE.
+                    // Closing the source gives the program its SIGPIPE.
                     drop(relay);
                     let _ = ends.send(end);
                     signal(&done);
@@ -92,13 +92,13 @@ impl Relays {
         self.display.start(self.outlets.clone())
     }
 
-    /// Takes note of relays that are done.
+    /// Collects the relays that are done.
     pub(super) fn collect(&mut self) {
         let _ = rustix::io::read(&*self.done, &mut [0; 8]);
         while let Ok(end) = self.ends.1.try_recv() {
             self.running -= 1;
             if let End::Refused(error) = end {
-                // A reader that has gone is nothing to talk about, as it is not without us.
+                // A reader that has gone is not reported, as without `run`.
                 if error.kind() != io::ErrorKind::BrokenPipe {
                     let _ = writeln!(io::stderr(), "outpace: output: {error}\r");
                 }
@@ -106,7 +106,7 @@ impl Relays {
         }
     }
 
-    /// SIGUSR1 has come.
+    /// Acts on SIGUSR1.
     pub(super) fn show_counters(&self, program: Option<i32>) {
         counters::told(&self.outlets, program);
     }
@@ -115,7 +115,7 @@ impl Relays {
         self.running == 0
     }
 
-    /// Waits until they are done, but not for long.
+    /// Waits until the relays are done, at most for `limit`.
     fn complete(&mut self, limit: Duration) {
         let began = Instant::now();
         while !self.are_done() && began.elapsed() < limit {
@@ -127,12 +127,12 @@ impl Relays {
         }
     }
 
-    /// The program has ended: read what is there, wait for no more.
+    /// The program has ended: the relays read what is there, and wait for no more.
     pub(super) fn program_ended(&self) {
         signal(&self.ended);
     }
 
-    /// The same, for another thread.
+    /// As [`program_ended`](Self::program_ended), for another thread to call.
     pub(super) fn when_ended(&self) -> io::Result<impl FnOnce() + Send + use<>> {
         let ended = self.ended.try_clone()?;
         Ok(move || signal(&ended))
@@ -142,25 +142,25 @@ impl Relays {
         self.outlets.iter().map(|outlet| outlet.pending()).sum()
     }
 
-    /// Whether anybody reads there still.
+    /// Whether an outlet still has a reader.
     fn are_read(&self) -> bool {
         self.outlets.iter().any(|outlet| !has_gone(outlet.as_fd()))
     }
 
-    /// Waits until what has been written is shown, but not for long.
+    /// Waits until the queued output is shown, at most for `limit`.
     pub(super) fn settle(&self, limit: Duration) {
         for outlet in &self.outlets {
-            // An error is told when the relay meets it.
+            // The relay reports an error when it meets it.
             let _ = outlet.empties_within(limit);
         }
     }
 
-    /// Has what is queued passed on. For each outlet that has, `flushed` counts one more.
+    /// Has the queued output passed on, by a thread an outlet; each counts up `flushed` when it is done.
     fn flush(&self, flushed: &Arc<OwnedFd>) {
         for outlet in &self.outlets {
             let (outlet, flushed) = (Arc::clone(outlet), Arc::clone(flushed));
             thread::spawn(move || {
-                // What cannot be delivered counts as shown.
+                // Output that cannot be delivered counts as shown.
                 let _ = outlet.flush();
                 signal(&flushed);
             });
@@ -168,7 +168,7 @@ impl Relays {
     }
 }
 
-/// The longest that `--tee` takes for the rest, once none of it is shown.
+/// The longest that `--tee` takes for the rest, when that is not shown any more.
 const LAST_READ: Duration = Duration::from_secs(2);
 
 /// How often progress is shown.
@@ -179,9 +179,9 @@ const INTERVAL: Timespec = Timespec {
 /// Progress is shown only after this many intervals.
 const PATIENCE: u32 = 10;
 
-/// Reads what there still is and shows what is queued. Ctrl-C skips to the end.
-/// `all_is_read` lets go of where it was read from, and gets the terminal with what was typed there meanwhile; until then
-/// `pty` is told of keys that stop output and let it go on.
+/// Reads the remaining output, and shows what is queued. Ctrl-C skips to the end.
+/// `all_is_read` closes the sources, and gets the terminal with the keys typed there meanwhile; until then keys that stop output and
+/// let it go on are passed to `pty`.
 pub(super) fn finish(
     mut relays: Relays,
     ending: Ending,
@@ -192,14 +192,14 @@ pub(super) fn finish(
     all_is_read: impl FnOnce(Option<&mut Terminal>, Vec<u8>),
 ) -> Result<Finished, Failure> {
     let flushed = Arc::new(event().map_err(|error| Failure::failed("relay", error))?);
-    // Progress on the terminal that is being flooded would be part of the flood.
+    // On the terminal that shows the output, progress would be mixed into it.
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let shows_progress = io::stderr().is_terminal() && screen::obeys() && !are_same(stdout, stderr);
     let mut all_is_read = Some(all_is_read);
     let (mut typed_ahead, mut has_no_keys) = (Vec::new(), false);
     let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, 0, false);
     let (mut skipped, mut began) = (None, Instant::now());
-    // When its readers have gone, a process that outlives the program is told when it writes, as without us.
+    // When the readers have gone, a process that outlives the program gets an error when it writes, as without `run`.
     while left > 0 && skipped.is_none() && (tee.is_some() || relays.are_read()) {
         if relays.are_done()
             && let Some(all_is_read) = all_is_read.take()
@@ -209,7 +209,7 @@ pub(super) fn finish(
             relays.flush(&flushed);
             (total, began) = (relays.pending(), Instant::now());
         }
-        // Later they are for others.
+        // After that, keys are for other processes.
         let keys = terminal
             .as_deref()
             .filter(|terminal| terminal.is_raw() && all_is_read.is_some() && !has_no_keys)
@@ -242,21 +242,21 @@ pub(super) fn finish(
         if let (true, Some(keys)) = (has_keys, keys) {
             let mut typed = [0; 64];
             match rustix::io::read(keys, &mut typed) {
-                // It has gone, and what goes elsewhere goes on.
+                // The terminal has gone; output to other places goes on.
                 Ok(0) | Err(Errno::IO) => has_no_keys = true,
                 Ok(read) if typed[..read].contains(&CTRL_C) => skipped = Some(relays.pending()),
                 Ok(read) => {
                     if let Some(pty) = &pty {
-                        // What the program has left in memory waits for that, too.
+                        // Output in the shared memory waits for these keys as well.
                         typed_ahead.extend(terminal::type_flow_control(pty, &typed[..read]));
                     }
                 }
-                // Another process has read it.
+                // Another process has read the keys.
                 Err(_) => {}
             }
         }
         relays.collect();
-        // How much a process that outlives the program will write is not known.
+        // The total is unknown while a process that outlives the program may write.
         if all_is_read.is_some() {
             continue;
         }
@@ -264,7 +264,7 @@ pub(super) fn finish(
         if shows_progress && rounds >= PATIENCE && left > 0 && skipped.is_none() {
             let pending = relays.pending();
             let passed_on = total - pending.min(total);
-            // CR, the text, EL: erase what is left of the line before (ECMA-48).
+            // CR, the text, EL, which erases the rest of a longer line (ECMA-48).
             let text = left_over(passed_on, pending, began.elapsed());
             let _ = write!(io::stderr(), "\r{text}\x1b[K");
             shown = true;
@@ -275,11 +275,11 @@ pub(super) fn finish(
     }
     if skipped.is_some() {
         for outlet in &relays.outlets {
-            // If that fails, what follows comes after what was to be skipped.
+            // If that fails, the skipped output comes before what follows.
             let _ = outlet.divert();
         }
     }
-    // Or the leader of the session would take us for killed, and show what is in the shim's memory.
+    // Otherwise the leader of the session would take us for killed, and show the output in the shared memory.
     if let Some(all_is_read) = all_is_read.take().filter(|_| skipped.is_some()) {
         drop(pty.take());
         all_is_read(terminal.as_deref_mut(), typed_ahead);
@@ -294,7 +294,7 @@ pub(super) fn finish(
         relays.complete(LAST_READ);
     }
     relays.display.store(counters::of_all(&relays.outlets));
-    // A signal to what the program has left running is not reported, as without us.
+    // A signal that ends processes that outlive the program is not reported, as without `run`.
     if let Some(bytes) = skipped.filter(|bytes| *bytes > 0) {
         let complete = tee.filter(|_| relays.are_done());
         let whole = complete.map_or_else(String::new, |tee| {
@@ -306,7 +306,7 @@ pub(super) fn finish(
             grouped(bytes)
         );
     }
-    // Nothing may wait for the streams any more, not even their end.
+    // Their destructors would wait for the destinations.
     for outlet in relays.outlets {
         std::mem::forget(outlet);
     }
@@ -316,7 +316,7 @@ pub(super) fn finish(
     })
 }
 
-/// Everything is shown, or skipped: what is left is to end as the program ended.
+/// All output is shown or skipped: what remains is to end as the program ended.
 #[must_use]
 pub(super) struct Finished {
     ending: Ending,
@@ -324,7 +324,7 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// Ends as the program ended: by its signal at once, so what there is to say is said before.
+    /// Ends as the program ended. A signal ends this process at once, so reports come before.
     pub(super) fn repeat(self) -> ExitCode {
         if self.is_skipped {
             self.ending.leave();
@@ -333,7 +333,7 @@ impl Finished {
     }
 }
 
-/// How much is still to be shown, how fast, and for how long.
+/// Text: bytes left, rate, time left.
 fn left_over(passed_on: u64, pending: u64, elapsed: Duration) -> String {
     let done = 100 * passed_on / (passed_on + pending).max(1);
     let rate = passed_on as f64 / elapsed.as_secs_f64().max(1e-3);
@@ -351,7 +351,7 @@ fn left_over(passed_on: u64, pending: u64, elapsed: Duration) -> String {
     )
 }
 
-/// The key, on a raw terminal.
+/// The byte of that key on a raw terminal.
 const CTRL_C: u8 = 3;
 
 #[cfg(test)]

@@ -4,33 +4,33 @@ use crate::platform::scheduling::{Manners, Scheduling};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Tells a flood from answers to keys, and in a flood keeps out of the program's way: whatever it writes would
-/// wake us, and that costs it its processor. See `bench/results/2026-11-20-run-and-trace.md`.
+/// Tells a flood from answers to keys. In a flood the relay naps between reads: each write would wake it otherwise,
+/// and cost the program its processor. See `bench/results/2026-11-20-run-and-trace.md`.
 pub(super) struct FloodPace {
     last: Instant,
-    /// Reads that have followed one another closely.
+    /// Counts reads that have followed one another closely.
     streak: u32,
     scheduling: Scheduling,
-    /// What the program's pipe holds; nothing for a terminal, which holds so little that the program would wait
-    /// for us to wake up.
+    /// The capacity of the program's pipe; 0 for a terminal, which holds so little that the program would wait for the end of a
+    /// nap.
     capacity: usize,
 }
 
-/// Reads that follow one another this closely may be a flood,
+/// Reads that follow one another this closely may belong to a flood,
 const CLOSE: Duration = Duration::from_micros(500);
 /// and so may those that bring as much as this
 const MUCH: usize = 1 << 10;
 /// and follow one another this closely.
 const LESS_CLOSE: Duration = Duration::from_millis(5);
-/// So many of them in a row are one.
+/// So many such reads in a row are a flood.
 const FLOOD_READS: u32 = 8;
-/// Between two reads of a pipe in a flood. Writing to a pipe that no thread waits for wakes none.
+/// Between two reads of a pipe in a flood. A write to a pipe without a waiting reader wakes no thread.
 const NAP: Duration = Duration::from_millis(1);
-/// The part of a pipe that a nap may fill, by what came in the time before.
+/// The part of a pipe that may fill during a nap, by the rate before it.
 const NAP_SHARE: usize = 16;
 
 impl FloodPace {
-    /// That of the calling thread, which reads from there.
+    /// For the calling thread, which reads from `source`.
     pub(super) fn new(source: impl AsFd) -> Self {
         Self {
             last: Instant::now(),
@@ -40,7 +40,7 @@ impl FloodPace {
         }
     }
 
-    /// Whether so many bytes, read just now, belong to a flood.
+    /// Whether a read of so many bytes just now belongs to a flood.
     pub(super) fn is_flood(&mut self, read: usize) -> bool {
         let now = Instant::now();
         let gap = now - std::mem::replace(&mut self.last, now);
@@ -49,17 +49,17 @@ impl FloodPace {
         self.streak >= FLOOD_READS
     }
 
-    /// The program and another wait for us.
+    /// The program and the reader both wait for this thread: raises its priority.
     pub(super) fn come_first(&mut self) {
         self.scheduling.change(Manners::ComeFirst);
     }
 
-    /// Keys came in between: this is talk, however fast.
+    /// Keys came in between: these reads are answers, however fast.
     pub(super) fn answers(&mut self) {
         self.streak = 0;
     }
 
-    /// Lets the program go on for a while, if this is a flood.
+    /// Naps, if this is a flood.
     pub(super) fn keep(&mut self, read: usize) {
         let is_flood = self.streak >= FLOOD_READS;
         self.scheduling.change(match is_flood {

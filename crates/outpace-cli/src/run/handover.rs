@@ -1,9 +1,9 @@
 //! Handing pages from the program's pipe to the destination's, without copying them.
 //!
-//! The destination's pipe is the user's, and lasts a reader of gigabytes a second some 30 µs; then waking a process
-//! costs as much as the pages. So the pages are first taken over into a pipe of ours, all at once, which
-//! wakes the program once a MiB instead of once a destination's pipeful; and in a flood we give way and look
-//! again instead of sleeping. How long the program may be made to wait follows from how fast the reader has been.
+//! The destination's pipe is the user's, and a reader of gigabytes a second empties it in some 30 µs; waking a process
+//! costs as much as copying the pages. So the pages are first taken into a pipe of ours, all at once, which
+//! wakes the program once a MiB instead of once a destination's pipeful. In a flood this thread yields and looks
+//! again instead of sleeping. The longer the reader has been fast, the longer the program may be made to wait.
 
 use super::LARGEST_PIPE;
 use super::outlet::Outlet;
@@ -14,46 +14,46 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// What has become of the pages.
+/// The result of handing pages on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handed {
-    /// There are no more for now.
+    /// No pages are left for now.
     All,
-    /// The rest has to be read: it cannot go this way, the reader is slow, has stopped reading, or it is the end.
+    /// The rest has to be read: pages cannot be moved there, the reader is slow or has stopped, or the end is reached.
     NotAll,
 }
 
-/// The way of one relay's pages.
+/// The state of one relay's handing on.
 pub(super) struct Handover {
-    /// Taken over and not yet handed on.
+    /// Holds pages taken over and not yet handed on.
     stage: OwnedFd,
-    /// The side on which they come in.
+    /// The stage's writing side.
     entrance: OwnedFd,
-    /// How many bytes are there.
+    /// Bytes in the stage.
     held: usize,
-    /// How many bytes have been handed on.
+    /// Bytes handed on.
     pub(super) passed: u64,
-    /// How long the program may be made to wait: by no more than a reader of [`FAST`] would have made it.
+    /// For so long the program may be made to wait: no longer than a reader of [`FAST`] would have made it wait.
     credit: Duration,
-    /// How long may be spent on looking again.
+    /// For so long this thread may look again.
     vigil: Duration,
 }
 
-/// A reader of so many bytes a second is not what a program waits for: copying them takes as long.
+/// A reader of this many bytes a second does not hold a program up: copying them takes as long.
 const FAST: f64 = 100e6;
-/// The first wait may last as long.
+/// The longest first wait.
 const FIRST_CREDIT: Duration = Duration::from_millis(2);
-/// No wait lasts longer. A reader that is ready to run may have to wait for a processor.
+/// The longest wait. A reader that is ready to run may have to wait for a processor.
 const MOST_CREDIT: Duration = Duration::from_millis(30);
-/// A stream of so many bytes a second keeps us looking instead of sleeping, a slower one for a part of the time.
+/// A stream of this many bytes a second is looked at without sleep, a slower one for a part of the time.
 const FLOOD: f64 = 1e9;
-/// For no longer than this at a time.
+/// The longest such look at a time.
 const MOST_VIGIL: Duration = Duration::from_micros(200);
 
 impl Handover {
     pub(super) fn new() -> io::Result<Self> {
         let (stage, entrance) = pipe_with(PipeFlags::CLOEXEC)?;
-        // The system's limit holds for users without privileges; a smaller pipe works as well.
+        // The system limits pipes of users without privileges; a smaller pipe works as well.
         let _ = fcntl_setpipe_size(&stage, LARGEST_PIPE);
         Ok(Self {
             stage,
@@ -65,25 +65,23 @@ impl Handover {
         })
     }
 
-    /// What was taken over and not handed on, if there is something: it comes before what the program's
-    /// pipe has.
+    /// The stage, if it holds bytes: they come before those in the program's pipe.
     pub(super) fn left(&self) -> Option<BorrowedFd<'_>> {
         (self.held > 0).then(|| self.stage.as_fd())
     }
 
-    /// So many bytes of what was [`left`](Self::left) have been read.
+    /// Counts bytes read from [`left`](Self::left).
     pub(super) fn read(&mut self, bytes: usize) {
         self.held -= bytes;
     }
 
-    /// Hands pages on until there are none left. Gives up when the destination has had no room for longer
-    /// than a fast reader needs.
+    /// Hands pages on until none are left. Gives up when the destination has no room for longer than a fast reader needs.
     pub(super) fn hand(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<Handed> {
         loop {
             if self.held == 0 {
                 match move_or_look_again(from, self.entrance.as_fd(), &mut self.vigil)? {
                     Moved::Bytes(count) => self.held = count,
-                    Moved::Nothing => return Ok(Handed::All),
+                    Moved::None => return Ok(Handed::All),
                     Moved::EndOrNever => return Ok(Handed::NotAll),
                 }
             }
@@ -93,8 +91,8 @@ impl Handover {
                     self.passed += count as u64;
                     self.earn(count);
                 }
-                Moved::Nothing if self.wait_for_room(to)? => {}
-                Moved::Nothing | Moved::EndOrNever => return Ok(Handed::NotAll),
+                Moved::None if self.wait_for_room(to)? => {}
+                Moved::None | Moved::EndOrNever => return Ok(Handed::NotAll),
             }
         }
     }
@@ -115,7 +113,7 @@ impl Handover {
         Ok(ready > 0)
     }
 
-    /// So many bytes have been taken.
+    /// The reader has taken so many bytes.
     fn earn(&mut self, bytes: usize) {
         let at = |pace| Duration::from_secs_f64(bytes as f64 / pace);
         self.credit = (self.credit + at(FAST)).min(MOST_CREDIT);
@@ -123,16 +121,16 @@ impl Handover {
     }
 }
 
-/// What one attempt has moved.
+/// The result of one attempt to move pages.
 enum Moved {
     Bytes(usize),
-    /// There is nothing to move, or no room.
-    Nothing,
-    /// That was the end, or pages cannot go there: reading says which.
+    /// There are no pages to move, or there is no room.
+    None,
+    /// The end is reached, or pages cannot be moved there: a read tells which.
     EndOrNever,
 }
 
-/// Moves what there is. If that is nothing, gives way and tries again for as long as the vigil lasts.
+/// Moves the pages that are there. If there are none, yields and tries again for as long as the vigil lasts.
 fn move_or_look_again(
     from: BorrowedFd<'_>,
     to: BorrowedFd<'_>,
@@ -151,9 +149,9 @@ fn move_or_look_again(
                     std::thread::yield_now();
                     continue;
                 }
-                Moved::Nothing
+                Moved::None
             }
-            Err(Errno::AGAIN) => Moved::Nothing,
+            Err(Errno::AGAIN) => Moved::None,
             Err(error) => return Err(error.into()),
         };
         if let Some(began) = began {
@@ -163,18 +161,18 @@ fn move_or_look_again(
     }
 }
 
-/// Finding the way back from the queue to moving pages. A reader that paused for a moment has made the
-/// queue, and a program that never pauses would keep it full for ever, with two copies of every byte.
-/// When the reader is so fast that it needs but a moment for what is queued, that moment is waited for.
+/// Finds the way back from the queue to moving pages. A reader's short pause fills the queue, and a program that never pauses
+/// would keep it full for ever, with two copies of every byte. If the reader needs only a moment for the queue, the
+/// relay waits for that moment.
 pub(super) struct CatchingUp {
-    /// When the reader's pace was last looked at, and how much it had taken by then.
+    /// When the reader's pace was measured last, and the bytes taken by then.
     looked: Instant,
     taken: u64,
 }
 
-/// How often its pace is looked at.
+/// The interval between measurements of the pace.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// The longest that a program waits for it.
+/// The longest wait, in seconds.
 const LONGEST_MOMENT: f64 = 1.0;
 
 impl CatchingUp {
@@ -185,7 +183,7 @@ impl CatchingUp {
         }
     }
 
-    /// Whether nothing is queued, of so many bytes so far, having waited for that if it is near.
+    /// Whether the queue is empty, after a wait if that is near; `queued`: all bytes queued so far.
     pub(super) fn has_caught_up(&mut self, outlet: &Outlet, queued: u64) -> io::Result<bool> {
         let pending = outlet.pending();
         if pending == 0 {
@@ -202,7 +200,7 @@ impl CatchingUp {
         if pace < FAST || moment > LONGEST_MOMENT {
             return Ok(false);
         }
-        // It may not be as fast as it was.
+        // The reader may be slower than before.
         outlet.empties_within(Duration::from_secs_f64(2.0 * moment) + LOOK_EVERY)
     }
 }
@@ -211,7 +209,7 @@ impl CatchingUp {
 mod tests {
     use super::*;
 
-    /// A pipe to the relay with the program's side, and one from it with the reader's.
+    /// A pipe from the program to the relay, and one from the relay to the reader.
     struct Pipes {
         program: OwnedFd,
         from: OwnedFd,
@@ -240,7 +238,7 @@ mod tests {
         }
     }
 
-    /// What one read brings.
+    /// The bytes of one read.
     fn read(from: impl AsFd) -> Vec<u8> {
         let mut buffer = vec![0; 1 << 20];
         let count = rustix::io::read(from, &mut buffer).unwrap();
@@ -265,7 +263,11 @@ mod tests {
         pipes.write(&pipeful);
         assert_eq!(pipes.hand(&mut handover), Handed::All);
         pipes.write(b"bc");
-        assert_eq!(pipes.hand(&mut handover), Handed::NotAll, "nobody reads");
+        assert_eq!(
+            pipes.hand(&mut handover),
+            Handed::NotAll,
+            "no reader takes bytes"
+        );
         assert_eq!(handover.credit, Duration::ZERO, "it was waited for");
         let left = read(handover.left().unwrap());
         assert_eq!(left, b"bc");
@@ -281,7 +283,7 @@ mod tests {
     fn the_end_is_left_for_reading() {
         let (mut pipes, mut handover) = (Pipes::new(), Handover::new().unwrap());
         pipes.write(b"last");
-        // The program closes its side.
+        // Closes the program's side.
         pipes.program = rustix::stdio::stdin().try_clone_to_owned().unwrap();
         assert_eq!(pipes.hand(&mut handover), Handed::NotAll);
         assert!(handover.left().is_none());

@@ -1,8 +1,8 @@
-//! Lines in a stream of bytes, however those come.
+//! Lines in a stream of bytes, in whatever pieces the bytes come.
 
 use std::io;
 
-/// Lines are dropped by so many bytes at a time, and longer ones as a whole.
+/// Lines are dropped this many bytes at a time, and longer ones as a whole.
 const MOST_AT_A_TIME: usize = 4 << 10;
 /// Longer lines than this, or than a part of the memory, are dropped in pieces.
 const LONGEST_LINE: usize = 1 << 20;
@@ -17,7 +17,7 @@ pub(super) fn longest_line(memory: u64) -> usize {
 /// Takes out the carriage returns that a pseudo-terminal has put before newlines.
 #[derive(Default)]
 pub(super) struct Returns {
-    /// The last byte was one; whether it goes depends on the next.
+    /// The last byte was a carriage return: the next byte decides whether it goes.
     held: bool,
     rest: Vec<u8>,
 }
@@ -28,7 +28,7 @@ impl Returns {
         self.held
     }
 
-    /// What is held back at the end.
+    /// At the end: the byte held back.
     pub(super) fn finish(&mut self) -> &'static [u8] {
         if std::mem::take(&mut self.held) {
             b"\r"
@@ -59,7 +59,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Whether none has begun that is not finished.
+    /// Whether no unfinished line is held.
     pub(super) fn are_whole(&self) -> bool {
         self.unfinished.is_empty()
     }
@@ -91,7 +91,7 @@ impl Lines {
         Ok(())
     }
 
-    /// What is left and this, though it is no whole line.
+    /// At the end: passes on the unfinished line, followed by these bytes.
     pub(super) fn finish(
         &mut self,
         last: &[u8],

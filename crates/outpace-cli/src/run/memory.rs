@@ -1,14 +1,14 @@
-//! How much memory the queue may take, where there is less than `--memory`: what does not fit is spilled, or waited
-//! for, or dropped, as with a full queue.
+//! The memory for the queue where less than `--memory` is available. Output beyond it is spilled, waited for or dropped, as with
+//! a full queue.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::fs;
 use std::path::Path;
 use std::ptr;
 
-/// What is left for threads, the program's start and the pieces in which a file is read back.
+/// Left for threads, the program's start and the pieces in which a spilled file is read back.
 const RESERVE: u64 = 24 << 20;
-/// A queue works with as little as this.
+/// The least that a queue works with.
 const LEAST: u64 = 256 << 10;
 /// The part of a control group's memory that the queue may take; the rest is the program's.
 const GROUP_SHARE: u64 = 4;
@@ -17,28 +17,28 @@ const GROUP_SHARE: u64 = 4;
 pub(super) fn affordable(wanted: u64) -> u64 {
     let group = group_limit().map_or(wanted, |limit| limit / GROUP_SHARE);
     let mut memory = wanted.min(group).max(LEAST.min(wanted));
-    // The allocator keeps pieces that were freed; there may be a second stream.
+    // Twice: the allocator keeps freed pieces, and there may be a second stream.
     while memory > LEAST && !is_available(2 * memory + RESERVE) {
         memory /= 2;
     }
     memory
 }
 
-/// Whether so much may be allocated: by `ulimit -v`, `ulimit -d` and a system that promises no more than it has.
+/// Whether this much may be allocated, by `ulimit -v`, `ulimit -d` and systems that do not overcommit.
 #[allow(unsafe_code)]
 fn is_available(bytes: u64) -> bool {
     let Ok(bytes) = usize::try_from(bytes) else {
         return false;
     };
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a mapping of our own, at a place that the kernel chooses, which nothing refers to.
+    // SAFETY: a mapping of our own, at a place that the kernel chooses, to which no reference is made.
     unsafe {
         mmap_anonymous(ptr::null_mut(), bytes, protection, MapFlags::PRIVATE)
             .is_ok_and(|start| munmap(start, bytes).is_ok())
     }
 }
 
-/// The least limit of the control groups that this process is in.
+/// The lowest limit of this process's control groups.
 fn group_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
@@ -51,7 +51,7 @@ fn group_limit() -> Option<u64> {
         (root, own, "memory.limit_in_bytes")
     });
     let (root, own, name) = first.or(second)?;
-    // In a container the path may be that outside; its own limit is then at the root.
+    // In a container this may be the path outside; the container's own limit is at the root then.
     let path = root.join(own.trim_start_matches('/'));
     path.ancestors()
         .take_while(|directory| directory.starts_with(root))

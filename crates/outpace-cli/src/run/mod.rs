@@ -155,7 +155,7 @@ impl Action for Run {
 
     fn run(self) -> Outcome {
         if let (Some(directory), Policy::Spill) = (&self.spill_dir, self.overflow) {
-            // Better now than when the memory is full.
+            // Checked now, not when the memory is full.
             let refused = |cause: &dyn std::fmt::Display| {
                 let option = format!("--spill-dir {}", directory.display());
                 Failure::usage(option, cause)
@@ -184,7 +184,7 @@ impl Action for Run {
     }
 }
 
-/// Whether stderr is a terminal, and another one than stdout may be.
+/// Whether stderr is a terminal other than stdout.
 fn is_terminal_apart() -> bool {
     let isatty = rustix::termios::isatty::<BorrowedFd<'_>>;
     isatty(rustix::stdio::stderr()) && !isatty(rustix::stdio::stdout())
@@ -207,24 +207,24 @@ impl Run {
         };
         let memory = memory::affordable(self.memory);
         Buffering::Background {
-            // What is on its way into the queue, and out of it, is in memory, too.
+            // Bytes on their way into the queue and out of it take memory as well.
             capacity: (memory - memory / 16) as usize,
             overflow,
         }
     }
 
-    /// Whether output is dropped, a message at a time, so that messages have to be whole lines.
+    /// Whether output may be dropped. It is dropped by messages, which have to be whole lines then.
     fn is_lossy(&self) -> bool {
         matches!(self.overflow, Policy::Drop)
     }
 
-    /// If so, the longest line that is dropped as a whole.
+    /// The longest line that is dropped as a whole; `None` if output is not dropped.
     fn whole_lines(&self) -> Option<usize> {
         let memory = || lines::longest_line(memory::affordable(self.memory));
         self.is_lossy().then(memory)
     }
 
-    /// The shim of the program on a terminal; or why it has none.
+    /// The shim of a program on a terminal, or the reason why it has none.
     fn shim(&self, terminal: &OwnedFd) -> Result<Result<Arc<Shim>, String>, Failure> {
         let shim = match self.shim {
             When::Never => Err("--shim never".to_owned()),
@@ -242,7 +242,7 @@ impl Run {
         }
     }
 
-    /// Says what was done to the program, if that was asked for.
+    /// Reports with `-v` what was done to the program.
     fn say(&self, what: impl std::fmt::Display) {
         if self.verbose {
             let program = self.command[0].display();
@@ -269,7 +269,7 @@ impl Run {
         ended: &OwnedFd,
     ) -> io::Result<(OwnedFd, Relay)> {
         let (source, program) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        // The system's limit holds for users without privileges; a smaller pipe works as well.
+        // The system limits pipes of users without privileges; a smaller pipe works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&source, LARGEST_PIPE);
         let relay = Relay::new(Route {
             may_splice: tee.is_none()
@@ -292,7 +292,7 @@ impl Run {
 /// `/proc/sys/fs/pipe-max-size` by default.
 const LARGEST_PIPE: usize = 1 << 20;
 
-/// Whether what is written there has a reader, which may be slow.
+/// Whether a descriptor has a reader, which may be slow.
 fn has_reader(descriptor: impl AsFd) -> bool {
     rustix::fs::fstat(descriptor).is_ok_and(|stat| match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile | FileType::Directory | FileType::BlockDevice => false,

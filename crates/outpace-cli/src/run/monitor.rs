@@ -4,15 +4,15 @@
 //! controlling terminal and starts the program in a process group of its own, in the foreground. So
 //! the program can be stopped and continued as a shell's job can (the kernel ignores stop signals in
 //! a group whose parent is in another session), and Ctrl-C reaches the program alone. The leader
-//! tells what becomes of the program over a socket, and ends when that is closed. Until then it keeps the
+//! reports the program's state over a socket, and ends when that is closed. Until then it keeps the
 //! terminal open: a program may close its descriptors and open `/dev/tty` later.
 //!
-//! What the program leaves running is not hung up: when there is such a process, the leader stays, in the background, and
-//! passes on what that writes, until no process has the terminal any more.
+//! Processes that outlive the program are not hung up: the leader then stays, in the background, and passes on their output until
+//! no process has the terminal open any more.
 //!
-//! The socket's end without a word means that `outpace` was killed. The leader then makes the user's terminal what it
-//! was before, unless that has been done, and shows there what the program's writes have left in the shared memory. When it
-//! has been dismissed, a [`keeper`](keep) restores the terminal in its place.
+//! If the socket ends without a [dismissal](DISMISSED), `outpace` was killed. The leader then restores the user's terminal, unless
+//! that has been done, and shows there the output left in the shared memory. After its dismissal, a [`keeper`](keep) restores the
+//! terminal in its place.
 #![allow(unsafe_code)]
 
 use super::lines::Returns;
@@ -32,22 +32,22 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// What the leader tells.
+/// Reports of the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// This process is about to become the program; it says so itself, so that it is known whatever becomes of the leader.
+    /// This process is about to become the program. It reports that itself, so it is known even if the leader is killed.
     Starting(i32),
-    /// The program runs, in a process group of this number.
+    /// The program runs, as this process and process group.
     Started(i32),
-    /// It could not be started: the error number.
+    /// The program could not be started: the error number.
     Failed(i32),
-    /// This signal stopped it.
+    /// This signal stopped the program.
     Stopped(i32),
-    /// It has ended: the wait status.
+    /// The program has ended: the wait status.
     Ended(i32),
-    /// Whether processes are left (1) that have the terminal open, when the leader has been dismissed.
+    /// After the dismissal: 1 if processes are left that have the terminal open, else 0.
     Left(i32),
-    /// It goes on, as was [ordered](Monitor::go_on).
+    /// The program goes on, as [ordered](Monitor::go_on).
     Continued,
 }
 
@@ -83,7 +83,7 @@ impl News {
     }
 }
 
-/// What the leader is told: one byte, and behind `SET` the settings to go back to, and those that the terminal has.
+/// Orders to the leader: one byte, and behind `SET` the settings to restore, and those that the terminal has now.
 const SET: u8 = 1;
 const DISMISSED: u8 = 2;
 const FOREGROUND: u8 = 3;
@@ -99,14 +99,15 @@ pub(super) struct Standard {
     pub(super) stderr: Option<OwnedFd>,
 }
 
-/// What the leader starts.
+/// What the leader has to start.
 pub(super) struct Start<'a> {
     pub(super) words: &'a [OsString],
     pub(super) standard: Standard,
     pub(super) shim: Option<Arc<Shim>>,
-    /// The user's terminal is for others: so is the program's, until it is [given](Monitor::give_terminal) to it.
+    /// We are in the background of the user's terminal: the program starts in the background of its own, until it is
+    /// [given](Monitor::give_terminal) that.
     pub(super) in_background: bool,
-    /// Those from before, as in [`terminal_is_set`](Monitor::terminal_is_set).
+    /// As in [`terminal_is_set`](Monitor::terminal_is_set).
     pub(super) settings: Option<(Settings, Settings)>,
 }
 
@@ -132,8 +133,8 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// Forks the leader, which starts the program on the pseudoterminal `terminal`; returns that, too. No other thread
-    /// may have been started yet.
+    /// Forks the leader, which starts the program on the pseudoterminal `terminal`; returns that as well. The process must have
+    /// one thread.
     pub(super) fn start(
         start: Start<'_>,
         ours: &OwnedFd,
@@ -146,7 +147,7 @@ impl Monitor {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 drop(news);
-                // SAFETY: open, and the leader's own; the other owner is in the parent's memory, to which it never returns.
+                // SAFETY: open, and owned only here: the other owner is a copy of the parent's, which this process never drops.
                 let ours = unsafe { OwnedFd::from_raw_fd(ours.as_raw_fd()) };
                 lead(start, ours, terminal, telling, keys);
             }
@@ -157,10 +158,10 @@ impl Monitor {
         }
     }
 
-    /// The next piece of news; `None` when there is none yet, an error when the leader has gone.
+    /// The next report; `None` when there is none yet, an error when the leader has ended.
     pub(super) fn next(&mut self) -> io::Result<Option<News>> {
         let mut bytes = [0; 8];
-        // Each piece is written at once and is small enough to come at once.
+        // A report is written by one call, and is small enough to arrive whole.
         match self.news.read(&mut bytes) {
             Ok(8) => Ok(News::from_bytes(bytes)),
             Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -178,17 +179,17 @@ impl Monitor {
         self.news.as_fd()
     }
 
-    /// The user's terminal has other settings now: were we killed, it is to get those from before.
+    /// Announces new settings of the user's terminal. If we are killed, the leader restores those from before.
     pub(super) fn terminal_is_set(&mut self, before: &Settings, now: &Settings) {
         self.order(&[&[SET], &before.to_bytes()[..], &now.to_bytes()].concat());
     }
 
-    /// The user's terminal has its own settings again: what they become from now on is for others to say.
+    /// The user's terminal has its own settings again: the leader has to restore none.
     pub(super) fn terminal_is_restored(&mut self) {
         self.order(&[RESTORED]);
     }
 
-    /// The terminal is the program's, or that of the group to which it had given it, or another's.
+    /// Moves the program's terminal to the foreground group that the program has chosen, or to the background.
     pub(super) fn give_terminal(&mut self, is_in_foreground: bool) {
         self.order(&[if is_in_foreground {
             FOREGROUND
@@ -197,8 +198,8 @@ impl Monitor {
         }]);
     }
 
-    /// The program goes on, after what the leader was told before. Until it [tells](News::Continued) that, a signal or a key that
-    /// stops the program would be undone.
+    /// Lets the program go on, after the orders before this one. Until the leader [reports](News::Continued) that, a signal or a
+    /// key that stops the program would be undone.
     pub(super) fn go_on(&mut self) {
         self.order(&[CONTINUE]);
     }
@@ -209,11 +210,11 @@ impl Monitor {
     }
 
     fn order(&mut self, order: &[u8]) {
-        // Without a leader, nothing is left to be told.
+        // Fails when the leader has ended, and then no order is needed.
         let _ = (&self.news).write_all(order);
     }
 
-    /// Reaps children that are not ours but have become so.
+    /// Reaps orphans of which this process has become the parent.
     pub(super) fn reap_others(&self) {
         for child in signals::ended_children() {
             if child != self.process {
@@ -222,8 +223,8 @@ impl Monitor {
         }
     }
 
-    /// Lets the leader end, and with it the session, when no process is left that has the terminal open. Else it passes on
-    /// what those write, from when the result is gone. Until then it keeps an eye on the user's terminal.
+    /// Lets the leader end, and with it the session, when no process is left that has the terminal open. Otherwise the leader
+    /// passes on the output of those, after the result is dropped. Until then it watches over the user's terminal.
     pub(super) fn dismiss(mut self) -> Keeper {
         let _ = self.news.set_nonblocking(false);
         self.order(&[DISMISSED]);
@@ -243,14 +244,14 @@ impl Monitor {
     }
 }
 
-/// The process that restores the user's terminal, should `outpace` be killed after it has dismissed the leader. It takes
-/// an end without a word for that.
+/// The process that restores the user's terminal if `outpace` is killed after it has dismissed the leader. A socket that ends
+/// without an order tells it so.
 pub(super) struct Keeper(UnixStream);
 
 impl Keeper {
-    /// The terminal has been restored: the next program may have it by the time the keeper sees the end.
+    /// The terminal has been restored: another program may use it by the time the keeper sees the socket's end.
     pub(super) fn terminal_is_restored(self) {
-        // There is none where nothing had to be restored.
+        // Fails where there is no keeper, because the terminal was never changed.
         let _ = (&self.0).write_all(&[RESTORED]);
     }
 }
@@ -267,18 +268,18 @@ fn lead(
     let shim = start.shim.clone();
     let settings = start.settings.clone();
     let settings = settings.map(|(before, now)| (before, vec![now]));
-    // For what the program has left in memory, should `outpace` be killed, and for what it leaves running.
+    // For output left in the shared memory if `outpace` is killed, and for processes that outlive the program.
     let output = rustix::stdio::stdout().try_clone_to_owned().ok();
     match start_in_session(start, &terminal, &telling) {
         Err(error) => {
-            // If `outpace` has gone, too, there is no process to tell.
+            // Fails if `outpace` has ended as well, and then no process waits for it.
             let code = error.raw_os_error().unwrap_or(libc::EIO);
             let _ = telling.write_all(&News::Failed(code).to_bytes());
             let _ = telling.read(&mut [0]);
         }
         Ok(program) => {
             let _ = telling.write_all(&News::Started(program).to_bytes());
-            // The session ends with its leader; until `outpace` has read everything, it must not.
+            // The session ends with its leader, which must not happen before `outpace` has read everything.
             let mut orders = Orders {
                 program,
                 ours: Some(ours),
@@ -291,10 +292,10 @@ fn lead(
                 orders.terminal = None;
                 relieve(telling, orders, keys, output);
             } else {
-                // What hangs the program up, if no other process has it: `outpace` has gone.
+                // `outpace` was killed. If no other process has this side open, closing it hangs the program up.
                 orders.ours = None;
                 if let (Some(shim), Some(terminal)) = (&shim, &orders.terminal) {
-                    // Until then the pseudo-terminal takes what is not read, and the memory keeps it.
+                    // Until the hangup, writes through the pseudo-terminal would succeed unread; the memory keeps them.
                     wait_for_hangup(terminal);
                     shim.is_dead();
                 }
@@ -305,12 +306,12 @@ fn lead(
             }
         }
     }
-    // SAFETY: nothing of this process is used any more; `outpace`'s own exit work is not the leader's.
+    // SAFETY: no memory is involved. `exit` would run `outpace`'s own work at exit, which is not the leader's.
     unsafe { libc::_exit(0) }
 }
 
-/// `outpace` has read everything. If processes are left that have the pseudo-terminal open, they keep it; but they are in the
-/// background, and what they write is shown when `outpace` has ended.
+/// `outpace` has read everything. Processes that still have the pseudo-terminal open keep it, in the background, and their output
+/// is shown when `outpace` has ended.
 fn relieve(
     mut telling: UnixStream,
     mut orders: Orders,
@@ -326,7 +327,7 @@ fn relieve(
         orders.restore(keys.as_ref());
         drop((telling, keys));
         if let Some(output) = output {
-            // What this process has inherited and never used would keep others waiting for its end.
+            // Inherited descriptors would keep other processes waiting for an end of file.
             descriptors::close_all_but(&[ours.as_fd(), output.as_fd()]);
             pass_on_what_is_left(&ours, &output);
         }
@@ -336,7 +337,7 @@ fn relieve(
     }
 }
 
-/// Passes on what is written to a pseudo-terminal, at the pace of the user's terminal, until one of them has gone.
+/// Passes on the output on a pseudo-terminal, at the pace of the user's terminal, until one of the two has gone.
 fn pass_on_what_is_left(ours: &OwnedFd, output: &OwnedFd) {
     let mut returns = Returns::default();
     let mut buffer = [0; 4096];
@@ -380,7 +381,7 @@ fn write_whole(output: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The longest that a killed process takes to close what it had open, which it does one after the other.
+/// The longest that a killed process takes to close its descriptors, one after the other.
 const LAST_CLOSE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -388,7 +389,7 @@ const LAST_CLOSE: Timespec = Timespec {
 
 /// Waits until no process has the other side of the pseudo-terminal.
 fn wait_for_hangup(terminal: &OwnedFd) {
-    // That is told unasked.
+    // poll(2) reports a hangup unasked.
     let mut hangup = [PollFd::new(terminal, PollFlags::empty())];
     let _ = poll(&mut hangup, Some(&LAST_CLOSE));
 }
@@ -396,21 +397,21 @@ fn wait_for_hangup(terminal: &OwnedFd) {
 /// Why the leader's work is over.
 enum Relieved {
     Dismissed,
-    /// `outpace` has gone without a word.
+    /// `outpace` was killed.
     Killed,
 }
 
-/// What `outpace` has ordered, and what it is about.
+/// The state that `outpace`'s orders change.
 struct Orders {
-    /// The process that is the program.
+    /// The program's process.
     program: i32,
-    /// The other side of the program's terminal, kept for what the program leaves running.
+    /// Our side of the program's terminal, kept for processes that outlive the program.
     ours: Option<OwnedFd>,
     /// The program's terminal, which the leader keeps open until it is dismissed.
     terminal: Option<OwnedFd>,
-    /// The group to which that terminal belongs when it is in the foreground.
+    /// The foreground group of that terminal while we are in the foreground of ours.
     foreground: Option<Pid>,
-    /// Of the user's terminal, unless it is restored: the settings to go back to, and those that it was given since.
+    /// Of the user's terminal, unless it is restored: the settings to restore, and those set since.
     settings: Option<(Settings, Vec<Settings>)>,
 }
 
@@ -421,7 +422,7 @@ impl Orders {
         match from.read_exact(&mut kind).map(|()| kind[0]) {
             Ok(DISMISSED) => return Some(Relieved::Dismissed),
             Ok(SET) => match (read_settings(from), read_settings(from)) {
-                // It is told beforehand: until then the terminal is what it was given last.
+                // The order comes before the change: until then the terminal has the settings set last.
                 (Ok(before), Ok(next)) => {
                     let (_, mut made) =
                         self.settings.take().unwrap_or((before.clone(), Vec::new()));
@@ -450,7 +451,7 @@ impl Orders {
         None
     }
 
-    /// A process that reads from the terminal now is stopped, as a job in the background is.
+    /// Moves the program's terminal to the background: the kernel stops a process that reads from it.
     fn take_terminal_away(&mut self) {
         let Some(terminal) = &self.terminal else {
             return;
@@ -464,7 +465,7 @@ impl Orders {
         give_terminal_to(terminal, own);
     }
 
-    /// Makes the user's terminal what it was, if it is what `outpace` made of it.
+    /// Restores the user's terminal, if its settings are `outpace`'s.
     fn restore(&self, keys: Option<&OwnedFd>) {
         if let (Some((before, made)), Some(keys)) = (&self.settings, keys) {
             terminal::undo(keys, before, made);
@@ -478,13 +479,13 @@ fn read_settings(from: &mut UnixStream) -> io::Result<Settings> {
     Ok(Settings::from_bytes(settings))
 }
 
-/// Makes a process group the one that the program's terminal is for. The leader ignores SIGTTOU.
+/// Makes a process group the foreground group of the program's terminal. The leader ignores SIGTTOU.
 fn give_terminal_to(terminal: &OwnedFd, group: Pid) {
-    // A group that has ended needs none.
+    // Fails if the group has ended.
     let _ = rustix::termios::tcsetpgrp(terminal, group);
 }
 
-/// Tells of the program until `outpace` needs no leader any more, or is not there.
+/// Reports the program's state until `outpace` has dismissed the leader, or was killed.
 fn watch(signals: &Signals, telling: &mut UnixStream, orders: &mut Orders) -> Relieved {
     let program = orders.program;
     let mut is_there = true;
@@ -517,8 +518,7 @@ fn watch(signals: &Signals, telling: &mut UnixStream, orders: &mut Orders) -> Re
     }
 }
 
-/// The leader ends, and a child of its own stays: until `outpace` has ended, and should that be by `kill -9`, the
-/// terminal is restored.
+/// Leaves a child in the leader's place until `outpace` has ended. If that was by `kill -9`, the child restores the terminal.
 fn keep(keys: &OwnedFd, mut telling: UnixStream, mut orders: Orders) {
     if orders.settings.is_none() {
         return;
@@ -538,20 +538,20 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     command.process_group(0);
     if let Some(shim) = start.shim {
         for (name, value) in shim.environment() {
-            // SAFETY: this process has one thread. By `envs` the program would get its variables sorted, and each name once.
+            // SAFETY: this process has one thread. (`Command::envs` would sort the program's variables and drop doubled names.)
             unsafe { std::env::set_var(name, value) };
         }
         let is_for_this = move || {
             shim.is_for_this_process();
             Ok(())
         };
-        // SAFETY: the closure stores a number, and allocates nothing.
+        // SAFETY: the closure stores a number, and allocates no memory.
         unsafe { command.pre_exec(is_for_this) };
     }
     let descriptor = terminal.as_raw_fd();
     let to_foreground = move || {
-        // SAFETY: all of these may be called between fork and exec, and no memory is involved. Before
-        // it is in the foreground, asking for it would stop the process, unless it ignores that.
+        // SAFETY: all of these may be called between fork and exec, and no memory is involved. A process in the
+        // background that asks for the foreground is stopped by SIGTTOU, unless it ignores that.
         unsafe {
             libc::signal(libc::SIGTTOU, libc::SIG_IGN);
             let moved = libc::tcsetpgrp(descriptor, libc::getpid());
@@ -564,13 +564,13 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
         }
     };
     if !start.in_background {
-        // SAFETY: see the closure; it allocates nothing.
+        // SAFETY: see the closure; it allocates no memory.
         unsafe { command.pre_exec(to_foreground) };
     }
     let telling = telling.as_raw_fd();
     let tell = move || {
-        // SAFETY: both may be called between fork and exec; the bytes are there for the call, and few enough to be written at
-        // once. Without `outpace` there is nothing to be told, and soon no terminal.
+        // SAFETY: both may be called between fork and exec; the bytes are valid for the call, and few enough to be written at
+        // once. It fails if `outpace` has ended, and then no process waits for it.
         unsafe {
             let news = News::Starting(libc::getpid()).to_bytes();
             libc::send(
@@ -586,10 +586,10 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     unsafe { command.pre_exec(tell) };
     let program = command.spawn()?.id() as i32;
     drop(command);
-    // The leader moves the terminal from the background, too.
+    // The leader also moves the terminal while it is in the background itself.
     // SAFETY: no handler is involved.
     unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };
-    // No process must wait for the leader to close what the program has closed: a pipe, say.
+    // The reader of a pipe that the program has closed must not wait for the leader to close it.
     let nowhere = rustix::fs::open(
         "/dev/null",
         rustix::fs::OFlags::RDWR,
@@ -621,8 +621,8 @@ mod tests {
         assert_eq!(News::from_bytes([9; 8]), None);
     }
 
-    /// When keys are given back, the program's own settings are those to go back to: they are told before the terminal is made
-    /// anything else.
+    /// When keys are given back, the settings to restore are the program's own: they are announced before any change of the
+    /// terminal.
     #[test]
     fn a_terminal_is_restored_though_it_is_still_what_it_was_given_before() {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};

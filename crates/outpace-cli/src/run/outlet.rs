@@ -1,4 +1,4 @@
-//! The way out: a stream of the library whose drain runs in the background.
+//! A queue in front of a destination: a stream of the library whose drain runs in the background.
 
 use super::counts::Counts;
 use outpace::{Buffering, Stream};
@@ -13,12 +13,12 @@ pub(super) struct Outlet {
     stream: Stream<OwnedFd>,
     /// Bytes that have gone past the queue, from pipe to pipe.
     handed_over: AtomicU64,
-    /// Bytes for which there is memory.
+    /// The queue's capacity in bytes.
     capacity: u64,
 }
 
 impl Outlet {
-    /// Takes whatever comes, as far as the policy allows, and writes it at the destination's pace.
+    /// Takes output as far as the policy allows, and writes it at the destination's pace.
     pub(super) fn new(destination: OwnedFd, buffering: Buffering) -> io::Result<Self> {
         let capacity = match &buffering {
             Buffering::Background { capacity, .. } => *capacity as u64,
@@ -36,7 +36,7 @@ impl Outlet {
         (&self.stream).write_all(bytes)
     }
 
-    /// So many bytes have gone to the destination without us.
+    /// Counts bytes moved to the destination past the queue.
     pub(super) fn handed_over(&self, bytes: u64) {
         self.handed_over.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -57,13 +57,12 @@ impl Outlet {
         self.stream.stats().bytes_queued
     }
 
-    /// Whether so many bytes can be queued, and as many again as there are then, without waiting or dropping.
+    /// Whether so many more bytes fill at most half of the queue.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.pending() + bytes as u64 <= self.capacity / 2
     }
 
-    /// Waits until everything queued has been accepted by the destination, but not for longer than so
-    /// long; returns whether it has.
+    /// Waits until the destination has accepted everything queued, at most for this time; returns whether it has.
     pub(super) fn empties_within(&self, time: Duration) -> io::Result<bool> {
         match self.stream.flush_until(Instant::now() + time) {
             Ok(()) => Ok(true),
@@ -72,12 +71,12 @@ impl Outlet {
         }
     }
 
-    /// Returns when everything queued has been accepted by the destination.
+    /// Waits until the destination has accepted everything queued.
     pub(super) fn flush(&self) -> io::Result<()> {
         self.stream.flush()
     }
 
-    /// Lets what is still queued, and whatever may come, go nowhere.
+    /// Discards what is queued, and all later output.
     #[allow(unsafe_code)]
     pub(super) fn divert(&self) -> io::Result<()> {
         let nowhere = File::options().write(true).open("/dev/null")?;

@@ -1,4 +1,4 @@
-//! When stdout is not a terminal, or need not be one for the program: it runs in our own session and process group, on pipes, so
+//! When stdout is not a terminal, or `--pipe` is given: the program runs in our own session and process group, on pipes, so
 //! that the shell's job control and the terminal's signals reach it as they reach us.
 
 use super::counters::CounterDisplay;
@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::sync::Arc;
 
-/// Passed on to the program when a process sent them; the terminal sends its own to both of us.
+/// Passed on to the program if a process has sent them; the terminal's own signals reach both of us.
 const PASSED_ON: [i32; 7] = [
     libc::SIGTERM,
     libc::SIGHUP,
@@ -34,16 +34,16 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let wants = |descriptor| has_reader(descriptor) || tee.is_some();
     let relay_out = wants(stdout);
-    // The terminal that stdout leads to, too, is read from one pipe.
+    // A terminal that is both stdout and stderr is served from one pipe.
     let relay_err = wants(stderr) && (!rustix::termios::isatty(stderr) || are_same(stdout, stderr));
     let nothing = monitor::Standard {
         stdin: None,
         stdout: None,
         stderr: None,
     };
-    // As process 1 there are others to look after.
+    // Process 1 has to stay, to reap orphans.
     if !relay_out && !relay_err && std::process::id() != 1 {
-        // There is nothing to wait for: the program takes our place.
+        // No output passes through us: the program takes our place.
         let error = monitor::command(&run.command, nothing).exec();
         return Err(run.cannot_start(&error));
     }
@@ -56,7 +56,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         if relay_out {
             let (program, relay) = run.pipe_to(stdout, tee.as_ref(), relays.ended())?;
             if relay_err && are_same(stdout, stderr) {
-                // One pipe for both, so that their order stays.
+                // One pipe for both keeps their order.
                 standard.stderr = Some(program.try_clone()?);
             }
             standard.stdout = Some(program);
@@ -70,7 +70,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         Ok(())
     })()
     .map_err(failed)?;
-    // The command is dropped at once: our copies of the pipes' ends would keep them open.
+    // The command is dropped at once: its copies would keep the pipes open.
     let program = monitor::command(&run.command, standard)
         .spawn()
         .map_err(|error| run.cannot_start(&error))?
@@ -89,8 +89,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     Ok(finished.repeat())
 }
 
-/// Passes signals on until the program has ended. A process it leaves behind may go on writing for longer: the
-/// pipes are then read until that has closed them.
+/// Passes signals on until the program has ended, and its pipes are closed by all processes that outlive it.
 fn supervise(program: i32, signals: &Signals, relays: &mut Relays) -> io::Result<Ending> {
     loop {
         let done: &OwnedFd = relays.done_event();

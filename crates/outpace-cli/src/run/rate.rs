@@ -1,10 +1,10 @@
-//! `--rate`: what is written a second, and what waits, as the title of the terminal.
+//! `--rate`: bytes written a second, and bytes queued, as the terminal's title.
 
 use super::counts::Counts;
 use crate::user::quantity;
 use std::time::Instant;
 
-/// Works the rate out between two looks.
+/// Computes the rate between two looks.
 pub(super) struct Rate {
     looked: Instant,
     written: u64,
@@ -37,7 +37,7 @@ impl Rate {
     }
 }
 
-/// Whether the bytes so far end between lines and outside of escape sequences: where a title may come in between.
+/// Follows lines and escape sequences: between them a title can be inserted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum EscapeState {
     #[default]
@@ -45,7 +45,7 @@ pub(super) enum EscapeState {
     Line,
     /// After ESC.
     Escape,
-    /// In a control string (DCS, OSC, SOS, PM, APC; ECMA-48), which ST or BEL ends; the flag: after an ESC in it.
+    /// In a control string (DCS, OSC, SOS, PM, APC; ECMA-48), ended by ST or BEL; `true` after an ESC in it.
     String(bool),
 }
 

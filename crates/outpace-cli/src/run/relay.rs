@@ -1,5 +1,5 @@
-//! From what the program writes to where it is to go: one thread a stream, which reads greedily and
-//! hands everything to the [`Outlet`]'s queue. Nothing here waits for the destination unless the
+//! From the program's output to its destination: one thread a stream, which reads greedily and
+//! hands everything to the [`Outlet`]'s queue. It waits for the destination only when the
 //! queue is full.
 
 use super::flood::FloodPace;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Relay {
     route: Route,
     state: Mutex<RelayState>,
-    /// And what comes is for a file alone.
+    /// The terminal has gone, and output goes to the file of `--tee` alone.
     has_destination_gone: AtomicBool,
 }
 
@@ -34,11 +34,11 @@ impl std::ops::Deref for Relay {
     }
 }
 
-/// What becomes of the first of some bytes: so many go this way.
+/// How the first bytes of a piece are passed on.
 pub(super) enum Forwarded {
-    /// They have gone around the pseudo-terminal.
+    /// So many have gone around the pseudo-terminal.
     Around(usize),
-    /// They are to be written to it.
+    /// So many have to be written to it.
     Through(usize),
 }
 
@@ -47,22 +47,21 @@ pub(super) struct Route {
     pub(super) source: OwnedFd,
     pub(super) outlet: Arc<Outlet>,
     pub(super) tee: Option<Arc<Tee>>,
-    /// Readable once the program has ended: then what is there is read, and no more is waited for.
+    /// Readable once the program has ended: then the relay reads what is there, and waits for no more.
     pub(super) ended: OwnedFd,
     /// Pages may go from pipe to pipe without being copied, while the queue is empty.
     pub(super) may_splice: bool,
-    /// What is queued at a time must be whole lines, because it may be dropped.
-    /// And a line that is as long as that, at most, is queued as one.
+    /// Messages must be whole lines, because they may be dropped. Lines up to this length are queued as one message.
     pub(super) whole_lines: Option<usize>,
     /// Each line begins with the time.
     pub(super) timestamps: bool,
     /// The destination is a terminal whose title shows the rate.
     pub(super) title: bool,
-    /// On a terminal.
+    /// With a program on a terminal.
     pub(super) conversation: Option<Arc<Conversation>>,
 }
 
-/// What the thread that passes keys on tells the one that passes output on.
+/// State shared by the thread that passes keys on and the one that passes output on.
 pub(super) struct Conversation {
     /// Counts the times that keys, or answers of the terminal, were given to the program.
     keys: AtomicU64,
@@ -99,44 +98,44 @@ pub(super) enum End {
     Refused(io::Error),
 }
 
-/// Read at once.
+/// The most bytes of one read.
 const CHUNK: usize = 256 << 10;
 /// More than a pseudo-terminal holds.
 const MOST_LEFT: usize = 256 << 10;
 /// How long a terminal that reads takes to accept a little.
 const AT_ONCE: Duration = Duration::from_micros(100);
 
-/// Where a pseudo-terminal has the cursor by its own count, on which tabs and carriage returns depend in some modes. It
-/// counts what it processes, and the end of a line brings it to the first column in modes that make CR LF of LF. What
-/// comes from it does not tell in which mode it was written.
+/// The cursor's column by a pseudo-terminal's own count, on which tabs and carriage returns depend in some modes. It
+/// counts the bytes that it processes, and a line's end resets it to the first column in modes that make CR LF of LF. The
+/// bytes that come from it do not show the mode in which they were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CursorColumn {
-    /// Nothing has come through since it was there.
+    /// In the first column.
     First,
-    /// Something came through.
+    /// Unknown, because bytes came through.
     Unknown,
-    /// The end of a line was sent through in such a mode, and so many bytes are still to come of it. If others come as
-    /// well, what was written behind it is not known.
+    /// A line's end was sent through in such a mode, and `missing` bytes of it have not come yet. If more come, other bytes were
+    /// written behind it, and the column is unknown.
     Sent { missing: usize },
 }
 
-/// What is known of a stream between two pieces of it.
+/// A stream's state between two pieces.
 struct RelayState {
     buffer: Vec<u8>,
     lines: Lines,
     returns: Returns,
     stamps: Option<Stamps>,
     title: Option<(Rate, EscapeState, Instant)>,
-    /// Those of the conversation that were seen.
+    /// The conversation's count of keys when it was seen last.
     keys: u64,
     /// Bytes given to the queue.
     queued: u64,
-    /// What came last from a pseudo-terminal is not the end of a line.
+    /// The last byte from a pseudo-terminal was not a line's end.
     is_mid_line: bool,
     column: CursorColumn,
-    /// What goes around the pseudo-terminal, as that would have made it.
+    /// Bytes that go around the pseudo-terminal, processed as by that.
     processed: Vec<u8>,
-    /// The destination has taken no more of it, which is for the relay's own thread to say.
+    /// An error of the destination, for the relay's own thread to return.
     refused: Option<io::Error>,
 }
 
@@ -172,12 +171,12 @@ impl Relay {
         }
     }
 
-    /// What the destination has answered. When a terminal has gone, a file (`--tee`) still takes what the program writes.
+    /// Handles an answer of the destination. When a terminal has gone, a file (`--tee`) still takes the output.
     fn answered<T>(&self, answer: io::Result<T>, of_none: T) -> io::Result<T> {
         let Err(error) = answer else {
             return answer;
         };
-        // What was on its way answers later.
+        // Writes on their way may fail once more after the diversion.
         if !self.has_destination_gone.load(Ordering::Relaxed) {
             let is_for_file = self.conversation.is_some() && self.tee.is_some();
             if !is_for_file || !has_gone(self.outlet.as_fd()) {
@@ -193,13 +192,13 @@ impl Relay {
         self.answered(self.outlet.send(bytes), ())
     }
 
-    /// Not for long. Whether it does is no matter.
+    /// Waits a moment until the queue is empty; it need not be.
     fn wait_for_outlet(&self) -> io::Result<()> {
         self.answered(self.outlet.empties_within(AT_ONCE), true)
             .map(drop)
     }
 
-    /// Reads until the program has closed its side, or has ended and nothing is left.
+    /// Reads until the program has closed its side, or has ended and all is read.
     pub(super) fn run(&self) -> End {
         match self.pump() {
             Ok(()) => End::Complete,
@@ -222,7 +221,7 @@ impl Relay {
                 let is_unfinished = self.state().is_unfinished();
                 match self.wait_for_bytes(is_unfinished)? {
                     Ready::Bytes => {}
-                    // What it wrote is there; others may go on writing for ever.
+                    // The program's output is there; other processes may go on writing for ever.
                     Ready::LastBytes if self.conversation.is_some() => {
                         if after_end >= MOST_LEFT {
                             return self.finish(&mut self.state());
@@ -230,12 +229,14 @@ impl Relay {
                         is_after_end = true;
                     }
                     Ready::LastBytes => {}
-                    // While the reader lags, what is queued may be dropped: only whole lines then.
-                    Ready::Nothing if self.whole_lines.is_some() && self.outlet.pending() > 0 => {
+                    // While the reader lags, messages may be dropped, and so must be whole lines.
+                    Ready::Unfinished
+                        if self.whole_lines.is_some() && self.outlet.pending() > 0 =>
+                    {
                         std::thread::sleep(LAG);
                         continue;
                     }
-                    Ready::Nothing => {
+                    Ready::Unfinished => {
                         self.finish(&mut self.state())?;
                         continue;
                     }
@@ -246,7 +247,7 @@ impl Relay {
             if let Some(handover) = &mut handover
                 && catching_up.has_caught_up(&self.outlet, state.queued)?
             {
-                // The program and the reader both wait for us, if it is a flood.
+                // In a flood, the program and the reader both wait for this thread.
                 pace.come_first();
                 let handed = handover.hand(self.source.as_fd(), self.outlet.as_fd());
                 self.outlet
@@ -257,7 +258,7 @@ impl Relay {
             }
             let left = handover.as_ref().and_then(Handover::left);
             let is_left = left.is_some();
-            // Another thread reads it, too, before what goes around it.
+            // The shim's thread reads it as well, before bytes that go around it.
             if self.conversation.is_some() && !self.is_readable() {
                 continue;
             }
@@ -279,24 +280,24 @@ impl Relay {
                 pace.answers();
             }
             if !pace.is_flood(read) {
-                // In a burst the queue is emptied every few milliseconds, which an answer to a key feels.
+                // In a burst the queue is drained only every few milliseconds, which would delay the answer to a key.
                 self.wait_for_outlet()?;
             }
             pace.keep(read);
         }
     }
 
-    /// Whether a read does not wait, for bytes or for the news that there are no more. A pseudo-terminal is asked after all
-    /// that was written to it has come through (`n_tty_poll` in the kernel waits for that).
+    /// Whether a read returns at once, with bytes or the end. On a pseudo-terminal, poll(2) answers after all bytes written to it
+    /// have come through (`n_tty_poll` in the kernel waits for them).
     fn is_readable(&self) -> bool {
         let mut ready = [PollFd::new(&self.source, PollFlags::IN)];
         poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
     }
 
-    /// Passes on what has been written to a pseudo-terminal by now, unless the queue has no room for so long.
+    /// Passes on all bytes written to a pseudo-terminal by now, unless the queue has no room within `limit`.
     pub(super) fn catch_up(&self, limit: Duration) {
         let began = Instant::now();
-        // The relay's own thread has the state from when it has read until that is queued.
+        // The relay's own thread holds the state from its read until the bytes are queued.
         while began.elapsed() < limit {
             let Ok(mut state) = self.state.try_lock() else {
                 std::thread::sleep(Duration::from_millis(1));
@@ -315,7 +316,7 @@ impl Relay {
         }
     }
 
-    /// Passes on what can be read; returns whether it is not at its end.
+    /// Passes on the available bytes; returns false at the end.
     fn pass_readable(&self, state: &mut RelayState) -> io::Result<bool> {
         while self.is_readable() {
             match rustix::io::read(&self.source, &mut state.buffer) {
@@ -327,7 +328,7 @@ impl Relay {
         Ok(true)
     }
 
-    /// Passes on so many bytes of the buffer. Returns whether keys were typed since the last ones.
+    /// Passes on so many bytes of the buffer. Returns whether keys were typed since the last call.
     fn pass_read(&self, state: &mut RelayState, read: usize) -> io::Result<bool> {
         let buffer = std::mem::take(&mut state.buffer);
         state.is_mid_line = buffer[..read].last() != Some(&b'\n');
@@ -342,7 +343,7 @@ impl Relay {
         passed
     }
 
-    /// The same, of bytes that have come.
+    /// Passes on bytes. Returns whether keys were typed since the last call.
     fn pass(&self, state: &mut RelayState, bytes: &[u8]) -> io::Result<bool> {
         if let Some(error) = state.refused.take() {
             return Err(error);
@@ -383,15 +384,15 @@ impl Relay {
         Ok(std::mem::replace(&mut state.keys, keys) != keys)
     }
 
-    /// Passes on what a program has written for the pseudo-terminal, and what that would have done is done here, if that
-    /// can be: of whole lines, while the pseudo-terminal takes output and makes nothing of it but CR LF. What was written to
-    /// it before comes first. Where the cursor is, it knows by what goes through it: the ends of half lines do.
+    /// Passes on bytes for the pseudo-terminal, and processes them here as that would have: possible for whole lines, while the
+    /// pseudo-terminal takes output and at most makes CR LF of LF. Bytes written to it before come first. The ends of unfinished
+    /// lines go through it, so that its count of the cursor's column stays right.
     pub(super) fn go_around(&self, terminal: &OwnedFd, bytes: &[u8], is_burst: bool) -> Forwarded {
         let state = &mut *self.state();
         match self.try_to_go_around(state, terminal, bytes, is_burst) {
             Ok(part) => part,
             Err(error) => {
-                // What comes through wakes the relay's own thread.
+                // Bytes that come through wake the relay's own thread, which returns the error.
                 state.refused = Some(error);
                 Forwarded::Through(bytes.len())
             }
@@ -422,7 +423,7 @@ impl Relay {
             let end = memchr::memchr(b'\n', bytes);
             let length = end.map_or(bytes.len(), |end| end + 1);
             if end.is_some() && adds_returns {
-                // One more for the carriage return.
+                // Plus the carriage return.
                 let missing = length + 1;
                 state.column = CursorColumn::Sent { missing };
             }
@@ -431,7 +432,7 @@ impl Relay {
         let Some(length) = memchr::memrchr(b'\n', bytes).map(|end| end + 1) else {
             return Ok(Forwarded::Through(bytes.len()));
         };
-        // Stopped output is not taken (Ctrl-S, tcflow(3)), nor by a terminal that has gone.
+        // A terminal that is stopped (Ctrl-S, tcflow(3)) or has gone takes no output.
         let mut ready = [PollFd::new(terminal, PollFlags::OUT)];
         let takes = poll(&mut ready, Some(&Timespec::default())).is_ok()
             && ready[0].revents() == PollFlags::OUT;
@@ -460,7 +461,7 @@ impl Relay {
         Ok(Forwarded::Around(length))
     }
 
-    /// Passes on what was held back.
+    /// Passes on bytes held back.
     fn finish(&self, state: &mut RelayState) -> io::Result<()> {
         let held = state.returns.finish();
         state.lines.finish(held, |line| self.send(line))
@@ -471,22 +472,22 @@ impl Relay {
         super::terminal::adds_returns(&self.source)
     }
 
-    /// Waits until there is something to read, or the program has ended and nothing is left; with
-    /// something unfinished in hand not for long.
+    /// Waits until there are bytes to read, or the program has ended and all is read; with an
+    /// unfinished line in hand, at most [`LINE_PATIENCE`].
     fn wait_for_bytes(&self, unfinished: bool) -> io::Result<Ready> {
         let mut waiting = [
             PollFd::new(&self.source, PollFlags::IN),
             PollFd::new(&self.ended, PollFlags::IN),
             PollFd::from_borrowed_fd(self.outlet.as_fd(), PollFlags::empty()),
         ];
-        // A program that only reads is to see that its terminal has gone. A file still takes what it writes.
+        // A program that only reads has to see that its terminal has gone. With `--tee` its output is still taken.
         let sees_hangup = self.conversation.is_some() && self.tee.is_none();
         let asked = if sees_hangup { 3 } else { 2 };
         loop {
             match poll(&mut waiting[..asked], unfinished.then_some(&LINE_PATIENCE)) {
-                Ok(0) => return Ok(Ready::Nothing),
+                Ok(0) => return Ok(Ready::Unfinished),
                 Ok(_) if !waiting[2].revents().is_empty() => return Ok(Ready::End),
-                // It was looked at before the end was: what was written in between is there now.
+                // The source was looked at before the end was: bytes written in between are there now.
                 Ok(_) if waiting[0].revents().is_empty() && !self.is_readable() => {
                     return Ok(Ready::End);
                 }
@@ -504,17 +505,19 @@ enum Ready {
     Bytes,
     /// The program has ended.
     LastBytes,
-    Nothing,
+    /// No bytes, and an unfinished line in hand.
+    Unfinished,
     End,
 }
 
-/// A line that is not finished by then is passed on as it is: a prompt, most likely.
+/// An unfinished line is passed on after this time: it may be a prompt.
 const LINE_PATIENCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 10_000_000,
 };
-/// Between two looks whether a reader that lags has caught up, with an unfinished line in hand.
+/// The interval between looks at a reader that lags, with an unfinished line in hand.
 const LAG: Duration = Duration::from_millis(20);
+
 /// Whether two descriptors are both pipes.
 pub(super) fn is_pipe(descriptor: impl AsFd) -> bool {
     rustix::fs::fstat(descriptor).is_ok_and(|stat| {

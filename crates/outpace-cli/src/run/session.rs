@@ -37,7 +37,7 @@ const COLLECTED: [i32; 11] = [
     libc::SIGCONT,
 ];
 
-/// Where no terminal has one.
+/// The size where there is no terminal to take it from.
 const USUAL_SIZE: Winsize = Winsize {
     ws_row: 24,
     ws_col: 80,
@@ -45,13 +45,13 @@ const USUAL_SIZE: Winsize = Winsize {
     ws_ypixel: 0,
 };
 
-/// The longest that Ctrl-Z, or `fg`, waits for what was written before it.
+/// The longest that Ctrl-Z, or `fg`, waits for earlier output.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
-/// How often a program is looked for whose end is not reported.
+/// The interval between looks for a program whose end is not reported.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// Keys that the program has not taken yet; beyond this none are read from the terminal.
+/// The most keys kept for a program that does not take them; beyond this none are read from the terminal.
 const MOST_KEYS: usize = 64 << 10;
 
 pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> Outcome {
@@ -72,7 +72,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     let keys = terminal.as_ref().map(Terminal::share).transpose();
     let keys = keys.map_err(failed)?;
     let shim = run.shim(&theirs)?;
-    // Before the program can change its own terminal.
+    // Made raw before the program can change its own terminal.
     let mut settings = None;
     let tell = |before: &Settings, now: &Settings| settings = Some((before.clone(), now.clone()));
     let typed = terminal
@@ -173,8 +173,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     Ok(finished?.repeat())
 }
 
-/// What the program's descriptors lead to: the pseudoterminal for what is our terminal, a pipe for
-/// what another process reads, ours for the rest.
+/// Chooses the program's descriptors: the pseudoterminal in place of our terminal, a pipe in place of
+/// one that another process reads, and our own otherwise.
 fn connect(
     run: &Run,
     theirs: &OwnedFd,
@@ -203,8 +203,8 @@ fn connect(
     Ok(standard)
 }
 
-/// What the user's terminal has seen before it was raw is for the program; returns it as keys that are still to be typed, where
-/// the program's terminal cannot be given it as it is: then it is echoed again.
+/// Passes keys that the user's terminal has seen before it was raw to the program's terminal. Returns those that it cannot be
+/// given as seen: they are typed later, and echoed again.
 fn keys_of(pty: &OwnedFd, seen: Vec<SeenKey>) -> Vec<u8> {
     if terminal::type_seen(pty, &seen) {
         return Vec::new();
@@ -215,7 +215,7 @@ fn keys_of(pty: &OwnedFd, seen: Vec<SeenKey>) -> Vec<u8> {
     keys.collect()
 }
 
-/// What the program has made of its terminal, and what it has not read, is what becomes of the user's.
+/// Gives the user's terminal the settings and the size of the program's, and the keys that the program has not read.
 fn leave_as_the_program_did(
     terminal: &mut Terminal,
     pty: &OwnedFd,
@@ -231,7 +231,7 @@ fn leave_as_the_program_did(
     let left = terminal.give_keys_back(&unread, keys, |before, now| {
         monitor.terminal_is_set(before, now)
     });
-    // For the program, should it go on.
+    // Keys that could not be given back stay with the program's terminal, in case the program goes on.
     terminal::type_seen(pty, left);
     if let Ok(left) = termios::tcgetwinsize(pty)
         && size.is_some_and(|size| !is_same_size(size, left))
@@ -245,8 +245,7 @@ fn is_same_size(one: Winsize, other: Winsize) -> bool {
     parts(one) == parts(other)
 }
 
-/// Gives the pseudoterminal the settings of the terminal; those of a program in a pipeline write lines as a pipe has
-/// them.
+/// Gives the pseudoterminal the terminal's settings. In a pipeline its lines end as in a pipe.
 fn copy_settings(theirs: &OwnedFd) -> io::Result<()> {
     let stdout = rustix::stdio::stdout();
     let settings = if termios::isatty(stdout) {
@@ -272,10 +271,10 @@ fn size() -> Option<Winsize> {
         .find_map(|stream| termios::tcgetwinsize(stream).ok())
 }
 
-/// Where the shim passes on what the program writes: its terminal, and the relay of what comes from there.
+/// The shim's two ways for the program's output: the program's terminal, and the relay behind that.
 type Ways = (OwnedFd, Weak<Relay>);
 
-/// How often a job in the background looks whether it has come to the foreground.
+/// The interval at which a job in the background looks whether it has come to the foreground.
 const LOOK_AT_TERMINAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000_000,
@@ -292,24 +291,24 @@ struct Session<'a> {
     starting: Option<i32>,
     /// The process group, once it runs.
     program: Option<i32>,
-    /// The leader was told to let it go on.
+    /// The leader was ordered to let the program go on.
     is_continuing: bool,
-    /// Typed, and not yet taken by the pseudoterminal.
+    /// Keys typed, and not yet taken by the pseudoterminal.
     keys: Vec<u8>,
-    /// The terminal has gone.
+    /// The user's terminal has gone.
     hung_up: bool,
     conversation: Arc<Conversation>,
-    /// That of the program's terminal.
+    /// The relay of the program's terminal.
     relay: Weak<Relay>,
-    /// What is to be said when everything has been passed on.
+    /// Reported when everything has been passed on.
     lost: Option<Failure>,
-    /// The ways are for when the program runs.
+    /// The ways are used when the program runs.
     shim: Option<(Arc<Shim>, Option<Ways>)>,
-    /// What the program's terminal was given last.
+    /// The size last given to the program's terminal.
     size: Option<Winsize>,
-    /// The program's terminal is for others, as ours is.
+    /// The program is in the background of its terminal, as we are of ours.
     is_in_background: bool,
-    /// It was, so that a stop that is told now may be one from then.
+    /// It was before: a stop that is reported now may be from then.
     was_in_background: bool,
 }
 
@@ -320,37 +319,37 @@ impl Session<'_> {
             self.wait()
                 .map_err(|error| Failure::failed("terminal", error))?;
             self.relays.collect();
-            // First, because keys and signals are for the program that is there now.
+            // First, because keys and signals go to the program as it is now.
             if let Some(ending) = self.news()? {
                 return Ok(ending);
             }
             if self.program.is_none() || self.is_continuing {
-                // Signals and keys wait until there is a program that they can be passed on to, and until it goes on.
+                // Signals and keys wait until the program runs, or goes on.
                 continue;
             }
             self.signals()?;
             if self.waits_for_terminal() {
-                // A shell may have made it ours: of a job that runs, no signal tells that.
+                // A shell may have moved us to the foreground; a job that runs gets no signal then.
                 self.come_back();
             }
             if !self.is_continuing {
                 self.keys();
             }
-            // Last: relays that are done with a terminal that has gone wake no thread again.
+            // Last: relays that are done because the terminal has gone wake this thread only once.
             if self.hung_up && self.relays.are_done() {
                 self.let_go();
             }
         }
     }
 
-    /// What the leader tells of the program, until its end.
+    /// Acts on the leader's reports; returns how the program ended.
     fn news(&mut self) -> Result<Option<Ending>, Failure> {
         loop {
             match self.monitor.next() {
                 Ok(Some(News::Starting(process))) => self.starting = Some(process),
                 Ok(Some(News::Started(program))) => {
                     self.program = Some(program);
-                    // First: what is read is passed on for a raw terminal, or for one that is not.
+                    // First: output is passed on differently to a raw terminal.
                     self.take_terminal();
                     let started = self.relays.start().and_then(|()| self.start_shim());
                     started.map_err(|error| Failure::failed("relay", error))?;
@@ -359,7 +358,7 @@ impl Session<'_> {
                     return Err(self.run.cannot_start(&io::Error::from_raw_os_error(code)));
                 }
                 Ok(Some(News::Continued)) => self.is_continuing = false,
-                // Else that was before what is to let it go on.
+                // Otherwise the stop came before the order to go on.
                 Ok(Some(News::Stopped(signal))) if !self.is_continuing => self.stop(signal),
                 Ok(Some(News::Stopped(_))) => {}
                 Ok(Some(News::Ended(status))) => {
@@ -368,14 +367,14 @@ impl Session<'_> {
                         return Ok(Some(ending));
                     }
                 }
-                // Of what is left, nothing is told before it is asked for.
+                // `Left` comes only after the dismissal.
                 Ok(Some(News::Left(_)) | None) => return Ok(None),
                 Err(error) => return self.without_leader(&error).map(Some),
             }
         }
     }
 
-    /// The leader was killed. The kernel has hung the program up; what it wrote all the same is passed on, to its end.
+    /// The leader was killed, and the kernel has hung the program up. Its remaining output is passed on, up to its end.
     fn without_leader(&mut self, error: &io::Error) -> Result<Ending, Failure> {
         let failure = Failure::failed("monitor process", error)
             .remedy("it was killed; run the command again");
@@ -395,7 +394,7 @@ impl Session<'_> {
         Ok(Ending::Exited(1))
     }
 
-    /// Nothing more is written: what is there is passed on.
+    /// The program has ended: has the remaining output passed on.
     fn program_ended(&self) {
         match &self.shim {
             Some((shim, _)) => shim.finish(),
@@ -403,7 +402,7 @@ impl Session<'_> {
         }
     }
 
-    /// What the program leaves in memory is passed on before its end is the relays'.
+    /// Starts the shim. Output left in memory is passed on before the relays are told of the program's end.
     fn start_shim(&mut self) -> io::Result<()> {
         let Some((shim, way)) = &mut self.shim else {
             return Ok(());
@@ -443,7 +442,7 @@ impl Session<'_> {
         }
         let output = rustix::stdio::stdout();
         if !self.hung_up {
-            // That it has gone is told unasked, also where no signal tells it: without a controlling terminal.
+            // poll(2) reports a hangup unasked. Without a controlling terminal no signal does.
             waiting.push(PollFd::from_borrowed_fd(output, PollFlags::empty()));
         }
         let look_again = self.waits_for_terminal().then_some(&LOOK_AT_TERMINAL);
@@ -453,7 +452,7 @@ impl Session<'_> {
         }
     }
 
-    /// Whether there is a terminal, whose keys are for others now.
+    /// Whether there is a terminal, and we are in its background.
     fn waits_for_terminal(&self) -> bool {
         let terminal = self.terminal.as_deref();
         self.program.is_some()
@@ -462,7 +461,7 @@ impl Session<'_> {
     }
 
     fn signals(&mut self) -> Result<(), Failure> {
-        // One that stops the program waits until that has gone on.
+        // A signal may stop the program: it waits until an ordered continuation is reported.
         while !self.is_continuing
             && let Some(arrived) = self.signals.next()
         {
@@ -474,9 +473,9 @@ impl Session<'_> {
                     self.tell_of_hangup();
                 }
                 libc::SIGUSR1 => self.relays.show_counters(self.program),
-                // Orphans, where we are process 1; the leader is waited for by itself.
+                // As process 1 we reap orphans. The leader reports for itself.
                 libc::SIGCHLD => self.monitor.reap_others(),
-                // Stops the program; that it has stopped then stops us.
+                // The signal stops the program; the report of that stops us.
                 number => {
                     if let Some(program) = self.program {
                         signals::send(program, number);
@@ -487,14 +486,14 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The terminal has gone.
+    /// The user's terminal has gone.
     fn hang_up(&mut self) {
         self.hung_up = true;
         self.tell_of_hangup();
     }
 
-    /// The terminal has gone, or a process says so: the program is told as a terminal would, and the job to which it has given
-    /// its own.
+    /// The terminal has gone, or a process has sent SIGHUP: the signal goes to the program, and to the job to which the program
+    /// has given its own terminal.
     fn tell_of_hangup(&self) {
         let Some(program) = self.program else {
             return;
@@ -507,8 +506,7 @@ impl Session<'_> {
         }
     }
 
-    /// Output cannot be shown any more: a program that stays is told when it writes, as a terminal that has gone
-    /// would tell it.
+    /// Output cannot be shown any more: a program that goes on gets the errors of a terminal that has gone.
     fn let_go(&mut self) {
         if let Some((shim, _)) = &self.shim {
             shim.is_dead();
@@ -551,15 +549,15 @@ impl Session<'_> {
                     let typed: Vec<u8> = self.keys.drain(..written).collect();
                     self.interrupt_job(&typed);
                 }
-                // No process has the pseudoterminal open: keys have no reader.
+                // No process has the pseudoterminal open, so the keys have no reader.
                 Err(Errno::IO) => self.keys.clear(),
                 Err(_) => {}
             }
         }
     }
 
-    /// A key that is a signal (Ctrl-C, Ctrl-\) is one for the whole job, of which the program's terminal does not know: a
-    /// script that has started us, the other end of a pipe. Unless the program has given its terminal to others, as a shell does.
+    /// Sends the signal of a key (Ctrl-C, Ctrl-\) to our whole job, which the program's terminal does not know: a script that has
+    /// started us, the other end of a pipe. Not if the program has given its terminal to another job, as a shell does.
     fn interrupt_job(&self, typed: &[u8]) {
         let Ok(settings) = termios::tcgetattr(&self.pty) else {
             return;
@@ -582,14 +580,14 @@ impl Session<'_> {
         }
     }
 
-    /// Takes the terminal if it is ours, and its size, which may have changed while it was not.
+    /// Makes the terminal raw if we are in its foreground, and follows its size, which may have changed meanwhile.
     fn take_terminal(&mut self) {
         if let Some(terminal) = &mut self.terminal {
             if terminal.is_ours() && !terminal.is_raw() {
-                // What is on its way is for one that is not raw.
+                // Output on its way has been made for a terminal that is not raw.
                 self.relays.settle(LAST_OUTPUT);
             }
-            // A terminal that refuses shows keys twice, which is no reason to stop.
+            // A terminal that refuses shows keys twice; the program can run all the same.
             let typed = terminal.make_raw(|before, now| self.monitor.terminal_is_set(before, now));
             let typed = keys_of(&self.pty, typed.unwrap_or_default());
             self.keys.extend(typed);
@@ -601,7 +599,7 @@ impl Session<'_> {
         self.look_at_returns();
     }
 
-    /// Gives the pseudoterminal the size of the terminal, if that has changed; the kernel tells the program.
+    /// Gives the pseudoterminal the size of the terminal, if that has changed; the kernel signals the program.
     fn follow_size(&mut self) {
         let (now, before) = (size(), self.size);
         if let Some(now) = now
@@ -612,7 +610,7 @@ impl Session<'_> {
         }
     }
 
-    /// Takes the terminal after it was another's: its settings are those that a shell has given it.
+    /// Takes the terminal after another job had it: a shell may have changed its settings.
     fn come_back(&mut self) {
         if let Some(terminal) = &self.terminal
             && terminal.is_ours()
@@ -623,7 +621,7 @@ impl Session<'_> {
         self.take_terminal();
     }
 
-    /// The program has its own terminal in the foreground, or not, as we have ours.
+    /// Moves the program to the foreground or background of its terminal, as we are of ours.
     fn give_terminal(&mut self) {
         if std::mem::take(&mut self.is_in_background) {
             self.was_in_background = true;
@@ -631,13 +629,13 @@ impl Session<'_> {
         }
     }
 
-    /// Whether the terminal adds carriage returns to what is passed on: while it is not ours it is not raw.
+    /// Looks whether the terminal adds carriage returns: while another job has it, it is not raw.
     fn look_at_returns(&self) {
         let adds = terminal::adds_returns(rustix::stdio::stdout());
         self.conversation.destination_adds_returns(adds);
     }
 
-    /// The terminal is others', as the program leaves its own.
+    /// Leaves the terminal to other jobs, with the settings of the program's.
     fn leave_terminal(&mut self) {
         if let Some(terminal) = &mut self.terminal {
             let keys = std::mem::take(&mut self.keys);
@@ -647,9 +645,9 @@ impl Session<'_> {
         }
     }
 
-    /// The program was stopped: so are we, with the terminal as the program has left its own.
+    /// The program was stopped: leaves the terminal, and stops this process.
     fn stop(&mut self, signal: i32) {
-        // What is on its way is for a raw terminal.
+        // Output on its way has been made for a raw terminal.
         if let Some((shim, _)) = &self.shim {
             shim.settle(LAST_OUTPUT);
         }
@@ -661,7 +659,7 @@ impl Session<'_> {
         self.look_at_returns();
         let is_of_background = self.is_in_background | std::mem::take(&mut self.was_in_background);
         if is_of_background && matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
-            // It may be ours by now. And where no process could continue us, the program is not stopped for ever, either.
+            // We may be in the foreground by now. And a program whose `run` no process can continue must not stay stopped for ever.
             let is_ours = self.terminal.as_deref().is_some_and(Terminal::is_ours);
             if !is_ours && !signals::stop_here(signal) {
                 self.give_terminal();
@@ -674,7 +672,7 @@ impl Session<'_> {
         self.go_on();
     }
 
-    /// We were continued: the program goes on, and takes the terminal again if that is ours.
+    /// We were continued: lets the program go on, and takes the terminal again if we are in its foreground.
     fn go_on(&mut self) {
         match &self.terminal {
             Some(terminal) if terminal.is_for_others() => {

@@ -3,18 +3,18 @@
 use crate::platform::clock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where a stream is in its line.
+/// The position of a stream in its line.
 #[derive(Default)]
 pub(super) struct Stamps {
     in_line: bool,
-    /// The second that `text` is of.
+    /// The second of which `text` is the stamp.
     second: u64,
     text: String,
     out: Vec<u8>,
 }
 
 impl Stamps {
-    /// The bytes with a stamp before each line that begins with them. A line begins with its first byte.
+    /// Inserts a stamp before each line that begins in these bytes. A line begins with its first byte.
     pub(super) fn stamp(&mut self, bytes: &[u8]) -> &[u8] {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_secs());

@@ -23,7 +23,7 @@ impl Tee {
         })
     }
 
-    /// Appends; the first failure is reported, and ends it. The program's output goes on.
+    /// Appends bytes. The first failure is reported, and ends the file; the program's output goes on.
     pub(super) fn write(&self, bytes: &[u8]) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = file.as_mut() else { return };

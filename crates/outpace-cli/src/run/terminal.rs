@@ -1,5 +1,5 @@
 //! The user's terminal while a program runs on a pseudoterminal: raw, so that every key goes through,
-//! and as it was before whenever the program is stopped or has ended.
+//! and restored whenever the program is stopped or has ended.
 
 #![allow(unsafe_code)]
 
@@ -11,11 +11,11 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Time for a write that has got room to use it, and how often it gets some.
+/// The time that a waiting write is given to use new room, and the number of times.
 const LAST_WRITE: Duration = Duration::from_millis(5);
 const DISCARDS: u32 = 200;
 
-/// A terminal's settings, in a form that another process can be sent.
+/// A terminal's settings, in a form that can be sent to another process.
 #[derive(Clone)]
 pub(super) struct Settings(libc::termios);
 
@@ -34,7 +34,7 @@ impl Settings {
         }
     }
 
-    /// Gives them to a terminal at once: what is still to be shown must not hold up the first key.
+    /// Sets a terminal at once: unread output must not hold up the first key.
     pub(super) fn apply(&self, descriptor: impl AsFd) -> io::Result<()> {
         let number = descriptor.as_fd().as_raw_fd();
         // SAFETY: the structure is valid for the call.
@@ -44,7 +44,7 @@ impl Settings {
         }
     }
 
-    /// The same, but every key goes through, and output is left alone.
+    /// The same, but every key goes through, and output is not processed.
     fn raw(&self) -> Self {
         let mut raw = self.clone();
         // SAFETY: the structure is valid for the call.
@@ -52,8 +52,8 @@ impl Settings {
         raw
     }
 
-    /// The same, but a terminal that reads lines goes on reading lines, in which each key but LF is only itself. Lines that
-    /// were typed before stay lines.
+    /// The same, but each key except LF stands for itself. A terminal that reads lines goes on reading lines; those typed before
+    /// stay lines.
     fn literal(&self) -> Self {
         let mut literal = self.raw();
         literal.0.c_lflag |= self.0.c_lflag & libc::ICANON;
@@ -63,8 +63,8 @@ impl Settings {
         literal
     }
 
-    /// The same, but no key ends a line, except LF: what is typed from now on leaves no mark that is read as a NUL once lines
-    /// are not read as such.
+    /// The same, but only LF ends a line. An end of input typed in another mode would be read as a NUL when the terminal no longer
+    /// reads lines.
     fn without_ends(&self) -> Self {
         let mut settings = self.clone();
         for end in [libc::VEOF, libc::VEOL, libc::VEOL2] {
@@ -73,7 +73,7 @@ impl Settings {
         settings
     }
 
-    /// The same as that, but each key can be read at once.
+    /// As [`without_ends`](Self::without_ends), but each key can be read at once.
     fn without_lines(&self) -> Self {
         let mut settings = self.without_ends();
         settings.0.c_lflag &= !libc::ICANON;
@@ -96,8 +96,8 @@ impl Settings {
         settings
     }
 
-    /// The same, for while the rest of the output is shown: output is left alone, keys that are signals are signals, and no
-    /// key is echoed in the midst of what is shown. Editors of lines show what they find.
+    /// The same, while the rest of the output is shown: output is not processed, keys may be signals, and no key is echoed into
+    /// the output. Line editors show such keys later.
     fn while_the_rest_is_shown(&self) -> Self {
         let mut settings = self.clone();
         settings.0.c_oflag = self.raw().0.c_oflag;
@@ -106,8 +106,8 @@ impl Settings {
         settings
     }
 
-    /// The same, but keys are treated as by another terminal, and output is: what a program sets. The line itself
-    /// (speed, size of a character) stays.
+    /// The same, but with another terminal's treatment of keys and output, which programs set. The line's own settings
+    /// (speed, size of a character) stay.
     fn with_modes_of(&self, other: &Self) -> Self {
         let mut it = other.clone();
         it.0.c_cflag = self.0.c_cflag;
@@ -156,8 +156,8 @@ impl Settings {
     }
 }
 
-/// Makes a terminal what it was before, if it is still what we made of it, which is one of `made`, or on the way to that. Not for
-/// one that was restored: another program may have made the same of it.
+/// Restores a terminal if its settings are ours: one of `made`, or a step towards that. Not for a terminal that was restored:
+/// another program may have chosen the same settings.
 pub(super) fn undo(descriptor: impl AsFd, before: &Settings, made: &[Settings]) {
     let Ok(now) = Settings::of(&descriptor) else {
         return;
@@ -175,22 +175,22 @@ pub(super) fn undo(descriptor: impl AsFd, before: &Settings, made: &[Settings]) 
     }
 }
 
-/// What a terminal's line discipline has made of keys: a byte, or an end of input (Ctrl-D), which is `None`.
+/// A key as the terminal's line discipline has seen it: a byte, or `None` for an end of input (Ctrl-D).
 pub(super) type SeenKey = Option<u8>;
 
-/// The program's side of a pseudo-terminal, and its settings. Opened anew, so that it alone does not wait: a process that reads
-/// there, too, may be given what was there a moment before.
+/// The program's side of a pseudo-terminal, and its settings. Opened anew, so that only this descriptor is non-blocking: another
+/// reader may take the bytes that poll(2) has seen.
 fn program_side(pty: &OwnedFd) -> io::Result<(OwnedFd, Settings)> {
     let does_not_wait = OpenptFlags::from_bits_retain(OFlags::NONBLOCK.bits());
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC | does_not_wait;
     Ok((ioctl_tiocgptpeer(pty, flags)?, Settings::of(pty)?))
 }
 
-/// The longest that a pseudo-terminal takes to see what was typed, which is a thread of the kernel's work.
+/// The longest that a pseudo-terminal takes to see keys, which a thread of the kernel delivers.
 const LAST_KEY: Duration = Duration::from_millis(500);
 
-/// Types on a pseudo-terminal what another terminal has seen and echoed: here it is neither echoed nor anything but itself.
-/// No process may change the settings meanwhile. Returns false, and has typed nothing, where that cannot be.
+/// Types keys on a pseudo-terminal that another terminal has seen and echoed: here they are not echoed, and stand for themselves.
+/// No process may change the settings meanwhile. Returns false, with no key typed, where that is impossible.
 pub(super) fn type_seen(pty: &OwnedFd, seen: &[SeenKey]) -> bool {
     if seen.is_empty() {
         return true;
@@ -208,7 +208,7 @@ pub(super) fn type_seen(pty: &OwnedFd, seen: &[SeenKey]) -> bool {
         return false;
     };
     let literal = settings.literal_but_for(end_of_input);
-    // Keys are seen later than they are written. The last one stops output, which tells that the others have been seen.
+    // Keys are seen some time after they are written. The last one stops output, so the others have been seen when output stops.
     let mut stopping = literal.clone();
     stopping.0.c_iflag |= libc::IXON;
     stopping.0.c_cc[libc::VSTOP] = stop;
@@ -228,7 +228,7 @@ pub(super) fn type_seen(pty: &OwnedFd, seen: &[SeenKey]) -> bool {
     true
 }
 
-/// What was typed on a pseudo-terminal and has not been read.
+/// Takes the keys that were typed on a pseudo-terminal and not read.
 pub(super) fn take_unread(pty: &OwnedFd) -> Vec<SeenKey> {
     let mut unread = Vec::new();
     let Ok((theirs, settings)) = program_side(pty) else {
@@ -237,7 +237,7 @@ pub(super) fn take_unread(pty: &OwnedFd) -> Vec<SeenKey> {
     if settings.is_canonical() {
         unread = take_lines(&theirs, &settings);
     }
-    // The beginning of a line is there for those that read characters.
+    // The beginning of a line can be read where characters are read.
     let mut by_character = settings.clone();
     by_character.0.c_lflag &= !libc::ICANON;
     by_character.0.c_cc[libc::VMIN] = 1;
@@ -251,8 +251,8 @@ pub(super) fn take_unread(pty: &OwnedFd) -> Vec<SeenKey> {
     unread
 }
 
-/// Reads the lines that are there from a terminal that reads lines, or did so with these settings when they were typed. (Once
-/// it reads no lines, an end of input is read as a NUL.)
+/// Reads the finished lines from a terminal that reads lines, or did so with these settings when they were typed. (Later an end of
+/// input would be read as a NUL.)
 fn take_lines(from: impl AsFd, settings: &Settings) -> Vec<SeenKey> {
     let ends = [libc::VEOL, libc::VEOL2].map(|index| settings.0.c_cc[index]);
     let is_end = |last: &u8| *last == b'\n' || ends.contains(last) && *last != 0;
@@ -266,10 +266,10 @@ fn take_lines(from: impl AsFd, settings: &Settings) -> Vec<SeenKey> {
     typed
 }
 
-/// What a terminal holds at most (termios(3)).
+/// The most that a terminal holds (termios(3)).
 const LONGEST_LINE: usize = 4096;
 
-/// Whether there is something to read, or nothing any more.
+/// Whether there are bytes to read, or the other side has gone.
 fn readiness(from: impl AsFd) -> PollFlags {
     let mut ready = [PollFd::new(&from, PollFlags::IN)];
     match poll(&mut ready, Some(&Timespec::default())) {
@@ -278,7 +278,7 @@ fn readiness(from: impl AsFd) -> PollFlags {
     }
 }
 
-/// Reads what is there, and waits for no more.
+/// Reads all available bytes without waiting.
 fn read_while_ready(from: impl AsFd, mut take: impl FnMut(&[u8])) {
     let mut buffer = [0; LONGEST_LINE];
     loop {
@@ -287,7 +287,7 @@ fn read_while_ready(from: impl AsFd, mut take: impl FnMut(&[u8])) {
             return;
         }
         match rustix::io::read(&from, &mut buffer) {
-            // Ctrl-D reads as nothing once, a terminal that has gone for ever.
+            // Ctrl-D reads as an empty read once, a terminal that has gone for ever.
             Ok(0) if ready.contains(PollFlags::HUP) => return,
             Ok(read) => take(&buffer[..read]),
             Err(_) => return,
@@ -304,8 +304,8 @@ pub(super) fn adds_returns(descriptor: impl AsFd) -> bool {
     })
 }
 
-/// What a terminal makes of output, if that is nothing (`Some(false)`) or CR LF of LF (`Some(true)`), and not something
-/// that depends on the cursor's column, say.
+/// How a terminal processes output: not at all (`Some(false)`), by making CR LF of LF (`Some(true)`), or in another way, which may
+/// depend on the cursor's column (`None`).
 pub(super) fn only_adds_returns(descriptor: impl AsFd) -> Option<bool> {
     let modes = termios::tcgetattr(descriptor).ok()?.output_modes;
     if !modes.contains(OutputModes::OPOST) {
@@ -320,7 +320,7 @@ pub(super) fn only_adds_returns(descriptor: impl AsFd) -> Option<bool> {
     adds_returns.then_some(true)
 }
 
-/// Passes on, of the keys that were typed, those that stop output and let it go on; returns the others.
+/// Passes on the keys that stop output and let it go on; returns the other ones.
 pub(super) fn type_flow_control(pty: impl AsFd, typed: &[u8]) -> Vec<u8> {
     use termios::{InputModes, SpecialCodeIndex};
     let pty = pty.as_fd();
@@ -333,21 +333,21 @@ pub(super) fn type_flow_control(pty: impl AsFd, typed: &[u8]) -> Vec<u8> {
     };
     let (flow, others): (Vec<u8>, Vec<u8>) = typed.iter().partition(|key| codes.contains(*key));
     if !flow.is_empty() {
-        // A pseudo-terminal that takes no keys has stopped nothing.
+        // A pseudo-terminal that takes no keys has not stopped output.
         let _ = rustix::io::write(pty, &flow);
     }
     others
 }
 
-/// The terminal that keys come from.
+/// The terminal that keys are read from.
 pub(super) struct Terminal {
     descriptor: OwnedFd,
-    /// What it is restored to, while it is raw.
+    /// The settings to restore, while it is raw.
     before: Option<Settings>,
 }
 
 impl Terminal {
-    /// The terminal that is our output: through stdin when that is one, else by its name.
+    /// Opens the terminal of our output: through stdin when that is one, else by its name.
     pub(super) fn open() -> io::Result<Self> {
         let stdin = rustix::stdio::stdin();
         let descriptor = if termios::isatty(stdin) {
@@ -369,12 +369,12 @@ impl Terminal {
         self.descriptor.as_fd()
     }
 
-    /// Another descriptor of it.
+    /// Another descriptor of the terminal.
     pub(super) fn share(&self) -> io::Result<OwnedFd> {
         self.descriptor.try_clone()
     }
 
-    /// Whether our process group is the one that the terminal is for at the moment.
+    /// Whether our process group is the terminal's foreground group.
     pub(super) fn is_ours(&self) -> bool {
         termios::tcgetpgrp(&self.descriptor).is_ok_and(|group| group == rustix::process::getpgrp())
     }
@@ -384,13 +384,13 @@ impl Terminal {
         self.before.is_some()
     }
 
-    /// Whether the terminal is there for another process group than ours.
+    /// Whether the terminal has another foreground group than ours.
     pub(super) fn is_for_others(&self) -> bool {
         termios::tcgetpgrp(&self.descriptor).is_ok_and(|group| group != rustix::process::getpgrp())
     }
 
-    /// Lets every key through, if the terminal is ours; what was typed before that is returned, as the terminal has seen it and
-    /// echoed. Just before it does, `tell` gets the settings to go back to, and those from now on.
+    /// Makes the terminal raw if we are in its foreground; returns the keys typed before, as the terminal has seen and echoed them.
+    /// Just before that, `tell` gets the settings to restore, and the new ones.
     pub(super) fn make_raw(
         &mut self,
         tell: impl FnOnce(&Settings, &Settings),
@@ -403,17 +403,17 @@ impl Terminal {
         tell(&before, &before.raw());
         if before.is_canonical() && before.without_ends().apply(&self.descriptor).is_ok() {
             seen = take_lines(&self.descriptor, &before);
-            // The beginning of a line, too, and lines that have been finished since.
+            // Reads the beginning of a line as well, and lines finished meanwhile.
             let _ = before.without_lines().apply(&self.descriptor);
         }
-        // What is there when a terminal begins to read lines is one (n_tty(4)): all that is typed from here on comes behind it.
+        // Keys that a terminal holds when it begins to read lines become one line (n_tty(4)): keys typed from here on come after it.
         let is_line = before.literal_lines().apply(&self.descriptor).is_ok();
         if is_line && readiness(&self.descriptor).contains(PollFlags::IN) {
             let mut buffer = [0; LONGEST_LINE];
             let read = rustix::io::read(&self.descriptor, &mut buffer).unwrap_or(0);
             seen.extend(buffer[..read].iter().copied().map(Some));
         }
-        // Typed after the first step, when it was a key as any other.
+        // Typed after the first step, when the end of input was an ordinary key.
         let end_of_input = before.0.c_cc[libc::VEOF];
         if before.is_canonical() && end_of_input != libc::_POSIX_VDISABLE {
             let ends = seen.iter_mut().filter(|key| **key == Some(end_of_input));
@@ -421,32 +421,31 @@ impl Terminal {
         }
         match before.raw().apply(&self.descriptor) {
             Ok(()) => self.before = Some(before),
-            // It has still given up what was read.
+            // The keys that were read are the caller's all the same.
             Err(_) => drop(before.apply(&self.descriptor)),
         }
         Ok(seen)
     }
 
-    /// It is restored to what the program has made of its own terminal: without us, that is this one.
+    /// Takes the settings of the program's terminal as those to restore: without `run`, the program would have set this one.
     pub(super) fn adopt_settings(&mut self, pty: impl AsFd) {
         if let (Some(before), Ok(left)) = (&mut self.before, Settings::of(pty)) {
             *before = before.with_modes_of(&left);
         }
     }
 
-    /// The program's terminal gets the settings of this one, which a shell may have changed.
+    /// Gives the program's terminal the settings of this one, which a shell may have changed.
     pub(super) fn lend_settings(&self, pty: impl AsFd) {
         if let (Ok(own), Ok(theirs)) = (Settings::of(&self.descriptor), Settings::of(&pty)) {
             let _ = theirs.with_modes_of(&own).apply(&pty);
         }
     }
 
-    /// From now on keys stay in the terminal, for those that read there next; before them come those that the program has not
-    /// read, and those that it was not given. Output still goes through as it is. Ctrl-C is a signal. `tell` as in
-    /// [`make_raw`](Self::make_raw).
+    /// Leaves keys in the terminal from now on, for its next reader, behind those that the program has not read or was not given.
+    /// Output is not processed yet; Ctrl-C is a signal. `tell` is as in [`make_raw`](Self::make_raw).
     ///
-    /// Linux may refuse to take keys (`TIOCSTI`, by dev.tty.legacy_tiocsti): then those that the program has not read are
-    /// returned, and the others are lost.
+    /// Linux may refuse to take keys (`TIOCSTI`, by dev.tty.legacy_tiocsti). Then the keys that the program has not read are
+    /// returned, and the other ones are lost.
     pub(super) fn give_keys_back<'a>(
         &self,
         unread: &'a [SeenKey],
@@ -461,14 +460,14 @@ impl Terminal {
         read_while_ready(&self.descriptor, &mut take);
         let mut unused = (1..=u8::MAX).filter(|key| *key != b'\n' && !unread.contains(&Some(*key)));
         let end_of_input = unused.next().unwrap_or_default();
-        // What a terminal has seen must not be seen as anything else.
+        // Keys that a terminal has seen must stand for themselves here.
         let mut left = unread;
         if before
             .literal_but_for(end_of_input)
             .apply(&self.descriptor)
             .is_ok()
         {
-            // Typed in between.
+            // Keys typed in between.
             read_while_ready(&self.descriptor, &mut take);
             let keys = unread.iter().map(|key| key.unwrap_or(end_of_input));
             left = &unread[self.type_again(keys)..];
@@ -479,7 +478,7 @@ impl Terminal {
         left
     }
 
-    /// Types keys, as far as the system lets us; returns how many.
+    /// Types keys as far as the system allows; returns how many.
     fn type_again(&self, keys: impl Iterator<Item = u8>) -> usize {
         // SAFETY: the call reads one byte, which is there.
         let is_taken = |key: &u8| unsafe {
@@ -488,12 +487,11 @@ impl Terminal {
         keys.take_while(is_taken).count()
     }
 
-    /// Forgets what the terminal has not shown yet, until nothing more is on its way, and ends what may
-    /// have been cut off in the middle.
+    /// Discards output that the terminal has not shown, until no more is on its way, and ends a sequence that may have been cut
+    /// in the middle.
     pub(super) fn discard_output(&self, is_over: impl Fn() -> bool) {
         for _ in 0..DISCARDS {
-            // The room lets a waiting write go on; it is told so not when room is made, but when output
-            // that was stopped goes on.
+            // A write that waits for room is woken when stopped output goes on, not when room is made.
             let _ = termios::tcflush(&self.descriptor, termios::QueueSelector::OFlush);
             let _ = termios::tcflow(&self.descriptor, termios::Action::OOff);
             let _ = termios::tcflow(&self.descriptor, termios::Action::OOn);
@@ -507,7 +505,7 @@ impl Terminal {
         let _ = rustix::io::write(&self.descriptor, b"\x18\x1b[0m\x1b[?25h");
     }
 
-    /// Makes it as it was.
+    /// Restores the settings.
     pub(super) fn restore(&mut self) {
         if let Some(before) = self.before.take() {
             // A terminal that has gone needs no restoring.
@@ -532,7 +530,7 @@ mod tests {
         let (ours, theirs) = crate::platform::pty::open().unwrap();
         drop(ours);
         assert!(readiness(&theirs).contains(PollFlags::IN));
-        // It would be for ever.
+        // An endless loop here would mean that the end is not seen.
         read_while_ready(&theirs, |keys| panic!("read {keys:?}"));
     }
 
@@ -541,12 +539,12 @@ mod tests {
         let (ours, theirs) = crate::platform::pty::open().unwrap();
         let (side, _) = program_side(&ours).unwrap();
         assert_eq!(rustix::io::read(&side, &mut [0]), Err(Errno::AGAIN));
-        // The program's own descriptor waits as before.
+        // The program's own descriptor still blocks.
         let flags = rustix::fs::fcntl_getfl(&theirs).unwrap();
         assert!(!flags.contains(OFlags::NONBLOCK));
     }
 
-    /// Whenever the process is killed that makes them.
+    /// At whichever step the process that sets them is killed.
     #[test]
     fn all_that_a_terminal_is_on_the_way_is_undone() {
         let (_ours, theirs) = crate::platform::pty::open().unwrap();

@@ -8,13 +8,13 @@ use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{OptionalActions, Termios, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-/// Nothing that a test waits for takes this long, on a machine that does other things as well.
+/// Longer than any condition takes that a test waits for, also on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// For `env`: `nohup`, tmux, or a shell that runs the tests in the background, may have taken these from them.
@@ -64,6 +64,16 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(began.elapsed() < LIMIT, "{what} never came");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Waits until a pipe takes no more, and its writer has to wait.
+pub(crate) fn wait_until_full(reader: &ChildStdout) {
+    let path = format!("/proc/self/fd/{}", reader.as_raw_fd());
+    let writer = File::options().write(true).open(path).unwrap();
+    wait_until("a full pipe", || {
+        let mut room = [PollFd::new(&writer, PollFlags::OUT)];
+        poll(&mut room, Some(&Timespec::default())).unwrap() == 0
+    });
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {
@@ -122,7 +132,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts a command, 80 columns by 24 rows; a stalled terminal reads nothing until told to.
+    /// Starts a command, 80 columns by 24 rows; a stalled terminal does not read until told to.
     pub(crate) fn start(program: &str, arguments: &[&str], stalled: bool) -> Self {
         let (ours, theirs) = open_terminal(80, 24);
         let first_settings = settings_of(&theirs);
@@ -303,7 +313,7 @@ impl Terminal {
         }
     }
 
-    /// Everything shown until the program has ended and nothing more comes.
+    /// Everything shown until the program has ended and the terminal's end is read.
     pub(crate) fn whole(mut self) -> Vec<u8> {
         self.wait();
         drop(std::mem::replace(
