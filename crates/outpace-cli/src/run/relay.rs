@@ -77,8 +77,13 @@ impl Conversation {
         }
     }
 
+    /// Keys were given to the program.
     pub(super) fn typed(&self) {
         self.keys.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn keys(&self) -> u64 {
+        self.keys.load(Ordering::Relaxed)
     }
 
     pub(super) fn destination_adds_returns(&self, adds: bool) {
@@ -380,7 +385,7 @@ impl Relay {
         let Some(conversation) = &self.conversation else {
             return Ok(false);
         };
-        let keys = conversation.keys.load(Ordering::Relaxed);
+        let keys = conversation.keys();
         Ok(std::mem::replace(&mut state.keys, keys) != keys)
     }
 

@@ -546,6 +546,9 @@ impl Session<'_> {
             match rustix::io::write(&self.pty, &self.keys) {
                 Ok(written) => {
                     self.conversation.typed();
+                    if let Some((shim, _)) = &self.shim {
+                        shim.keys_were_typed();
+                    }
                     let typed: Vec<u8> = self.keys.drain(..written).collect();
                     self.interrupt_job(&typed);
                 }

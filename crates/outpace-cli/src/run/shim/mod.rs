@@ -87,10 +87,11 @@ struct Way {
     done: Box<dyn FnOnce() + Send>,
 }
 
-/// Looks without bytes since the last one with bytes, and looks with bytes in a row.
+/// Looks without bytes since the last one with bytes, looks with bytes in a row, and the count of keys at the last look.
 struct Pace {
     idle: u32,
     streak: u32,
+    keys: u64,
 }
 
 impl Way {
@@ -295,6 +296,7 @@ impl Shim {
             // The first write wakes.
             idle: NAPS,
             streak: 0,
+            keys: 0,
         };
         loop {
             let mut way = self.way();
@@ -313,6 +315,14 @@ impl Shim {
                 Way::end(&mut way);
                 return;
             }
+            let relay = open.relay.upgrade();
+            let conversation = relay.as_ref().and_then(|relay| relay.conversation.as_ref());
+            let keys = conversation.map_or(0, |conversation| conversation.keys());
+            if std::mem::replace(&mut pace.keys, keys) != keys {
+                // The program answers keys, or the terminal a query: the next write must not wait for the end of a nap.
+                pace.idle = NAPS;
+            }
+            drop(relay);
             let header = self.memory.header();
             let (how, limit) = if pace.idle < NAPS {
                 (ring::NAP, Some(NAP))
@@ -463,10 +473,20 @@ impl Shim {
     pub(super) fn settle(&self, limit: Duration) {
         let began = std::time::Instant::now();
         while !self.memory.header().is_drained() && began.elapsed() < limit {
-            if self.memory.header().rouse() {
-                wake(&self.memory.header().doze.0, 1);
-            }
+            self.rouse();
             thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Keys, or answers of the terminal, were given to the program: ends a nap.
+    pub(super) fn keys_were_typed(&self) {
+        self.rouse();
+    }
+
+    fn rouse(&self) {
+        let header = self.memory.header();
+        if header.rouse() {
+            wake(&header.doze.0, 1);
         }
     }
 
