@@ -181,6 +181,31 @@ fn a_job_that_comes_to_the_foreground_gets_what_is_typed() {
 }
 
 #[test]
+fn a_device_that_is_no_terminal_is_the_program_s_own_and_so_are_its_errors() {
+    for arguments in ["", "--pipe", "--shim never"] {
+        let script = format!("{OUTPACE} run {arguments} seq 10 >/dev/full");
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.starts_with("seq: write error"), "{message}");
+    }
+}
+
+#[test]
+fn signals_that_a_caller_on_a_terminal_ignores_are_ignored_by_the_program() {
+    if !installed("bash") {
+        return;
+    }
+    let masks = [format!("{OUTPACE} run"), String::new()].map(|run| {
+        let script = format!(
+            "trap '' PIPE TTOU TTIN TSTP USR1 HUP QUIT; {run} grep SigIgn /proc/self/status"
+        );
+        text(&Terminal::start("bash", &["-c", &script], false).whole())
+    });
+    assert_eq!(masks[0], masks[1]);
+}
+
+#[test]
 fn a_caller_that_ignores_sigpipe_has_a_program_that_does() {
     let script = |subcommand: &str| {
         format!("trap '' PIPE; {OUTPACE} {subcommand} -- grep SigIgn /proc/self/status")

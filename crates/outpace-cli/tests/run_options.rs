@@ -173,6 +173,51 @@ fn the_counters_are_in_a_file_that_is_always_whole() {
 }
 
 #[test]
+fn the_file_of_the_counters_takes_the_place_of_a_regular_file_only() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let (fifo, file, link) = (scratch("fifo"), scratch("target.prom"), scratch("link"));
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let refused = run(&["--stats", fifo.to_str().unwrap(), "true"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let message = text(&refused.stderr);
+    assert!(message.contains("fifo: not a regular file"), "{message}");
+    assert!(!fs::metadata(&fifo).unwrap().is_file());
+    fs::write(&file, "").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    assert!(
+        run(&["--stats", link.to_str().unwrap(), "true"])
+            .status
+            .success()
+    );
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&file).unwrap().starts_with("# HELP"));
+}
+
+/// A log that is a regular file is the program's own, but the counters are asked for all the same.
+#[test]
+fn with_counters_a_program_that_writes_to_files_is_not_ended_by_sigusr1() {
+    let (log, errors) = (scratch("own-log"), scratch("own-errors"));
+    let counters = scratch("own.prom");
+    let mut child = outpace("run")
+        .args(["--stats", counters.to_str().unwrap()])
+        .args(["sh", "-c", "echo ready; exec sleep 1000"])
+        .stdout(fs::File::create(&log).unwrap())
+        .stderr(fs::File::create(&errors).unwrap())
+        .spawn()
+        .unwrap();
+    wait_until("the program", || {
+        fs::read(&log).is_ok_and(|text| text == b"ready\n")
+    });
+    kill_process(Pid::from_child(&child), Signal::USR1).unwrap();
+    wait_until("the counters", || {
+        fs::read_to_string(&errors).is_ok_and(|text| text.ends_with(" pieces)\n"))
+    });
+    assert!(child.try_wait().unwrap().is_none());
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+#[test]
 fn dropped_bytes_are_counted_and_shown_on_sigusr1() {
     let (file, done) = (scratch("dropped.prom"), scratch("dropped-done"));
     let script = format!("seq 100000; : > {}; exec sleep 1000", done.display());
@@ -434,7 +479,10 @@ fn a_collector_that_stops_stops_no_server_that_drops() {
         .unwrap()
         .read_to_string(&mut received)
         .unwrap();
-    assert!(received.contains(" dropped here]\n"), "{received:.200}");
+    assert!(
+        received.contains(" bytes of lines dropped here]\n"),
+        "{received:.200}"
+    );
     assert!(received.ends_with("1\n2\n3\n"));
     assert!(child.wait().unwrap().success());
 }

@@ -3,6 +3,7 @@
 use super::counts::Counts;
 use super::outlet::Outlet;
 use super::rate::Rate;
+use super::report;
 use crate::platform::{procfs, signals};
 use crate::user::failure::Failure;
 use std::fs;
@@ -78,6 +79,11 @@ impl StatsFile {
         let mut next = std::ffi::OsString::from(".");
         next.push(name);
         next.push(format!(".{}", std::process::id()));
+        // The file that a symbolic link leads to is replaced, not the link.
+        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(refused(io::Error::other("not a regular file")));
+        }
         let file = Self {
             path: path.to_owned(),
             next: Mutex::new(path.with_file_name(next)),
@@ -100,7 +106,7 @@ impl StatsFile {
 
 /// Acts on SIGUSR1: shows the counters, and passes the signal to a program that catches it.
 pub(super) fn told(outlets: &[Arc<Outlet>], program: Option<i32>) {
-    show(outlets);
+    report(of_all(outlets).line());
     if let Some(program) = program.filter(|program| catches(*program, libc::SIGUSR1)) {
         signals::send(program, libc::SIGUSR1);
     }
@@ -113,9 +119,4 @@ fn catches(process: i32, signal: i32) -> bool {
         set.and_then(|set| u64::from_str_radix(&set, 16).ok())
             .is_some_and(|set| set & (1 << (signal - 1)) != 0)
     })
-}
-
-/// Shows the counters on stderr. On a raw terminal a newline does not return to the first column.
-fn show(outlets: &[Arc<Outlet>]) {
-    let _ = io::stderr().write_all(format!("{}\r\n", of_all(outlets).line()).as_bytes());
 }

@@ -1,11 +1,11 @@
 //! The relays as a set, and the end of a run: the program has ended, and its output is still to be shown.
 
-use super::are_same;
 use super::counters::{self, CounterDisplay};
 use super::outlet::Outlet;
 use super::relay::{End, Relay};
 use super::tee::Tee;
 use super::terminal::{self, Terminal};
+use super::{are_same, report};
 use crate::platform::descriptors::has_gone;
 use crate::platform::ending::Ending;
 use crate::platform::signals::Signals;
@@ -28,6 +28,8 @@ pub(super) struct Relays {
     display: Arc<CounterDisplay>,
     outlets: Vec<Arc<Outlet>>,
     running: usize,
+    /// A destination took no more, for another reason than that its reader has gone.
+    has_failed: bool,
     ends: (Sender<End>, Receiver<End>),
     /// Tells the relays that the program has ended.
     ended: OwnedFd,
@@ -51,6 +53,7 @@ impl Relays {
             waiting: Vec::new(),
             outlets: Vec::new(),
             running: 0,
+            has_failed: false,
             ends: channel(),
             ended: event()?,
             done: Arc::new(event()?),
@@ -100,7 +103,8 @@ impl Relays {
             if let End::Refused(error) = end {
                 // A reader that has gone is not reported, as without `run`.
                 if error.kind() != io::ErrorKind::BrokenPipe {
-                    let _ = writeln!(io::stderr(), "outpace: output: {error}\r");
+                    self.has_failed |= !is_hangup(&error);
+                    report(format_args!("outpace: output: {error}"));
                 }
             }
         }
@@ -166,6 +170,11 @@ impl Relays {
             });
         }
     }
+}
+
+/// A terminal has gone: of that the program is told, by a signal or when it writes.
+fn is_hangup(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EIO)
 }
 
 /// The longest that `--tee` takes for the rest, when that is not shown any more.
@@ -310,6 +319,11 @@ pub(super) fn finish(
     for outlet in relays.outlets {
         std::mem::forget(outlet);
     }
+    // As the program would have ended that had met the error.
+    let ending = match ending {
+        Ending::Exited(0) if relays.has_failed => Ending::Exited(1),
+        ending => ending,
+    };
     Ok(Finished {
         ending,
         is_skipped: skipped.is_some(),

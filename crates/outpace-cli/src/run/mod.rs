@@ -246,7 +246,7 @@ impl Run {
     fn say(&self, what: impl std::fmt::Display) {
         if self.verbose {
             let program = self.command[0].display();
-            let _ = writeln!(io::stderr(), "outpace: {program}: {what}\r");
+            report(format_args!("outpace: {program}: {what}"));
         }
     }
 
@@ -292,17 +292,23 @@ impl Run {
 /// `/proc/sys/fs/pipe-max-size` by default.
 const LARGEST_PIPE: usize = 1 << 20;
 
+/// Writes a line to stderr, which may be a raw terminal: there a newline does not return to the first column.
+fn report(line: impl std::fmt::Display) {
+    let stderr = rustix::stdio::stderr();
+    let is_raw = rustix::termios::isatty(stderr) && !terminal::adds_returns(stderr);
+    let end = if is_raw { "\r\n" } else { "\n" };
+    // Without stderr there is no place for it.
+    let _ = io::stderr().write_all(format!("{line}{end}").as_bytes());
+}
+
 /// Whether a descriptor has a reader, which may be slow.
 fn has_reader(descriptor: impl AsFd) -> bool {
-    rustix::fs::fstat(descriptor).is_ok_and(|stat| match FileType::from_raw_mode(stat.st_mode) {
+    rustix::fs::fstat(&descriptor).is_ok_and(|stat| match FileType::from_raw_mode(stat.st_mode) {
+        FileType::CharacterDevice => rustix::termios::isatty(&descriptor),
         FileType::RegularFile | FileType::Directory | FileType::BlockDevice => false,
-        FileType::CharacterDevice => stat.st_rdev != NULL_DEVICE,
         _ => true,
     })
 }
-
-/// Major 1, minor 3.
-const NULL_DEVICE: u64 = 1 << 8 | 3;
 
 /// Whether two descriptors lead to the same file or device.
 fn are_same(one: impl AsFd, other: impl AsFd) -> bool {

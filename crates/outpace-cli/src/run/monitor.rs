@@ -553,9 +553,9 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
         // SAFETY: all of these may be called between fork and exec, and no memory is involved. A process in the
         // background that asks for the foreground is stopped by SIGTTOU, unless it ignores that.
         unsafe {
-            libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+            let before = libc::signal(libc::SIGTTOU, libc::SIG_IGN);
             let moved = libc::tcsetpgrp(descriptor, libc::getpid());
-            libc::signal(libc::SIGTTOU, libc::SIG_DFL);
+            libc::signal(libc::SIGTTOU, before);
             if moved == -1 {
                 Err(io::Error::last_os_error())
             } else {

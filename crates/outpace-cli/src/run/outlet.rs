@@ -1,7 +1,8 @@
 //! A queue in front of a destination: a stream of the library whose drain runs in the background.
 
 use super::counts::Counts;
-use outpace::{Buffering, Stream};
+use crate::user::quantity::grouped;
+use outpace::{Buffering, GapMarker, Stream};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -24,8 +25,14 @@ impl Outlet {
             Buffering::Background { capacity, .. } => *capacity as u64,
             _ => 0,
         };
+        let stream = Stream::new(destination, buffering)?;
+        // A message is a write of several lines here: its count would tell the reader nothing.
+        stream.gap_marker(GapMarker::with(|gap| {
+            let bytes = grouped(gap.bytes);
+            format!("[outpace: {bytes} bytes of lines dropped here]")
+        }));
         Ok(Self {
-            stream: Stream::new(destination, buffering)?,
+            stream,
             handed_over: AtomicU64::new(0),
             capacity,
         })

@@ -41,8 +41,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         stdout: None,
         stderr: None,
     };
-    // Process 1 has to stay, to reap orphans.
-    if !relay_out && !relay_err && std::process::id() != 1 {
+    // Process 1 has to stay, to reap orphans, and so has one that keeps counters.
+    let stays = std::process::id() == 1 || display.stats.is_some();
+    if !relay_out && !relay_err && !stays {
         // No output passes through us: the program takes our place.
         let error = monitor::command(&run.command, nothing).exec();
         return Err(run.cannot_start(&error));
