@@ -690,9 +690,9 @@ impl Drop for HalfProcessor {
     }
 }
 
-/// For a program in a group with half a processor, started by these words, whose log is not read, in milliseconds: the longest log
-/// call; the longest in which it gave its processor up; and the longest pause while it only looked at the clock between calls.
-fn longest_log_call(program: &str, words: &str, group: &HalfProcessor) -> [f64; 3] {
+/// Milliseconds of the longest log call of a program in a group with half a processor, started by these words, whose log is not read:
+/// as the clock has it, and without what a hypervisor takes (`shim/logger.c`).
+fn longest_log_call(program: &str, words: &str, group: &HalfProcessor) -> [f64; 2] {
     let file = scratch("longest");
     let _ = fs::remove_file(&file);
     let joins = format!(
@@ -713,6 +713,7 @@ fn longest_log_call(program: &str, words: &str, group: &HalfProcessor) -> [f64; 
     drop(child.stdout.take());
     child.wait().unwrap();
     let text = fs::read_to_string(&file).unwrap();
+    println!("longest, own, calls, waits: {text}");
     let mut longest = text.split(' ').map(|ns| ns.parse::<f64>().unwrap() / 1e6);
     std::array::from_fn(|_| longest.next().unwrap())
 }
@@ -726,33 +727,28 @@ fn a_log_call_is_short_while_the_collector_stands_still() {
     };
     let run = format!("{} run --overflow drop --", env!("CARGO_BIN_EXE_outpace"));
     let seconds = stall();
-    let rows = |words: &str, whose: &str, target: Target| {
-        let rounds = (0..few_rounds()).map(|_| longest_log_call(&program, words, &group));
-        let rounds: Vec<[f64; 3]> = rounds.collect();
-        let figures = [
-            ("of the longest log call", target),
-            (
-                "of the longest in which it gave its processor up",
-                Target::None,
-            ),
-            (
-                "of the longest time from one look at the clock to the next, as long as the calls took",
-                Target::None,
-            ),
+    let under_run = "collector stopped, `--overflow drop`";
+    let (mut ours, mut controls) = (Vec::new(), Vec::new());
+    for _ in 0..few_rounds() {
+        ours.push(longest_log_call(&program, &run, &group));
+        controls.push(longest_log_call(&program, ">/dev/null", &group));
+    }
+    for (rounds, whose, target) in [
+        (ours, under_run, Target::AtMost(1.0)),
+        (controls, "to the null device", Target::None),
+    ] {
+        let kinds = [
+            ("without what the hypervisor takes", target),
+            ("as the clock has it", Target::None),
         ];
-        for (at, (figure, target)) in figures.into_iter().enumerate() {
-            let values: Vec<f64> = rounds.iter().map(|round| round[at]).collect();
-            let what = format!("milliseconds {figure}, half a processor, {seconds} s, {whose}");
-            row(&what, &values, target);
+        for (at, (kind, target)) in [(1, kinds[0]), (0, kinds[1])] {
+            let figures: Vec<f64> = rounds.iter().map(|round| round[at]).collect();
+            let what = format!(
+                "milliseconds of the longest log call, half a processor, {seconds} s, {whose}, {kind}"
+            );
+            row(&what, &figures, target);
         }
-    };
-    rows(
-        &run,
-        "collector stopped, `--overflow drop`",
-        Target::AtMost(1.0),
-    );
-    // What the machine itself does to a call.
-    rows(">/dev/null", "to the null device", Target::None);
+    }
 }
 
 /// How a terminal takes what a server logs.
@@ -761,11 +757,13 @@ enum Pace<'a> {
     BytesPerSecond(u64),
     Stalled,
     AtOnce,
-    /// That terminal, on this display.
+    /// It is the null device.
+    Nowhere,
+    /// It is kitty, on this display.
     Kitty(&'a str),
-    /// The same, but another process writes such lines there, as fast as it takes them: what the terminal itself takes of
-    /// the processors. The server's own lines go nowhere.
-    KittyOfAnother(&'a str),
+    /// It is kitty, but another process writes so many such lines a second there: what the terminal itself takes of the
+    /// processors. The server's own lines go to the null device.
+    KittyOfAnother(&'a str, u32),
 }
 
 /// The terminal that a terminal emulator has opened, for as long as that is there.
@@ -788,6 +786,23 @@ fn kitty(display: &str) -> (Child, OwnedFd) {
     (kitty, terminal)
 }
 
+fn nowhere() -> OwnedFd {
+    let file = File::options().write(true).open("/dev/null");
+    file.unwrap().into()
+}
+
+/// Writes so many lines a second, as a server logs them, all 4 ms, for as long as there is a terminal.
+fn write_lines(terminal: &mut File, lines: u32) {
+    const OFTEN: Duration = Duration::from_millis(4);
+    let line = "request 123456: GET / answered with 200, 14 bytes\n";
+    let some = line.repeat((lines / 250) as usize);
+    let mut due = Instant::now();
+    while terminal.write_all(some.as_bytes()).is_ok() {
+        due = (due + OFTEN).max(Instant::now());
+        std::thread::sleep(due - Instant::now());
+    }
+}
+
 /// Requests a second that a server answers, with 8 connections, while it logs to a terminal.
 fn requests_per_second(command: &mut Command, pace: Pace<'_>) -> f64 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -799,14 +814,13 @@ fn requests_per_second(command: &mut Command, pace: Pace<'_>) -> f64 {
             others.push(kitty);
             (terminal, None)
         }
-        Pace::KittyOfAnother(display) => {
+        Pace::KittyOfAnother(display, lines) => {
             let (kitty, terminal) = kitty(display);
-            let line = "request 123456: GET / answered with 200, 14 bytes";
-            let writer = Command::new("yes").arg(line).stdout(terminal).spawn();
-            others.extend([writer.unwrap(), kitty]);
-            let nowhere = File::options().write(true).open("/dev/null").unwrap();
-            (nowhere.into(), None)
+            others.push(kitty);
+            std::thread::spawn(move || write_lines(&mut File::from(terminal), lines));
+            (nowhere(), None)
         }
+        Pace::Nowhere => (nowhere(), None),
         _ => {
             let (ours, program) = open_terminal(80, 24);
             (program, Some(ours))
@@ -870,11 +884,10 @@ fn ask(address: SocketAddr, path: &str) -> Option<()> {
     (stream.read(&mut [0; 16]).ok()? > 0).then_some(())
 }
 
-#[test]
-#[ignore = "measures"]
-fn a_server_that_prints_does_not_wait_for_its_terminal_under_run() {
+/// The server of `shim/server.rs`, built.
+fn server() -> Option<String> {
     if !installed("wrk") {
-        return;
+        return None;
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/server.rs");
     let program = scratch("server");
@@ -883,50 +896,82 @@ fn a_server_that_prints_does_not_wait_for_its_terminal_under_run() {
         .args([&program, &source])
         .status();
     assert!(built.unwrap().success());
-    let server = program.to_str().unwrap();
+    Some(program.to_str().unwrap().to_owned())
+}
+
+/// A row of the requests a second that a command answers, against those of the server without logging; the median of the former.
+fn requests_row(
+    what: &str,
+    server: &str,
+    ours: (Command, Pace<'_>),
+    without: Pace<'_>,
+    target: Target,
+) -> f64 {
+    let (mut printing, pace) = ours;
     let mut silent = Command::new(server);
     silent.arg("silent");
-    let mut again = Command::new(server);
-    again.arg("silent");
-    let mut printing = Command::new(server);
-    let display = display().filter(|_| installed("kitty"));
-    let kitty = display.as_ref().map(|(_, display)| Pace::Kitty(display));
-    let mut rows = vec![
-        (&[][..], "pty:1MB/s", Pace::BytesPerSecond(1_000_000), 0.95),
-        (&[], "pty:stalled", Pace::Stalled, 0.95),
-        (&["--pipe"], "pty:stalled", Pace::Stalled, 0.95),
-    ];
-    rows.extend(kitty.map(|kitty| (&[][..], "kitty", kitty, 0.90)));
-    for (options, name, pace, target) in rows {
-        let mut under_run = outpace("run");
-        under_run.args(options).args(["--", server]);
-        let ratios = ratios_of(
-            few_rounds(),
-            || requests_per_second(&mut under_run, pace),
-            || requests_per_second(&mut silent, pace),
-        );
+    let mut rates = Vec::new();
+    let ours = || {
+        rates.push(requests_per_second(&mut printing, pace));
+        *rates.last().unwrap()
+    };
+    let ratios = ratios_of(few_rounds(), ours, || {
+        requests_per_second(&mut silent, without)
+    });
+    row(what, &ratios, target);
+    median(&rates)
+}
+
+fn under_run(options: &[&str], server: &str) -> Command {
+    let mut command = outpace("run");
+    command.args(options).args(["--", server]);
+    command
+}
+
+#[test]
+#[ignore = "measures"]
+fn a_server_that_prints_does_not_wait_for_its_terminal_under_run() {
+    let Some(server) = server() else { return };
+    for (options, name, pace) in [
+        (&[][..], "pty:1MB/s", Pace::BytesPerSecond(1_000_000)),
+        (&[], "pty:stalled", Pace::Stalled),
+        (&["--pipe"], "pty:stalled", Pace::Stalled),
+    ] {
         let command = [&["run"], options].concat().join(" ");
         let what = format!("HTTP server with println! under `{command}` / without logging, {name}");
-        row(&what, &ratios, Target::AtLeast(target));
+        let ours = (under_run(options, &server), pace);
+        requests_row(&what, &server, ours, pace, Target::AtLeast(0.95));
     }
-    if let Some((_, display)) = &display {
-        let ratios = ratios_of(
-            few_rounds(),
-            || requests_per_second(&mut silent, Pace::KittyOfAnother(display)),
-            || requests_per_second(&mut again, Pace::Kitty(display)),
-        );
-        let what = "the same without logging, while another process writes such lines to kitty";
-        row(what, &ratios, Target::None);
+    for (name, pace) in [
+        ("the null device", Pace::Nowhere),
+        ("a terminal that reads at once", Pace::AtOnce),
+    ] {
+        let what = format!("the same without `run`, to {name}");
+        let ours = (Command::new(&server), pace);
+        requests_row(&what, &server, ours, pace, Target::None);
     }
-    if let Some((Some(mut server), _)) = display {
+}
+
+#[test]
+#[ignore = "measures"]
+fn a_server_that_prints_to_kitty_under_run_and_what_kitty_itself_takes() {
+    let Some(server) = server() else { return };
+    let Some((x_server, display)) = display().filter(|_| installed("kitty")) else {
+        return;
+    };
+    let idle = Pace::Kitty(&display);
+    let what = "HTTP server with println! under `run` / without logging, kitty";
+    let ours = (under_run(&[], &server), idle);
+    let rate = requests_row(what, &server, ours, idle, Target::AtLeast(0.9));
+    let what = format!(
+        "the same without logging, while another process writes {rate:.0} such lines a second to kitty"
+    );
+    let mut silent = Command::new(&server);
+    silent.arg("silent");
+    let ours = (silent, Pace::KittyOfAnother(&display, rate as u32));
+    requests_row(&what, &server, ours, idle, Target::None);
+    if let Some(mut server) = x_server {
         server.kill().unwrap();
         server.wait().unwrap();
     }
-    let ratios = ratios_of(
-        few_rounds(),
-        || requests_per_second(&mut printing, Pace::AtOnce),
-        || requests_per_second(&mut silent, Pace::AtOnce),
-    );
-    let what = "the same without `run`, on a terminal that reads at once";
-    row(what, &ratios, Target::None);
 }
