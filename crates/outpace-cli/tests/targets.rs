@@ -305,6 +305,44 @@ fn run_adds_little_to_the_echo_of_a_key() {
 
 #[test]
 #[ignore = "measures"]
+fn run_adds_little_to_a_question_to_the_terminal() {
+    let Some(program) = helper("asks") else {
+        return;
+    };
+    let file = scratch("answers");
+    let answered_in = |words: &[&str]| -> f64 {
+        let (ours, theirs) = open_terminal(80, 24);
+        let mut terminal = File::from(ours);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(read @ 1..) = terminal.read(&mut buffer) {
+                let questions = buffer[..read].iter().filter(|byte| **byte == b'n').count();
+                let _ = terminal.write_all("\x1b[1;1R".repeat(questions).as_bytes());
+            }
+        });
+        let side = || Stdio::from(theirs.try_clone().unwrap());
+        let status = Command::new("setsid")
+            .args(["--ctty", "--wait"])
+            .args(words)
+            .arg(&program)
+            .arg(&file)
+            .stdin(side())
+            .stdout(side())
+            .stderr(side())
+            .status();
+        assert!(status.unwrap().success());
+        fs::read_to_string(&file).unwrap().trim().parse().unwrap()
+    };
+    let run = [env!("CARGO_BIN_EXE_outpace"), "run", "--"];
+    let added: Vec<f64> = (0..rounds())
+        .map(|_| answered_in(&run) - answered_in(&[]))
+        .collect();
+    let what = "milliseconds that `run` adds to the answer of the terminal, 95 of 100";
+    row(what, &added, Target::AtMost(1.0));
+}
+
+#[test]
+#[ignore = "measures"]
 fn memory_is_bounded_while_nothing_is_read() {
     let seconds = stall();
     for overflow in ["spill", "block", "drop"] {

@@ -547,7 +547,7 @@ impl Session<'_> {
                 Ok(written) => {
                     self.conversation.typed();
                     if let Some((shim, _)) = &self.shim {
-                        shim.keys_were_typed();
+                        shim.rouse();
                     }
                     let typed: Vec<u8> = self.keys.drain(..written).collect();
                     self.interrupt_job(&typed);

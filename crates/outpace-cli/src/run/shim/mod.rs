@@ -478,12 +478,8 @@ impl Shim {
         }
     }
 
-    /// Keys, or answers of the terminal, were given to the program: ends a nap.
-    pub(super) fn keys_were_typed(&self) {
-        self.rouse();
-    }
-
-    fn rouse(&self) {
+    /// Ends a nap of the thread that passes on.
+    pub(super) fn rouse(&self) {
         let header = self.memory.header();
         if header.rouse() {
             wake(&header.doze.0, 1);
