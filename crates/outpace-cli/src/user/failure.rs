@@ -39,6 +39,10 @@ impl Failure {
                 (126, "that is a directory: name a program in it")
             }
             io::ErrorKind::PermissionDenied => (126, "make it executable"),
+            // Of ours, not of the program's.
+            _ if error.raw_os_error() == Some(libc::EMFILE) => {
+                (126, "allow more open files (ulimit -n)")
+            }
             _ => (126, "run the command by itself to see whether it starts"),
         };
         Self::new(status, command.display(), error).remedy(remedy)
