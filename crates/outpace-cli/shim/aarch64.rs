@@ -6,9 +6,10 @@ use crate::system::protect;
 use core::arch::{asm, global_asm, naked_asm};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// `e_machine`, and the loaders of C libraries that are known.
+/// `e_machine`; the loaders of C libraries that are known, and what programs call these libraries.
 pub(crate) const ELF_MACHINE: usize = 183;
 pub(crate) const LOADERS: [&[u8]; 2] = [b"/ld-linux-aarch64.so.1", b"/ld-musl-aarch64.so.1"];
+pub(crate) const C_LIBRARIES: [&[u8]; 3] = [b"libc.so.6", b"libc.so", b"libc.musl-aarch64.so.1"];
 
 /// Stands for a function that this C library does not have: answers ENOSYS.
 #[unsafe(naked)]

@@ -1,8 +1,9 @@
 //! The replaced functions of the C library, and what each does before it goes on as the original.
 
 use crate::descriptors;
+use crate::environment::{LONGEST_PATH, find, with_environment};
 pub(crate) use crate::family::before_fork;
-use crate::family::{self, before_program, come_back, find, retire, with_environment};
+use crate::family::{self, before_program, come_back, retire};
 use crate::musl;
 use crate::ring;
 use crate::symbols::{Symbols, each_object};
@@ -508,7 +509,7 @@ pub unsafe extern "C" fn posix_spawnp(
         return unsafe { original(process, file, actions, attributes, words, environment) };
     };
     let away = before_program(ring);
-    let mut buffer = [0; 1024];
+    let mut buffer = [0; LONGEST_PATH];
     // SAFETY: the caller's.
     let result = unsafe {
         let path = find(file, &mut buffer).unwrap_or(c"".as_ptr());

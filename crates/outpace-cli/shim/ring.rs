@@ -87,11 +87,12 @@ pub struct Header {
     pub device: AtomicU64,
     pub inode: AtomicU64,
     pub terminal: AtomicU64,
-    /// The inodes of the ring's file, of the shared object's, and of the PID namespace. The shared object's is 0 where it is
-    /// not handed on to other programs.
+    /// The inodes of the ring's file, of the shared object's, and of the PID namespace.
     pub ring: AtomicU64,
     pub library: AtomicU64,
     pub namespace: AtomicU64,
+    /// What `run` is permitted (capabilities(7)): a process that is permitted less cannot open its files.
+    pub capabilities: AtomicU64,
     pub reason: AtomicU32,
     /// A member writes past the closed ring again and again.
     pub wanted: AtomicU32,
@@ -117,8 +118,8 @@ pub struct Member {
     /// [`FREE`], [`CLAIMED`] or [`MEMBER`].
     pub standing: AtomicU32,
     pub process: AtomicU32,
-    /// When it was started (proc(5), `starttime`): a process number is reused.
-    pub start: AtomicU64,
+    /// When it registered itself, in nanoseconds since the system was started.
+    pub registered: AtomicU64,
     /// Counts its threads that are about to start, or to become, another program.
     pub away: AtomicU32,
     /// The result of `run`'s look at its program: [`UNSEEN`], [`FIT`] or [`UNFIT`].
@@ -146,11 +147,13 @@ pub const FIT: u32 = 1;
 pub const UNFIT: u32 = 2;
 
 impl Member {
-    /// Whether this process has the shim, and is not about to become another program.
+    /// Whether this process has the shim, and is not about to become another program. `start` is when the process was started,
+    /// rounded down to a hundredth of a second. Its number was another process's before, if that has registered itself
+    /// earlier: numbers are reused after thousands of processes, which take longer to start.
     pub fn is(&self, process: u32, start: u64) -> bool {
         self.standing.load(Ordering::Acquire) == MEMBER
             && self.process.load(Ordering::Relaxed) == process
-            && self.start.load(Ordering::Relaxed) == start
+            && self.registered.load(Ordering::Relaxed) >= start
             && self.away.load(Ordering::SeqCst) == 0
     }
 }
@@ -168,6 +171,9 @@ pub struct CallSites {
 }
 
 pub const MOST_CALLS: usize = 2000;
+
+/// When programs were given the shim, by the number of the program's file: how often they were lately, as a time.
+pub type Starts = [AtomicU64; 128];
 
 /// A cache line of its own.
 #[repr(C, align(64))]
@@ -189,6 +195,8 @@ pub const MEMBERS: usize = 4096;
 pub const MOST_MEMBERS: usize = 256;
 /// The offset of the calls.
 pub const CALLS: usize = MEMBERS + MOST_MEMBERS * size_of::<Member>();
+/// The offset of the starts.
+pub const STARTS: usize = (CALLS + size_of::<CallSites>()).next_multiple_of(64);
 /// The offset of the bytes.
 pub const DATA: usize = 64 << 10;
 /// The size of the shared memory.
@@ -196,7 +204,7 @@ pub const SIZE: usize = DATA + CAPACITY as usize;
 
 const _: () = assert!(CAPACITY.is_power_of_two());
 const _: () = assert!(CAPACITY < 1 << 20 || size_of::<Header>() <= MEMBERS);
-const _: () = assert!(CAPACITY < 1 << 20 || CALLS + size_of::<CallSites>() <= DATA);
+const _: () = assert!(CAPACITY < 1 << 20 || STARTS + size_of::<Starts>() <= DATA);
 
 /// The lock's holder: a process, and the address of the thread's own memory.
 pub fn holder(process: u32, thread: u64) -> u64 {

@@ -30,10 +30,12 @@ mod sync {
 #[macro_use]
 mod machine;
 mod descriptors;
+mod environment;
 mod family;
 mod hooks;
 mod known;
 mod musl;
+mod program;
 #[allow(dead_code)]
 mod ring;
 mod symbols;
@@ -69,11 +71,11 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 }
 
 /// Called by the loader, after all other libraries' constructors.
-extern "C" fn start(_: c_int, _: *const *const c_char, environment: *mut *const c_char) {
+extern "C" fn start(_: c_int, _: *const *const c_char, variables: *mut *const c_char) {
     hooks::ensure_resolved();
-    let environment = musl::environment().unwrap_or(environment);
+    let variables = musl::environment().unwrap_or(variables);
     // SAFETY: glibc's loader passes the environment, and the program has not begun.
-    let path = unsafe { family::take_out(environment) };
+    let path = unsafe { environment::take_out(variables) };
     if let Some(path) = path {
         attach(path);
     }

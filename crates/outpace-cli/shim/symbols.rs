@@ -69,6 +69,12 @@ struct Symbol {
     size: u64,
 }
 
+/// The hash of a symbol's name in a table of the kind `DT_GNU_HASH`.
+pub(crate) fn gnu_hash(name: &[u8]) -> u32 {
+    let next = |hash: u32, byte: &u8| hash.wrapping_mul(33).wrapping_add((*byte).into());
+    name.iter().fold(5381, next)
+}
+
 /// An object's symbols.
 pub(crate) struct Symbols {
     address: usize,
@@ -161,8 +167,7 @@ impl Symbols {
     }
 
     fn find_by_gnu_hash(&self, name: &CStr, kind: u8) -> *mut c_void {
-        let hash = |hash: u32, byte: &u8| hash.wrapping_mul(33).wrapping_add((*byte).into());
-        let wanted = name.to_bytes().iter().fold(5381, hash);
+        let wanted = gnu_hash(name.to_bytes());
         // SAFETY: the table is as the loader uses it: four words, words of 64 bits, buckets, and a hash for each symbol
         // from the first one on, the last of each bucket with its last bit set.
         unsafe {

@@ -14,6 +14,7 @@ mod numbers {
     pub(crate) const MMAP: usize = 9;
     pub(crate) const MPROTECT: usize = 10;
     pub(crate) const MUNMAP: usize = 11;
+    pub(crate) const BRK: usize = 12;
     pub(crate) const RT_SIGPROCMASK: usize = 14;
     pub(crate) const IOCTL: usize = 16;
     pub(crate) const PREAD: usize = 17;
@@ -26,7 +27,9 @@ mod numbers {
     pub(crate) const FGETXATTR: usize = 193;
     pub(crate) const FUTEX: usize = 202;
     pub(crate) const OPENAT: usize = 257;
+    pub(crate) const CLOCK_GETTIME: usize = 228;
     pub(crate) const NEWFSTATAT: usize = 262;
+    pub(crate) const PRLIMIT: usize = 302;
 }
 #[cfg(target_arch = "aarch64")]
 mod numbers {
@@ -40,14 +43,17 @@ mod numbers {
     pub(crate) const FSTAT: usize = 80;
     pub(crate) const FUTEX: usize = 98;
     pub(crate) const SCHED_YIELD: usize = 124;
+    pub(crate) const CLOCK_GETTIME: usize = 113;
     pub(crate) const KILL: usize = 129;
     pub(crate) const RT_SIGPROCMASK: usize = 135;
     pub(crate) const PRCTL: usize = 167;
     pub(crate) const GETPID: usize = 172;
+    pub(crate) const BRK: usize = 214;
     pub(crate) const MUNMAP: usize = 215;
     pub(crate) const MMAP: usize = 222;
     pub(crate) const MPROTECT: usize = 226;
     pub(crate) const MADVISE: usize = 233;
+    pub(crate) const PRLIMIT: usize = 261;
 }
 pub(crate) use numbers::*;
 
@@ -126,6 +132,25 @@ pub(crate) fn with_signals_blocked<T>(function: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Nanoseconds since the system was started (clock_gettime(2), CLOCK_BOOTTIME).
+pub(crate) fn now() -> u64 {
+    const BOOTTIME: usize = 7;
+    let mut time = [0_u64; 2];
+    // SAFETY: the kernel writes two words.
+    unsafe {
+        call(
+            CLOCK_GETTIME,
+            BOOTTIME,
+            time.as_mut_ptr() as usize,
+            0,
+            0,
+            0,
+            0,
+        )
+    };
+    time[0].wrapping_mul(1_000_000_000).wrapping_add(time[1])
+}
+
 pub(crate) fn process() -> u32 {
     // SAFETY: no memory is involved.
     unsafe { call(GETPID, 0, 0, 0, 0, 0, 0) as u32 }
@@ -170,9 +195,17 @@ impl FileStatus {
     }
 
     pub(crate) fn at(path: &core::ffi::CStr) -> Option<Self> {
+        // SAFETY: the path ends with a NUL.
+        unsafe { Self::by_name(path.as_ptr()) }
+    }
+
+    /// # Safety
+    ///
+    /// The path ends with a NUL, or cannot be read.
+    pub(crate) unsafe fn by_name(path: *const c_char) -> Option<Self> {
         let mut stat = Self::EMPTY;
-        let (path, place) = (path.as_ptr() as usize, &raw mut stat as usize);
-        // SAFETY: the path ends with a NUL; the structure is as in `of`.
+        let (path, place) = (path as usize, &raw mut stat as usize);
+        // SAFETY: the kernel reads the path, or refuses it; the structure is as in `of`.
         let result = unsafe { call(NEWFSTATAT, AT_FDCWD, path, place, 0, 0, 0) };
         (result == 0).then_some(stat)
     }
@@ -291,20 +324,51 @@ fn told(path: &core::ffi::CStr, buffer: &mut [u8; 512]) -> Option<usize> {
     Some(text.iter().rposition(|byte| *byte == b')')? + 2)
 }
 
-/// When this process was started, in the kernel's ticks.
-pub(crate) fn start_time() -> Option<u64> {
-    /// The field, counted from that behind the name.
-    const START_TIME: usize = 19;
+fn decimal(text: &[u8]) -> u64 {
+    let digits = text.iter().map(|digit| u64::from(digit.wrapping_sub(b'0')));
+    digits.fold(0, |sum, digit| sum.wrapping_mul(10).wrapping_add(digit))
+}
+
+/// A field of what proc(5) tells of this process, counted from that behind the name.
+fn field(text: &[u8], index: usize) -> Option<u64> {
+    text.split(|byte| *byte == b' ').nth(index).map(decimal)
+}
+
+/// Takes zeroes off the end of what proc(5) shows as this process's environment. Where the kernel cannot do that, they stay.
+pub(crate) fn cut_environment() -> Option<()> {
+    const PR_SET_MM: usize = 35;
+    const PR_SET_MM_MAP: usize = 14;
+    /// `struct prctl_mm_map`: eleven addresses, and that nothing else is to be changed.
+    const SIZE: usize = 13;
+    const ENVIRONMENT: usize = 9;
+    const BREAK: usize = 5;
+    const NO_AUXILIARIES: u64 = 0;
+    const NO_FILE: u64 = 0xffff_ffff << 32;
+    /// `start_code`, `end_code`, `start_data`, `end_data`, `start_brk`, `brk`, `start_stack`, `arg_start`, `arg_end`, `env_start` and
+    /// `env_end`, as they are called there, but for the sixth.
+    const FIELDS: [usize; 11] = [23, 24, 42, 43, 44, 44, 25, 45, 46, 47, 48];
     let mut buffer = [0; 512];
     let from = told(c"/proc/self/stat", &mut buffer)?;
-    let mut fields = buffer.get(from..)?.split(|byte| *byte == b' ');
-    let mut time = 0_u64;
-    for digit in fields.nth(START_TIME)? {
-        time = time
-            .wrapping_mul(10)
-            .wrapping_add(u64::from(digit.wrapping_sub(b'0')));
+    let text = buffer.get(from..)?;
+    let mut map = [NO_AUXILIARIES; SIZE];
+    for (place, index) in map.iter_mut().zip(FIELDS) {
+        *place = field(text, index)?;
     }
-    Some(time)
+    // SAFETY: no memory is involved.
+    map[BREAK] = unsafe { call(BRK, 0, 0, 0, 0, 0, 0) } as u64;
+    map[SIZE - 1] = NO_FILE;
+    let [start, end] = [map[ENVIRONMENT], map[ENVIRONMENT + 1]];
+    let mut last = end;
+    // SAFETY: between the two addresses lies the environment.
+    while last > start && unsafe { ((last - 1) as *const u8).read() } == 0 {
+        last -= 1;
+    }
+    // The NUL of the last variable.
+    map[ENVIRONMENT + 1] = end.min(last + 1);
+    let (place, size) = (map.as_ptr() as usize, size_of_val(&map));
+    // SAFETY: the kernel reads the addresses; only the last one changes, and is within what it was.
+    unsafe { call(PRCTL, PR_SET_MM, PR_SET_MM_MAP, place, size, 0, 0) };
+    Some(())
 }
 
 /// Whether a process has ended, even if its parent has not waited for it.

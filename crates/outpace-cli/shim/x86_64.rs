@@ -4,9 +4,10 @@ use super::Found;
 use crate::hooks::Code;
 use core::arch::{asm, naked_asm};
 
-/// `e_machine`, and the loaders of C libraries that are known.
+/// `e_machine`; the loaders of C libraries that are known, and what programs call these libraries.
 pub(crate) const ELF_MACHINE: usize = 62;
 pub(crate) const LOADERS: [&[u8]; 2] = [b"/ld-linux-x86-64.so.2", b"/ld-musl-x86_64.so.1"];
+pub(crate) const C_LIBRARIES: [&[u8]; 3] = [b"libc.so.6", b"libc.so", b"libc.musl-x86_64.so.1"];
 
 /// Stands for a function that this C library does not have: answers ENOSYS.
 #[unsafe(naked)]

@@ -52,6 +52,7 @@ impl Memory {
                 ring: long(0),
                 library: long(0),
                 namespace: long(0),
+                capabilities: long(0),
                 reason: word(0),
                 wanted: word(0),
                 unseen: word(0),
@@ -285,7 +286,7 @@ impl Family {
             member: Member {
                 standing: word(MEMBER),
                 process: word(1),
-                start: long(1),
+                registered: long(1),
                 away: word(0),
                 fitness: word(ring::FIT),
                 bytes: long(0),

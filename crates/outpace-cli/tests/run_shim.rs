@@ -198,19 +198,139 @@ fn the_environment_is_as_it_was() {
     assert_eq!(shown("auto"), shown("never"));
 }
 
-/// By default the shim stays with the program: what that starts or becomes is as without it.
 #[test]
-fn other_programs_are_given_it_only_where_it_is_asked_for() {
+fn other_programs_are_given_it_and_see_nothing_of_it() {
     let Some((writer, _)) = writers() else { return };
     let starts =
         format!("{writer} burst; cat /proc/self/environ; {writer} burst; exec {writer} burst");
     let words = ["sh", "-c", &starts];
     let with = text(&shown("auto", &words));
     assert_same(&words, &with, &text(&shown("never", &words)));
-    assert!(!with.contains("OUTPACE_RING"), "{with}");
-    let said = Terminal::run(&["-v", "--", "sh", "-c", &starts]).whole();
-    let said = text(&said);
-    assert_eq!(said.matches("shim: ").count(), 1, "{said}");
+    assert!(
+        with.contains("PATH=") && !with.contains("OUTPACE_RING"),
+        "{with}"
+    );
+}
+
+/// Says on how many mappings the shim is in its own process.
+const LOOK: &str = "grep -c memfd:outpace-shim /proc/self/maps";
+
+/// Which processes are given the shim by one that has it.
+#[test]
+fn a_program_is_given_it_unless_that_would_show() {
+    let Some((writer, _)) = writers() else { return };
+    let has_it = |script: &str| {
+        let script = format!("{script}; exit 0");
+        let shown = text(&shown("auto", &["sh", "-c", &script]));
+        let count = shown.trim_end().rsplit("\r\n").next().unwrap();
+        let count: u32 = count
+            .parse()
+            .unwrap_or_else(|_| panic!("{script}: {shown}"));
+        count > 0
+    };
+    assert!(has_it(LOOK));
+    assert!(has_it(&format!("LD_PRELOAD= env -i PATH=$PATH {LOOK}")));
+    assert!(has_it(&format!("nice setsid {LOOK}")));
+    let traced = format!("{writer} traced {LOOK}");
+    let under_limit = format!("ulimit -v 4000000; {LOOK}");
+    for script in [
+        &traced,
+        &under_limit,
+        &format!("LD_PRELOAD=libm.so.6 {LOOK}"),
+        &format!("LD_BIND_NOW=1 LD_AUDIT=libm.so.6 {LOOK}"),
+    ] {
+        assert!(!has_it(script), "{script}");
+    }
+    if rustix::process::geteuid().is_root() && installed("setpriv") {
+        assert!(has_it(&format!("setpriv --groups 5 {LOOK}")));
+        for dropped in [
+            "--reuid 65534",
+            "--regid 65534 --clear-groups --reuid 65534",
+            "--bounding-set -net_raw",
+            "--euid 65534",
+        ] {
+            let script = format!("setpriv {dropped} {LOOK}");
+            assert!(!has_it(&script), "{script}");
+        }
+    }
+}
+
+/// What short commands would pay for it is more than they gain.
+#[test]
+fn a_loop_gives_it_to_some_of_its_commands_only() {
+    let Some((_, _)) = writers() else { return };
+    let script = format!("for i in $(seq 200); do {LOOK}; done");
+    let shown = text(&shown("auto", &["sh", "-c", &script]));
+    let counts: Vec<&str> = shown.split_terminator("\r\n").collect();
+    assert_eq!(counts.len(), 200, "{shown}");
+    let given = counts.iter().take_while(|count| **count != "0").count();
+    assert!((16..100).contains(&given), "{given}");
+}
+
+/// Some programs would not start with another library before theirs, or without a C library, or would say what they found.
+#[test]
+fn programs_that_could_not_start_with_it_start() {
+    let compilers: [(&str, &str, &[&str]); 5] = [
+        ("asan", "cc", &["-fsanitize=address"]),
+        ("ubsan", "cc", &["-fsanitize=undefined"]),
+        ("tsan", "cc", &["-fsanitize=thread"]),
+        ("clang-asan", "clang", &["-fsanitize=address"]),
+        (
+            "clang-asan-shared",
+            "clang",
+            &["-fsanitize=address", "-shared-libasan"],
+        ),
+    ];
+    for (name, compiler, options) in compilers {
+        let built = installed(compiler)
+            .then(|| build(name, compiler, options))
+            .flatten();
+        let Some(program) = built else {
+            println!("skipped: {compiler} {options:?} does not work here");
+            continue;
+        };
+        // Not each sanitizer finds its memory under each kernel.
+        let plain = Command::new(&program).arg("burst").output().unwrap();
+        if !plain.status.success() {
+            println!("skipped: a program built by {compiler} {options:?} does not run here");
+            continue;
+        }
+        let script = format!("{program} burst; {program} burst; echo end");
+        let shown = same(&["sh", "-c", &script]);
+        assert!(shown.ends_with("burst 29\r\nend\r\n"), "{name}: {shown}");
+    }
+    const BARE: [&str; 5] = [
+        "-nostdlib",
+        "-static-libgcc",
+        "-fPIE",
+        "-pie",
+        "-Wl,--dynamic-linker=/lib64/ld-linux-x86-64.so.2",
+    ];
+    if let Some(bare) = installed("cc")
+        .then(|| build_from("bare.c", "bare", "cc", &BARE))
+        .flatten()
+    {
+        let shown = same(&["sh", "-c", &format!("{bare}; {bare}; echo end")]);
+        assert_eq!(shown, "bare\r\nbare\r\nend\r\n");
+    }
+}
+
+/// The order of variables, an empty one, and the room that there is for them.
+#[test]
+fn an_environment_is_handed_on_as_it_is() {
+    let Some((writer, _)) = writers() else { return };
+    let script = "Z=1 LD_PRELOAD= A=2 env; Y=3 env; unset LD_PRELOAD; X=4 env";
+    for others in ["libm.so.6", ""] {
+        let shown = |shim: &str| {
+            let preload = format!("LD_PRELOAD={others}");
+            let words = [
+                &preload, "LATER=1", OUTPACE, "run", "--shim", shim, "--", "sh", "-c", script,
+            ];
+            text(&Terminal::start("env", &words, false).whole())
+        };
+        assert_eq!(shown("auto"), shown("never"), "{others}");
+    }
+    same(&[writer, "fills"]);
 }
 
 #[test]

@@ -131,9 +131,9 @@ enum Policy {
 /// `--shim`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// Where it can be: programs of glibc or musl on x86-64, until they start another process
+    /// Where it can be: programs of glibc or musl on x86-64, and those that they start
     Auto,
-    /// Also in those processes; where it cannot be, the program is not started, and the reason is shown
+    /// Where it cannot be, the program is not started, and the reason is shown
     Always,
     /// As any program writes to a terminal
     Never,
@@ -231,10 +231,7 @@ impl Run {
             When::Auto if cfg!(target_arch = "aarch64") => {
                 Err("on aarch64 it was tried in an emulator only (--shim always)".to_owned())
             }
-            when => {
-                let is_handed_on = when == When::Always;
-                Shim::prepare(&self.command[0], terminal, is_handed_on).map(Arc::new)
-            }
+            When::Auto | When::Always => Shim::prepare(&self.command[0], terminal).map(Arc::new),
         };
         match shim {
             Err(reason) if self.shim == When::Always => Err(no_shim(reason)),

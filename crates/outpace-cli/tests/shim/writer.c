@@ -710,6 +710,47 @@ static int holds(pid_t process) {
     return 0;
 }
 
+/* How large an environment may be for this program, in bytes more than there are: the kernel has a limit. */
+static void fills(char *self) {
+    enum { STRINGS = 20, MOST = 128 << 10 };
+    static char texts[STRINGS][MOST];
+    char *all[STRINGS + 1] = {0};
+    long least = 0, most = (long)STRINGS * (MOST - 16);
+    while (least < most) {
+        long size = (least + most + 1) / 2, left = size;
+        for (int i = 0; i < STRINGS; i++) {
+            long length = left < MOST - 16 ? left : MOST - 16;
+            memset(texts[i], 'A', length);
+            texts[i][length] = 0;
+            all[i] = texts[i];
+            left -= length;
+        }
+        pid_t child = fork();
+        if (child == 0) {
+            execve(self, (char *[]){self, "nothing", NULL}, all);
+            _exit(errno == E2BIG ? 1 : 2);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (status == 0) least = size; else most = size - 1;
+    }
+    line(1, "fits", least);
+}
+
+/* Becomes another program, which the parent traces. */
+static void traced(char **words) {
+    pid_t child = fork();
+    if (child == 0) {
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        execvp(words[0], words);
+        _exit(127);
+    }
+    for (int status; waitpid(child, &status, 0) == child && WIFSTOPPED(status);) {
+        int signal = WSTOPSIG(status);
+        ptrace(PTRACE_CONT, child, 0, signal == SIGTRAP ? 0 : signal);
+    }
+}
+
 int main(int count, char **words) {
     const char *what = count > 1 ? words[1] : "", *more = count > 2 ? words[2] : "";
     setvbuf(stdout, NULL, _IOLBF, 4096);
@@ -738,6 +779,9 @@ int main(int count, char **words) {
     else if (!strcmp(what, "on demand")) on_demand(more);
     else if (!strcmp(what, "cancelled")) cancelled();
     else if (!strcmp(what, "sees")) sees();
+    else if (!strcmp(what, "fills")) fills(words[0]);
+    else if (!strcmp(what, "nothing")) return 0;
+    else if (!strcmp(what, "traced")) traced(words + 2);
     else if (!strcmp(what, "confined")) confined();
     else if (!strcmp(what, "without-clone3")) without_clone3(words + 2);
     else if (!strcmp(what, "holds")) return holds(atoi(more));

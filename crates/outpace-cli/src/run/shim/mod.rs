@@ -67,8 +67,8 @@ pub(super) struct Shim {
     ring: OwnedFd,
     /// The program has ended.
     finishing: AtomicBool,
-    /// The user's own `LD_PRELOAD`.
-    others: OsString,
+    /// The user's own `LD_PRELOAD`, which may be empty.
+    others: Option<OsString>,
     /// Set when the program runs.
     processes: Mutex<Option<Processes>>,
     /// The libraries looked through, and for each process whose writes have to be checked the reason why.
@@ -161,13 +161,9 @@ impl Drop for Memory {
 }
 
 impl Shim {
-    /// Makes the shim for a command on this terminal. If it is handed on, the programs that the command starts or becomes get it
-    /// as well. An error is the reason why there is none.
-    pub(super) fn prepare(
-        command: &OsStr,
-        terminal: &OwnedFd,
-        is_handed_on: bool,
-    ) -> Result<Self, String> {
+    /// Makes the shim for a command on this terminal, and for the programs that it starts or becomes. An error is the reason why
+    /// there is none.
+    pub(super) fn prepare(command: &OsStr, terminal: &OwnedFd) -> Result<Self, String> {
         if LIBRARY.is_empty() {
             return Err("this outpace was built without it".to_owned());
         }
@@ -179,10 +175,10 @@ impl Shim {
         if settings.local_modes.contains(LocalModes::TOSTOP) {
             return Err("the terminal stops jobs in the background that write (tostop)".to_owned());
         }
-        Self::make(terminal, others, is_handed_on).map_err(|error| error.to_string())
+        Self::make(terminal, others).map_err(|error| error.to_string())
     }
 
-    fn make(terminal: &OwnedFd, others: OsString, is_handed_on: bool) -> io::Result<Self> {
+    fn make(terminal: &OwnedFd, others: Option<OsString>) -> io::Result<Self> {
         let library = sealed_library()?;
         let ring = memory_file("outpace-ring")?;
         ftruncate(&ring, ring::SIZE as u64)?;
@@ -196,9 +192,11 @@ impl Shim {
         header.terminal.store(stat.st_rdev, Ordering::Relaxed);
         let inode = |file: &OwnedFd| rustix::fs::fstat(file).map(|stat| stat.st_ino);
         header.ring.store(inode(&ring)?, Ordering::Relaxed);
-        if is_handed_on {
-            header.library.store(inode(&library)?, Ordering::Relaxed);
-        }
+        header.library.store(inode(&library)?, Ordering::Relaxed);
+        let capabilities = rustix::thread::capabilities(None)?.permitted;
+        header
+            .capabilities
+            .store(capabilities.bits(), Ordering::Relaxed);
         let namespace = std::fs::metadata("/proc/self/ns/pid")?;
         header.namespace.store(namespace.ino(), Ordering::Relaxed);
         header.magic.store(ring::MAGIC, Ordering::Release);
@@ -224,11 +222,15 @@ impl Shim {
 
     /// Variables for the program's environment; the shim takes them out again.
     pub(super) fn environment(&self) -> [(&'static str, OsString); 2] {
-        let mut preload = self.others.clone();
-        if !preload.is_empty() {
-            preload.push(":");
-        }
-        preload.push(self.path(&self.library));
+        let own = self.path(&self.library);
+        let preload = match self.others.clone() {
+            Some(mut others) => {
+                others.push(":");
+                others.push(own);
+                others
+            }
+            None => own,
+        };
         [
             ("LD_PRELOAD", preload),
             ("OUTPACE_RING", self.path(&self.ring)),

@@ -54,6 +54,11 @@ fn encoded(device: u64) -> u32 {
     minor & 0xff | major << 8 | (minor & !0xff) << 12
 }
 
+/// Nanoseconds of a clock tick, as proc(5) counts them.
+fn tick() -> u64 {
+    1_000_000_000 / rustix::param::clock_ticks_per_second()
+}
+
 impl Processes {
     pub(super) fn new(leader: i32, terminal: impl AsFd) -> std::io::Result<Self> {
         Ok(Self {
@@ -115,7 +120,7 @@ impl Processes {
         };
         let member = members
             .iter()
-            .find(|member| member.is(process as u32, stat.start));
+            .find(|member| member.is(process as u32, stat.start * tick()));
         if let Some(member) = member {
             if member.fitness.load(Ordering::Relaxed) == ring::UNSEEN {
                 let refusal = self.refusal(process);
@@ -136,7 +141,7 @@ impl Processes {
         }
         let reason = self
             .refusal(process)
-            .unwrap_or_else(|| "the program that started it has none".to_owned());
+            .unwrap_or_else(|| "it was started without it".to_owned());
         self.is_strange(process, reason, false);
         false
     }

@@ -61,9 +61,10 @@ pub(super) fn refused(path: &Path) -> Option<String> {
 }
 
 /// The user's `LD_PRELOAD`, which stays in front of the shim. An error is the reason why it cannot.
-pub(super) fn preloaded() -> Result<OsString, String> {
-    let others = std::env::var_os("LD_PRELOAD").unwrap_or_default();
-    let names = others.as_bytes().split(|byte| matches!(byte, b':' | b' '));
+pub(super) fn preloaded() -> Result<Option<OsString>, String> {
+    let others = std::env::var_os("LD_PRELOAD");
+    let names = others.as_deref().unwrap_or_default().as_bytes();
+    let names = names.split(|byte| matches!(byte, b':' | b' '));
     for name in names.filter(|name| !name.is_empty()) {
         let name = OsStr::from_bytes(name);
         let refused =
