@@ -8,9 +8,9 @@
 //! code, each write asks the kernel for the terminal's number. The first write after each look of `run` asks as well, every few
 //! milliseconds in a burst, because a debugger can change a process's descriptors.
 
-use crate::family;
-use crate::hooks::{Index, original};
 use crate::known::{CallCounter, Known};
+use crate::membership::member;
+use crate::originals::{Index, original};
 use crate::ring::Header;
 use crate::system::{Leads, is_writable, leads, terminal_of};
 use core::ffi::c_int;
@@ -143,7 +143,7 @@ pub(crate) fn libraries_change(is_loading: bool) {
 fn is_plain(ring: &Header) -> bool {
     static WRITES: AtomicU32 = AtomicU32::new(0);
     let code = CODE.load(Ordering::SeqCst);
-    let Some(member) = family::member().filter(|_| code & (LOADING | MISTRUSTED) == 0) else {
+    let Some(member) = member().filter(|_| code & (LOADING | MISTRUSTED) == 0) else {
         return false;
     };
     if member.plain.load(Ordering::Acquire) == code {

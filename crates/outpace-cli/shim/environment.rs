@@ -1,12 +1,12 @@
 //! The variables that carry the shim to another program: put into its environment when it is started, and taken out before its
 //! `main`.
 
-use crate::family::is_copy;
-use crate::hooks::__errno_location;
+use crate::machine::__errno_location;
+use crate::membership::is_copy;
 use crate::program::{can_have_shim, is_due};
 use crate::ring::{self, Header};
+use crate::settle::ring;
 use crate::system::{self, FileStatus, can_be_read};
-use crate::writes::ring;
 use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
 use core::ptr;

@@ -5,63 +5,15 @@
 //! where it can have it, and joins when the loader has started it.
 
 use crate::descriptors;
-use crate::hooks::{Index, original};
+use crate::membership::{NEW, OURS, OUTSIDE, REGISTERING, go_away, me, members, own, retire};
+use crate::originals::{Index, ensure_resolved, original};
 use crate::ring::{self, Header, Member};
-use crate::system::{self, Leads, PRCTL, leads, thread};
-use crate::writes::{RING, close_and_settle, ring, wake};
+use crate::settle::{ring, wake};
+use crate::system::{self, Leads, PRCTL, leads};
+use crate::text;
 use core::ffi::{c_int, c_void};
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
-
-/// A process's own state. The kernel zeroes this page in a child made by fork(2).
-#[repr(C)]
-struct Own {
-    standing: AtomicU32,
-    process: AtomicU32,
-    member: AtomicPtr<Member>,
-    /// Its number among the members, from 1 on.
-    number: AtomicU64,
-    /// Counts direct writes beside the closed ring.
-    direct: AtomicU32,
-    /// Not 0 if the loader has started this process: it is no copy of another one.
-    is_loaded: AtomicU32,
-}
-
-/// `standing`: not registered, being registered by a thread, registered, without a place among the members.
-const NEW: u32 = 0;
-const REGISTERING: u32 = 1;
-const OURS: u32 = 2;
-const OUTSIDE: u32 = 3;
-
-static OWN: AtomicPtr<Own> = AtomicPtr::new(ptr::null_mut());
-
-/// The state before there is a ring.
-static UNREGISTERED: Own = Own {
-    standing: AtomicU32::new(OUTSIDE),
-    process: AtomicU32::new(0),
-    member: AtomicPtr::new(ptr::null_mut()),
-    number: AtomicU64::new(0),
-    direct: AtomicU32::new(0),
-    is_loaded: AtomicU32::new(0),
-};
-
-fn own() -> &'static Own {
-    // SAFETY: null, or a page that stays for as long as the process; zeroes are valid for it.
-    unsafe { OWN.load(Ordering::Relaxed).as_ref() }.unwrap_or(&UNREGISTERED)
-}
-
-/// The calling thread, as the holder of the lock.
-pub(crate) fn me() -> u64 {
-    ring::holder(own().process.load(Ordering::Relaxed), thread())
-}
-
-/// The calling process, if it is registered.
-pub(crate) fn member() -> Option<&'static Member> {
-    let own = own();
-    let is_ours = own.standing.load(Ordering::Acquire) == OURS;
-    // SAFETY: in the shared memory, once it is registered.
-    unsafe { own.member.load(Ordering::Relaxed).as_ref() }.filter(|_| is_ours)
-}
+use core::sync::atomic::{AtomicU8, Ordering};
 
 /// Registers this process if it is not registered yet; returns whether it is.
 pub(crate) fn is_ours(ring: &Header) -> bool {
@@ -69,40 +21,6 @@ pub(crate) fn is_ours(ring: &Header) -> bool {
         OURS => true,
         NEW => register(ring),
         _ => false,
-    }
-}
-
-/// Maps the page of [`Own`]; false if the kernel would not zero it in a child.
-pub(crate) fn prepare() -> bool {
-    const READ_WRITE: usize = 3;
-    const PRIVATE_ANONYMOUS: usize = 0x22;
-    const WIPEONFORK: usize = 18;
-    // SAFETY: a mapping of our own, at a place that the kernel chooses.
-    unsafe {
-        let page = system::call(
-            system::MMAP,
-            0,
-            4096,
-            READ_WRITE,
-            PRIVATE_ANONYMOUS,
-            usize::MAX,
-            0,
-        );
-        if page <= 0 || system::call(system::MADVISE, page as usize, 4096, WIPEONFORK, 0, 0, 0) != 0
-        {
-            return false;
-        }
-        OWN.store(page as *mut Own, Ordering::Release);
-    }
-    own().is_loaded.store(1, Ordering::Relaxed);
-    true
-}
-
-fn members(ring: &Header) -> &[Member] {
-    // SAFETY: the shared memory has so many behind the header, and all of them are atomics.
-    unsafe {
-        let first = ptr::from_ref(ring).cast::<u8>().add(ring::MEMBERS);
-        core::slice::from_raw_parts(first.cast(), ring::MOST_MEMBERS)
     }
 }
 
@@ -186,24 +104,6 @@ fn place(ring: &Header, process: u32) -> Option<&Member> {
     Some(member)
 }
 
-/// Counts bytes just written through the ring. The caller holds its lock.
-pub(crate) fn count(ring: &Header, length: usize) {
-    let number = own().number.load(Ordering::Relaxed);
-    let author = &ring.head.1;
-    let before = author.member.load(Ordering::Relaxed);
-    if before == number {
-        return;
-    }
-    let from = ring.published() - length as u64;
-    if let Some(member) = members(ring).get(before.wrapping_sub(1) as usize) {
-        let more = from.wrapping_sub(author.from.load(Ordering::Relaxed));
-        let bytes = member.bytes.load(Ordering::Relaxed).wrapping_add(more);
-        member.bytes.store(bytes, Ordering::Relaxed);
-    }
-    author.from.store(from, Ordering::Relaxed);
-    author.member.store(number, Ordering::Relaxed);
-}
-
 /// After so many direct writes beside the closed ring, `run` is asked to open it.
 const ASK_AFTER: u32 = 64;
 
@@ -221,52 +121,17 @@ pub(crate) fn ask_for_ring(ring: &Header, descriptor: c_int) {
     }
 }
 
-/// Closes the ring before another program is started, or takes this process's place. It stays closed until [`come_back`], or
-/// until `run` finds that program among the members.
-pub(crate) fn go_away(ring: &Header, reason: u32) -> Option<&'static Member> {
-    // A child made by vfork(2) shares its parent's memory, but is not registered.
-    let is_itself = |_: &&Member| own().process.load(Ordering::Relaxed) == system::process();
-    let member = member().filter(is_itself);
-    if let Some(member) = member {
-        member.away.fetch_add(1, Ordering::SeqCst);
-    }
-    close_and_settle(ring, reason);
-    member
-}
-
-/// Whether this process is a copy of another one, made by fork(2), or by vfork(2), after which it shares that one's memory.
-pub(crate) fn is_copy() -> bool {
-    let process = own().process.load(Ordering::Relaxed);
-    own().is_loaded.load(Ordering::Relaxed) == 0 || process != 0 && process != system::process()
-}
-
 /// Called before the calling process starts or becomes another program.
 pub(crate) fn before_program(ring: &Header) -> Option<&'static Member> {
     // This process must not overtake what that program leaves in the ring.
-    crate::text::complete_if_postponed();
+    text::complete_if_postponed();
     go_away(ring, ring::BY_EXEC)
-}
-
-pub(crate) fn come_back(member: Option<&Member>) {
-    if let Some(member) = member {
-        member.away.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// Gives the ring up in this process, which makes no system calls for it any more.
-pub(crate) fn retire(reason: u32) {
-    if let Some(ring) = ring() {
-        if let Some(member) = go_away(ring, reason) {
-            member.reason.store(reason, Ordering::Relaxed);
-        }
-        RING.store(ptr::null_mut(), Ordering::Release);
-    }
 }
 
 /// Called before another thread is made. Does what has to be done once, because a thread that finds it half done writes to the
 /// terminal.
 pub(crate) fn before_thread() {
-    crate::text::complete_if_postponed();
+    text::complete_if_postponed();
     if let Some(ring) = ring() {
         is_ours(ring);
     }
@@ -274,12 +139,12 @@ pub(crate) fn before_thread() {
 
 /// Called before this process is copied. The copy would also finish a write that the calling thread has interrupted.
 pub(crate) extern "C" fn before_fork() {
-    crate::hooks::ensure_resolved();
+    ensure_resolved();
     let Some(ring) = ring() else {
         EARLY.store(1, Ordering::Relaxed);
         return;
     };
-    crate::text::complete_if_postponed();
+    text::complete_if_postponed();
     // Registers the parent now: a child made by vfork(2) must not do so in its place.
     is_ours(ring);
     if ring.lock.0.load(Ordering::Relaxed) == me() {

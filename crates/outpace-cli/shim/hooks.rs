@@ -3,106 +3,19 @@
 use crate::descriptors;
 use crate::environment::{LONGEST_PATH, find, with_environment};
 pub(crate) use crate::family::before_fork;
-use crate::family::{self, before_program, come_back, retire};
-use crate::musl;
+use crate::family::{self, before_program};
+use crate::inline;
+use crate::machine::{Code, missing};
+use crate::membership::{come_back, retire};
+use crate::originals::{Index, ORIGINALS, ensure_resolved, original};
 use crate::ring;
+use crate::settle::{ring, settle, settle_for};
 use crate::symbols::{Symbols, each_object};
 use crate::system::{self, can_be_read};
-use crate::text;
-use crate::writes::{before_write, before_writev, ring, settle, settle_for};
+use crate::text::{self, Replacements};
+use crate::writes::{before_write, before_writev};
 use core::ffi::{c_char, c_int, c_void};
-use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-
-macro_rules! originals {
-    ($($index:ident $name:literal)*) => {
-        #[repr(usize)]
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-        #[derive(Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Index { $($index),*, COUNT }
-        static NAMES: [&core::ffi::CStr; Index::COUNT as usize] = [$($name),*];
-    };
-}
-originals! {
-    write c"write" writev c"writev" write_nocancel c"__write_nocancel" testcancel c"pthread_testcancel"
-    register_atfork c"__register_atfork" atfork c"pthread_atfork"
-    stream_write c"_IO_file_write" pthread_create c"pthread_create"
-    fork c"fork" Fork c"_Fork" vfork c"vfork" clone c"clone" system c"system" popen c"popen" daemon c"daemon" forkpty c"forkpty" wordexp c"wordexp"
-    posix_spawn c"posix_spawn" posix_spawnp c"posix_spawnp"
-    execve c"execve" fexecve c"fexecve" execveat c"execveat"
-    execv c"execv" execvp c"execvp" execvpe c"execvpe" execl c"execl" execlp c"execlp" execle c"execle"
-    unshare c"unshare" setns c"setns" sendmsg c"sendmsg" sendmmsg c"sendmmsg"
-    ioctl c"ioctl" tcsetattr c"tcsetattr" tcdrain c"tcdrain" tcflush c"tcflush" tcflow c"tcflow" tcsendbreak c"tcsendbreak"
-    splice c"splice" sendfile c"sendfile" sendfile64 c"sendfile64" vmsplice c"vmsplice" tee c"tee"
-    copy_file_range c"copy_file_range" vhangup c"vhangup" pwritev2 c"pwritev2" pwritev64v2 c"pwritev64v2" prctl c"prctl" syscall c"syscall"
-    close c"close" dup2 c"dup2" dup3 c"dup3" close_range c"close_range" closefrom c"closefrom"
-    close_nocancel c"__close_nocancel" close_nocancel_nostatus c"__close_nocancel_nostatus" mq_close c"mq_close"
-    fclose c"fclose" freopen c"freopen" freopen64 c"freopen64"
-    munmap c"munmap" mprotect c"mprotect" pkey_mprotect c"pkey_mprotect" mremap c"mremap" mmap c"mmap" mmap64 c"mmap64"
-    brk c"brk" sbrk c"sbrk" shmdt c"shmdt" madvise c"madvise"
-}
-
-pub(crate) static ORIGINALS: [AtomicPtr<c_void>; Index::COUNT as usize] =
-    [const { AtomicPtr::new(ptr::null_mut()) }; Index::COUNT as usize];
-static RESOLVED: AtomicBool = AtomicBool::new(false);
-
-unsafe extern "C" {
-    pub(crate) fn __errno_location() -> *mut c_int;
-}
-
-/// Finds the originals. Constructors of other libraries may run before ours and call replaced functions.
-#[cold]
-fn resolve() {
-    let find = |symbols: &Symbols| {
-        for (original, name) in ORIGINALS.iter().zip(NAMES) {
-            if original.load(Ordering::Relaxed).is_null() {
-                original.store(symbols.find(name), Ordering::Relaxed);
-            }
-        }
-    };
-    // Before glibc 2.34 some functions are in the library of threads as well; the C library calls its own ones.
-    each_object(|object| {
-        let symbols = Symbols::of(object);
-        let libc = symbols.filter(|symbols| !symbols.find(c"__libc_start_main").is_null());
-        if let Some(libc) = &libc {
-            find(libc);
-            musl::look(libc);
-        }
-        libc.is_some()
-    });
-    each_object(|object| {
-        let threads = Symbols::of(object);
-        let threads = threads.filter(|symbols| !symbols.find(c"pthread_testcancel").is_null());
-        threads.as_ref().map(find).is_some()
-    });
-    for (index, original) in ORIGINALS.iter().enumerate() {
-        // The library of threads may be loaded later.
-        let is_missing = index != Index::pthread_create as usize && replacement(index).is_some();
-        if original.load(Ordering::Relaxed).is_null() && is_missing {
-            original.store(crate::machine::missing as *mut c_void, Ordering::Relaxed);
-        }
-    }
-    RESOLVED.store(true, Ordering::Release);
-}
-
-/// Whether the C library has a function of that index.
-pub(crate) fn is_there(index: usize) -> bool {
-    let original = ORIGINALS
-        .get(index)
-        .map_or(ptr::null_mut(), |place| place.load(Ordering::Relaxed));
-    !original.is_null() && original != crate::machine::missing as *mut c_void
-}
-
-pub(crate) fn ensure_resolved() {
-    if !RESOLVED.load(Ordering::Acquire) {
-        resolve();
-    }
-}
-
-pub(crate) fn original(index: Index) -> *mut c_void {
-    ensure_resolved();
-    ORIGINALS[index as usize].load(Ordering::Relaxed)
-}
+use core::sync::atomic::Ordering;
 
 // ---- What runs before the originals.
 
@@ -265,7 +178,7 @@ pub(crate) extern "C" fn before_thread() {
         });
     }
     if place.load(Ordering::Relaxed).is_null() {
-        place.store(crate::machine::missing as *mut c_void, Ordering::Relaxed);
+        place.store(missing as *mut c_void, Ordering::Relaxed);
     }
 }
 
@@ -521,18 +434,19 @@ pub unsafe extern "C" fn posix_spawnp(
     result
 }
 
-pub(crate) type Code = unsafe extern "C" fn();
+/// A replacement, of which only the address is used, as the target of calls that pass what the function takes.
+macro_rules! code {
+    ($function:ident: fn($($type:ty),*)) => {
+        // SAFETY: both are pointers to functions; it is not called by this type.
+        unsafe {
+            core::mem::transmute::<unsafe extern "C" fn($($type),*) -> c_int, Code>($function)
+        }
+    };
+}
 
-/// The replacement of an original; `None` for functions that the shim only calls.
-pub(crate) fn replacement(index: usize) -> Option<Code> {
-    macro_rules! code {
-        ($function:expr, $type:ty) => {
-            // SAFETY: only the address is used, as the target of calls that pass what the function takes.
-            Some(unsafe { core::mem::transmute::<$type, Code>($function) })
-        };
-    }
-    type Execveat = unsafe extern "C" fn(c_int, *const c_char, Texts, Texts, c_int) -> c_int;
-    static PLAIN: [Option<Code>; Index::COUNT as usize] = {
+/// What the C library's own calls are redirected to.
+pub(crate) static REPLACEMENTS: Replacements = Replacements {
+    functions: {
         let mut all = [None; Index::COUNT as usize];
         let mut at = 0;
         while at < WRITES.len() {
@@ -544,21 +458,19 @@ pub(crate) fn replacement(index: usize) -> Option<Code> {
             all[BEFORE[at].0 as usize] = Some(BEFORE[at].1);
             at += 1;
         }
+        all[Index::execve as usize] = Some(code!(execve: fn(*const c_char, Texts, Texts)));
+        all[Index::fexecve as usize] = Some(code!(fexecve: fn(c_int, Texts, Texts)));
+        all[Index::execveat as usize] =
+            Some(code!(execveat: fn(c_int, *const c_char, Texts, Texts, c_int)));
+        all[Index::posix_spawn as usize] = Some(code!(
+            posix_spawn: fn(*mut c_int, *const c_char, *const c_void, *const c_void, Texts, Texts)
+        ));
+        all[Index::posix_spawnp as usize] = Some(code!(
+            posix_spawnp: fn(*mut c_int, *const c_char, *const c_void, *const c_void, Texts, Texts)
+        ));
         all
-    };
-    match index {
-        index if index == Index::execve as usize => {
-            code!(
-                execve,
-                unsafe extern "C" fn(*const c_char, Texts, Texts) -> c_int
-            )
-        }
-        index if index == Index::fexecve as usize => {
-            code!(fexecve, unsafe extern "C" fn(c_int, Texts, Texts) -> c_int)
-        }
-        index if index == Index::execveat as usize => code!(execveat, Execveat),
-        index if index == Index::posix_spawn as usize => code!(posix_spawn, Spawn),
-        index if index == Index::posix_spawnp as usize => code!(posix_spawnp, Spawn),
-        index => PLAIN.get(index).copied().flatten(),
-    }
-}
+    },
+    last_words: inline::redirect_last_words,
+    streams: inline::redirect_streams,
+    last_unmap: inline::redirect_last_unmap,
+};

@@ -7,6 +7,16 @@ mod processor;
 
 pub(crate) use processor::*;
 
+/// A replacement, or an original: only its address counts.
+pub(crate) type Code = unsafe extern "C" fn();
+
+/// What comes back if the original is to do it.
+pub(crate) const PASS: isize = isize::MIN;
+
+unsafe extern "C" {
+    pub(crate) fn __errno_location() -> *mut core::ffi::c_int;
+}
+
 /// A place in the C library's code that will be redirected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
@@ -60,10 +70,10 @@ macro_rules! writes {
     ($($name:ident $before:ident)*) => {
         const WRITES: &[(Index, Code)] = &[$((Index::$name, $name)),*];
         $(naked! { write_code $name (
-            ring = sym $crate::writes::RING,
-            originals = sym $crate::hooks::ORIGINALS,
+            ring = sym $crate::settle::RING,
+            originals = sym $crate::originals::ORIGINALS,
             before = sym $before,
-            pass = const $crate::writes::PASS,
+            pass = const $crate::machine::PASS,
             testcancel = const Index::testcancel as usize * 8,
             original = const Index::$name as usize * 8,
         ) })*
@@ -75,7 +85,7 @@ macro_rules! before {
         const BEFORE: &[(Index, Code)] = &[$($((before!(@index $name $($index)?), $name)),*),*];
         $($(naked! { before_code $name (
             before = sym $before,
-            originals = sym $crate::hooks::ORIGINALS,
+            originals = sym $crate::originals::ORIGINALS,
             original = const before!(@index $name $($index)?) as usize * 8,
         ) })*)*
     };

@@ -1,7 +1,6 @@
 //! Support for musl. Its streams write by an inline system call, and a thread that ends unmaps its stack by another; both are
 //! redirected. Its loader passes no arguments to constructors.
 
-use crate::machine;
 use crate::symbols::Symbols;
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -43,19 +42,7 @@ pub(crate) fn environment() -> Option<*mut *const c_char> {
     is_there().then(|| unsafe { environ })
 }
 
-/// Redirects the system calls in musl's code. Returns whether its form is supported; true for another C library.
-///
-/// # Safety
-///
-/// The code can be written to, and no thread is executing it.
-pub(crate) unsafe fn redirect(start: usize, end: usize) -> bool {
-    let function = STREAM_WRITE.load(Ordering::Relaxed);
-    if !is_there() {
-        return true;
-    }
-    // SAFETY: the caller's; the function is checked to be within the code.
-    (start..end).contains(&function)
-        && unsafe {
-            machine::redirect_streams(function, end) && machine::redirect_last_unmap(start, end)
-        }
+/// The function by which musl's streams write; of another C library, `None`.
+pub(crate) fn stream_write() -> Option<usize> {
+    is_there().then(|| STREAM_WRITE.load(Ordering::Relaxed))
 }

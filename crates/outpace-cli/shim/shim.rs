@@ -33,11 +33,17 @@ mod descriptors;
 mod environment;
 mod family;
 mod hooks;
+#[cfg_attr(target_arch = "x86_64", path = "inline_x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "inline_aarch64.rs")]
+mod inline;
 mod known;
+mod membership;
 mod musl;
+mod originals;
 mod program;
 #[allow(dead_code)]
 mod ring;
+mod settle;
 mod symbols;
 mod system;
 mod text;
@@ -48,7 +54,7 @@ mod writes;
 use core::ffi::{c_char, c_int};
 use core::ptr;
 use core::sync::atomic::Ordering;
-use hooks::Index;
+use originals::Index;
 use ring::Header;
 use system::FileStatus;
 
@@ -72,7 +78,8 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 
 /// Called by the loader, after all other libraries' constructors.
 extern "C" fn start(_: c_int, _: *const *const c_char, variables: *mut *const c_char) {
-    hooks::ensure_resolved();
+    text::use_replacements(&hooks::REPLACEMENTS);
+    originals::ensure_resolved();
     let variables = musl::environment().unwrap_or(variables);
     // SAFETY: glibc's loader passes the environment, and the program has not begun.
     let path = unsafe { environment::take_out(variables) };
@@ -84,13 +91,6 @@ extern "C" fn start(_: c_int, _: *const *const c_char, variables: *mut *const c_
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn(c_int, *const *const c_char, *mut *const c_char) = start;
-
-/// Whether this process has one thread: the directory of threads has one link for each, and two of its own. An emulator
-/// (qemu-user) adds a thread: docs/shim.md.
-fn is_alone() -> bool {
-    let links = if cfg!(outpace_emulated) { 4 } else { 3 };
-    FileStatus::at(c"/proc/self/task").is_some_and(|stat| stat.links == links)
-}
 
 fn map(path: *const c_char) -> Option<&'static Header> {
     const READ_WRITE: usize = 3;
@@ -149,17 +149,17 @@ fn attach(path: *const c_char) {
     let refused = if is_first && ring.program.load(Ordering::Acquire) != process {
         ring.reason.store(ring::OTHER_PROGRAM, Ordering::Relaxed);
         return;
-    } else if !is_in_namespace() || !family::prepare() {
+    } else if !is_in_namespace() || !membership::prepare() {
         ring::NO_PLACE
     } else if family::EARLY.load(Ordering::Relaxed) != 0 {
         ring::BY_EXEC
-    } else if !hooks::is_there(Index::write as usize) {
+    } else if !originals::is_there(Index::write as usize) {
         ring::NO_LIBRARY
-    } else if !is_alone() || !(is_first && text::postpone() || text::redirect(ring)) {
+    } else if !system::is_alone() || !(is_first && text::postpone() || text::redirect(ring)) {
         ring::NO_TEXT
     } else {
         // From here on the writes of this process keep the order.
-        writes::RING.store(ptr::from_ref(ring).cast_mut(), Ordering::Release);
+        settle::RING.store(ptr::from_ref(ring).cast_mut(), Ordering::Release);
         family::watch_forks();
         // A postponed process registers itself at its first write.
         if text::is_postponed() || family::register(ring) {

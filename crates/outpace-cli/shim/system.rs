@@ -406,3 +406,10 @@ pub(crate) fn is_dead(process: u32) -> bool {
     // A first thread that has ended stays a zombie for as long as other threads run.
     has_ended && matches!(fields.nth(THREADS - 1), Some(b"0" | b"1"))
 }
+
+/// Whether this process has one thread: the directory of threads has one link for each, and two of its own. An emulator
+/// (qemu-user) adds a thread: docs/shim.md.
+pub(crate) fn is_alone() -> bool {
+    let links = if cfg!(outpace_emulated) { 4 } else { 3 };
+    FileStatus::at(c"/proc/self/task").is_some_and(|stat| stat.links == links)
+}

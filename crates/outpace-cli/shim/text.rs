@@ -5,15 +5,42 @@
 //! writes to the terminal, makes a thread, or starts another process: until then the ring is empty, so none of its writes can
 //! overtake another. Only the call by which streams write is redirected at once, to notice the first write.
 
-use crate::hooks::{Index, ORIGINALS, is_there, original, replacement};
-use crate::machine::{Found, candidates, change, look};
+use crate::machine::{Code, Found, candidates, change, look};
+use crate::membership::retire;
 use crate::musl;
+use crate::originals::{Index, ORIGINALS, is_replaced, is_there, original};
 use crate::ring::{self, CallSites, Header};
+use crate::settle::ring;
 use crate::symbols::each_object;
-use crate::system::{protect, with_signals_blocked};
+use crate::system::{is_alone, protect, with_signals_blocked};
+#[cfg(target_arch = "x86_64")]
+use crate::watch;
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+
+/// What the C library's code is redirected to.
+pub(crate) struct Replacements {
+    /// By [`Index`]; `None` for functions that the shim only calls.
+    pub(crate) functions: [Option<Code>; Index::COUNT as usize],
+    /// Redirects the system call of the last words at this place, and of musl's streams and threads: see `inline`.
+    pub(crate) last_words: unsafe fn(usize) -> bool,
+    pub(crate) streams: unsafe fn(usize, usize) -> bool,
+    pub(crate) last_unmap: unsafe fn(usize, usize) -> bool,
+}
+
+static REPLACEMENTS: AtomicPtr<Replacements> = AtomicPtr::new(ptr::null_mut());
+
+/// Called once, before all else here.
+pub(crate) fn use_replacements(replacements: &'static Replacements) {
+    let place = ptr::from_ref(replacements).cast_mut();
+    REPLACEMENTS.store(place, Ordering::Release);
+}
+
+fn replacements() -> Option<&'static Replacements> {
+    // SAFETY: null, or a static.
+    unsafe { REPLACEMENTS.load(Ordering::Acquire).as_ref() }
+}
 
 /// The C library's code.
 struct TextSegment {
@@ -124,7 +151,7 @@ fn bounds(text: &TextSegment) -> Option<(usize, usize)> {
     let (mut lowest, mut highest) = (usize::MAX, 0);
     for (index, original) in ORIGINALS.iter().enumerate() {
         let at = original.load(Ordering::Relaxed) as usize;
-        if replacement(index).is_none() || !is_there(index) {
+        if !is_replaced(index) || !is_there(index) {
             continue;
         }
         if at.wrapping_sub(text.start) >= text.length {
@@ -173,14 +200,13 @@ pub(crate) fn postpone() -> bool {
     let (mut stored, mut is_whole) = (0, true);
     let redirect_one = |at: usize| {
         // SAFETY: within the code.
-        let Some((index, found)) = (unsafe { function_at(at, &text) }) else {
+        let Some(index) = (unsafe { function_at(at, &text) }) else {
             return;
         };
         if index == Index::write as usize || index == Index::write_nocancel as usize {
             let place = STREAM_CALLS.get(stored);
             // SAFETY: the code was made writable below, and there is one thread.
-            let is_changed = place.is_some()
-                && code_for(index).is_some_and(|code| unsafe { change(at, found, code) });
+            let is_changed = place.is_some() && unsafe { redirect_at(at, index) };
             if let Some(place) = place.filter(|_| is_changed) {
                 place.store(entry(at, index, &text), Ordering::Relaxed);
                 stored += 1;
@@ -225,10 +251,10 @@ pub(crate) fn complete(ring: &Header) -> bool {
             length: length as usize,
             build: [build, rest],
         };
-        crate::is_alone() && redirect_in(ring, &text)
+        is_alone() && redirect_in(ring, &text)
     });
     if !is_redirected {
-        crate::family::retire(ring::NO_TEXT);
+        retire(ring::NO_TEXT);
     }
     is_redirected
 }
@@ -236,7 +262,7 @@ pub(crate) fn complete(ring: &Header) -> bool {
 /// Called before another thread, or a process that is not announced otherwise, is made.
 pub(crate) fn complete_if_postponed() {
     if is_postponed()
-        && let Some(ring) = crate::writes::ring()
+        && let Some(ring) = ring()
     {
         complete(ring);
     }
@@ -273,8 +299,8 @@ fn redirect_in(ring: &Header, text: &TextSegment) -> bool {
                 entry => of_entry(entry, text),
             };
             let function = ORIGINALS[index].load(Ordering::Relaxed);
-            let code = core::mem::transmute::<*mut c_void, crate::hooks::Code>(function);
-            if !change(at, Found::Call(0), code) {
+            let code = core::mem::transmute::<*mut c_void, Code>(function);
+            if !change(at, code) {
                 return false;
             }
         }
@@ -282,41 +308,64 @@ fn redirect_in(ring: &Header, text: &TextSegment) -> bool {
             by_list(text, calls)
         } else {
             by_search(text, calls, key, lowest, highest)
-                && musl::redirect(text.start, text.start + text.length)
+                && redirect_musl(text.start, text.start + text.length)
         };
         #[cfg(target_arch = "x86_64")]
         if is_redirected && !musl::is_there() {
-            crate::watch::begin(ring, text.start, text.start + text.length);
+            watch::begin(ring, text.start, text.start + text.length);
         }
         protect(text.start, text.length, READ_EXEC) && is_redirected
     }
 }
 
 /// The replaced function that is called at a place, if there is one; [`Index::COUNT`] for the last words.
-unsafe fn function_at(at: usize, text: &TextSegment) -> Option<(usize, Found)> {
+unsafe fn function_at(at: usize, text: &TextSegment) -> Option<usize> {
     // SAFETY: the caller's.
     let found = unsafe { look(at, text.start) }?;
-    let index = match found {
-        Found::LastWords => Index::COUNT as usize,
-        Found::Call(target) => {
-            let mut originals = ORIGINALS.iter().enumerate();
-            let is_it = |index: usize, at: *mut c_void| {
-                at as usize == target && replacement(index).is_some()
-            };
-            originals
-                .find(|(index, at)| is_it(*index, at.load(Ordering::Relaxed)))?
-                .0
-        }
+    let target = match found {
+        Found::LastWords => return Some(Index::COUNT as usize),
+        Found::Call(target) => target,
     };
-    Some((index, found))
+    let mut originals = ORIGINALS.iter().enumerate();
+    let (index, _) = originals.find(|(index, original)| {
+        original.load(Ordering::Relaxed) as usize == target && is_replaced(*index)
+    })?;
+    Some(index)
 }
 
-/// The replacement for an index of [`function_at`].
-fn code_for(index: usize) -> Option<crate::hooks::Code> {
-    match index {
-        index if index == Index::COUNT as usize => Some(crate::hooks::write),
-        index => replacement(index),
+/// Redirects what [`function_at`] has found; false if that is impossible.
+///
+/// # Safety
+///
+/// The code there can be written to, and no thread is executing it.
+unsafe fn redirect_at(at: usize, index: usize) -> bool {
+    let Some(all) = replacements() else {
+        return false;
+    };
+    // SAFETY: the caller's.
+    unsafe {
+        if index == Index::COUNT as usize {
+            return (all.last_words)(at);
+        }
+        let code = all.functions.get(index).copied().flatten();
+        code.is_some_and(|code| change(at, code))
     }
+}
+
+/// Redirects the system calls in musl's code. Returns whether its form is supported; true for another C library.
+///
+/// # Safety
+///
+/// The code can be written to, and no thread is executing it.
+unsafe fn redirect_musl(start: usize, end: usize) -> bool {
+    let Some(function) = musl::stream_write() else {
+        return true;
+    };
+    // SAFETY: the caller's; the function is checked to be within the code.
+    (start..end).contains(&function)
+        && replacements().is_some_and(|all| unsafe {
+            (all.streams)(function, end) && (all.last_unmap)(start, end)
+        })
 }
 
 /// Tells which addresses may be those of replaced functions, and rejects most of some thirty thousand calls.
@@ -328,7 +377,7 @@ impl Sieve {
     fn new() -> Self {
         let mut sieve = Self([0; Self::WORDS]);
         for (index, original) in ORIGINALS.iter().enumerate() {
-            if replacement(index).is_some() {
+            if is_replaced(index) {
                 let (word, bit) = Self::place(original.load(Ordering::Relaxed) as usize);
                 if let Some(word) = sieve.0.get_mut(word) {
                     *word |= bit;
@@ -374,11 +423,11 @@ unsafe fn by_search(
             {
                 return;
             }
-            let Some((index, found)) = function_at(at, text) else {
+            let Some(index) = function_at(at, text) else {
                 return;
             };
             count.add(index);
-            is_whole &= code_for(index).is_some_and(|code| change(at, found, code));
+            is_whole &= redirect_at(at, index);
             if let Some(place) = calls.list.get(stored).filter(|_| is_first) {
                 place.store(entry(at, index, text), Ordering::Relaxed);
             }
@@ -409,12 +458,7 @@ unsafe fn by_list(text: &TextSegment, calls: &CallSites) -> bool {
             return false;
         }
         // SAFETY: within the code; the caller's.
-        let is_changed = unsafe {
-            match (function_at(at, text), code_for(index)) {
-                (Some((same, found)), Some(code)) if same == index => change(at, found, code),
-                _ => false,
-            }
-        };
+        let is_changed = unsafe { function_at(at, text) == Some(index) && redirect_at(at, index) };
         if !is_changed {
             return false;
         }

@@ -6,13 +6,14 @@
 //! ones. A function of an unknown form is left alone, and each write asks the kernel.
 
 use crate::descriptors::{self, LOADER};
-use crate::hooks::{Code, Index, before_namespace, is_there, original};
 use crate::known::CallCounter;
-use crate::machine::{CALL, JUMP, LENGTH, lead, numbers};
-use crate::ring::Header;
+use crate::machine::{CALL, Code, JUMP, LENGTH, lead, numbers};
+use crate::membership::retire;
+use crate::originals::{Index, is_there, original};
+use crate::ring::{self, Header};
+use crate::settle::{ring, settle_for};
 use crate::symbols::{Symbols, each_object};
 use crate::system::protect;
-use crate::writes::{ring, settle_for};
 use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -38,13 +39,13 @@ const UNSHARE: u32 = 2;
 extern "C" fn begin_range(_: u32, _: u32, flags: u32) -> &'static CallCounter {
     if flags & UNSHARE != 0 {
         // This thread gets descriptors of its own.
-        before_namespace();
+        retire(ring::BY_BYPASS);
     }
     descriptors::begin_all()
 }
 
 extern "C" fn begin_unshare() -> &'static CallCounter {
-    before_namespace();
+    retire(ring::BY_BYPASS);
     descriptors::begin_all()
 }
 

@@ -1,25 +1,17 @@
 //! `write` and `writev`: through the ring where that can be, else to the kernel, after what is in the ring.
 
 use crate::descriptors::takes_output;
-use crate::family::{self, is_ours, me};
-use crate::hooks::ensure_resolved;
+use crate::family::{self, is_ours};
+use crate::machine::{__errno_location, PASS};
+use crate::membership::{count, me};
+use crate::originals::ensure_resolved;
 use crate::ring::{self, Header, Put};
-use crate::system::{
-    self, FUTEX, KILL, Leads, O_NONBLOCK, SCHED_YIELD, TIMED_OUT, call, can_be_read, flags, leads,
-};
+use crate::settle::{FOREVER, FUTEX_WAIT, ring, settle_for, wait, wake};
+use crate::system::{self, FUTEX, O_NONBLOCK, SCHED_YIELD, call, can_be_read, flags};
 use crate::text;
 use core::ffi::c_int;
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-
-/// The shared memory, once it is there.
-pub(crate) static RING: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
-
-/// The ring; `None` where this process does not use it, or has given it up.
-pub(crate) fn ring() -> Option<&'static Header> {
-    // SAFETY: null, or a mapping that stays for as long as the process.
-    unsafe { RING.load(Ordering::Acquire).as_ref() }
-}
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// `struct iovec`.
 #[repr(C)]
@@ -72,11 +64,7 @@ fn fetch_ahead(ring: &Header, length: usize) {
 /// Two threads have met in a write. From then on no memory is fetched ahead: the other thread would have to fetch it back.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
-const FUTEX_WAIT: usize = 0;
-const FUTEX_WAKE: usize = 1;
 const EAGAIN: isize = 11;
-/// A thread that waits looks this often whether `run` is still there.
-const LOOK: [i64; 2] = [0, 50_000_000];
 /// A thread that waits for the lock spins for `SPINS` looks, gives way up to look `YIELDS`, then naps between looks up to
 /// `PATIENCE`. A holder that has lost its processor gets it back in that time; one that has not is taken for one that never
 /// lets go.
@@ -84,80 +72,9 @@ const SPINS: u32 = 64;
 const YIELDS: u32 = 1_000;
 const PATIENCE: u32 = YIELDS + 100;
 const NAP: [i64; 2] = [0, 1_000_000];
-const FOREVER: u32 = u32::MAX;
-
-pub(crate) fn wake(ring: &Header) {
-    if ring.rouse() {
-        // SAFETY: the word is in the shared memory.
-        unsafe {
-            call(
-                FUTEX,
-                &raw const ring.doze.0 as usize,
-                FUTEX_WAKE,
-                1,
-                0,
-                0,
-                0,
-            )
-        };
-    }
-}
-
-pub(crate) fn give_way() {
+fn give_way() {
     // SAFETY: no memory is involved.
     unsafe { call(SCHED_YIELD, 0, 0, 0, 0, 0, 0) };
-}
-
-/// Waits until `holds`, but no longer than `run` exists, and at most for `looks` looks.
-fn wait(ring: &Header, looks: u32, holds: impl Fn() -> bool) -> bool {
-    ring.begin_to_wait();
-    let mut left = looks;
-    let held = loop {
-        let drained = ring.drained.0.load(Ordering::SeqCst);
-        if holds() {
-            break true;
-        }
-        if ring.state() == ring::DEAD || left == 0 {
-            break false;
-        }
-        wake(ring);
-        let (word, limit) = (&raw const ring.drained.0 as usize, LOOK.as_ptr() as usize);
-        // SAFETY: the word is in the shared memory, the time is a constant.
-        let waited = unsafe { call(FUTEX, word, FUTEX_WAIT, drained as usize, limit, 0, 0) };
-        if waited == TIMED_OUT {
-            left = left.saturating_sub(u32::from(looks != FOREVER));
-            let run = ring.run.load(Ordering::Relaxed) as usize;
-            // SAFETY: signal 0 is none.
-            if unsafe { call(KILL, run, 0, 0, 0, 0, 0) } == system::ESRCH {
-                ring.die();
-            }
-        }
-    };
-    ring.end_to_wait();
-    held
-}
-
-/// Returns when all earlier writes are on the terminal.
-pub(crate) fn settle(ring: &Header) {
-    if !ring.is_drained() {
-        let published = ring.published();
-        wait(ring, FOREVER, || {
-            ring.tail.0.load(Ordering::Acquire) >= published
-        });
-    }
-}
-
-/// Called before a descriptor of the terminal is used directly.
-pub(crate) fn settle_for(ring: &Header, descriptor: c_int) {
-    if !ring.is_drained() && leads(descriptor, ring) != Leads::Elsewhere {
-        settle(ring);
-    }
-}
-
-/// Called before another process, without the ring, may write.
-pub(crate) fn close_and_settle(ring: &Header, reason: u32) {
-    ring.close(reason);
-    settle(ring);
 }
 
 /// Waits for another thread's write, which takes less than a microsecond unless that thread is preempted or killed.
@@ -221,9 +138,7 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
                 at = (at + part.length as u64) % ring::CAPACITY;
             }
         };
-        let put = ring.put(me(), length as u64, copy_all, || {
-            family::count(ring, length)
-        });
+        let put = ring.put(me(), length as u64, copy_all, || count(ring, length));
         match put {
             Put::Done { wake: asleep } => {
                 if asleep {
@@ -258,9 +173,6 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
     }
 }
 
-/// The caller goes on as the original function.
-pub(crate) const PASS: isize = isize::MIN;
-
 /// The system call's result, or [`PASS`].
 fn answer(ring: &Header, descriptor: c_int, through: Through) -> isize {
     match through {
@@ -279,7 +191,7 @@ fn with_errno(answer: isize) -> isize {
         return answer;
     }
     // SAFETY: the C library's errno of this thread.
-    unsafe { *crate::hooks::__errno_location() = EAGAIN as c_int };
+    unsafe { *__errno_location() = EAGAIN as c_int };
     -1
 }
 

@@ -39,6 +39,23 @@ const BENCH: &[&[&str]] = &[
 /// The folders of `trace`.
 const TRACE: &[&[&str]] = &[&["kernel"], &["model"], &["collect"], &["judge"], &["view"]];
 
+/// The modules of the shim, which is a crate of its own.
+const SHIM: &[&[&str]] = &[
+    &["known", "ring"],
+    &["machine"],
+    &["symbols", "system"],
+    &["musl", "settle"],
+    &["originals"],
+    &["membership"],
+    &["descriptors"],
+    &["watch"],
+    &["text"],
+    &["family", "program"],
+    &["environment", "writes"],
+    &["inline"],
+    &["hooks"],
+];
+
 /// The source without comments and without its unit tests, which stand at the end of a file.
 fn source(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
@@ -190,6 +207,29 @@ fn imports_within_bench_and_within_trace_point_down() {
 }
 
 #[test]
+fn imports_within_the_shim_point_down() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("shim");
+    let level = |name: &str| SHIM.iter().position(|level| level.contains(&name));
+    for path in files(&directory) {
+        // What is a processor's own is a part of the module of that name.
+        let here = match path.file_stem().unwrap().to_str().unwrap() {
+            // The root.
+            "shim" => continue,
+            "x86_64" | "aarch64" => "machine",
+            name => name.split_once("_").map_or(name, |(module, _)| module),
+        };
+        let own = level(here).unwrap_or_else(|| panic!("shim: {here} is on no level"));
+        for name in names_after(&source(&path), "crate::") {
+            let target = level(&name).unwrap_or_else(|| panic!("shim: {here}: no module {name}"));
+            assert!(
+                target < own,
+                "shim: {here} imports from {name}, which is not below"
+            );
+        }
+    }
+}
+
+#[test]
 fn every_module_is_in_a_layer() {
     for layers in CRATES {
         let root = ["lib.rs", "main.rs"].map(|file| layers.directory().join(file));
@@ -269,12 +309,14 @@ fn contributing_draws_the_same_layers() {
             "CONTRIBUTING does not say {picture}"
         );
     }
-    let levels: Vec<String> = BENCH.iter().rev().map(|level| level.join(", ")).collect();
-    let picture = levels.join(" → ");
-    assert!(
-        text.contains(&picture),
-        "CONTRIBUTING does not say {picture}"
-    );
+    for levels in [BENCH, SHIM] {
+        let levels: Vec<String> = levels.iter().rev().map(|level| level.join(", ")).collect();
+        let picture = levels.join(" → ");
+        assert!(
+            text.contains(&picture),
+            "CONTRIBUTING does not say {picture}"
+        );
+    }
 }
 
 /// The texts between single backticks.

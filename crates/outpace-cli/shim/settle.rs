@@ -1,0 +1,91 @@
+//! The ring of this process, and waiting until what is in it is on the terminal.
+
+use crate::ring::{self, Header};
+use crate::system::{self, FUTEX, KILL, Leads, TIMED_OUT, call, leads};
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// The shared memory, once it is there.
+pub(crate) static RING: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
+
+/// The ring; `None` where this process does not use it, or has given it up.
+pub(crate) fn ring() -> Option<&'static Header> {
+    // SAFETY: null, or a mapping that stays for as long as the process.
+    unsafe { RING.load(Ordering::Acquire).as_ref() }
+}
+
+pub(crate) const FUTEX_WAIT: usize = 0;
+const FUTEX_WAKE: usize = 1;
+/// A thread that waits looks this often whether `run` is still there.
+const LOOK: [i64; 2] = [0, 50_000_000];
+pub(crate) const FOREVER: u32 = u32::MAX;
+
+pub(crate) fn wake(ring: &Header) {
+    if ring.rouse() {
+        // SAFETY: the word is in the shared memory.
+        unsafe {
+            call(
+                FUTEX,
+                &raw const ring.doze.0 as usize,
+                FUTEX_WAKE,
+                1,
+                0,
+                0,
+                0,
+            )
+        };
+    }
+}
+
+/// Waits until `holds`, but no longer than `run` exists, and at most for `looks` looks.
+pub(crate) fn wait(ring: &Header, looks: u32, holds: impl Fn() -> bool) -> bool {
+    ring.begin_to_wait();
+    let mut left = looks;
+    let held = loop {
+        let drained = ring.drained.0.load(Ordering::SeqCst);
+        if holds() {
+            break true;
+        }
+        if ring.state() == ring::DEAD || left == 0 {
+            break false;
+        }
+        wake(ring);
+        let (word, limit) = (&raw const ring.drained.0 as usize, LOOK.as_ptr() as usize);
+        // SAFETY: the word is in the shared memory, the time is a constant.
+        let waited = unsafe { call(FUTEX, word, FUTEX_WAIT, drained as usize, limit, 0, 0) };
+        if waited == TIMED_OUT {
+            left = left.saturating_sub(u32::from(looks != FOREVER));
+            let run = ring.run.load(Ordering::Relaxed) as usize;
+            // SAFETY: signal 0 is none.
+            if unsafe { call(KILL, run, 0, 0, 0, 0, 0) } == system::ESRCH {
+                ring.die();
+            }
+        }
+    };
+    ring.end_to_wait();
+    held
+}
+
+/// Returns when all earlier writes are on the terminal.
+pub(crate) fn settle(ring: &Header) {
+    if !ring.is_drained() {
+        let published = ring.published();
+        wait(ring, FOREVER, || {
+            ring.tail.0.load(Ordering::Acquire) >= published
+        });
+    }
+}
+
+/// Called before a descriptor of the terminal is used directly.
+pub(crate) fn settle_for(ring: &Header, descriptor: c_int) {
+    if !ring.is_drained() && leads(descriptor, ring) != Leads::Elsewhere {
+        settle(ring);
+    }
+}
+
+/// Called before another process, without the ring, may write.
+pub(crate) fn close_and_settle(ring: &Header, reason: u32) {
+    ring.close(reason);
+    settle(ring);
+}
