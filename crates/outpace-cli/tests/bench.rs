@@ -127,6 +127,45 @@ fn misspelt_names_get_near_matches_and_status_2() {
     }
 }
 
+#[test]
+fn an_option_that_changes_none_of_the_experiments_is_refused() {
+    for (option, example) in [
+        (&["--slow"][..], "outpace bench when --slow"),
+        (
+            &["--connections", "2"],
+            "outpace bench server --connections 1",
+        ),
+        (
+            &["--profile", "nowhere"],
+            "outpace bench calls --profile DIR",
+        ),
+    ] {
+        let output = outpace(&["bench", "lines"]).args(option).output().unwrap();
+        let said = text(&output.stderr);
+        let expected = format!(
+            "outpace: {}: changes none of these experiments\n  such as: {example}\n",
+            option[0]
+        );
+        assert_eq!(said, expected);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(text(&output.stdout), "");
+    }
+}
+
+#[test]
+fn a_rung_that_draws_asks_for_a_terminal() {
+    for rung in ["fps/stdout-line", "calls/stdout"] {
+        let output = run(&["rung", rung]);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            text(&output.stderr),
+            format!(
+                "outpace: {rung}: it draws, and its output is not a terminal\n  run it in a terminal\n"
+            )
+        );
+    }
+}
+
 /// Whether this machine lets us make a file where `file` or `tmpfs` may be: on a disk, or in memory.
 fn has_room_for(to: &str) -> bool {
     let in_memory = to == "tmpfs";

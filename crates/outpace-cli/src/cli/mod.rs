@@ -18,6 +18,7 @@ use clap::{Arg, ArgMatches, ColorChoice, Command};
 
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
+use crate::user::names::closest;
 use crate::user::output::not_printed;
 use crate::user::screen::Screen;
 
@@ -131,14 +132,15 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             let object = if option.starts_with('-') {
                 format!("{option} {value}")
             } else {
-                value
+                value.clone()
             };
             let cause = first_line
                 .split_once(&format!("'{argument}'"))
                 .map_or("", |(_, rest)| rest);
             let cause = cause.strip_prefix(": ");
             let cause = cause.unwrap_or("not one of the possible values");
-            return Failure::usage(object, cause).remedy(remedy(&error, subcommand));
+            let remedy = remedy(&error, subcommand, &value);
+            return Failure::usage(object, cause).remedy(remedy);
         }
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument), None) => {
             let option = argument.split(" <").next().unwrap_or(&argument);
@@ -171,25 +173,39 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             format!("to run it: outpace run {object}; to look at it: outpace trace {object}");
         return Failure::usage(object, "a program, not a command of outpace").remedy(remedy);
     }
-    Failure::usage(object, cause).remedy(remedy(&error, subcommand))
+    let remedy = remedy(&error, subcommand, &object);
+    Failure::usage(object, cause).remedy(remedy)
 }
 
 /// A near match, the values there are, or where to read more.
-fn remedy(error: &clap::Error, subcommand: &str) -> String {
-    let near = [
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedValue,
-    ];
-    match (
-        near.into_iter().find_map(|kind| text(error, kind)),
-        text(error, ContextKind::ValidValue),
-    ) {
+fn remedy(error: &clap::Error, subcommand: &str, typed: &str) -> String {
+    let values = text(error, ContextKind::ValidValue);
+    match (near(error, subcommand, typed), values) {
         (Some(near), Some(values)) => format!("did you mean {near}? one of: {values}"),
         (Some(near), None) => format!("did you mean {near}?"),
         (None, Some(values)) => format!("one of: {values}"),
         (None, None) if subcommand.is_empty() => "see: outpace --help".to_owned(),
         (None, None) => format!("see: outpace {subcommand} --help"),
+    }
+}
+
+/// The name that was meant by a word that is none: of a command, of an option, or of a value.
+fn near(error: &clap::Error, subcommand: &str, typed: &str) -> Option<String> {
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            closest(typed, ALL.iter().map(|known| known.name)).map(str::to_owned)
+        }
+        ErrorKind::UnknownArgument => {
+            let typed = typed.strip_prefix("--")?;
+            let command_line = command_line();
+            let options = command_line.find_subcommand(subcommand)?.get_arguments();
+            closest(typed, options.filter_map(Arg::get_long)).map(|name| format!("--{name}"))
+        }
+        ErrorKind::InvalidValue => {
+            let values = text(error, ContextKind::ValidValue)?;
+            closest(typed, values.split(", ")).map(str::to_owned)
+        }
+        _ => None,
     }
 }
 
@@ -327,16 +343,15 @@ mod tests {
             "outpace: /bin/sh: a program, not a command of outpace\n  \
              to run it: outpace run /bin/sh; to look at it: outpace trace /bin/sh"
         );
-        let shell = said(&["outpace", "completions", "foo"]);
-        assert!(
-            shell.starts_with("outpace: foo: not one of the possible values"),
-            "{shell}"
-        );
-        assert!(shell.contains("one of: bash, "), "{shell}");
-        // Also beside a near match, which may be wrong.
         let shell = said(&["outpace", "completions", "tcsh"]);
         assert!(
-            shell.contains("did you mean zsh? one of: bash, "),
+            shell.starts_with("outpace: tcsh: not one of the possible values\n  one of: bash, "),
+            "{shell}"
+        );
+        // Also beside a near match, which may be wrong.
+        let shell = said(&["outpace", "completions", "bahs"]);
+        assert!(
+            shell.contains("did you mean bash? one of: bash, "),
             "{shell}"
         );
     }
@@ -350,6 +365,15 @@ mod tests {
         assert_eq!(
             said(&["outpace", "frobnicate"]),
             "outpace: frobnicate: no such command\n  see: outpace --help"
+        );
+        // Half of its letters are those of another.
+        assert_eq!(
+            said(&["outpace", "nosuch"]),
+            "outpace: nosuch: no such command\n  see: outpace --help"
+        );
+        assert_eq!(
+            said(&["outpace", "bench", "--quikc"]),
+            "outpace: --quikc: no such option\n  did you mean --quick?"
         );
         assert_eq!(
             said(&["outpace", "contest", "--frobnicate"]),

@@ -89,7 +89,11 @@ pub(crate) fn directly(arguments: &[OsString]) -> Option<Outcome> {
 }
 
 fn here(name: &str, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcome {
-    let failed = |error: io::Error| Failure::failed(name, error);
+    let failed = |error: io::Error| match error.raw_os_error() {
+        Some(libc::ENOTTY) => Failure::failed(name, "it draws, and its output is not a terminal")
+            .remedy("run it in a terminal"),
+        _ => Failure::failed(name, error),
+    };
     match std::env::var_os(REPORT) {
         Some(path) => {
             let report = span.clocked(work).map_err(failed)?;

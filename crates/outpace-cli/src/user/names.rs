@@ -8,9 +8,7 @@ pub(crate) fn closest<'a>(
     names
         .into_iter()
         .map(|name| (strsim::normalized_damerau_levenshtein(typed, name), name))
-        .filter(|&(likeness, name)| {
-            likeness >= 0.5 || (typed.len() >= 3 && name.starts_with(typed))
-        })
+        .filter(|&(likeness, name)| likeness > 0.5 || (typed.len() >= 3 && name.starts_with(typed)))
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, name)| name)
 }
@@ -25,6 +23,8 @@ mod tests {
         assert_eq!(closest("laddr", names), Some("ladder"));
         assert_eq!(closest("lien", names), Some("lines"));
         assert_eq!(closest("lad", names), Some("ladder"));
-        assert_eq!(closest("zzz", names), None);
+        for nonsense in ["zzz", "nosuch", "hens"] {
+            assert_eq!(closest(nonsense, names), None);
+        }
     }
 }

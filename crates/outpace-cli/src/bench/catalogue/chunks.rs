@@ -166,14 +166,14 @@ fn conclusion(figures: &Figures<'_>) -> String {
     };
     if let (Some(small), Some(usual)) = (torn("100B"), torn("8KiB")) {
         let seen = format!(
-            "a terminal sees {} torn lines in 1,000 messages, with 8 KiB {}",
+            "a terminal sees {} torn lines in 1,000, with 8 KiB {}",
             significant(small),
             significant(usual)
         );
         sentences.push(if small > usual * 2.0 {
             format!("With 100 bytes {seen}: it tears as published.")
         } else {
-            format!("With 100 bytes {seen}: at full speed it tears no more than that.")
+            format!("With 100 bytes {seen}: at full speed a larger buffer tears about as many.")
         });
     }
     sentences.join(" ")

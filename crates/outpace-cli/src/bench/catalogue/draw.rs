@@ -138,17 +138,18 @@ fn bytes(figures: &Figures<'_>, to: &str) -> Option<String> {
         .filter(|(_, ours, _)| call(ours).is_none())
         .filter_map(|(name, ours, theirs)| {
             let (bytes, theirs) = (bytes_of(ours)?, bytes_of(theirs)?);
-            Some(format!(
-                "{name} {} ({} for {})",
-                times(bytes / theirs.max(f64::MIN_POSITIVE)),
-                significant(bytes),
-                significant(theirs)
-            ))
+            let theirs_shown = significant(theirs);
+            Some(if bytes == 0.0 {
+                format!("{name} none (of {theirs_shown})")
+            } else {
+                let share = times(bytes / theirs.max(f64::MIN_POSITIVE));
+                format!("{name} {share} ({} for {theirs_shown})", significant(bytes))
+            })
         })
         .collect();
     (!shares.is_empty()).then(|| {
         let shares = shares.join(", ");
-        format!("To {to} outpace sends of crossterm's bytes: {shares}.")
+        format!("Of crossterm's bytes a frame outpace sends to {to}: {shares}.")
     })
 }
 
@@ -164,7 +165,7 @@ fn talking(figures: &Figures<'_>, to: &str) -> Option<String> {
         Some(format!("a {what} {ours} ({theirs} by insert_before{ink})"))
     });
     let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| format!("Bytes of a transcript: {}.", said.join(", ")))
+    (!said.is_empty()).then(|| format!("Bytes of a transcript to {to}: {}.", said.join(", ")))
 }
 
 fn waiting(figures: &Figures<'_>, to: &str) -> Option<String> {

@@ -16,6 +16,7 @@ use crate::bench::experiment::calls::note_quantiles;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Rung, Work};
 use crate::bench::results::figures::{Compared, Figures};
+use crate::bench::results::rows::Row;
 use crate::bench::toolchain::{Source, SourceLanguage};
 use crate::platform::clock::now_ns;
 use crate::platform::histogram::Histogram;
@@ -292,8 +293,12 @@ fn conclusion(figures: &Figures<'_>) -> String {
                 "To {to}{what} a log call by Background is done in {}",
                 duration(time)
             );
-            if let Some(late) = row.calls().and_then(|calls| calls.p99_9) {
-                said += &format!(", one in a thousand after {}", duration(late as f64));
+            let late = |row: &Row| {
+                let late = row.calls()?.p99_9?;
+                Some(format!("one in a thousand after {}", duration(late as f64)))
+            };
+            if let Some(late) = late(row) {
+                said += &format!(", {late}");
             }
             let compared = [&plain, &rival].map(|other| Some((other, figures.row(other, to)?)));
             let mut open = Vec::new();
@@ -307,6 +312,10 @@ fn conclusion(figures: &Figures<'_>) -> String {
                     Compared::Same => format!("; as {other}"),
                     Compared::Open(_) => String::new(),
                 };
+                if let Some(late) = late(against).filter(|_| !matches!(compared, Compared::Open(_)))
+                {
+                    said += &format!(" ({late})");
+                }
                 open.extend(compared.unsettled(&ours, other, to));
             }
             sentences.push(said + ".");

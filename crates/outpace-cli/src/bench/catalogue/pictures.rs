@@ -38,12 +38,9 @@ fn enter_alternate_screen(stream: StandardStream) -> io::Result<()> {
     stream.open()?.write_all(b"\x1b[?1049h\x1b[H")
 }
 
-/// The terminal's size.
+/// The terminal's size; ENOTTY where the stream is no terminal.
 pub(super) fn size_of(stream: StandardStream) -> io::Result<Winsize> {
-    tcgetwinsize(stream.open()?).map_err(|error| {
-        let name = stream.name();
-        io::Error::other(format!("{name} is not a terminal: run it in one ({error})"))
-    })
+    Ok(tcgetwinsize(stream.open()?)?)
 }
 
 /// All of the terminal on that stream, for backends that would ask another one for its size.

@@ -128,7 +128,10 @@ impl FromStr for Destination {
                 None => Ok(Self::Pty(ReadPace::AtOnce)),
                 Some("stalled") => Ok(Self::Pty(ReadPace::Stalled)),
                 Some(speed) => {
-                    let rate = quantity::parse_bytes(speed.strip_suffix("/s").unwrap_or(speed))?;
+                    let rate = quantity::parse_bytes(speed.strip_suffix("/s").unwrap_or(speed))
+                        .map_err(|_| {
+                            format!("{speed:?} is not a speed such as 1MB/s, nor stalled")
+                        })?;
                     if rate == 0 {
                         return Err("a speed of 0 is spelt pty:stalled".to_owned());
                     }
@@ -194,6 +197,6 @@ mod tests {
         assert!(error("null:1").contains("takes nothing"));
         assert!(error("pty:0").contains("pty:stalled"));
         assert!(error("pipe:0").contains("at least a page"));
-        assert!(error("pty:fast").contains("fast"));
+        assert!(error("pty:fast").contains("a speed such as 1MB/s"));
     }
 }

@@ -96,16 +96,8 @@ impl Action for Bench {
         }
         let began = Instant::now();
         require_proc()?;
+        self.has_use_for_options(&chosen)?;
         if let Some(directory) = &self.profile {
-            if !chosen
-                .iter()
-                .any(|choice| matches!(choice.experiment.method, Method::Timed(_)))
-            {
-                return Err(
-                    Failure::usage("--profile", "no experiment that can be recorded")
-                        .remedy("record the experiment `calls`"),
-                );
-            }
             std::fs::create_dir_all(directory).map_err(|error| {
                 Failure::usage(directory.display(), error).remedy("name a directory")
             })?;
@@ -118,6 +110,41 @@ impl Action for Bench {
         }
         interrupts::watch();
         Session::new(&self, began).run(&chosen)
+    }
+}
+
+impl Bench {
+    /// Refuses an option that changes none of the chosen experiments.
+    fn has_use_for_options(&self, chosen: &[Choice]) -> Result<(), Failure> {
+        let any = |is_meant: fn(Method) -> bool| {
+            let mut methods = chosen.iter().map(|choice| choice.experiment.method);
+            methods.any(is_meant)
+        };
+        let records = any(|method| matches!(method, Method::Timed(_)));
+        let waits = any(|method| matches!(method, Method::Arrival(_)));
+        let connects = any(|method| matches!(method, Method::Requests(_)));
+        let is_connected = !self.connections.is_empty();
+        for (option, is_given, has_use, example) in [
+            (
+                "--profile",
+                self.profile.is_some(),
+                records,
+                "calls --profile DIR",
+            ),
+            ("--slow", self.slow, waits, "when --slow"),
+            (
+                "--connections",
+                is_connected,
+                connects,
+                "server --connections 1",
+            ),
+        ] {
+            if is_given && !has_use {
+                return Err(Failure::usage(option, "changes none of these experiments")
+                    .remedy(format!("such as: outpace bench {example}")));
+            }
+        }
+        Ok(())
     }
 }
 
