@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""Draws the figures of the README and of the book from recorded results: docs/figures.py [FOLDER], by default docs/figures"""
+"""Draws the figures of the README and of the book from recorded results: docs/figures.py [FOLDER], by default docs/figures
+
+Records have the letters that docs/numbers.txt gives them.
+"""
 
 import json
+import re
 import sys
 from html import escape
 from pathlib import Path
@@ -9,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "bench" / "results"
 FIGURES = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "figures"
+RECORDS = dict(re.findall(r"^([A-Z]) = (\S+)$", (HERE / "numbers.txt").read_text(encoding="utf-8"), re.M))
 WIDTH = 760
 STYLE = (
     "text{font:14px system-ui,sans-serif;fill:#24292f}.title{font-weight:600}.label,.end{text-anchor:end}"
@@ -60,8 +65,8 @@ def bars(name, groups, label=210):
     save(name, parts, y - 26)
 
 
-def rows_of(file, **wanted):
-    rows = json.loads((RESULTS / file).read_text(encoding="utf-8"))["rows"]
+def rows_of(record, **wanted):
+    rows = json.loads((RESULTS / RECORDS[record]).read_text(encoding="utf-8"))["rows"]
     return {row["rung"]: row for row in rows if all(row.get(key) == value for key, value in wanted.items())}
 
 
@@ -82,7 +87,7 @@ def lines():
              ("outpace-background", "outpace, Background")]
     groups = []
     for place, title in [("pipe", "into a pipe"), ("pty", "to a terminal that reads at once")]:
-        found = rows_of("2026-11-22-lines.json", experiment="lines", to=place)
+        found = rows_of("L", experiment="lines", to=place)
         rows = []
         for rung, label in rungs:
             delivered = found[rung]["delivered_ns"]["median"] / found[rung]["messages"]
@@ -98,7 +103,7 @@ def terminals():
     rows = []
     for place, label in [("pipe", "a pipe"), ("pty", "reads, shows nothing"), ("alacritty", "alacritty"), ("kitty", "kitty"),
                          ("xterm", "xterm")]:
-        found = rows_of("2026-11-22-bench.json", experiment="lines", to=place)
+        found = rows_of("L", experiment="lines", to=place)
         cost = found["println"]["delivered_ns" if "delivered_ns" in found["println"] else "wall_ns"]["median"]
         cost /= found["println"]["messages"]
         rows.append((label, cost, nanos(cost), False))
@@ -106,7 +111,7 @@ def terminals():
 
 
 def stderr():
-    found = rows_of("2026-11-22-bench.json", experiment="fps", to="xterm")
+    found = rows_of("F", experiment="fps", to="xterm")
     groups = []
     for title, field, scale in [("Write calls a frame", "writes", lambda row: row["writes"] / row["messages"]),
                                 ("Frames a second in xterm", "fps", lambda row: row["fps"])]:
@@ -122,7 +127,7 @@ def stderr():
 def endl():
     groups = []
     for place, title in [("file", "to a file"), ("pty", "to a terminal that reads at once")]:
-        found = rows_of("2026-11-22-bench.json", experiment="endl", to=place)
+        found = rows_of("B", experiment="endl", to=place)
         rows = [(label, a_line(found[rung]), nanos(a_line(found[rung])), False)
                 for rung, label in [("endl.gcc", "<< std::endl"), ("newline.gcc", "<< '\\n'")]]
         groups.append((f"One number and its newline in C++, {title}", rows))
@@ -134,7 +139,7 @@ def server():
     rungs = [("silent", "no logging", False), ("println", "println!", False), ("background-drop-oldest", "Background, dropping", True),
              ("background-spill", "Background, spilling", True)]
     for place, title in [("pty:stalled", "a terminal that stands still")]:
-        found = rows_of("2026-11-22-bench.json", experiment="server", to=place, connections=8)
+        found = rows_of("S", experiment="server", to=place, connections=8)
         rows = []
         for rung, label, ours in rungs:
             if rung in found and "requests_per_second" in found[rung]:
@@ -145,7 +150,7 @@ def server():
 
 
 def frames():
-    found = rows_of("2026-11-22-bench.json", experiment="draw", to="pty")
+    found = rows_of("B", experiment="draw", to="pty")
     groups = []
     for scene in ["animation", "log", "editor", "dashboard"]:
         rows = []
@@ -156,9 +161,47 @@ def frames():
     bars("frames", groups, 120)
 
 
+def languages():
+    """For each language: a line to a terminal as it prints by itself, after the shortest fix, and under `outpace run`."""
+    found = rows_of("B", experiment="languages", to="pty")
+    names = {"c": "C", "cpp": "C++, std::endl", "go": "Go", "rust": "Rust", "zig": "Zig", "java": "Java", "node": "Node", "python": "Python",
+             "perl": "Perl", "ruby": "Ruby", "php": "PHP", "lua": "Lua", "awk": "awk", "bash": "bash"}
+    kinds = [("", "theirs", "by default"), ("-fixed", "ours", "after the fix"), ("-run", "box", "under outpace run")]
+
+    def cost(rung):
+        return found[rung]["wall_ns"]["median"] / found[rung]["messages"]
+
+    left, y = 130, 24
+    parts, most = [text(10, y, "One line to a terminal that reads at once", "title")], max(cost(rung) for rung in names)
+    for i, (_, kind, label) in enumerate(kinds):
+        parts += [rect(340 + 135 * i, y - 10, 12, 10, kind), text(358 + 135 * i, y, label, "small")]
+    y += 16
+    for rung in sorted(names, key=cost, reverse=True):
+        shown = [(cost(rung + ending), kind) for ending, kind, _ in kinds if rung + ending in found]
+        parts.append(text(left - 10, y + 11 + 6 * len(shown) / 2, names[rung], "label"))
+        for value, kind in shown:
+            length = max(1.5, (WIDTH - left - 90) * value / most)
+            parts += [rect(left, y, length, 10, kind), text(left + length + 8, y + 9, nanos(value), "small")]
+            y += 13
+        y += 8
+    save("languages", parts, y)
+
+
+def relay():
+    """What `outpace run` puts between a server and its collector."""
+    parts = [text(75, 66, "server", "middle title"), rect(10, 40, 130, 44, "box"),
+             text(340, 30, "outpace run", "middle title"), rect(200, 40, 280, 110, "box"),
+             text(685, 66, "collector", "middle title"), rect(620, 40, 130, 44, "box"),
+             rect(216, 52, 160, 22, "ours"), text(340, 90, "in memory (--memory)", "middle small"),
+             rect(216, 104, 248, 14, "theirs"), text(340, 136, "then in a file, or the oldest lines go", "middle small"),
+             arrow(140, 62, 200), text(170, 52, "read", "middle small"), text(170, 80, "at once", "middle small"),
+             arrow(480, 62, 620), text(550, 52, "as fast as it reads", "middle small")]
+    save("relay", parts, 160)
+
+
 def when():
     """For each buffering: when a text was written, and when it arrived."""
-    found = rows_of("2026-11-22-bench.json", experiment="when", to="pty")
+    found = rows_of("B", experiment="when", to="pty")
     left, right, parts, y = 210, WIDTH - 40, [], 24
     steps = ["half a line", "its newline", "four lines", "the flush", "a last word", "the drop"]
     x_of = {step: left + (right - left) * (i + 0.5) / len(steps) for i, step in enumerate(steps)}
@@ -218,7 +261,7 @@ def prompt():
 
 def main():
     FIGURES.mkdir(parents=True, exist_ok=True)
-    for figure in [lines, terminals, stderr, endl, server, frames, when, path, prompt]:
+    for figure in [lines, terminals, stderr, endl, server, frames, languages, relay, when, path, prompt]:
         figure()
 
 

@@ -204,7 +204,7 @@ const CASES: &[Case] = &[
     )
     .with(|rows| worked_through(rows, &[20.0, 30.0], 0)),
     case("lines", &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
-        &["a BufWriter makes a line 27.8 times cheaper", "still makes nearly a write"]),
+        &["A BufWriter makes a line cheaper than println!: 27.8 times to pipe.", "still makes nearly a write"]),
     case("lines", &[("println", "pipe", 15), ("bufwriter", "pipe", 417)], &["println! is 27.8 times cheaper than a BufWriter"]),
     case("lines", &[("println", "pipe", 100), ("bufwriter", "pipe", 101)], &["gains nothing"]),
     case("lines", &[("println", "pipe", 417), ("bufwriter", "pipe", 15)], &["does not write every line"])

@@ -2,7 +2,6 @@
 
 mod values;
 
-use std::cmp::Ordering::{Equal, Greater, Less};
 use std::fs::File;
 use std::io::{self, BufWriter, LineWriter, Write};
 use std::os::fd::AsFd;
@@ -12,7 +11,7 @@ use outpace::Buffering;
 use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
-use crate::bench::results::figures::Figures;
+use crate::bench::results::figures::{Compared, Figures};
 use crate::user::quantity::{duration, times_in_words};
 
 pub(crate) const LINES: Experiment = Experiment {
@@ -128,22 +127,32 @@ const TERMINALS: [&str; 2] = ["pty", "tty"];
 
 fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
+    // One sentence for all of them: most often that is every destination.
+    let mut gains = Vec::new();
     for to in figures.destinations() {
         let Some(compared) = figures.compare("println", "bufwriter", to) else {
             continue;
         };
-        let said = compared.sentence("println!", "a BufWriter", to, |time, ratio| match time {
-            Greater => format!(
-                "To {to} a BufWriter makes a line {} cheaper than println!.",
-                times_in_words(ratio)
-            ),
-            Less => format!(
+        match compared {
+            Compared::More(ratio) => gains.push(format!("{} to {to}", times_in_words(ratio))),
+            Compared::Less(ratio) => sentences.push(format!(
                 "To {to} println! is {} cheaper than a BufWriter.",
                 times_in_words(1.0 / ratio)
-            ),
-            Equal => format!("To {to} a BufWriter gains nothing over println!."),
-        });
-        sentences.push(said);
+            )),
+            Compared::Same => {
+                sentences.push(format!("To {to} a BufWriter gains nothing over println!."));
+            }
+            Compared::Open(_) => {
+                sentences.extend(compared.unsettled("println!", "a BufWriter", to));
+            }
+        }
+    }
+    if !gains.is_empty() {
+        let gains = gains.join(", ");
+        sentences.insert(
+            0,
+            format!("A BufWriter makes a line cheaper than println!: {gains}."),
+        );
     }
     let terminals = figures
         .destinations()
@@ -168,7 +177,7 @@ fn conclusion(figures: &Figures<'_>) -> String {
         );
         if apart && caller < println / 2.0 {
             sentences.push(format!(
-                "With outpace's Background the program itself spends {} there, 1/{:.0} of println!.",
+                "To {to} the program itself spends {} with outpace's Background, 1/{:.0} of println!.",
                 duration(caller),
                 println / caller
             ));
