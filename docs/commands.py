@@ -45,7 +45,7 @@ ELSEWHERE = {
     "makepkg -si": "packaging/aur",
     "bench/real-programs/run.py": ".",
 }
-INSTEAD = {"results/A.json results/B.json": "results/2026-11-20-lines.json results/2026-11-22-lines.json"}
+INSTEAD = {"results/A.json results/B.json": "results/2026-11-20-lines.json results/2026-11-25-lines.json"}
 # What is not typed, and why.
 NOT_TYPED = {
     "cargo install outpace-cli": "not published yet",

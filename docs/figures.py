@@ -111,7 +111,7 @@ def terminals():
 
 
 def stderr():
-    found = rows_of("F", experiment="fps", to="xterm")
+    found = rows_of("B", experiment="fps", to="xterm")
     groups = []
     for title, field, scale in [("Write calls a frame", "writes", lambda row: row["writes"] / row["messages"]),
                                 ("Frames a second in xterm", "fps", lambda row: row["fps"])]:
@@ -226,7 +226,7 @@ def path():
     """What happens between `println!` and the screen."""
     stations = [("format", "digits are made", "10 to 400 ns"), ("buffer", "of the program", "1 ns"),
                 ("write(2)", "a system call", "100 to 1,000 ns"), ("the kernel", "pipe, terminal layer", "1 to 2 µs a line"),
-                ("the reader", "terminal or program", "3 µs a line in xterm")]
+                ("the reader", "terminal or program", "5 µs a line in xterm")]
     parts, width, gap = [], 132, 20
     for i, (name, what, cost) in enumerate(stations):
         x = 10 + i * (width + gap)

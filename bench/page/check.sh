@@ -17,8 +17,8 @@ shots=$(mktemp -d "${TMPDIR:-/tmp}/outpace-page.XXXXXX")
 if [ $# -eq 0 ]; then
     outpace=${OUTPACE:-$root/target/release/outpace}
     results=$root/bench/results
-    "$outpace" report "$results/2026-11-22-bench.json" --export-html "$shots/report.html" >/dev/null
-    "$outpace" report "$results/2026-11-20-lines.json" "$results/2026-11-22-lines.json" --export-html "$shots/comparison.html" >/dev/null
+    "$outpace" report "$results/2026-11-25-bench.json" --export-html "$shots/report.html" >/dev/null
+    "$outpace" report "$results/2026-11-20-lines.json" "$results/2026-11-25-lines.json" --export-html "$shots/comparison.html" >/dev/null
     set -- "$shots/report.html" "$shots/comparison.html"
 fi
 CHROMIUM=$chromium TOOLS=$tools SHOTS=$shots node "$here/check.mjs" "$@"
