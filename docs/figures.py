@@ -174,7 +174,7 @@ def languages():
     left, y = 130, 24
     parts, most = [text(10, y, "One line to a terminal that reads at once", "title")], max(cost(rung) for rung in names)
     for i, (_, kind, label) in enumerate(kinds):
-        parts += [rect(340 + 135 * i, y - 10, 12, 10, kind), text(358 + 135 * i, y, label, "small")]
+        parts += [rect(365 + 130 * i, y - 10, 12, 10, kind), text(383 + 130 * i, y, label, "small")]
     y += 16
     for rung in sorted(names, key=cost, reverse=True):
         shown = [(cost(rung + ending), kind) for ending, kind, _ in kinds if rung + ending in found]
