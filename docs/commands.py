@@ -58,7 +58,7 @@ NOT_TYPED = {
     "outpace run --pipe --overflow drop": "lacks its program",
     "outpace run -v": "lacks its program",
     "outpace trace --exact --profile": "lacks its program",
-    "cargo test -p outpace-cli --test run_shim -- --ignored": "tests that are known to fail now and then",
+    "cargo test -p outpace-cli --test run_shim -- --ignored": "kills programs a thousand times",
     "OUTPACE_STALL=60 OUTPACE_KILLS=1000 cargo test --release -p outpace-cli --test targets -- --ignored --nocapture --test-threads=1":
         "measures for an hour",
     "makepkg": "refuses to work for root; packaging/check.sh",
