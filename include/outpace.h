@@ -19,7 +19,7 @@
  * outpace_flush before printf, and fflush before outpace.
  *
  * Functions that return int return 0, or an error number of errno.h (EINVAL for NULL, which no other function takes).
- * Standard output that was closed when the program began is an error (EBADF), but after outpace_init, where it is the null
+ * Writing to a standard output that was closed when the program began is an error (EBADF); after outpace_init it is the null
  * device; writes to a standard error that was closed are lost. SIGPIPE, as for write(2), is the program's to ignore.
  * Any thread may use any stream; a guard belongs to the thread that locked it. OUTPACE_STDOUT and OUTPACE_STDERR in the
  * environment choose a buffering, too.
@@ -62,7 +62,7 @@ enum {
     OUTPACE_BACKGROUND  /* a helper thread does all the writing */
 };
 
-/* What happens to a message while the queue of an OUTPACE_BACKGROUND is full. */
+/* The treatment of a message while the queue of an OUTPACE_BACKGROUND is full. */
 enum { OUTPACE_WAIT, OUTPACE_DROP_NEWEST, OUTPACE_DROP_OLDEST, OUTPACE_SPILL };
 
 /* When bytes go to the kernel. 0 stands for the default: struct outpace_buffering b = {OUTPACE_PROMPT}; */
@@ -84,16 +84,16 @@ typedef struct outpace_stats {
     uint64_t longest_wait_ns; /* of a caller, for room in a queue */
 } outpace_stats;
 
-/* The process's streams. They are always there; nothing has to be set up. */
+/* The process's streams. They need no setup. */
 const outpace_stream *outpace_stdout(void);
 const outpace_stream *outpace_stderr(void);
 
-/* Has output survive SIGINT, SIGTERM, SIGHUP and SIGQUIT, and keeps descriptors 0 to 2 taken. Call it first in main, if
+/* Drains before SIGINT, SIGTERM, SIGHUP and SIGQUIT end the process, and keeps descriptors 0 to 2 open. Call it first in main, if
  * at all. */
 void outpace_init(void);
 
 /* Any descriptor as a stream. It belongs to the stream from then on, unless there is an error. `buffering` may be NULL:
- * as standard output would have it there. EBADF, EINVAL. */
+ * the default of standard output for such a file. EBADF, EINVAL. */
 int outpace_open(int fd, const outpace_buffering *buffering, const outpace_stream **stream);
 
 /* Drains a stream and closes its descriptor. A standard stream is only flushed. */
@@ -102,7 +102,7 @@ int outpace_close(const outpace_stream *stream);
 /* Returns once the kernel has accepted every byte written before the call, or the error that made the stream fail. */
 int outpace_flush(const outpace_stream *stream);
 
-/* The same, but ETIMEDOUT after so long, with what is left still queued. */
+/* The same, but ETIMEDOUT after that time; the rest stays queued. */
 int outpace_flush_within(const outpace_stream *stream, uint64_t milliseconds);
 
 /* Flushes if a read of `fd` would wait (not OUTPACE_BACKGROUND, which drains anyway). Call it before scanf, so that the
@@ -126,7 +126,7 @@ void outpace_get_stats(const outpace_stream *stream, outpace_stats *stats);
 /* Forgets the error that made the stream fail. */
 void outpace_clear_error(const outpace_stream *stream);
 
-/* Asks again where the descriptor leads. Call it after a dup2 onto it. */
+/* Finds out anew what the descriptor is connected to. Call it after a dup2 onto it. */
 void outpace_redetect(const outpace_stream *stream);
 
 /* The rest of this file makes appending fast. The members of these structures are not for programs. */
@@ -186,7 +186,7 @@ static inline void outpace_end(outpace_out *out) {
     __atomic_store_n(&cursor->messages, cursor->messages + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&cursor->published, out->at, __ATOMIC_RELEASE);
 #ifdef __linux__
-    /* The other side fences for both (membarrier(2)). */
+    /* The thread that drains fences for both (membarrier(2)). */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -206,7 +206,7 @@ static inline void outpace_unlock(outpace_out *out) {
     outpace_guard_leave(out->guard);
 }
 
-/* Room for so many bytes at out->at. */
+/* Makes room for `bytes` bytes at out->at, and returns that. */
 static inline char *outpace_room(outpace_out *out, size_t bytes) {
     if (!OUTPACE_LIKELY((size_t)(out->end - out->at) >= bytes)) {
         outpace_save_(out);
@@ -261,7 +261,7 @@ static inline char *outpace_put_(char *to, uint32_t n) {
     return to + 8 - zeros / 8;
 }
 
-/* At most 20 digits, and what is stored behind them: room for 24 bytes. Returns their end. */
+/* At most 20 digits, stored in whole words: needs room for 24 bytes. Returns their end. */
 static inline char *outpace_put_uint_(char *to, uint64_t n) {
     const uint64_t e8 = 100000000;
     if (OUTPACE_LIKELY(n < e8)) return outpace_put_(to, (uint32_t)n);

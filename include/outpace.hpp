@@ -4,18 +4,19 @@
 //
 //     outpace::cout << "line " << i << std::endl;
 //
-// By default (`OUTPACE_PROMPT`) a helper thread writes what was printed within 4 ms; nothing is lost at exit. So std::endl
-// and std::flush need not wait for the kernel, and do not: outpace::cout.drain() does, before something else writes to the
-// same place: std::cout, printf, a child process. An object outpace::redirect makes std::cout itself write this way.
+// By default (`OUTPACE_PROMPT`) a helper thread writes output within 4 ms, and no output is lost at exit. So std::endl
+// and std::flush need not wait for the kernel, and do not: outpace::cout.drain() does, before something else writes to
+// the same place: std::cout, printf, a child process. An object outpace::redirect makes std::cout itself write this
+// way.
 //
 // outpace::tie() ties std::cin to outpace::cout: a question is seen before the program waits for its answer, whatever the
 // buffering. Without it a question is seen within 4 ms under OUTPACE_PROMPT, and at the next drain under any other.
 //
-// It does everything that an std::ostream does, and an operator<< is chosen as for an std::ostream. Integers, text and
-// characters without flags or width take a fast path; behind a value with an operator<< of yours, the rest of the statement
-// goes through std::ostream. Several threads may use it as they may use std::cout: text and a number are not torn. A << that
-// writes several times (std::put_time, std::error_code, an operator<< of yours) may be, as with std::cout: format it into
-// an std::string first, or use std::osyncstream(outpace::cout). C++11 or later.
+// It is a complete std::ostream, and the compiler chooses an operator<< as for one. Integers, text and characters
+// without flags or width take a fast path; behind a value with your own operator<<, the rest of the statement goes
+// through std::ostream. Several threads may use it as they may use std::cout: a text or a number is not torn. A << that
+// writes several times (std::put_time, std::error_code, your own operator<<) may be torn, as with std::cout: format it
+// into an std::string first, or use std::osyncstream(outpace::cout). C++11 or later.
 #ifndef OUTPACE_HPP
 #define OUTPACE_HPP
 
@@ -74,8 +75,8 @@ protected:
         return outpace_write(stream_, &byte, 1) ? traits_type::eof() : c;
     }
 
-    /// Holds nothing back: the stream's buffering says when bytes are written. But a std::cin that is tied to this stream
-    /// calls it before it reads, and then the stream is flushed.
+    /// Does nothing, because the stream's buffering says when bytes are written. But a std::cin that is tied to this
+    /// stream calls it before a read, and then the stream is flushed.
     int sync() override {
         if (!std::cin.tie() || std::cin.tie()->rdbuf() != this || std::cin.rdbuf()->in_avail() > 0) return 0;
         return outpace_flush_before_read(stream_, STDIN_FILENO) ? -1 : 0;
@@ -104,8 +105,8 @@ struct holder {
 
 /// An std::ostream on a stream.
 ///
-/// It has no member operator<< of its own, and those below take no type but the ones that they name, unconverted: for
-/// anything else the compiler chooses as if it were an std::ostream.
+/// It has no member operator<<, and those below take only the types that they name, unconverted: for other types the
+/// compiler chooses as for an std::ostream.
 class ostream : private detail::holder, public std::ostream {
 public:
     explicit ostream(const outpace_stream *stream) : detail::holder(stream), std::ostream(&buffer_) {
@@ -290,7 +291,7 @@ const struct initialized {
 } initialized_;
 } // namespace
 
-/// Makes std::cin show what was printed to outpace::cout, before it waits for input.
+/// Makes std::cin flush outpace::cout before it waits for input.
 inline void tie() { std::cin.tie(&standard_output()); }
 
 /// Makes std::cout write this way until the end of the object's scope, without a change to what prints. Call
@@ -298,7 +299,7 @@ inline void tie() { std::cin.tie(&standard_output()); }
 class redirect {
 public:
     redirect() : buffer_(outpace_stdout()), before_((std::cout.flush(), std::cout.rdbuf(&buffer_))) {
-        // Else each std::endl of std::cout would ask whether std::cin has to wait.
+        // Otherwise each std::endl of std::cout would check whether std::cin has to wait.
         if (std::cin.tie() == &std::cout) tie();
     }
     ~redirect() {

@@ -1,5 +1,5 @@
-//! Draws sequences of frames that the fuzzer chooses, and compares what four terminal emulators show with
-//! what was wanted, after each. `cargo +nightly fuzz run frames --features terminals`
+//! Draws sequences of frames that the fuzzer chooses, and after each compares the screens of four terminal emulators
+//! with the expected one. `cargo +nightly fuzz run frames --features terminals`
 
 #![no_main]
 
@@ -13,7 +13,7 @@ mod wire;
 use frames::Choices;
 use libfuzzer_sys::fuzz_target;
 
-/// Choices from the fuzzer's bytes; when they run out, always the first.
+/// Choices from the fuzzer's bytes; without bytes, always the first.
 struct Bytes<'a>(&'a [u8]);
 
 impl Choices for Bytes<'_> {

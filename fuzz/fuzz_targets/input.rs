@@ -1,5 +1,5 @@
-//! Whatever an input consists of, each call says what its naive twin says: the same comparison as
-//! `cargo test`'s, with the fuzzer's text, calls and portions.
+//! For any input, each call returns the same as its naive twin: the comparison of `cargo test`, with text, calls and
+//! portions from the fuzzer.
 //!
 //! ```sh
 //! cargo +nightly fuzz run input -- -max_total_time=600 -max_len=400
@@ -14,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|parts: (&[u8], &[u8], &[u8])| {
     let (text, choices, sizes) = parts;
-    // A number is read the fast way only where some 80 bytes are behind it: every other text is repeated.
+    // Numbers take the fast path only with some 80 bytes behind them, so half of the texts are repeated.
     let times = match text.first() {
         Some(first) if first % 2 == 0 => 1 + 200 / text.len(),
         _ => 1,

@@ -68,10 +68,10 @@ const DROP_NEWEST: c_int = 1;
 const DROP_OLDEST: c_int = 2;
 const SPILL: c_int = 3;
 
-/// Calls the same method on any kind of stream, which is not `NULL`.
+/// Calls the same method on any kind of stream, which must not be `NULL`.
 macro_rules! on {
     ($stream:expr, $handle:ident => $do:expr) => {
-        // SAFETY: the caller passes a stream that it has got from here, and that is not closed.
+        // SAFETY: the caller passes a stream from this interface that is not closed.
         match unsafe { &*$stream } {
             outpace_stream::Stdout => {
                 let $handle = outpace::stdout();
@@ -97,7 +97,7 @@ fn status(result: io::Result<()>) -> c_int {
     result.map_or_else(|error| errno(&error), |()| 0)
 }
 
-/// The buffering that standard output would have there.
+/// The default buffering of standard output for the file of `fd`.
 fn default_for(fd: c_int) -> Buffering {
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: `status` is valid for writes, and is read only where the system has filled it.
@@ -225,18 +225,18 @@ pub extern "C" fn outpace_init() {
     outpace::init();
 }
 
-/// A descriptor as a stream, which closes it.
+/// Makes a stream of a descriptor, which it owns.
 ///
 /// # Safety
 ///
-/// `buffering` is valid or `NULL`, `stream` as well; `fd` is the caller's to give away.
+/// `buffering` is valid or `NULL`, `stream` as well; the caller owns `fd`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_open(
     fd: c_int,
     buffering: *const outpace_buffering,
     stream: *mut *const outpace_stream,
 ) -> c_int {
-    // SAFETY: only asks.
+    // SAFETY: accesses no memory.
     if fd < 0 || unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
         return libc::EBADF;
     }
@@ -248,7 +248,7 @@ pub unsafe extern "C" fn outpace_open(
     let Some(buffering) = chosen.filter(|_| !stream.is_null()) else {
         return libc::EINVAL;
     };
-    // SAFETY: open, as just asked, and the caller's to give away.
+    // SAFETY: open, as checked above, and the caller gives it away.
     let owned = unsafe { OwnedFd::from_raw_fd(fd) };
     match Stream::new(owned, buffering) {
         Ok(opened) => {
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn outpace_close(stream: *const outpace_stream) -> c_int {
         return libc::EINVAL;
     }
     if ptr::eq(stream, &raw const STDOUT) || ptr::eq(stream, &raw const STDERR) {
-        // SAFETY: a stream.
+        // SAFETY: a standard stream is never closed.
         return unsafe { outpace_flush(stream) };
     }
     // SAFETY: made by `outpace_open`, and given back here.
@@ -306,18 +306,17 @@ pub unsafe extern "C" fn outpace_flush_before_read(
         events: libc::POLLIN,
         revents: 0,
     };
-    // A descriptor that is closed answers at once, too: reading it does not wait.
-    // SAFETY: `poll` is one valid entry.
+    // Also true of a closed descriptor, because reading it does not wait. SAFETY: `poll` is one valid entry.
     if fd >= 0 && unsafe { libc::poll(&mut poll, 1, 0) } > 0 {
         return 0;
     }
-    // The helper drains such a stream anyway, and its reader may stand still.
+    // The helper drains such a stream anyway, and its reader may be stalled.
     if !stream.is_null()
         && on!(stream, handle => matches!(handle.buffering(), Buffering::Background { .. }))
     {
         return 0;
     }
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe { outpace_flush(stream) }
 }
 
@@ -333,7 +332,7 @@ pub unsafe extern "C" fn outpace_flush_within(
         return libc::EINVAL;
     }
     let Some(deadline) = Instant::now().checked_add(Duration::from_millis(milliseconds)) else {
-        // SAFETY: the same is demanded.
+        // SAFETY: the caller's promise.
         return unsafe { outpace_flush(stream) };
     };
     status(on!(stream, handle => handle.flush_until(deadline)))
@@ -449,7 +448,7 @@ pub unsafe extern "C" fn outpace_redetect(stream: *const outpace_stream) {
 /// A stream that is not closed until the guard is unlocked; `guard` stays where it is until then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_guard_enter(stream: *const outpace_stream, guard: *mut Appender) {
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe {
         match &*stream {
             outpace_stream::Stdout => ffi::enter_stdout(guard),
@@ -461,28 +460,28 @@ pub unsafe extern "C" fn outpace_guard_enter(stream: *const outpace_stream, guar
 
 /// # Safety
 ///
-/// A guard that is locked, by this thread, without a message in the making.
+/// A guard locked by this thread, without a begun message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_guard_leave(guard: &mut Appender) {
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe { ffi::leave(guard) }
 }
 
 /// # Safety
 ///
-/// A guard that is locked, by this thread.
+/// A guard locked by this thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_guard_room(guard: &mut Appender, bytes: usize) {
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe { ffi::room(guard, bytes) }
 }
 
 /// # Safety
 ///
-/// A guard that is locked, by this thread.
+/// A guard locked by this thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_guard_ask(guard: &mut Appender) {
-    // SAFETY: the same is demanded.
+    // SAFETY: the caller's promise.
     unsafe { ffi::ask(guard) }
 }
 

@@ -1,4 +1,4 @@
-//! The calls that a macro stands for.
+//! The expansion of a macro.
 //!
 //! `print!("{x}: {:>5} {}\n", y, z)` becomes
 //!
@@ -9,16 +9,16 @@
 //! )
 //! ```
 //!
-//! with every name but the user's from outpace's private module. If an argument is used twice, or out of order, or
-//! something may be awaited in one, all are evaluated first, as std does:
+//! with all names except the user's from outpace's private module. If an argument is used twice, or out of order, or
+//! one contains an `await`, all are evaluated first, as std does:
 //!
 //! ```text
 //! match (&(y), &(x)) { (__outpace_0, __outpace_1) => print(…) }
 //! ```
 //!
-//! A short message of plain fields is `print2(b"…", &(x), &(y))`. An expansion is kept short, for the
-//! compiler's sake: `examples/build-costs.rs` in outpace measures it. Errors and lints that only `format_args!` has come from
-//! it, by the user's own tokens.
+//! A short message of plain fields is `print2(b"…", &(x), &(y))`. Expansions are short, because that saves build time:
+//! `examples/build-costs.rs` in outpace measures it. `format_args!`, with the user's own tokens, makes its own errors
+//! and lints.
 
 use crate::input::{Given, awaits, bare, settled, split};
 use crate::literal::string_value;
@@ -26,7 +26,7 @@ use crate::out::Out;
 use crate::template::{Argument, Count, Field, Part, parse};
 use proc_macro::{Delimiter, Ident, Literal, Span, TokenStream, TokenTree};
 
-/// Where the text goes.
+/// The target of the text.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Target {
     Stdout,
@@ -36,19 +36,19 @@ pub(crate) enum Target {
     Destination,
 }
 
-/// Which macro it is.
+/// One of the macros.
 pub(crate) struct Expansion {
     pub(crate) target: Target,
     pub(crate) newline: bool,
 }
 
-/// A message that was read.
+/// A parsed message.
 struct Message {
     parts: Vec<Part>,
-    /// The arguments given, and after them those that the format string captures.
+    /// The explicit arguments, then those that the format string captures.
     arguments: Vec<Given>,
-    /// Whether the arguments are bound to names first. They need not be if each is used once, and in the
-    /// order in which they are to be evaluated.
+    /// Whether the arguments are bound to names first. Not necessary if each is used once, and in the order of
+    /// evaluation.
     bound: bool,
 }
 
@@ -64,7 +64,7 @@ impl Expansion {
         }
     }
 
-    /// `print!` and the like.
+    /// `print!`, `println!`, `eprint!`, `eprintln!` and `format!`.
     fn print(&self, out: &Out, input: TokenStream) -> TokenStream {
         let function = match self.target {
             Target::Stdout => "print",
@@ -97,8 +97,8 @@ impl Expansion {
         }
     }
 
-    /// `write!` and `writeln!`: always a call of `write_fmt`, which finds the method that std's macros
-    /// would find. What is passed to it depends on the destination: see `WriteTarget` in outpace.
+    /// `write!` and `writeln!`: always a call of `write_fmt`, which finds the same method as in std's macros. Its
+    /// argument depends on the destination: see `WriteTarget` in outpace.
     fn write(&self, out: &Out, input: TokenStream) -> TokenStream {
         let mut arguments = split(input.clone());
         if arguments.is_empty() || arguments.len() == 1 && !self.newline {
@@ -141,7 +141,7 @@ impl Expansion {
     }
 }
 
-/// What kind of expression a destination is.
+/// The kind of a destination's expression.
 enum Form {
     /// A variable, or a field of one, or a borrow of it: may be named twice.
     Place,
@@ -153,7 +153,7 @@ enum Form {
 impl Form {
     fn of(destination: &[TokenTree]) -> Form {
         let is_place = |token: &TokenTree| match token {
-            // These are evaluated, and that once.
+            // These must be evaluated only once.
             TokenTree::Ident(word) => {
                 !["await", "return", "break", "yield", "move"].contains(&word.to_string().as_str())
             }
@@ -173,7 +173,7 @@ impl Form {
             }
             _ => false,
         };
-        // `*f()` and `&f()` name what the call refers to; `a + f()` is not ours to judge.
+        // `*f()` and `&f()` are places, and `a + f()` is left to the compiler.
         let is_path = |token: &TokenTree| match token {
             TokenTree::Punct(punct) => matches!(punct.as_char(), '.' | ':'),
             _ => true,
@@ -192,14 +192,14 @@ impl Form {
     }
 }
 
-/// What follows the first comma of `write!`'s arguments, which `split` has found to be there.
+/// The tokens behind the first comma of `write!`'s arguments, which exists: `split` has found it.
 fn after_comma(input: TokenStream) -> TokenStream {
     let first = split(input.clone()).first().map_or(0, Vec::len);
     input.into_iter().skip(first + 1).collect()
 }
 
 impl Message {
-    /// `None` if the compiler shall read it.
+    /// `None` if it is left to `format_args!`.
     fn read(arguments: Vec<Vec<TokenTree>>, newline: bool) -> Option<Message> {
         let mut given = arguments.into_iter();
         let (literal, mut parts) = match given.next() {
@@ -239,7 +239,7 @@ impl Message {
             let Part::Field(field) = part else { continue };
             for argument in field.arguments_mut() {
                 let index = match argument {
-                    // A name that is not used as one: the compiler has a lint for that.
+                    // A named argument used by position: the compiler has a lint for that.
                     Argument::Position(index) if (named..explicit).contains(index) => return None,
                     Argument::Position(index) => *index,
                     Argument::Name(name) => {
@@ -255,7 +255,7 @@ impl Message {
                         }
                     }
                 };
-                // A position counts only what was given.
+                // Positions refer to explicit arguments only.
                 match used.get_mut(index) {
                     Some(used) => *used = true,
                     None if matches!(argument, Argument::Position(_)) => return None,
@@ -280,7 +280,7 @@ impl Message {
             };
             field.argument.index() == i && is_named_once
         };
-        // No value made from an argument may live across the `await` of another.
+        // A value made from an argument must not live across the `await` in another.
         message.bound = message.fields().count() != message.arguments.len()
             || !message.fields().enumerate().all(used_once)
             || (message.arguments.iter()).any(|given| awaits(given.value.clone()));
@@ -299,12 +299,12 @@ impl Message {
         out.match_one(scrutinee.into(), pattern.into(), body(out).into())
     }
 
-    /// The name to which a reference to an argument is bound. It stands where the argument does, so that errors do.
+    /// The name to which a reference to an argument is bound, with the argument's span, so that errors point there.
     fn name(&self, out: &Out, index: usize) -> TokenTree {
         out.argument(index, self.arguments[index].span.0)
     }
 
-    /// The argument behind the name.
+    /// The argument itself: its name, dereferenced.
     fn place(&self, out: &Out, index: usize) -> TokenTree {
         let place = [
             out.punct_at('*', self.arguments[index].span.0),
@@ -332,7 +332,7 @@ impl Message {
         })
     }
 
-    /// Whether each kind of such messages is compiled for itself: few plain fields of one kind, between short texts.
+    /// Whether the message has few plain fields of one kind, between short texts: each kind of these has a function.
     fn is_short(&self, texts: &[String], most: usize, kind: &str) -> bool {
         (1..=most).contains(&(texts.len() - 1))
             && texts.iter().all(|text| text.len() <= TEXT)
@@ -341,7 +341,7 @@ impl Message {
                 .all(|field| field.is_plain() && field.kind == kind)
     }
 
-    /// The text, if there is nothing else.
+    /// The text of a message without fields.
     fn only_text(texts: &[String]) -> Option<&String> {
         match texts {
             [text] => Some(text),
@@ -400,8 +400,8 @@ impl Message {
             .collect()
     }
 
-    /// A field, its type forgotten. With a message that `format_args!` gets as a whole, too, it is `std_gets_all`: what
-    /// outpace does not write by itself need not be formatted alone then.
+    /// A field as a type-erased argument. `std_gets_all`: `format_args!` also gets the whole message, so a fallback
+    /// argument need not be formatted alone.
     fn field(&self, out: &Out, field: &Field, std_gets_all: bool) -> TokenTree {
         let function = match field.kind.as_str() {
             "" if field.is_plain() && std_gets_all => "if_display",
@@ -439,7 +439,7 @@ impl Message {
         out.call("formatted", formatted.into_iter().collect::<TokenStream>())
     }
 
-    /// A reference to an argument: the name to which it is bound, or the borrow itself.
+    /// A reference to an argument: its name, if it is bound to one, or a borrow.
     fn reference(&self, out: &Out, index: usize) -> TokenStream {
         if self.bound {
             return self.name(out, index).into();
@@ -447,7 +447,7 @@ impl Message {
         out.borrowed(&self.arguments[index])
     }
 
-    /// `PackedSpec(…)`, as it is read in outpace, with `.width(…)` and `.precision(…)` if these are arguments.
+    /// `PackedSpec(…)`, in outpace's encoding, with `.width(…)` and `.precision(…)` if these are arguments.
     fn braces(&self, out: &Out, field: &Field) -> TokenStream {
         let align = match field.align {
             None => 0,
@@ -478,7 +478,7 @@ impl Message {
         })
     }
 
-    /// The field as `format_args!` would be given it alone.
+    /// `format_args!` of the field alone.
     fn formatted(&self, out: &Out, field: &Field) -> TokenTree {
         let mut arguments = Vec::new();
         let text = field.rebuilt(|index| {
@@ -489,7 +489,7 @@ impl Message {
         out.format_args(out.separated(arguments.into_iter().map(Into::into)))
     }
 
-    /// The whole message as std's macros would be given it.
+    /// `format_args!` of the whole message.
     fn all_formatted(&self, out: &Out) -> TokenTree {
         let text = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
@@ -502,12 +502,12 @@ impl Message {
 
     /// `destination.write_fmt(…)`
     fn write_to(mut self, out: &Out, destination: TokenStream) -> TokenStream {
-        // They are named twice.
+        // The arguments are named twice.
         self.bound = true;
         self.bind(out, |out| {
             let kind = out.plain("__outpace_kind");
             let message = out.plain("__outpace_message");
-            // kind.__outpace_is(&destination), never run: it is for the types.
+            // `kind.__outpace_is(&destination)`, which never runs: it infers the type.
             let borrowed = [out.punct('&'), out.parentheses(destination.clone())];
             let is = out.method(
                 kind.clone().into(),
@@ -560,13 +560,13 @@ impl Message {
     }
 }
 
-/// A text that is longer is not short; one that is not takes so many bytes: `TEXT` in outpace.
+/// The size of a short text, and its longest length: `TEXT` in outpace.
 const TEXT: usize = 16;
 
 /// The most fields of a short message.
 const SHORT: usize = 4;
 
-/// The texts before, between and behind the fields, as outpace reads them.
+/// The texts before, between and behind the fields, in outpace's encoding.
 fn encoded(texts: &[String]) -> TokenTree {
     const LONG: u8 = u8::MAX;
     let mut bytes = Vec::new();
@@ -589,7 +589,7 @@ fn literal(out: &Out, text: &str) -> TokenTree {
     out.string(text, Span::mixed_site())
 }
 
-/// `print_literal(b"text\0\0…", 4)`, or a call with the text as it is.
+/// `print_literal(b"text\0\0…", 4)`, or a call with the unchanged text.
 fn print_literal(out: &Out, function: &str, text: &str) -> TokenTree {
     /// As in outpace.
     const SHORT: usize = 32;
@@ -617,7 +617,7 @@ fn borrowed_list(out: &Out, fields: impl Iterator<Item = TokenTree>) -> TokenStr
         .collect()
 }
 
-/// A variable that the format string names. `None` if it cannot be one.
+/// A variable captured by the format string. `None` if the name cannot be a variable's.
 fn capture(name: &str, literal: Span) -> Option<Given> {
     const KEYWORDS: [&str; 52] = [
         "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
@@ -629,7 +629,7 @@ fn capture(name: &str, literal: Span) -> Option<Given> {
     if KEYWORDS.contains(&name) {
         return None;
     }
-    // The literal's place, so that the name means there what it means to a reader.
+    // With the literal's span, so that the name is resolved where the literal is.
     let ident = TokenTree::Ident(Ident::new(name, literal));
     Some(Given {
         name: Some(name.to_string()),

@@ -1,12 +1,11 @@
-//! The macro's arguments, taken apart.
+//! Parses the macro's arguments.
 
 use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// Splits tokens into what stands between the commas. A comma at the end ends the last one.
+/// Splits tokens at commas. A comma at the end is allowed.
 ///
-/// Commas inside brackets are inside token groups, so out of sight. Two kinds remain that do not
-/// separate: those of generic arguments (`f::<A, B>()`, `<A as B<C, D>>::e`, `p as *const F<A, B>`,
-/// `|x| -> F<A, B> { … }`) and those of a closure's parameters.
+/// Commas inside brackets are inside token groups. Two other kinds do not separate: those of generic arguments (`f::<A,
+/// B>()`, `<A as B<C, D>>::e`, `p as *const F<A, B>`, `|x| -> F<A, B> { … }`) and those of a closure's parameters.
 pub(crate) fn split(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     let mut all = Vec::new();
     let mut current = Vec::new();
@@ -30,11 +29,11 @@ struct Scan {
     parameters: bool,
     /// Depth of angle brackets of generic arguments.
     angles: usize,
-    /// A type is being read, where `<` is always a bracket.
+    /// Within a type, where `<` is always a bracket.
     in_type: bool,
     /// The last token ended an operand: `<` and `|` after it are operators.
     after_operand: bool,
-    /// The last character of the token before, if it was punctuation and touches the next.
+    /// The token before, if it was punctuation and joint with the next.
     joint: Option<char>,
     last: Option<char>,
 }
@@ -72,7 +71,7 @@ impl Scan {
         } else if c == '|' && !self.after_operand && before != Some('|') {
             self.parameters = true;
         }
-        // `?` ends an operand as it began; all other punctuation is followed by a new one.
+        // After `?` the operand goes on; other punctuation begins a new one.
         self.after_operand &= c == '?';
         self.note(punct.spacing(), c);
         false
@@ -85,7 +84,7 @@ impl Scan {
                 if word == "as" {
                     self.in_type = true;
                 }
-                // What follows these begins an operand.
+                // An operand begins after these.
                 ![
                     "as", "return", "break", "move", "mut", "in", "else", "match", "if", "async",
                     "static",
@@ -114,12 +113,12 @@ impl Scan {
 pub(crate) struct Given {
     pub(crate) name: Option<String>,
     pub(crate) value: TokenStream,
-    /// Where it begins and where it ends: the places of its first and its last token.
+    /// The spans of its first and its last token.
     pub(crate) span: (Span, Span),
 }
 
 impl Given {
-    /// `value` or `name = value`. `None` if there is nothing.
+    /// `value` or `name = value`. `None` if empty.
     pub(crate) fn read(tokens: Vec<TokenTree>) -> Option<Given> {
         let name = match tokens.as_slice() {
             [TokenTree::Ident(name), TokenTree::Punct(equals), ..]
@@ -152,7 +151,7 @@ impl Given {
     }
 }
 
-/// Whether something may be awaited, or yielded, in the course of an expression: it says so, or has a macro in it.
+/// Whether an expression may await or yield: it contains the keyword, or a macro.
 pub(crate) fn awaits(expression: TokenStream) -> bool {
     let mut after_name = false;
     let mut bang = false;
@@ -178,15 +177,15 @@ pub(crate) fn awaits(expression: TokenStream) -> bool {
     false
 }
 
-/// The same tokens, and they mean the same wherever they are written.
+/// Tokens with the same meaning, independent of their surroundings.
 ///
-/// What `macro_rules` hands on, a `$x:expr` for one, is in a group without delimiters, whose tokens come apart when
-/// a procedural macro writes them: of `$x * 2` with `1 + 1` for `$x`, `1 + 1 * 2` would remain. Such groups are
-/// given delimiters, but for those that cannot come apart. Those inside other groups are passed on as they came.
+/// `macro_rules` passes on a `$x:expr` or the like as a group without delimiters, which is lost when a procedural macro
+/// writes the tokens: `$x * 2` with `1 + 1` for `$x` would become `1 + 1 * 2`. Such groups get delimiters here, except
+/// where they are not needed. Groups inside other groups stay unchanged.
 pub(crate) fn settled(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     if tokens.len() < 2 {
-        // All of it is in parentheses later.
+        // It gets parentheses later.
         return tokens.into_iter().collect();
     }
     let mut settled = Vec::with_capacity(tokens.len());
@@ -218,7 +217,7 @@ pub(crate) fn settled(tokens: TokenStream) -> TokenStream {
     settled.into_iter().collect()
 }
 
-/// Whether tokens mean the same beside others: one alone, or a lifetime, or a path, or a macro's call.
+/// Whether tokens keep their meaning beside others: a single one, a lifetime, a path, or a macro's call.
 fn holds_together(tokens: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     if let [only] = tokens.as_slice() {
@@ -255,7 +254,7 @@ fn plain_name(name: &Ident) -> String {
     name.strip_prefix("r#").map_or(name.clone(), str::to_string)
 }
 
-/// The token inside groups without delimiters, which is how `macro_rules` hands on what it matched.
+/// The token inside groups without delimiters, as `macro_rules` passes on its matches.
 pub(crate) fn bare(mut token: TokenTree) -> TokenTree {
     while let TokenTree::Group(group) = &token {
         let mut inner = group.stream().into_iter();

@@ -1,9 +1,8 @@
 //! The procedural macros behind `outpace::print!` and its family. Use them through `outpace`.
 //!
-//! A format string is read here, when the program is compiled: `input` takes the macro's arguments
-//! apart, `template` the format string, and `expand` writes the calls that make up the message.
-//! A format string that is wrong, or that is not understood here, goes to `format_args!` as it stands, so that std's
-//! own behaviour, or its own error, appears.
+//! They read the format string at compile time: `input` parses the macro's arguments, `template` the format string, and
+//! `expand` writes the calls for the message. A format string that is wrong or not supported here goes to
+//! `format_args!` unchanged, so that std's behaviour, or its error, applies.
 
 mod expand;
 mod input;

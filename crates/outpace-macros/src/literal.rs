@@ -1,7 +1,6 @@
 //! The value of a string literal.
 
-/// What the literal stands for, or `None` if it is no string literal, or one that is better left to
-/// the compiler.
+/// The value of a string literal; `None` for other literals, and for those left to the compiler.
 pub(crate) fn string_value(literal: &str) -> Option<String> {
     if let Some(raw) = literal.strip_prefix('r') {
         let quoted = raw.trim_start_matches('#');
@@ -46,7 +45,7 @@ fn unescape(text: &str) -> Option<String> {
                     chars = rest.chars();
                 }
                 '\n' | '\r' => {
-                    // A line that ends in a backslash goes on at the next one's first character.
+                    // A line that ends in a backslash continues at the next line's first character.
                     let rest = chars.as_str();
                     chars = rest.trim_start_matches([' ', '\t', '\n', '\r']).chars();
                 }

@@ -1,4 +1,4 @@
-//! Tokens put together by hand, in the macro's own scope.
+//! Builds tokens, in the macro's own scope.
 
 use crate::input::Given;
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
@@ -6,9 +6,9 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 pub(crate) struct Out {
     /// outpace's `$crate`.
     root: TokenTree,
-    /// Where the macro's own names are looked up: a user's variables of the same name are others. It is the place of
-    /// `$crate`, so that all of an expression of ours has one, and errors are shown where a part of it
-    /// [is shown](Self::borrowed).
+    /// The span of the macro's own names, which so differ from a user's variables of the same name. It is that of
+    /// `$crate`, so that an expression of the macro has one span, and errors point to a part with another
+    /// [location](Self::borrowed).
     own: Span,
 }
 
@@ -29,8 +29,8 @@ impl Out {
         self.ident(name, self.own)
     }
 
-    /// The name to which a reference to an argument is bound, shown where the argument is. No constant of a user's
-    /// has it, which the pattern would mean instead.
+    /// The name to which a reference to an argument is bound, located at the argument. A pattern with a name that a
+    /// user's constant might have would match the constant.
     pub(crate) fn argument(&self, index: usize, shown_at: Span) -> TokenTree {
         self.ident(&format!("__outpace_{index}"), self.own.located_at(shown_at))
     }
@@ -39,14 +39,14 @@ impl Out {
         TokenTree::Punct(Punct::new(c, Spacing::Alone))
     }
 
-    /// As [`punct`](Self::punct), shown somewhere.
+    /// As [`punct`](Self::punct), located at `shown_at`.
     pub(crate) fn punct_at(&self, c: char, shown_at: Span) -> TokenTree {
         let mut punct = Punct::new(c, Spacing::Alone);
         punct.set_span(self.own.located_at(shown_at));
         TokenTree::Punct(punct)
     }
 
-    /// `&(value)`, which in errors is where the value is.
+    /// `&(value)`, located at the value.
     pub(crate) fn borrowed(&self, given: &Given) -> TokenStream {
         let (first, last) = given.span;
         let mut value = Group::new(Delimiter::Parenthesis, given.value.clone());
@@ -109,7 +109,7 @@ impl Out {
         self.grouped(call.collect())
     }
 
-    /// Tokens with commas between.
+    /// The items, each followed by a comma.
     pub(crate) fn separated(&self, items: impl Iterator<Item = TokenStream>) -> TokenStream {
         items
             .flat_map(|item| item.into_iter().chain([self.punct(',')]))
@@ -170,10 +170,10 @@ impl Out {
             .collect()
     }
 
-    /// An operand of what is written around it.
+    /// Tokens as an operand of those around them.
     pub(crate) fn operand(&self, tokens: Vec<TokenTree>) -> TokenStream {
         match tokens.as_slice() {
-            // A group without delimiters comes apart.
+            // A group without delimiters is lost.
             [token] if !matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::None) => {
                 token.clone().into()
             }
@@ -181,7 +181,7 @@ impl Out {
         }
     }
 
-    /// A string's expression, the temporaries of which end with it: `must_use({ let text = …; text })`.
+    /// A string's expression, whose temporaries end with it: `must_use({ let text = …; text })`.
     pub(crate) fn used(&self, value: TokenStream) -> TokenStream {
         let name = self.plain("__outpace_text");
         let bound = [self.plain("let"), name.clone(), self.punct('=')];

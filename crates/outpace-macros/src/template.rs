@@ -1,4 +1,4 @@
-//! The format string, taken apart: <https://doc.rust-lang.org/std/fmt/#syntax>.
+//! Parses the format string: <https://doc.rust-lang.org/std/fmt/#syntax>.
 
 /// A piece of a format string.
 #[derive(Debug, PartialEq)]
@@ -7,7 +7,7 @@ pub(crate) enum Part {
     Field(Field),
 }
 
-/// What is in a pair of braces.
+/// The contents of a pair of braces.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Field {
     pub(crate) argument: Argument,
@@ -19,17 +19,17 @@ pub(crate) struct Field {
     pub(crate) zero: bool,
     pub(crate) width: Option<Count>,
     pub(crate) precision: Option<Count>,
-    /// What stands last: ``, `?`, `x?`, `X?`, `x`, `X`, `o`, `b`, `e`, `E`, `p`.
+    /// The type, at the end: ``, `?`, `x?`, `X?`, `x`, `X`, `o`, `b`, `e`, `E`, `p`.
     pub(crate) kind: String,
 }
 
 impl Field {
-    /// Whether there is nothing but the argument, and perhaps the `?`.
+    /// Whether it has only the argument and the type.
     pub(crate) fn is_plain(&self) -> bool {
         !self.alternate && self.is_plain_or_alternate()
     }
 
-    /// Whether there is nothing more, but perhaps `#`.
+    /// The same, with or without `#`.
     pub(crate) fn is_plain_or_alternate(&self) -> bool {
         self.fill.is_none()
             && self.align.is_none()
@@ -39,7 +39,7 @@ impl Field {
             && self.precision.is_none()
     }
 
-    /// Whether there is no more than an alignment with spaces, or a `0`, and a width and a precision.
+    /// Whether it has at most an alignment with spaces, or a `0`, and a width and a precision.
     pub(crate) fn is_simple(&self) -> bool {
         self.fill.is_none_or(|fill| fill == ' ')
             && self.sign.is_none()
@@ -54,7 +54,7 @@ impl Field {
             .any(|count| matches!(count, Some(Count::Argument(_))))
     }
 
-    /// All the arguments that are referred to.
+    /// All arguments that it refers to.
     pub(crate) fn arguments_mut(&mut self) -> impl Iterator<Item = &mut Argument> {
         let counts = [&mut self.width, &mut self.precision].into_iter();
         let in_counts = counts.filter_map(|count| match count {
@@ -64,9 +64,9 @@ impl Field {
         in_counts.chain([&mut self.argument])
     }
 
-    /// The field in braces again, with the arguments at the positions that `position` says.
+    /// The text of the field, with the arguments at positions from `position`.
     pub(crate) fn rebuilt(&self, mut position: impl FnMut(usize) -> usize) -> String {
-        // Without anything in it `{0:}` would take a `<` that follows for its fill.
+        // `{0}` if empty: in `{0:}` a `<` behind the brace would make the brace a fill.
         let mut text = String::new();
         let argument = position(self.argument.index());
         text.extend(self.fill);
@@ -114,7 +114,7 @@ pub(crate) enum Count {
     Argument(Argument),
 }
 
-/// Reads a format string. `None` if it is wrong, or so unusual that the compiler shall read it.
+/// Parses a format string. `None` if it is wrong, or so unusual that it is left to the compiler.
 pub(crate) fn parse(text: &str) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     let mut verbatim = String::new();
@@ -187,7 +187,7 @@ impl Reader<'_> {
         let (first, second) = (chars.next()?, chars.next());
         let is_align = |c: &char| matches!(c, '<' | '>' | '^');
         if let Some(align) = second.filter(is_align) {
-            // Braces as fill characters would have to be quoted in what is passed on.
+            // Braces as fill characters would need escaping in a rebuilt format string.
             if matches!(first, '{' | '}') {
                 return None;
             }
@@ -205,7 +205,7 @@ impl Reader<'_> {
         }
         field.width = self.count()?;
         if self.eat('.') {
-            // Without a number it is as if the point were not there, of which the compiler may warn.
+            // A point without a number is left to the compiler, which may warn.
             let precision = if self.eat('*') {
                 Count::Argument(self.next_argument())
             } else {
@@ -228,17 +228,17 @@ impl Reader<'_> {
         Argument::Position(self.next_position - 1)
     }
 
-    /// A number, or an argument with `$` after it, or nothing.
+    /// A number, or an argument with `$` behind it; `Some(None)` if absent, `None` if wrong.
     fn count(&mut self) -> Option<Option<Count>> {
         let start = self.rest;
         match self.argument()? {
             Some(argument) if self.eat('$') => Some(Some(Count::Argument(argument))),
             Some(Argument::Position(number)) => {
-                // Greater ones are refused by the compiler, with a better message.
+                // The compiler refuses larger ones, with a better message.
                 let number = u16::try_from(number).ok()?;
                 Some(Some(Count::Number(number)))
             }
-            // A name without `$` was the kind.
+            // A name without `$` is the type.
             _ => {
                 self.rest = start;
                 Some(None)
@@ -246,7 +246,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A position or a name, or nothing. The outer `None` is for what is neither.
+    /// A position or a name; `Some(None)` if absent, `None` if wrong.
     fn argument(&mut self) -> Option<Option<Argument>> {
         let is_name = |c: char| c == '_' || c.is_alphanumeric();
         let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());

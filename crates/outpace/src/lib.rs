@@ -13,40 +13,40 @@
 //! # Before you switch
 //!
 //! With the macros imported, a program prints the same bytes as before, but not at the same moment: in a burst a
-//! message is written up to 4 ms after the call. Where only outpace prints, that shows nowhere. Where others write to
-//! the same terminal, pipe or file, it shows:
+//! message is written up to 4 ms after the call. That makes no difference where only outpace prints. It does where
+//! other code writes to the same terminal, pipe or file:
 //!
 //! | the program | without care | what to do |
 //! |---|---|---|
-//! | draws progress bars (`indicatif`) | a bar is drawn at once, and the line that was to stand above it comes later: stale bars | [`share()`] |
+//! | draws progress bars (`indicatif`) | a bar is drawn at once, and the line that belongs above it comes later: stale bars | [`share()`] |
 //! | has dependencies that print by std | their lines overtake | [`share()`] |
-//! | writes to `std::io::stdout()`, too | a macro's message comes after what std has buffered, and the first 12, or one after a pause, before what std writes next: in order. In a burst std's overtakes | [`stdout()`] in its place, or [`share()`] |
+//! | writes to `std::io::stdout()`, too | outside of bursts the order holds: the first 12 messages of the macros, and one after a pause, flush std's handle and are written at once. In a burst std's output overtakes | [`stdout()`] in its place, or [`share()`] |
 //! | prints by C's stdio, too | its lines overtake | [`share()`], and `fflush` after them |
-//! | starts children that print | theirs comes first | [`flush_first`](CommandExt::flush_first), or [`share()`] |
-//! | redirects or closes descriptor 1 (`dup2`, `gag`) | what is pending goes to the new place, or nowhere | [`flush`](Stdout::flush) before and [`redetect`](Stdout::redetect) after, or [`share()`] |
-//! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | lines come out without carriage return: even `TCSADRAIN` waits only for what the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
+//! | starts children that print | their output comes first | [`flush_first`](CommandExt::flush_first), or [`share()`] |
+//! | redirects or closes descriptor 1 (`dup2`, `gag`) | pending output goes to the new place, or is lost | [`flush`](Stdout::flush) before and [`redetect`](Stdout::redetect) after, or [`share()`] |
+//! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | pending lines come out without carriage returns: even `TCSADRAIN` waits only for bytes that the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them | [`capture`](capture()) |
-//! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | what is pending is lost: the last 4 ms, or in a file a block of at most 256 KiB | [`init()`] |
+//! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | pending output is lost: the last 4 ms, or in a file a block of at most 256 KiB | [`init()`] |
 //! | is ended by `_exit`, `abort` or SIGKILL | the same | [`flush`](Stdout::flush) before `_exit`, [`fatal_faults`](init::fatal_faults) for `abort`; see [`endings`] |
 //!
-//! [`share()`] is the answer that needs no thought: what a statement has printed is with the kernel when the statement
-//! ends. It costs what std's `println!` costs, but for guards, which stay as fast as they are.
+//! [`share()`] suits all of these programs: when a statement ends, the kernel has its output. A statement then costs as
+//! much as std's `println!`; guards stay as fast as they are.
 //!
 //! # One model
 //!
 //! A stream is a queue of bytes with a drain. [`Buffering`] says when the drain runs, and on whose thread:
 //!
-//! | [`Buffering`] | the drain: whose, and when |
+//! | [`Buffering`] | which thread drains, and when |
 //! |---|---|
 //! | `Unbuffered` | the caller, every message: one system call, however many fragments it has |
 //! | `Line` | the caller, at the last newline of a message |
 //! | `Block` | the caller, when the buffer is full |
 //! | `Prompt` | the caller when it is full; a helper thread `max_delay` (4 ms) after the oldest byte |
-//! | `Background` | a helper thread only; the caller waits for the queue at most |
+//! | `Background` | a helper thread only; the caller waits only while the queue is full |
 //!
-//! Standard output is `Prompt` on a terminal, pipe or socket and `Block` on a regular file; standard error
-//! is `Unbuffered`. What one `write!`, `write_all` or chain of typed calls adds is a *message*: messages of
-//! different threads are never interleaved, and a thread's stay in order.
+//! Standard output is `Prompt` on a terminal, pipe or socket and `Block` on a regular file; standard error is
+//! `Unbuffered`. A *message* is what one `write!`, `write_all` or chain of typed calls adds. Messages of different
+//! threads are never interleaved, and those of one thread stay in order.
 //!
 //! # `Prompt`
 //!
@@ -63,25 +63,26 @@
 //!
 //! # Several processes, one output
 //!
-//! Under `make -j`, `xargs -P` or a test runner, a line of at most `PIPE_BUF` bytes (4,096 on Linux, 512 on other systems)
-//! arrives whole, whatever other processes write to the same pipe, terminal or file, by std or by outpace. So writes end where lines
-//! end, and those to a pipe have at most `PIPE_BUF` bytes, more of which the kernel does not keep together.
+//! Under `make -j`, `xargs -P` or a test runner, a line of at most `PIPE_BUF` bytes (4,096 on Linux, 512 on other
+//! systems) arrives whole, whatever other processes write to the same pipe, terminal or file, by std or by outpace. So
+//! writes end where lines end, and writes to a pipe have at most `PIPE_BUF` bytes, because the kernel may tear longer
+//! ones.
 //!
-//! An unfinished line, such as that of a `print!` which a `println!` follows, waits for its end in the buffer. It is
-//! written as it is
+//! An unfinished line, such as a `print!` that a later `println!` completes, waits in the buffer for its end. It is
+//! written unfinished
 //!
-//! - within `max_delay`, under `Prompt`; under `Background`, after 8 ms at most. A thread that has no processor to finish
-//!   the line with, because other processes have them all, is given the time (a second at most);
+//! - within `max_delay` under `Prompt`, and after at most 8 ms under `Background`. While its thread gets no processor,
+//!   because other processes use them all, the line waits longer, a second at most;
 //! - at once on a terminal or socket, if it comes after a pause or among the first 12 messages: it may be a question, or
 //!   the end of an answer. A line that is printed in pieces there may be torn by another process;
-//! - by [`flush`](Stdout::flush), at exit, before a `fork`, before a message to standard error if that is the same file, when
-//!   input is waited for by [`input`], and by everything under [`share()`];
+//! - by [`flush`](Stdout::flush), at exit, before a `fork`, before a message to standard error if that is the same
+//!   file, before [`input`] waits, and by each statement under [`share()`];
 //! - when it is longer than 4,096 bytes, or than the buffer.
 //!
 //! A longer line is written by itself: it may be torn, its neighbours are not. `Unbuffered` writes each message at
-//! once, whatever it ends with. `Block` on a pipe, which has to be asked for, writes blocks of its capacity, which end
-//! where lines do: faster, and torn where the pipe has no room for a whole one. To sockets of the local domain a
-//! line goes whole as well; TCP promises nothing, to std neither.
+//! once, whatever it ends with. `Block` on a pipe, which is never the default, writes blocks of its capacity that end
+//! where lines end: faster, but torn where the pipe has no room for a whole block. A local socket (`AF_UNIX`) takes
+//! lines whole, too; TCP does not promise that to any program.
 //!
 //! # Choosing
 //!
@@ -97,12 +98,11 @@
 //! # What else prints
 //!
 //! Standard error first drains what standard output has pending when both are the same terminal, pipe or file, so that
-//! they appear in program order. It waits for the reader to take it, because its own message needs that reader, too; only
-//! for standard output in the `Background` it does not wait. Output that bypasses outpace does not wait for it: before you print through
-//! std's handles or C's stdio, enter raw mode, or start a child that inherits the descriptor, call
-//! [`flush`](Stdout::flush). For children there is [`flush_first`](CommandExt::flush_first), and
-//! [`Stdio::from(outpace::stdout())`](std::process::Stdio) flushes, too. [`share()`] does all of it, at each
-//! statement's end. For raw mode by `crossterm` that is:
+//! they appear in program order. It waits for the reader, which its own message needs, too, unless standard output is
+//! `Background`. Output that bypasses outpace does not wait for it: before you print through std's handles or C's
+//! stdio, enter raw mode, or start a child that inherits the descriptor, call [`flush`](Stdout::flush). For children
+//! there is [`flush_first`](CommandExt::flush_first), and [`Stdio::from(outpace::stdout())`](std::process::Stdio)
+//! flushes, too. [`share()`] does all of it, at each statement's end. For raw mode by `crossterm` that is:
 //!
 //! ```no_run
 //! # fn enable_raw_mode() -> std::io::Result<()> { Ok(()) }
@@ -117,13 +117,13 @@
 //! outpace sees neither the writes of std's handles nor the bytes in their buffers: only a system call for each
 //! statement keeps the order with them. It does not see children either: std starts them without the handlers of `fork`.
 //!
-//! A thread that holds a guard may print through other handles. Such a message is queued behind what the
-//! guard has published; it does not wait for the guard's current message.
+//! A thread that holds a guard may print through other handles. Such a message is queued behind the guard's finished
+//! messages; it does not wait for the guard's current one.
 //!
 //! # Input
 //!
-//! [`input`] reads tokens, numbers and lines as fast as this prints, and what has been printed is drained before a
-//! program waits for an answer.
+//! [`input`] reads tokens, numbers and lines just as fast, and drains standard output before the program waits for an
+//! answer.
 //!
 //! # Loggers
 //!
@@ -140,27 +140,27 @@
 //!
 //! # Colours
 //!
-//! Bytes are passed on as they are. Whether to send colours at all is asked of the terminal and the environment:
-//! [`is_terminal`](Stdout::is_terminal) is on every handle and guard, and the example `color` has `anstream`, which knows
-//! `NO_COLOR` and its like, in front of a guard.
+//! Bytes are passed on unchanged. Whether to send colours depends on the terminal and the environment: every handle and
+//! guard has [`is_terminal`](Stdout::is_terminal), and the example `color` puts `anstream`, which knows `NO_COLOR` and
+//! the like, in front of a guard.
 //!
 //! # Tasks
 //!
 //! A `println!` in a task does not wait where standard output is [`Background`](Buffering::Background) (and drops or
 //! spills), so it needs nothing else. With the feature `tokio`, `outpace::tokio::AsyncWriter` is an `AsyncWrite` whose
-//! `poll_write` is pending while the queue is full, and which loses nothing when the program ends.
+//! `poll_write` is pending while the queue is full, and which loses no output when the program ends.
 //!
 //! # The end
 //!
-//! At `exit`, and on return from `main`, every stream drains for as long as its reader lives. A guard that is
-//! held or leaked is not waited for. A write error that was not returned to a caller is reported on standard error, and
-//! the exit status becomes 1 if it was 0. If standard output's reader has gone, the process ends as SIGPIPE
-//! would end it, quietly. A `fork` writes what was printed before it, and waits for a reader as a `print!` of std
-//! would have done (for one that stands still, [`exit_timeout`](Stdout::exit_timeout) at most): so nothing is lost where the
-//! parent then calls `_exit`, as in `daemon(3)`, and nothing is doubled. The parent writes what is left after that time.
+//! At `exit`, and on return from `main`, every stream drains for as long as its reader lives. A guard that is held or
+//! leaked is not waited for. A write error that was not returned to a caller is reported on standard error, and the
+//! exit status becomes 1 if it was 0. If standard output's reader has gone, the process ends as SIGPIPE would end it,
+//! quietly. A `fork` first writes everything that was printed before it, and waits for the reader as std's `print!`
+//! would have (for a stalled reader, [`exit_timeout`](Stdout::exit_timeout) at most). So no output is lost if the
+//! parent then calls `_exit`, as in `daemon(3)`, and none is doubled. The parent writes the rest after that time.
 //! `_Fork`, raw `clone` and printing from signal handlers are not supported. If a global allocator prints while it is
-//! called by a stream's own work, that message is written at once, past pending ones. [`init()`] adds protection that a program has to ask for: panics
-//! and signals lose nothing. [`endings`] tells what arrives, however the process ends.
+//! called by a stream's own work, that message is written at once, past pending ones. With [`init()`], panics and
+//! signals lose no output, either. [`endings`] tells what arrives, however the process ends.
 //!
 //! [`sandboxes`] lists the system calls that printing needs, which a sandbox has to allow.
 //!
@@ -188,7 +188,7 @@
 //! | signals, closed pipes and faults in [`init`](mod@init) | yes | yes | – |
 //! | standard output and error known to be the same file | yes | yes | if both are terminals |
 //! | a descriptor that another process made non-blocking | yes | yes | no |
-//! | what a failed write gave up stays lost | yes | yes | std may still write it |
+//! | bytes given up after a failed write stay lost | yes | yes | std may still write them |
 //! | a helper thread that receives no signals | yes | yes | – |
 //! | exit status 1 for an unreported error keeps C's own flushing | with glibc | no | no |
 
@@ -227,7 +227,7 @@ pub use stream::gap::{Gap, GapMarker};
 pub use stream::state::BrokenPipe;
 pub use stream::stats::Stats;
 
-/// What the macros' expansions call. Not a public interface: it changes without notice.
+/// The functions that the macros' expansions call. Not a public interface: it changes without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::api::capture::{

@@ -1,4 +1,4 @@
-//! What a piece of code prints, as text: for tests.
+//! Captures the output of a piece of code as text, for tests.
 //!
 //! Under the caller's `cfg(test)` the macros call the functions at the end. They print by std's macros, whose output libtest
 //! shows if the test fails, unless [`capture`] catches the message.
@@ -10,26 +10,26 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What [`capture`] has caught.
+/// The result of [`capture`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Captured<T> {
-    /// What the code returned.
+    /// The code's return value.
     pub value: T,
-    /// What it printed to standard output.
+    /// Its messages to standard output.
     pub stdout: String,
-    /// What it printed to standard error.
+    /// Its messages to standard error.
     pub stderr: String,
 }
 
-/// Threads that capture.
+/// How many captures are in progress.
 static CAPTURING: AtomicUsize = AtomicUsize::new(0);
 
-/// The function that catches a message: a pointer, so that only a program that captures has it.
+/// [`catch`], linked only into programs that capture.
 static CATCH: Linked<fn(Role, &str) -> bool> = Linked::new();
 
 thread_local! {
-    /// What has been caught, if this thread captures.
+    /// The messages caught so far, if this thread captures.
     static CAUGHT: RefCell<Option<Caught>> = const { RefCell::new(None) };
 }
 
@@ -42,10 +42,10 @@ struct Caught {
 /// Runs code and catches what this thread prints meanwhile by outpace's [`print!`](crate::print),
 /// [`println!`](crate::println), [`eprint!`](crate::eprint) and [`eprintln!`](crate::eprintln).
 ///
-/// For tests of code that prints: unit tests, integration tests, and tests of what dependencies print. Output
-/// that does not come from these macros (std's macros, handles, guards, other threads) is not caught.
+/// For tests of code that prints: unit tests, integration tests, and tests of dependencies. Output that does not come
+/// from these macros (std's macros, handles, guards, other threads) is not caught.
 ///
-/// If the code panics, what it printed until then is printed through std, so that a failed test shows it.
+/// If the code panics, the messages caught so far are printed through std, so that a failed test shows them.
 ///
 /// ```
 /// fn greet(name: &str) {
@@ -70,7 +70,7 @@ pub fn capture<T>(run: impl FnOnce() -> T) -> Captured<T> {
 
 /// Captures until it is ended or dropped.
 struct Capture {
-    /// What the capture around this one has caught.
+    /// The messages caught by the capture around this one.
     outer: Option<Caught>,
 }
 
@@ -120,7 +120,7 @@ fn catches_in_test(role: Role, message: fmt::Arguments<'_>, newline: bool) -> bo
     if CAPTURING.load(Ordering::Relaxed) == 0 || !captures().unwrap_or(false) {
         return false;
     }
-    // Before it is caught: what is formatted may print, too.
+    // Formatted before `CAUGHT` is borrowed, because a `Display` may print, too.
     let mut text = message.to_string();
     if newline {
         text.push('\n');
@@ -141,7 +141,7 @@ fn catch(role: Role, text: &str) -> bool {
         stream.push_str(text);
         true
     });
-    // A thread that is ending captures nothing.
+    // A thread that is ending no longer captures.
     caught.unwrap_or(false)
 }
 

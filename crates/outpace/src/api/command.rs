@@ -6,13 +6,13 @@ use std::process::Command;
 
 /// Makes [`Command`] respect buffered output.
 pub trait CommandExt: sealed::Sealed {
-    /// Flushes standard output and error, so that what the program has printed so far comes before what
-    /// the child prints, or the program that takes this one's place (`exec`).
+    /// Flushes standard output and error, so that the program's output so far comes before the output of the child, or
+    /// of the program that replaces this one (`exec`).
     ///
-    /// Without it a child that inherits these streams may print first: what is buffered here follows later,
-    /// or never, after an `exec`.
+    /// Without it a child that inherits these streams may print first: buffered output follows later, or, after an
+    /// `exec`, never.
     ///
-    /// Only what was printed before this call is flushed; call it right before the child is started.
+    /// Later output is not flushed: call it right before the child is started.
     ///
     /// ```
     /// use outpace::CommandExt;

@@ -1,8 +1,8 @@
 //! The base of the C interface: a guard whose cursor another language moves.
 //!
-//! `include/outpace.h` has the same structure as [`Appender`], and inline functions that do what `Message` and
-//! `SharedCursor::publish` do: append at `at`; when a message is complete, count it, store its end, and look whether to ask.
-//! They call these functions for what does not fit, and to ask.
+//! `include/outpace.h` has the same structure as [`Appender`], and inline functions that do the same as `Message` and
+//! `SharedCursor::publish`: append at `at`; when a message is complete, count it, store its end, and look at the limit.
+//! They call these functions if bytes do not fit, and to ask.
 #![allow(unsafe_code)]
 
 use super::guard::Guard;
@@ -15,25 +15,25 @@ use std::alloc::{Layout, handle_alloc_error, realloc};
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-/// A guard, and where its holder appends. It stays where it was made: it may point to itself.
+/// A guard, and where its holder appends. It must not be moved, because it may point to itself.
 #[repr(C)]
 pub struct Appender {
     /// Where the next byte of the message goes.
     at: *mut u8,
-    /// There is room up to here.
+    /// The end of the room.
     end: *mut u8,
     /// Where the message begins.
     start: *mut u8,
-    /// The stream's cursor, or `idle`, with which the holder asks about each message.
+    /// The stream's cursor, or `idle`, so that the holder asks about each message.
     cursor: *const SharedCursor,
     idle: Idle,
-    /// Memory of its own for messages that do not fit, or for which there is no place in the stream.
+    /// Memory of its own for messages that do not fit, or that must not be built in the stream.
     own: *mut u8,
     own_room: usize,
     guard: Storage,
 }
 
-/// Room for a guard, of a size that does not change with it.
+/// Memory for a guard, of a fixed size.
 #[repr(C, align(8))]
 union Storage {
     guard: ManuallyDrop<Guard<'static>>,
@@ -56,11 +56,11 @@ const _: () = {
     assert!(size_of::<Idle>() <= size_of::<SharedCursor>());
 };
 
-/// The least that a message of its own has room for.
+/// The least size of `own`, in bytes.
 const OWN: usize = 1 << 10;
 
-/// From now on, writing to standard output is an error if its descriptor is closed, as in C's stdio. In a Rust program such
-/// bytes count as written, as in std.
+/// Makes writing to standard output an error if its descriptor is closed, as in C's stdio. In a Rust program such bytes
+/// count as written, as in std.
 pub fn report_closed_stdout() {
     Engine::report_closed_stdout();
 }
@@ -74,17 +74,17 @@ impl Appender {
         unsafe { &mut self.guard.guard }
     }
 
-    /// Goes on where the guard says.
+    /// Takes over the guard's cursor.
     ///
     /// # Safety
     ///
-    /// As `guard`; there is no message in the making.
+    /// As `guard`; no message is begun.
     unsafe fn refresh(this: *mut Self) {
         // SAFETY: the caller's promise; the fields that are read have been written.
         unsafe {
             let guard = &*(&raw const (*this).guard).cast::<Guard<'static>>();
             let (next, end) = (guard.cursor.next, guard.cursor.end);
-            // An inner guard has no room, and without room it must not publish.
+            // An inner guard has no room, and must not publish.
             let in_place = guard.entry == Entry::Outermost && next.addr() < end.addr();
             (&raw mut (*this).at).write(next);
             (&raw mut (*this).start).write(next);
@@ -205,7 +205,7 @@ pub unsafe fn room(this: &mut Appender, bytes: usize) {
         (this.own, this.own_room) = (memory, size);
     }
     if !apart {
-        // SAFETY: both are valid for so many bytes, and apart from each other.
+        // SAFETY: both are valid for `filled` bytes, and do not overlap.
         unsafe { ptr::copy_nonoverlapping(this.start, this.own, filled) };
     }
     this.start = this.own;
@@ -214,7 +214,7 @@ pub unsafe fn room(this: &mut Appender, bytes: usize) {
     this.cursor = (&raw const this.idle).cast();
 }
 
-/// Asks about a message that has been published, or appends one that is in memory of its own.
+/// Asks about a published message, or appends one from memory of its own.
 ///
 /// # Safety
 ///
@@ -227,7 +227,7 @@ pub unsafe fn ask(this: &mut Appender) {
     unsafe {
         let guard = this.guard();
         if guard.entry == Entry::Outermost {
-            // The other side has moved it.
+            // The inline functions have moved it.
             guard.cursor.next = guard.engine.cursor.published();
         }
         if apart {
@@ -245,11 +245,11 @@ pub unsafe fn ask(this: &mut Appender) {
 ///
 /// # Safety
 ///
-/// `this` has been entered, by this thread, and not left. There is no message in the making.
+/// `this` has been entered, by this thread, and not left. No message is begun.
 pub unsafe fn leave(this: &mut Appender) {
     if !this.own.is_null() {
         let layout = Layout::array::<u8>(this.own_room).expect("it was made so");
-        // SAFETY: made so.
+        // SAFETY: allocated with this layout.
         unsafe { std::alloc::dealloc(this.own, layout) };
     }
     // SAFETY: entered; read once.

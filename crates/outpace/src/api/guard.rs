@@ -15,10 +15,9 @@ use std::mem::ManuallyDrop;
 
 /// A stream that is locked by this thread: see [`Stdout::lock`](crate::Stdout::lock).
 ///
-/// Besides [`io::Write`] it has typed calls. A chain of them is one message, which becomes part of the
-/// stream at the end of the statement. They cannot fail where they are made: what goes wrong is reported
-/// by the next [`flush`](Write::flush), or at exit; and if standard output's reader has gone, the process
-/// ends quietly.
+/// Besides [`io::Write`] it has typed calls. A chain of them is one message, which becomes part of the stream at the
+/// end of the statement. They do not return errors: the next [`flush`](Write::flush), or the exit, reports them; and if
+/// standard output's reader has gone, the process ends quietly.
 ///
 /// ```
 /// let mut out = outpace::stdout().lock();
@@ -33,8 +32,8 @@ pub struct Guard<'a> {
     inside: Inside<'a>,
 }
 
-/// Leaves when dropped, on the thread that entered. Apart from the cursor, which can then stay in
-/// registers however the drop is compiled.
+/// Leaves when dropped, on the thread that entered. Separate from the cursor, so that the drop does not force that into
+/// memory.
 struct Inside<'a> {
     lock: &'a Lock,
     me: ThreadId,
@@ -48,7 +47,7 @@ impl Drop for Inside<'_> {
     }
 }
 
-/// A call, so that it is inlined into the caller's cleanup, too, and no cleanup needs the guard.
+/// Not inlined, so that the call is small enough for the caller's cleanup, too, which so does not need the guard.
 #[inline(never)]
 extern "C" fn leave(lock: &Lock, me: ThreadId) {
     lock.leave(me);
@@ -76,8 +75,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Runs `message` inside the lock, all of it inlined: what one message through a handle costs.
-    /// `message` does not unwind.
+    /// Runs `message` inside the lock, all of it inlined: one message of a handle. `message` does not unwind.
     #[inline(always)]
     pub(crate) fn within<T>(engine: &Engine, message: impl FnOnce(&mut Guard<'_>) -> T) -> T {
         let mut guard = ManuallyDrop::new(Guard::new(engine));
@@ -93,7 +91,7 @@ impl<'a> Guard<'a> {
         guard.inside.lock.leave(guard.inside.me);
     }
 
-    /// Goes on where the answer says; returns whether the stream has not failed.
+    /// Takes over the answer's cursor; returns false if the stream has failed.
     #[inline(always)]
     pub(crate) fn accept(&mut self, answer: Answer) -> bool {
         self.cursor = if answer.next.is_null() {
@@ -107,7 +105,7 @@ impl<'a> Guard<'a> {
         !answer.failed
     }
 
-    /// Appends a message; returns whether the stream has not failed.
+    /// Appends a message; returns false if the stream has failed.
     #[inline(always)]
     pub(crate) fn append(&mut self, bytes: &[u8]) -> bool {
         if !self.cursor.admits(bytes.len()) {
@@ -127,7 +125,7 @@ impl<'a> Guard<'a> {
         self.accept(answer)
     }
 
-    /// Publishes what was just put behind the cursor, up to `end`; returns whether the stream has not failed.
+    /// Publishes the bytes between the cursor and `end`; returns false if the stream has failed.
     #[inline(always)]
     pub(crate) fn publish(&mut self, end: *mut u8) -> bool {
         self.cursor.next = end;

@@ -89,7 +89,7 @@ macro_rules! handle {
                 self.engine().flush()
             }
 
-            /// The same, but gives up at `deadline`, with what is left still queued.
+            /// The same, but gives up at `deadline`; the rest stays queued.
             ///
             /// # Errors
             ///
@@ -98,20 +98,20 @@ macro_rules! handle {
                 self.engine().flush_until(deadline)
             }
 
-            /// Chooses the text that takes the place of dropped messages.
+            /// Chooses the text in place of dropped messages.
             pub fn gap_marker(&self, marker: GapMarker) {
                 self.engine().set_gap_marker(marker);
             }
 
-            /// Chooses how long the drain at exit waits for a reader that stands still, where messages
-            /// may be dropped (else it waits for as long as the reader lives); and whatever the buffering, how long
-            /// a `fork` waits for such a reader, and does so once. By default 5 s.
+            /// Chooses how long the drain at exit waits for a stalled reader, if messages may be dropped (otherwise it
+            /// waits for as long as the reader lives). It is also how long a `fork` waits for a stalled reader, once,
+            /// whatever the buffering. By default 5 s.
             pub fn exit_timeout(&self, timeout: Duration) {
                 self.engine().set_exit_timeout(timeout);
             }
 
-            /// Chooses the buffering, before all other sources of it. Takes effect at the next message
-            /// boundary, after the bytes before it; never waits for another thread's guard.
+            /// Chooses the buffering, with priority over all other sources. Takes effect at the next message boundary,
+            /// after the bytes before it; never waits for another thread's guard.
             ///
             /// # Panics
             ///
@@ -135,7 +135,7 @@ macro_rules! handle {
                 self.engine().buffering()
             }
 
-            /// Asks again what the descriptor is connected to: for after a `dup2` onto it.
+            /// Finds out anew what the descriptor is connected to: call it after a `dup2` onto it.
             pub fn redetect(&self) {
                 self.engine().redetect();
             }
@@ -151,7 +151,7 @@ macro_rules! handle {
                 self.engine().clear_error();
             }
 
-            /// Chooses what happens when the reader has gone.
+            /// Chooses how the stream treats a closed pipe, whose reader has gone.
             pub fn broken_pipe(&self, choice: BrokenPipe) {
                 self.engine().set_broken_pipe(choice);
             }
@@ -268,7 +268,7 @@ impl<F: AsHandle + 'static> Stream<F> {
     ///
     /// # Errors
     ///
-    /// Where the portable path has to duplicate the handle: that this failed.
+    /// On the portable path, which duplicates the handle, that this failed.
     ///
     /// # Panics
     ///

@@ -1,23 +1,23 @@
 //! Output that survives panics and signals, for programs that ask for it: a library must not impose it.
 //!
-//! At `exit` and on return from `main` every stream is drained without any of this. A program asks for all of
-//! the parts by [`init()`], or for each by itself:
+//! At `exit` and on return from `main` every stream is drained without any of this. A program calls [`init()`], or the
+//! functions of single parts:
 //!
 //! | part | what it does | in `init()` |
 //! |---|---|---|
-//! | [`panic_hook`] | what was printed appears before the panic message | yes |
+//! | [`panic_hook`] | output appears before the panic message | yes |
 //! | [`signals`] | SIGINT, SIGTERM, SIGHUP and SIGQUIT drain before they end the process | yes |
-//! | [`broken_pipe`] | a closed pipe is an answer to a write, and not the end before it | yes |
+//! | [`broken_pipe`] | a closed pipe is an error of the write, not a fatal SIGPIPE | yes |
 //! | [`fatal_faults`] | SIGSEGV, `abort` and their like drain, if the stream allows it | no |
 //!
-//! [`endings`](crate::endings) tells what arrives at each end, with and without them.
+//! [`endings`](crate::endings) lists what arrives at each end, with and without them.
 //!
 //! ```
 //! outpace::init(); // first in `main`
 //! ```
 //!
-//! Outside Unix, and on the portable path, there is the panic hook alone; the others do nothing there, and
-//! say so where they can.
+//! Outside Unix, and on the portable path, only the panic hook exists; the other functions do nothing there, and return
+//! an error if they can.
 
 use crate::stream::patience::Patience;
 use crate::stream::registry::standard_streams;
@@ -29,11 +29,11 @@ use std::{panic, thread};
 /// Installs the [`panic_hook`], the [`signals`] and the [`broken_pipe`] part: see the
 /// [module](self). May be called more than once.
 ///
-/// It is best called first in `main`: before the program installs handlers of its own, which are then
-/// left alone, and before it starts threads.
+/// Best called first in `main`: before the program installs handlers of its own, which stay in force, and before it
+/// starts threads.
 ///
-/// If the helper thread of the signals cannot be started, that is reported on standard error, and they
-/// end the process as they would without it.
+/// If the helper thread of the signals cannot be started, that is reported on standard error, and signals end the
+/// process as they do without `init`.
 pub fn init() {
     panic_hook();
     broken_pipe();
@@ -45,11 +45,10 @@ pub fn init() {
     }
 }
 
-/// Drains standard output and error before a panic message is printed, so that it comes after the output
-/// that it is about. Then calls the hook that was there before.
+/// Drains standard output and error before a panic message is printed, so that it comes after earlier output. Then
+/// calls the previous hook.
 ///
-/// A reader that has not moved for 200 ms is not waited for. Called by a panicking thread, it does
-/// nothing.
+/// Does not wait for a reader that has taken no bytes for 200 ms. Called by a panicking thread, it does nothing.
 ///
 /// ```
 /// outpace::init::panic_hook();
@@ -70,18 +69,17 @@ pub fn panic_hook() {
     });
 }
 
-/// Has SIGINT, SIGTERM, SIGHUP and SIGQUIT drain every stream before they end the process, as they
-/// would have ended it. Those for which the program has a handler, or which it ignores, are left
-/// alone.
+/// Makes SIGINT, SIGTERM, SIGHUP and SIGQUIT drain every stream before they end the process, as they would have ended
+/// it. Signals that the program handles or ignores stay unchanged.
 ///
-/// The handler only wakes a thread, which drains for as long as the readers take something every
-/// 200 ms; a second signal ends the process at once. Process 1, which the system does not end by a
-/// signal, exits with 128 + the signal's number. A forked child has no such thread: there these
-/// signals drain what they can as [`fatal_faults`] does, and end the process.
+/// The handler only wakes a thread, which drains for as long as the readers take bytes at least every 200 ms; a second
+/// signal ends the process at once. Process 1, which the system does not end by a signal, exits with 128 + the signal's
+/// number. A forked child does not have the thread: there the handler drains as [`fatal_faults`] does, and ends the
+/// process.
 ///
 /// # Errors
 ///
-/// That the thread cannot be started. Nothing is changed then. [`Unsupported`](io::ErrorKind::Unsupported)
+/// That the thread cannot be started; no signal's action is changed then. [`Unsupported`](io::ErrorKind::Unsupported)
 /// where there are no signals.
 ///
 /// ```
@@ -93,11 +91,10 @@ pub fn signals() -> io::Result<()> {
     imp::signals()
 }
 
-/// Makes a closed pipe an answer to a write, so that outpace can drain the other streams before it
-/// ends the process as SIGPIPE would, or report the error to the caller that wants it. Rust programs start
-/// that way; those with a `main` of C, or that reset SIGPIPE, do not. A SIGPIPE that is ignored or
-/// handled already is left alone, and programs that are started from here get the default back. Does nothing
-/// where there is no SIGPIPE.
+/// Makes a closed pipe an error of the write, so that outpace can drain the other streams before it ends the process as
+/// SIGPIPE would, or return the error. Rust programs start that way; programs with a `main` of C, or that reset
+/// SIGPIPE, do not. Leaves SIGPIPE unchanged if the program ignores or handles it. Programs started from here get the
+/// default back. Does nothing on systems without SIGPIPE.
 ///
 /// ```
 /// outpace::init::broken_pipe();
@@ -106,15 +103,14 @@ pub fn broken_pipe() {
     imp::broken_pipe();
 }
 
-/// Has SIGABRT (which `abort` raises), SIGSEGV, SIGBUS, SIGFPE and SIGILL write what the standard
-/// streams have pending, before they do what they would have done.
+/// Makes SIGABRT (which `abort` raises), SIGSEGV, SIGBUS, SIGFPE and SIGILL write the pending bytes of the standard
+/// streams, before their previous action.
 ///
-/// The handler writes only when no drain is in progress and the stream is not in mid-update, and gives
-/// up on a reader that has not moved for 200 ms: it never hangs. Then the previous reaction to the
-/// signal follows, such as Rust's report of a stack overflow. All of this happens once: a program that goes on after such a
-/// signal goes on without it.
+/// The handler writes only when no drain is in progress and the stream is not in mid-update, and gives up on a reader
+/// that has taken no bytes for 200 ms: it never hangs. Then the previous action follows, such as Rust's report of a
+/// stack overflow. The handler runs once: a program that continues after such a signal continues without it.
 ///
-/// A part of its own, because a program that has corrupted its memory may write nonsense, too.
+/// Not part of [`init()`], because a program that has corrupted its memory may write corrupted output.
 ///
 /// # Errors
 ///
@@ -184,7 +180,7 @@ mod imp {
     }
 
     fn wait_for_a_signal() {
-        // A process that is to end is not stopped instead.
+        // The process must end, not stop.
         signal::write_from_background();
         loop {
             BELL.wait();
@@ -201,13 +197,12 @@ mod imp {
 
         let is_default = signal::Action::of(libc::SIGPIPE).is_ok_and(|action| action.is_default());
         if is_default {
-            // A handler and not `SIG_IGN`, which an `exec` would pass on. It cannot fail: SIGPIPE is a
-            // signal and may be handled.
+            // A handler and not `SIG_IGN`, which an `exec` would pass on. Cannot fail: SIGPIPE may be handled.
             let _ = signal::Action::call(nothing).install(libc::SIGPIPE);
         }
     }
 
-    /// The signals of a process that cannot go on.
+    /// The signals of a process that cannot continue.
     const FATAL: [c_int; 5] = [
         libc::SIGABRT,
         libc::SIGSEGV,
@@ -216,7 +211,7 @@ mod imp {
         libc::SIGILL,
     ];
 
-    /// What was done about the signals of [`FATAL`] before.
+    /// The previous actions of the signals of [`FATAL`].
     struct Previous(UnsafeCell<[Option<signal::Action>; FATAL.len()]>);
 
     // SAFETY: an entry is written once, before the handler that reads it is installed.
@@ -253,15 +248,14 @@ mod imp {
                     let _ = before.install(signal);
                 }
             }
-            // Else the instruction is run again, and fails again.
-            // SAFETY: what the handler was given.
+            // Otherwise the instruction runs again, and raises it again. SAFETY: the handler's argument.
             if unsafe { signal::was_sent(info) } {
                 signal::raise(signal);
             }
         });
     }
 
-    /// Writes what the standard streams have pending, from a signal handler.
+    /// Writes pending bytes of the standard streams, from a signal handler.
     fn drain_in_handler() {
         for engine in standard_streams() {
             engine.drain_in_handler(LAST_WORDS);

@@ -99,14 +99,14 @@ impl<F: AsHandleOrFd> Stream<F> {
 
 macro_rules! stdio {
     ($handle:ident, $std:path) => {
-        /// As std's handle: the child's stream goes where this one goes. Flushes first, so that earlier output comes
-        /// before the child's; an error of that is left to the next call.
+        /// As std's handle: the child writes to the same destination. Flushes first, so that earlier output comes
+        /// before the child's; the next call returns an error of that.
         ///
         /// ```
         /// # #[cfg(unix)] {
         /// use std::process::Command;
         ///
-        /// // What the child says on standard output goes to our standard error.
+        /// // The child's standard output goes to this program's standard error.
         /// Command::new("echo").arg("a remark").stdout(outpace::stderr()).status()?;
         /// # }
         /// # Ok::<(), std::io::Error>(())

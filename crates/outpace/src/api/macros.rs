@@ -3,8 +3,7 @@
 
 /// Prints to standard output: std's [`print!`](std::print), several times faster.
 ///
-/// All of the language of [`std::fmt`] is understood, and the bytes are the same. To use it, import it, or
-/// have it and its siblings in a whole crate:
+/// Supports all of [`std::fmt`], with the same bytes. Import it, or all of the macros into a whole crate:
 ///
 /// ```
 /// use outpace::{print, println};
@@ -19,34 +18,35 @@
 /// # fn main() { println!("hello") }
 /// ```
 ///
-/// Numbers, `bool`, `char`, strings (`str`, `String`, `Cow`, `Box`, `Rc` and `Arc` of `str`), and references to
-/// these are written straight into the stream's buffer; so are [`Pieces`](crate::text::Pieces). All others are
-/// formatted by their own `Display` or `Debug`, while no thread waits: those may themselves print (what they print comes
-/// first), panic or take locks, and a panic leaves the stream unchanged. The arguments are evaluated once and in
-/// order, and the whole is one message: other threads' output never comes between its parts.
+/// Numbers, `bool`, `char`, strings (`str`, `String`, `Cow`, `Box`, `Rc` and `Arc` of `str`), and references to these
+/// are written straight into the stream's buffer; so are [`Pieces`](crate::text::Pieces). All others are formatted by
+/// their own `Display` or `Debug`, while no thread waits: those may print (their messages come first), panic or take
+/// locks, and a panic leaves the stream unchanged. The arguments are evaluated once and in order, and the whole is one
+/// message: other threads' output never comes between its parts.
 ///
-/// A `print!` per message takes the stream's lock. Where that matters, hold a guard and use
-/// [`write!`](crate::write): `write!(out, …)` with `let mut out = outpace::stdout().lock();`.
+/// Each `print!` takes the stream's lock. Where that matters, hold a guard and use [`write!`](crate::write):
+/// `write!(out, …)` with `let mut out = outpace::stdout().lock();`.
 ///
 /// # Differences from std
 ///
-/// What std's macros accept these accept, with the same text, borrows, temporaries and lints; what they refuse these
-/// refuse, with one error of the same words at the same argument. What is known to differ:
+/// These macros accept the same input as std's, with the same text, borrows, temporaries and lints. They refuse the
+/// same input, with one error of the same words at the same argument. Known differences:
 ///
 /// - A variable in braces that does not exist (`"{missing}"`) is shown by the whole format string, not by the name in it.
-/// - An error about an argument adds a note that names a function of outpace's where std's names one of `core::fmt`.
-/// - Of an argument that is no expression (`1 2`) the compiler may say more than one thing.
-/// - Clippy's lints about formatting, which know std's macros by name, say nothing.
-/// - Of a message whose `Display` fails, panics or ends the process nothing is printed; std prints what came before.
+/// - An error about an argument adds a note that names a function of outpace instead of one of `core::fmt`.
+/// - For an argument that is no expression (`1 2`) the compiler may report more than one error.
+/// - Clippy's lints about formatting know only std's macros.
+/// - If a `Display` fails, panics or ends the process, no part of the message is printed; std prints the part before
+///   it.
 /// - Beside `#[macro_use] extern crate outpace`, a `use std::*` makes the names ambiguous.
 /// - `write!` evaluates its arguments before it borrows a destination that is a variable or a field.
 ///
-/// Under the caller's `cfg(test)` it prints by std's macro, whose output libtest captures. A test that looks at
-/// what is printed uses [`capture`](crate::capture()).
+/// Under the caller's `cfg(test)` it prints by std's macro, whose output libtest captures. A test that checks output
+/// uses [`capture`](crate::capture()).
 ///
 /// # Panics
 ///
-/// If writing fails, as std's does, unless the reader has gone: then the process ends quietly.
+/// If writing fails, as std's does. If the reader has gone, the process ends quietly instead.
 #[macro_export]
 macro_rules! print {
     ($($arguments:tt)*) => {{
@@ -132,9 +132,9 @@ macro_rules! format {
 
 /// Writes to a destination, as std's [`write!`](std::write) does: see [`print!`](crate::print).
 ///
-/// The destination is anything that has a `write_fmt`: outpace's streams and guards, which are fastest and
-/// need no trait in scope, and every `io::Write` and `fmt::Write`, to which the message goes in one piece if
-/// outpace writes all of its arguments by itself.
+/// The destination is anything with a `write_fmt`: outpace's streams and guards, which are fastest and need no trait in
+/// scope, and each `io::Write` and `fmt::Write`, which gets the message in one piece if outpace formats all of its
+/// arguments by itself.
 ///
 /// ```
 /// let mut out = outpace::stdout().lock();
@@ -174,9 +174,9 @@ macro_rules! writeln {
 /// Prints an expression and its value to standard error and returns the value: std's [`dbg!`](std::dbg), byte for
 /// byte.
 ///
-/// Each value is one message, and so one system call, where std's makes one for each fragment of the value's
-/// `Debug`: other threads' output never comes between its lines. On a terminal that standard output is on, too,
-/// what was printed before comes first.
+/// Each value is one message, and so one system call, where std's makes one for each fragment of the value's `Debug`:
+/// other threads' output never comes between its lines. If both streams are on the same terminal, earlier output comes
+/// first.
 ///
 /// Under the caller's `cfg(test)` it prints as std's does, so that libtest captures it.
 ///

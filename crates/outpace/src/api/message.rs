@@ -13,14 +13,14 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::{Deref, DerefMut};
 use std::slice;
 
-/// A message that is being built in place: what [`Guard::str`] and its siblings return.
+/// A message that is being built in place, from [`Guard::str`] and the like.
 ///
 /// Dropping it makes it part of the stream, all at once.
 pub struct Message<'g, 'a> {
     guard: &'g mut Guard<'a>,
     start: *mut u8,
     filled: usize,
-    /// The size of the memory at `start`, if it is the message's own; 0 if it is the stream's tail.
+    /// The size of the memory at `start` if the message owns it, or 0 if it is in the stream's tail.
     own_room: usize,
 }
 
@@ -96,15 +96,14 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// Every message begins with so much room, so that the checks of a short one are done at compile
-/// time.
+/// Each message begins with this much room, so that short ones are checked at compile time.
 const HEADROOM: usize = 64;
 
 impl<'g, 'a> Message<'g, 'a> {
     #[inline(always)]
     pub(crate) fn begin(guard: &'g mut Guard<'a>) -> Self {
         if !guard.cursor.admits(HEADROOM) {
-            // Even if there is room by now: a switch of policy may have replaced the tail under the cursor.
+            // Asks even if the tail has room by now: a switch of policy may have replaced it.
             guard.accept(headroom(guard.engine, guard.entry));
             // The budget of a queue may end before the memory does.
             if !guard.cursor.admits(HEADROOM) {
@@ -161,7 +160,7 @@ impl<'g, 'a> Message<'g, 'a> {
     /// Adds bytes.
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        // SAFETY: `space` makes room for what each copies.
+        // SAFETY: `space` makes the room that each call needs.
         unsafe {
             if bytes.len() <= 8 {
                 copy::copy_word(bytes, self.space(8));
@@ -194,7 +193,7 @@ impl<'g, 'a> Message<'g, 'a> {
         // SAFETY: `space` made room for the longest text, which is not longer than that.
         let length = unsafe { n.write_to(space) };
         debug_assert!(length <= I::MAX_LEN);
-        // SAFETY: as `write_to` promises; it lets the compiler fold later checks.
+        // SAFETY: a promise of `write_to`, which lets the compiler fold later checks.
         unsafe { std::hint::assert_unchecked(length <= I::MAX_LEN) };
         self.filled(length);
         self
@@ -217,7 +216,7 @@ impl<'g, 'a> Message<'g, 'a> {
         self
     }
 
-    /// Makes room for so many more bytes at once.
+    /// Makes room for `bytes` more bytes at once.
     ///
     /// # Panics
     ///
@@ -229,8 +228,8 @@ impl<'g, 'a> Message<'g, 'a> {
         self
     }
 
-    /// The room that is left, for an encoder of one's own; tell [`advance`](Message::advance) how much of
-    /// it was filled.
+    /// The room that is left, for an encoder of your own; pass the number of filled bytes to
+    /// [`advance`](Message::advance).
     pub fn spare_mut(&mut self) -> &mut [MaybeUninit<u8>] {
         // SAFETY: the bytes from there to the end of the room belong to this message alone.
         unsafe {
@@ -245,15 +244,15 @@ impl<'g, 'a> Message<'g, 'a> {
     ///
     /// # Panics
     ///
-    /// If there is no room for so many.
+    /// If the room is smaller.
     ///
     /// # Safety
     ///
-    /// They have been written, through [`spare_mut`](Message::spare_mut).
+    /// The bytes have been written, through [`spare_mut`](Message::spare_mut).
     pub unsafe fn advance(&mut self, bytes: usize) {
         assert!(
             bytes <= self.room() - self.filled,
-            "a message outgrew what was reserved for it"
+            "a message of more bytes than were reserved for it"
         );
         self.filled(bytes);
     }
@@ -306,11 +305,11 @@ impl fmt::Debug for Message<'_, '_> {
     }
 }
 
-// A message that does not fit into the tail is built in memory of its own, and appended when it is finished. These take and
-// return parts by value, so that in the common case a message stays in registers.
+// A message that does not fit into the tail is built in memory of its own, and appended when it is finished. These
+// functions take and return parts by value, so that in the common case a message stays in registers.
 //
-// Functions that are called while there is a message are `extern "C"`: they do not unwind. Otherwise the compiler would keep
-// every message in memory, for a drop while unwinding.
+// Functions that are called while a message exists are `extern "C"`, so they do not unwind. Otherwise the compiler
+// would keep each message in memory, for a drop while unwinding.
 
 /// Room in the tail for the beginning of a message.
 #[cold]
@@ -322,7 +321,7 @@ extern "C" fn headroom(engine: &Engine, entry: Entry) -> Answer {
     }
 }
 
-/// Memory that a message has to itself.
+/// Memory that a message owns.
 #[repr(C)]
 struct OwnMemory {
     start: *mut u8,
@@ -411,7 +410,7 @@ impl<'g, 'a> Reserved<'g, 'a> {
     #[inline(always)]
     pub fn commit(self) {
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: dropped here, and not again by the forgotten `this`.
+        // SAFETY: dropped once: `this` is never dropped.
         unsafe { ManuallyDrop::drop(&mut this.message) };
     }
 }

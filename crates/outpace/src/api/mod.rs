@@ -1,9 +1,9 @@
-//! The public interface: handles, guards, messages, macros, and what a program may opt into.
+//! The public interface: handles, guards, messages, macros, and optional parts.
 
 pub(crate) mod capture;
 pub(crate) mod command;
 pub mod endings {
-    #![doc = "What arrives, however the process ends."]
+    #![doc = "The output that arrives, for each way in which a process ends."]
     #![doc = ""]
     #![doc = include_str!("../../docs/endings.md")]
 }
@@ -18,7 +18,7 @@ pub(crate) mod message;
 pub(crate) mod print;
 pub mod raw;
 pub mod sandboxes {
-    #![doc = "What a filter of system calls has to allow."]
+    #![doc = "The system calls that a filter has to allow."]
     #![doc = ""]
     #![doc = include_str!("../../docs/sandboxes.md")]
 }

@@ -1,4 +1,4 @@
-//! `print!`, `eprint!` and `format!`: what their expansions call.
+//! The functions that expansions of `print!`, `eprint!` and `format!` call.
 
 #![allow(unsafe_code)]
 
@@ -74,7 +74,7 @@ pub fn eprint(texts: &'static [u8], arguments: &[Argument<'_>]) {
     print_message(&STDERR, MessageArgs { texts, arguments });
 }
 
-/// `print!` of a message with fallback arguments, or for which there is no room
+/// `print!` of a message with fallback arguments, or that does not fit
 #[inline(never)]
 fn print_formatted(texts: &'static [u8], arguments: &[Argument<'_>]) {
     let (engine, message) = (&STDOUT, MessageArgs { texts, arguments });
@@ -94,15 +94,15 @@ fn print_fallback(texts: &'static [u8], argument: fmt::Arguments<'_>) {
     }
 }
 
-/// A call with the parts, so that above the message needs no address.
+/// A call with the parts, so that the message needs no address in the caller.
 #[cold]
 #[inline(never)]
 fn print_fallback_aside(texts: &'static [u8], argument: fmt::Arguments<'_>) {
     print_aside(&STDOUT, OneFallback { texts, argument });
 }
 
-/// Prints a message to standard output by the fast path. `Some`: the slow path is next, by a call with the message in
-/// registers, where it has been until then.
+/// Prints a message to standard output by the fast path. `Some`: the slow path is next, by a call with the message's
+/// parts, which are still in registers.
 #[inline(always)]
 fn print_inline(message: impl PutInline) -> Option<Outcome> {
     let engine = &STDOUT;
@@ -116,8 +116,8 @@ fn print_inline(message: impl PutInline) -> Option<Outcome> {
     }
 }
 
-/// A function for each kind of small message, of which a few are enough. Those of the most common kinds are compiled
-/// in each program: in one that has a single such message its texts are constants.
+/// A function for each kind of small message. Those of the most common kinds are compiled in each program: if it has a
+/// single such message, the texts are constants.
 macro_rules! small_messages {
     ($($print:ident $slowly:ident $($name:ident $type:ident),*;)*) => {$(
         #[inline(never)]
@@ -274,8 +274,7 @@ fn print_message(engine: &Engine, message: MessageArgs<'_>) {
     }
 }
 
-/// Prints a message with fallback arguments, or for which there is no room, unless its draft is [not
-/// begun](Drafted::NotBegun).
+/// Prints a message with fallback arguments, or that does not fit, unless its draft is [not begun](Drafted::NotBegun).
 #[inline(always)]
 fn print_draft(engine: &Engine, draft: Option<Draft<'_>>, message: impl AppendTo) -> Drafted {
     let otherwise = |text: &Scratch<'_>| print_text(engine, text.as_str());
@@ -318,7 +317,7 @@ fn ask_after_print(engine: &Engine) {
     }
 }
 
-/// Ends the process if the reader has gone and the stream wants that, else panics as std does.
+/// Ends the process if the reader has gone and the stream is set to that, else panics as std does.
 #[cold]
 #[inline(never)]
 fn printing_failed(engine: &Engine) -> ! {
@@ -335,7 +334,7 @@ fn print_str(engine: &Engine, text: &str) {
         copy::copy(text.as_bytes(), space);
         space.add(text.len())
     };
-    // SAFETY: it writes no more, and only outpace's code runs meanwhile.
+    // SAFETY: `put` writes `text.len()` bytes, and runs only outpace's code.
     let sent = unsafe { by_bias(engine, enter_to_print(&engine.lock), text.len(), put) };
     match sent.withdrawn(engine) {
         Outcome::Sent => {}
@@ -344,10 +343,10 @@ fn print_str(engine: &Engine, text: &str) {
     }
 }
 
-/// A short literal is padded to so many bytes, all of which are copied, whatever its length.
+/// A short literal is padded to this many bytes, all of which are always copied.
 const SHORT: usize = 32;
 
-/// `print!` of a short text: the first bytes of these
+/// `print!` of a short text: the first `length` bytes
 ///
 /// Inlined at each call, so it has few branches, all of which lead to one call.
 #[inline]
@@ -356,7 +355,7 @@ pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
     let engine = &STDOUT;
     let next = match place_by_bias(engine, enter_stdout_to_print(&engine.lock), SHORT) {
         Ok((inside, place)) => {
-            // SAFETY: there is the room.
+            // SAFETY: `place` has room for `SHORT` bytes.
             let end = unsafe {
                 place.cast::<[u8; SHORT]>().write(*text);
                 place.add(length)
@@ -375,7 +374,7 @@ pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
     finish_literal(text, length, next);
 }
 
-/// What a literal needs after the fast path.
+/// The next step of a literal after the fast path.
 #[derive(Clone, Copy)]
 enum AfterLiteral {
     /// As after [`Outcome::NotTaken`].
@@ -384,7 +383,7 @@ enum AfterLiteral {
     Withdraw,
     /// As after [`Outcome::Ask`].
     Ask,
-    /// It is printed, but a thread waits to be woken.
+    /// It is printed, and a waiting thread has to be woken.
     Wake,
 }
 
@@ -397,7 +396,7 @@ fn finish_literal(text: &'static [u8; SHORT], length: usize, next: AfterLiteral)
         AfterLiteral::Ask => return ask_after_print(&STDOUT),
         AfterLiteral::Wake => return STDOUT.lock.wake_slot(printing_slot()),
     }
-    // It always is UTF-8: the macro pads, and cuts off nothing.
+    // Always UTF-8, because the macro only pads the text.
     if let Ok(text) = str::from_utf8(&text[..length]) {
         print_long_literal(text);
     }

@@ -1,9 +1,9 @@
-//! Standard streams without a buffer, that never close the descriptor.
+//! Standard streams without a buffer, which never close the descriptor.
 //!
-//! `File::from_raw_fd(1)` gives an unbuffered standard output that closes descriptor 1 when it is
-//! dropped: the second one made that way fails with `EBADF`, or writes into whatever file was opened
-//! in between. The handles here own nothing, cost nothing, and can be made anywhere, any number of
-//! times. `examples/raw_forms.rs` shows the forms in circulation, and which of them break.
+//! `File::from_raw_fd(1)` gives an unbuffered standard output that closes descriptor 1 when it is dropped: the second
+//! one made that way fails with `EBADF`, or writes into a file that was opened in between. The handles here do not own
+//! the descriptor, are free to make, and can be made anywhere, any number of times. `examples/raw_forms.rs` shows the
+//! forms in circulation, and which of them break.
 //!
 //! ```
 //! use std::io::Write;
@@ -14,8 +14,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! A write here does not wait for bytes that [`stdout()`](crate::stdout()) still has buffered: if the order matters, flush
-//! that first.
+//! A write here does not wait for bytes buffered in [`stdout()`](crate::stdout()): if the order matters, flush that
+//! first.
 
 use std::io::{self, IsTerminal, Read, Write};
 
@@ -26,16 +26,14 @@ mod imp {
     use std::mem::ManuallyDrop;
     use std::os::fd::{BorrowedFd, FromRawFd, RawFd};
 
-    /// std's file on a descriptor that it does not own, for one call.
+    /// A `File` for one call, on a descriptor that it does not own.
     pub(super) fn file(fd: RawFd) -> ManuallyDrop<File> {
-        // SAFETY: never dropped, so never closed. A standard descriptor that is not open makes the
-        // call fail with EBADF, which is not undefined.
+        // SAFETY: never dropped, so never closed. If the descriptor is not open, the call fails with EBADF.
         ManuallyDrop::new(unsafe { File::from_raw_fd(fd) })
     }
 
     pub(super) fn borrow(fd: RawFd) -> BorrowedFd<'static> {
-        // SAFETY: the standard descriptors belong to the process; code that closes one may not assume that no other code
-        // uses it.
+        // SAFETY: the standard descriptors belong to the process; code that closes one must expect other users.
         unsafe { BorrowedFd::borrow_raw(fd) }
     }
 }
@@ -122,7 +120,7 @@ output! {
 
 /// Standard input: each `read` is one `read(2)` on descriptor 0.
 ///
-/// It knows nothing of what [`std::io::stdin`] has read ahead: use one of the two.
+/// It does not see bytes that [`std::io::stdin`] has read ahead: use one of the two.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Stdin;

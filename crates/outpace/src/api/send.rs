@@ -14,7 +14,7 @@ use crate::text::message::{MessageArgs, PutInline};
 use crate::text::scratch::{AppendTo, Scratch, StackBuffer};
 use std::fmt;
 
-/// Appends an inline message without a guard, in place, or tells what is next.
+/// Appends an inline message without a guard, in place; returns the next step.
 #[inline(always)]
 pub(super) fn send<'a, M: PutInline>(
     engine: &'a Engine,
@@ -26,7 +26,7 @@ pub(super) fn send<'a, M: PutInline>(
     }
     match place_by_bias(engine, enter(&engine.lock), message.room()) {
         Ok((inside, place)) => {
-            // SAFETY: there is as much room as the message asks for, and it is inline.
+            // SAFETY: the place has the message's room, and the message is inline.
             let end = unsafe { message.put_inline(place) };
             publish_by_bias(engine, inside, end)
         }
@@ -34,7 +34,7 @@ pub(super) fn send<'a, M: PutInline>(
     }
 }
 
-/// Appends any message without fallback arguments, without a guard, in place, or tells what is next.
+/// Appends any message without fallback arguments, without a guard, in place; returns the next step.
 #[inline(always)]
 pub(super) fn send_in_place<'a>(
     engine: &'a Engine,
@@ -45,13 +45,13 @@ pub(super) fn send_in_place<'a>(
     if room > MAX_CAPACITY {
         return Outcome::NotTaken;
     }
-    // SAFETY: there is as much room as the message asks for.
+    // SAFETY: called with a place for `room` bytes, which is less than that of fallback arguments.
     let put = |space| unsafe { message.put(space) };
-    // SAFETY: a message writes no more than it asks for, and only outpace's code runs meanwhile.
+    // SAFETY: a message writes at most its room, and runs only outpace's code.
     unsafe { by_bias(engine, enter(&engine.lock), room, put) }.withdrawn(engine)
 }
 
-/// Writes a message by the slow path; returns whether the stream has not failed.
+/// Writes a message by the slow path; returns false if the stream has failed.
 #[inline(never)]
 pub(super) fn send_slowly(engine: &Engine, message: MessageArgs<'_>, outcome: Outcome) -> bool {
     if let Outcome::Withdraw = outcome {
@@ -64,7 +64,7 @@ pub(super) fn send_slowly(engine: &Engine, message: MessageArgs<'_>, outcome: Ou
     }
 }
 
-/// Formats a message without a guard; returns whether the stream has not failed.
+/// Formats a message without a guard; returns false if the stream has failed.
 #[inline(never)]
 pub(super) fn send_formatted(engine: &Engine, arguments: fmt::Arguments<'_>) -> bool {
     send_draft(engine, arguments)

@@ -1,8 +1,8 @@
-//! Order among all that prints, for programs that print in more ways than one.
+//! The order of output in programs that print in more than one way.
 //!
-//! std's lock hides what std has buffered, and its writes are invisible. So a program that wants the order pays for it with each
-//! statement: before a thread enters one of the streams it flushes std's handle, and after it has left it drains what is
-//! pending. Both happen outside the stream's lock, because a thread may print here while it holds std's.
+//! std does not show the bytes in its buffer, nor its writes. So keeping the order costs something with each statement:
+//! before a thread enters standard output it flushes std's handle, and after leaving a stream it drains the pending
+//! bytes. Both happen outside the stream's lock, because a thread may print here while it holds std's lock.
 
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::policy::EARLY_MESSAGES;
@@ -11,13 +11,13 @@ use crate::stream::state::Role;
 use crate::sync::thread::{thread_id, work};
 use std::io::{self, Write};
 
-/// Keeps what is printed here in order with everything else that writes to the same place: std's handles and macros,
-/// wherever they are called, C's stdio as far as it flushes, child processes, progress bars, `tcsetattr`.
+/// Keeps output in order with everything else that writes to the same place: std's handles and macros, also in
+/// dependencies, C's stdio once it flushes, child processes, progress bars, `tcsetattr`.
 ///
-/// From now on, what a statement has printed is with the kernel when the statement ends: a macro's message when the
-/// macro returns, messages of a guard when the guard is dropped. Bytes in the buffer of std's standard output
-/// come before. That holds for standard output and error, with every [`Buffering`](crate::Buffering) but
-/// `Background`, whose callers do not wait for the reader.
+/// From now on, the kernel has the output of a statement when the statement ends: a macro's message when the macro
+/// returns, messages of a guard when the guard is dropped. Bytes in the buffer of std's standard output come before.
+/// That applies to standard output and error, with every [`Buffering`](crate::Buffering) except `Background`, whose
+/// callers do not wait for the reader.
 ///
 /// ```
 /// outpace::share(); // first in `main`
@@ -28,9 +28,9 @@ use std::io::{self, Write};
 ///
 /// # Cost
 ///
-/// About what std's `println!` costs: a system call a statement, and 1,070 instructions for `Hello, {i}`, where std takes
-/// 890. A fragment of a line costs as much as a line, and lines of other processes may come between. To print much, hold
-/// a guard: its messages cost what they cost otherwise (58 instructions).
+/// About what std's `println!` costs: a system call a statement, and 1,070 instructions for `Hello, {i}`, where std
+/// takes 890. A fragment of a line costs as much as a line, and lines of other processes may come between. To print
+/// much, hold a guard: its messages stay as fast as without `share` (58 instructions).
 ///
 /// ```
 /// outpace::share();
@@ -43,39 +43,39 @@ use std::io::{self, Write};
 /// println!("and then std's");
 /// ```
 ///
-/// While a guard is held, what others print may come before what the guard still has buffered: `Prompt` writes that
+/// While a guard is held, other output may come before the messages that it still has buffered: `Prompt` writes these
 /// within 4 ms, `Block` when it is full.
 ///
-/// A program without this has the order among its own two streams, if they are the same file or terminal, and with
-/// whatever follows a [`flush`](crate::Stdout::flush). See [Before you switch](crate#before-you-switch).
+/// Without it, the order holds between standard output and error, if they are the same file or terminal, and with other
+/// output after a [`flush`](crate::Stdout::flush). See [Before you switch](crate#before-you-switch).
 ///
-/// It is best called first in `main`. Called later it waits for guards that other threads hold. There is no way back.
+/// Best called first in `main`. Called later, it waits for guards that other threads hold. It cannot be undone.
 pub fn share() {
     for engine in standard_streams() {
         engine.begin_sharing();
     }
     STDOUT.surround(flush_std, || STDOUT.after_leaving());
     STDERR.surround(|| (), || STDERR.after_leaving());
-    // Otherwise what is pending now would wait for the next message.
+    // Otherwise bytes that are pending now would wait for the next message.
     for engine in standard_streams() {
         engine.after_leaving();
     }
 }
 
-/// Errors stay with std's handle, which reports them to its own caller.
+/// std's handle returns errors to its own callers.
 fn flush_std() {
     let _ = io::stdout().flush();
 }
 
-/// Flushes std's handle of standard output before a message of a macro, outside of bursts, where the message takes a system
-/// call anyway. So a program that writes to `std::io::stdout()` and ends the line by a macro keeps its order.
+/// Flushes std's handle of standard output before a message of a macro, outside of bursts, where the message costs a
+/// system call anyway. So a program that writes to `std::io::stdout()` and ends the line by a macro keeps its order.
 ///
 /// Not in the background, where no caller waits for the reader, nor while the thread holds the guard, for which a thread with
 /// std's lock may wait.
 pub(crate) fn std_first(engine: &Engine) {
     let in_burst = !engine.cursor.limit().is_null();
     let is_inside = || engine.lock.is_inside(thread_id()) || work::is_under_way();
-    // With `share` each entry does it.
+    // Under `share` each entry does it.
     let is_done = || engine.lock.is_surrounded();
     if engine.role != Role::Stdout || in_burst || is_done() || is_inside() {
         return;
@@ -85,11 +85,11 @@ pub(crate) fn std_first(engine: &Engine) {
     }
 }
 
-/// After a message of a macro: writes the first ones at once into a file, too, as far as they are whole lines, unless the
-/// program has asked for [`Block`](crate::Buffering::Block). So a heading that was printed by a macro comes before what is
-/// then written to `std::io::stdout()`.
+/// After a message of a macro: writes the first ones at once into a file, too, as far as they are whole lines, unless
+/// the program has asked for [`Block`](crate::Buffering::Block). So a heading printed by a macro comes before later
+/// output through `std::io::stdout()`.
 pub(crate) fn std_next(engine: &Engine) {
-    // First those in the tail alone, which is cheap, and then all of them.
+    // Counts only messages in the tail, which is cheap; `drain_early_lines` counts all.
     let late = engine.cursor.messages() > EARLY_MESSAGES;
     if engine.role != Role::Stdout || late || work::is_under_way() {
         return;

@@ -1,8 +1,8 @@
 //! Streams as asynchronous writers, with the feature `tokio`.
 //!
-//! Tokio's own standard output hands each write to a thread of the blocking pool: `write_all` returns before the bytes are
-//! written, and they are lost if the program ends then. Here they are in the stream's queue, which the exit drains, and a
-//! task waits only while the queue is full.
+//! Tokio's own standard output hands each write to a thread of the blocking pool: `write_all` returns before the bytes
+//! are written, and they are lost if the program ends then. Here the bytes are in the stream's queue, which the exit
+//! drains, and a task waits only while the queue is full.
 //!
 //! ```
 //! use tokio::io::AsyncWriteExt;
@@ -17,8 +17,9 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Standard output and error are queues of their own, with a thread each: what a task writes to one may appear before what it
-//! wrote to the other, unless it awaits a flush of both in between. Give a program that needs them in order one of the two.
+//! Standard output and error are separate queues, with a thread each: output of a task to one may appear before its
+//! earlier output to the other, unless the task awaits a flush in between. A program that needs the order should use
+//! only one of the two.
 //!
 //! Any descriptor:
 //!
@@ -60,28 +61,27 @@ use std::task::{Context, Poll};
 
 /// A stream whose writers are tasks: an [`AsyncWrite`] that never blocks the thread it is polled on.
 ///
-/// The stream is in [`Background`](Buffering::Background): a thread of its own writes what is queued. What one
-/// `poll_write` takes is one message, in order, never interleaved with another's; `write_all` of bytes that fit into the
+/// The stream is in [`Background`](Buffering::Background): its own thread writes queued bytes. The bytes of one
+/// `poll_write` are one message, in order, never interleaved with another's; `write_all` of bytes that fit into the
 /// queue is one `poll_write`.
 ///
 /// | | |
 /// |---|---|
-/// | `poll_write` | takes all of the bytes, or is pending while there is no room for them; with [`Overflow::DropNewest`](crate::Overflow) and `DropOldest` it is never pending for that. Of more than half of the queue's capacity it takes a part at a time |
+/// | `poll_write` | takes all of the bytes, or is pending while the queue has no room for them; with [`Overflow::DropNewest`](crate::Overflow) and `DropOldest` it is never pending for that. Takes more than half of the queue's capacity in parts |
 /// | `poll_flush` | resolves when the kernel has accepted every byte that was written before it, by any writer |
 /// | `poll_shutdown` | the same; the descriptor stays open |
-/// | dropped | nothing happens: what was written is written |
-/// | exit, or a runtime that ends | nothing is lost: the stream drains as it does for all writers |
+/// | drop | does not drain or discard: the stream keeps the bytes |
+/// | exit, or the end of the runtime | no bytes are lost: the exit drains the stream |
 ///
-/// It is also pending once in 128 writes, so that timeouts and other tasks have their turn, and while another thread holds
-/// the stream's guard. Errors are the stream's, as for
-/// [`Write`](std::io::Write).
+/// `poll_write` is also pending once in 128 writes, so that timeouts and other tasks have their turn, and while another
+/// thread holds the stream's guard. It returns the stream's errors, as [`Write`](std::io::Write) does.
 pub struct AsyncWriter<S> {
     stream: S,
     /// The stream offset that a flush in progress waits for.
     flushes: Option<u64>,
-    /// How often in a row the guard was another thread's.
+    /// How often in a row another thread had the guard.
     refused: u32,
-    /// How often it has written since it last gave other tasks a turn.
+    /// Writes since other tasks last had a turn.
     in_a_row: u32,
 }
 
@@ -96,9 +96,9 @@ pub fn stderr() -> AsyncWriter<Stderr> {
 }
 
 impl<S: AsyncStream> AsyncWriter<S> {
-    /// A writer to the stream, which is put into [`Background`](Buffering::Background) with a queue of 16 MiB that loses
-    /// nothing, unless it is in `Background` already. Give it another queue before, or after, by
-    /// [`set_buffering`](Stdout::set_buffering); with another policy, the thread of the task waits as that says.
+    /// A writer to the stream. Sets the stream to [`Background`](Buffering::Background) with a lossless queue of 16
+    /// MiB, unless it is in `Background` already. Choose another queue before or after by
+    /// [`set_buffering`](Stdout::set_buffering); under another policy, the task's thread waits as the policy does.
     pub fn new(stream: S) -> Self {
         let engine = stream.engine();
         if !matches!(engine.buffering(), Buffering::Background { .. }) {
@@ -118,7 +118,7 @@ impl<S: AsyncStream> AsyncWriter<S> {
         &self.stream
     }
 
-    /// Gives the stream back. Its queue has everything that was written.
+    /// Returns the stream, with all written bytes in its queue.
     pub fn into_inner(self) -> S {
         self.stream
     }
@@ -144,7 +144,7 @@ where
     }
 }
 
-/// What an [`AsyncWriter`] writes to: [`Stdout`], [`Stderr`], a [`Stream`], and references and `Arc`s of that.
+/// A stream for an [`AsyncWriter`]: [`Stdout`], [`Stderr`], a [`Stream`], and references and `Arc`s of these.
 pub trait AsyncStream: sealed::Sealed + Unpin {}
 
 mod sealed {
@@ -265,9 +265,9 @@ impl<S: AsyncStream> AsyncWrite for AsyncWriter<S> {
     }
 }
 
-/// So often a writer takes what it is given before the other tasks have their turn, as with tokio's own budget: else
-/// a task that only writes would keep its worker for as long as there is room, and no timeout would end it.
+/// How often a writer is ready before other tasks have their turn, as with tokio's own budget: otherwise a task that
+/// only writes would keep its worker while the queue has room, and no timeout would end it.
 const TURN: u32 = 128;
 
-/// So often a task that finds the guard taken is polled again before a thread waits for it.
+/// How often a task that finds the guard taken is polled again, before a thread waits for the guard.
 const PATIENCE: u32 = 4;

@@ -5,10 +5,10 @@ use std::io::{self, IoSlice, Write};
 
 /// A writer whose [`flush`](Write::flush) returns at once, for loggers that flush after every record.
 ///
-/// A [`flush`](crate::Stdout::flush) returns only after the kernel has accepted everything, so that a logger
-/// which flushes after each record waits for the terminal each time, whatever the buffering. Under
-/// [`Prompt`](crate::Buffering::Prompt) and [`Background`](crate::Buffering::Background) a record needs no
-/// flush: a helper thread writes it within milliseconds, and the exit what is left.
+/// A [`flush`](crate::Stdout::flush) returns only after the kernel has accepted all bytes, so a logger that flushes
+/// after each record waits for the terminal each time, whatever the buffering. Under
+/// [`Prompt`](crate::Buffering::Prompt) and [`Background`](crate::Buffering::Background) a record needs no flush: a
+/// helper thread writes it within milliseconds, and the exit writes the rest.
 ///
 /// ```
 /// use outpace::{Buffering, Stream, Unflushed};

@@ -19,17 +19,17 @@ use std::ops::Deref;
 pub struct Opaque<M>(pub M);
 
 impl<M: MacroMessage> Opaque<M> {
-    /// For a destination that is not outpace's: all of the message as one argument of `core::fmt`'s.
+    /// For a destination that is not outpace's: the whole message as one argument of `core::fmt`.
     #[inline(always)]
     pub fn __outpace_fmt_adapter(&self) -> impl fmt::Display {
         self.0.fmt_adapter()
     }
 }
 
-/// What outpace's own destinations get: a message, and what `format_args!` makes of it.
+/// A message for outpace's own destinations, and the same as `fmt::Arguments`.
 pub struct BothForms<'a, M>(&'a Opaque<M>, fmt::Arguments<'a>);
 
-/// The type of what `write!` writes to. Its methods have names that no user's trait has.
+/// The type of a `write!`'s destination. Its methods have names that no user's trait has.
 pub struct WriteTarget<T: ?Sized>(AnyTarget<T>);
 
 /// A destination that is not outpace's.
@@ -65,7 +65,7 @@ impl<T: ?Sized> AnyTarget<T> {
         adapter: fmt::Arguments<'a>,
         arguments: fmt::Arguments<'a>,
     ) -> fmt::Arguments<'a> {
-        // Of one text `core::fmt` makes as little as can be made.
+        // For one text, std's form is as short.
         if message.0.is_fallback() || message.0.is_one_text() {
             arguments
         } else {
@@ -74,7 +74,7 @@ impl<T: ?Sized> AnyTarget<T> {
     }
 }
 
-/// What `write_fmt` of outpace's own destinations takes: what std's macros make, and what outpace's do.
+/// An argument of `write_fmt` of outpace's own destinations: as std's macros make it, or as outpace's do.
 pub trait Writable {
     /// Writes it as one message.
     fn write_to(self, guard: &mut Guard<'_>) -> io::Result<()>;
@@ -129,7 +129,7 @@ impl Writable for fmt::Arguments<'_> {
 macro_rules! own_targets {
     ($([$($generics:tt)*] $target:ty, |$self:ident, $message:ident| $write:expr;)*) => {$(
         impl<$($generics)*> $target {
-            /// Writes what `write!` has made: outpace's, which is fastest, or std's.
+            /// Writes an argument that outpace's `write!` has made, which is fastest, or std's.
             ///
             /// # Errors
             ///
@@ -165,11 +165,11 @@ own_targets! {
     [F] Stream<F>, |self, message| message.write_unlocked(self.engine());
 }
 
-/// Appends a message for a guard's holder; returns whether the stream has not failed.
+/// Appends a message for a guard's holder; returns false if the stream has failed.
 #[inline(always)]
 fn append<M: MacroMessage>(guard: &mut Guard<'_>, message: M) -> bool {
     if message.is_inline() && guard.cursor.admits(message.room()) {
-        // SAFETY: there is as much room as the message asks for, and it is inline.
+        // SAFETY: the cursor admits the message's room, and the message is inline.
         let end = unsafe { message.put_inline(guard.cursor.next) };
         return guard.publish(end);
     }
@@ -180,24 +180,24 @@ fn append<M: MacroMessage>(guard: &mut Guard<'_>, message: M) -> bool {
     guard.accept(answer)
 }
 
-/// Appends any message for a guard's holder, whose cursor so never needs an address. By reference: by value, the C
-/// calling convention copies it, and the copy waits for what was just stored.
+/// Appends any message for a guard's holder. Without the guard, whose cursor so needs no address. By reference: by
+/// value, the C calling convention copies the message, and the copy waits for the stores just before.
 #[inline(never)]
 extern "C-unwind" fn append_message(
     engine: &Engine,
     entry: Entry,
     message: &MessageArgs<'_>,
 ) -> Answer {
-    // SAFETY: there is as much room as the message asks for; no stream has as much as one with fallback arguments does.
+    // SAFETY: called with the message's room, which no stream has for fallback arguments.
     let put = |space| unsafe { message.put(space) };
-    // SAFETY: a message writes no more than it asks for; the guard is held.
+    // SAFETY: a message writes at most its room; the guard is held.
     if let Some(answer) = unsafe { in_place(engine, entry, message.room(), put) } {
         return answer;
     }
     format_in_place(engine, entry, *message)
 }
 
-/// Writes a message without a guard; returns whether the stream has not failed.
+/// Writes a message without a guard; returns false if the stream has failed.
 #[inline(always)]
 fn send_message(engine: &Engine, message: impl MacroMessage) -> bool {
     match send(engine, message, enter) {

@@ -1,7 +1,7 @@
 //! Sixteen bytes of text at a time: finds digits, spaces and newlines, and computes the value of digits.
 //!
-//! On x86-64 by SSE2, which each of these processors has; elsewhere (and on the portable path) by words of eight bytes. Both are compared
-//! with the naive twins in this file's tests.
+//! On x86-64 by SSE2, which all of these processors have; elsewhere (and on the portable path) by words of eight bytes.
+//! This file's tests compare both with naive twins.
 
 /// Sixteen bytes.
 pub(super) type Chunk = [u8; CHUNK];
@@ -90,7 +90,7 @@ pub(super) fn non_digits(chunk: &Chunk) -> u32 {
 #[inline(always)]
 pub(super) fn value(chunk: &Chunk, digits: usize) -> u64 {
     debug_assert!(digits <= CHUNK && chunk[CHUNK - digits..].iter().all(u8::is_ascii_digit));
-    /// From `digits` on: a mask of so many bytes at the end.
+    /// From index `digits` on: a mask of the last `digits` bytes.
     static MASKS: [u8; 2 * CHUNK] = {
         let mut masks = [0; 2 * CHUNK];
         let mut at = CHUNK;
@@ -268,7 +268,7 @@ mod tests {
         for round in 0..20_000 {
             let mut chunk = [0; CHUNK];
             for byte in &mut chunk {
-                // Every value, and then mostly those about which there is something to say.
+                // All values, then only those near the limits.
                 *byte = match round % 2 {
                     0 => next() as u8,
                     _ => {

@@ -1,9 +1,9 @@
-//! Errors: kind, line, column, what was expected and what was found.
+//! Errors: kind, line, column, the expected value and the bytes found.
 
 use std::fmt;
 use std::io;
 
-/// An error of the input: what is wrong, where, and what was expected there.
+/// An error of the input: its kind and place, and the expected value.
 ///
 /// ```
 /// use outpace::input::{ErrorKind, Input};
@@ -44,7 +44,7 @@ pub enum ErrorKind {
     Io,
 }
 
-/// An error shows so many bytes of what was found, at most.
+/// How many of the found bytes an error shows at most.
 const SHOWN: usize = 40;
 
 impl Error {
@@ -85,7 +85,7 @@ impl Error {
         self.0.column
     }
 
-    /// What was expected there, most often the name of a type.
+    /// The expected value, most often the name of a type.
     pub fn expected(&self) -> &str {
         self.0.expected
     }
@@ -96,7 +96,7 @@ impl Error {
     }
 }
 
-/// The first bytes of what was found, escaped and in quotes.
+/// The first of the found bytes, escaped and in quotes.
 struct Snippet<'a>(&'a [u8]);
 
 impl fmt::Display for Snippet<'_> {

@@ -12,7 +12,7 @@ use super::{Error, ErrorKind, FromInput, Input, OneBased, Source};
 
 /// A type that is read as an integer.
 pub(super) trait ReadInteger: Sized {
-    /// What an error names as expected.
+    /// The expected value in an error.
     const NAME: &'static str;
     const SIGNED: bool;
 
@@ -79,12 +79,12 @@ fn value_of_3(view: &View, end: usize, digits: usize) -> u64 {
     u64::from(digit(1) * 100 + digit(2) * 10 + digit(3))
 }
 
-/// So many bytes are searched for non-digits at a time.
+/// How many bytes are searched for non-digits at a time.
 const SPAN: usize = 8 * BLOCK;
 
 /// The places of the next non-digits in the window.
 pub(super) struct Lookahead {
-    /// Their places, counted from `base`, then [`SENTINELS`](Self::SENTINELS).
+    /// Relative to `base`, followed by [`SENTINELS`](Self::SENTINELS).
     places: [u16; SPAN + BLOCK + Self::SENTINELS.len()],
     base: usize,
     /// The index of the first place not yet consumed.
@@ -92,7 +92,7 @@ pub(super) struct Lookahead {
 }
 
 impl Lookahead {
-    /// As many as one number consumes. 0 is no number's end: ends are behind `base`.
+    /// As many as one number consumes. 0 cannot be a number's end, because ends are behind `base`.
     const SENTINELS: [u16; 3] = [0; 3];
 
     pub(super) const EMPTY: Self = Lookahead {
@@ -107,7 +107,7 @@ impl Lookahead {
         (self.base, self.next) = (0, 0);
     }
 
-    /// Puts the sentinels behind so many places.
+    /// Writes the sentinels behind `count` places.
     fn terminate(&mut self, count: usize) {
         self.places[count..][..Self::SENTINELS.len()].copy_from_slice(&Self::SENTINELS);
     }
@@ -182,7 +182,7 @@ fn store_places(mut bits: u64, start: u16, places: &mut [u16; BLOCK]) -> usize {
             bits &= bits.wrapping_sub(1);
         }
     };
-    // Eight unconditionally: a block has about so many numbers of mixed lengths.
+    // Eight unconditionally, about as many as a block has numbers of mixed lengths.
     store(0, 8);
     if count > 8 {
         store(8, 16);
@@ -193,7 +193,7 @@ fn store_places(mut bits: u64, start: u16, places: &mut [u16; BLOCK]) -> usize {
     count
 }
 
-/// Any so many digits fit 64 bits.
+/// All numbers of this many digits fit 64 bits.
 const MOST_DIGITS: usize = 19;
 
 /// The fast path, near the window's end.

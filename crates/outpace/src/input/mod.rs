@@ -35,11 +35,11 @@
 //!
 //! # What can be wrong
 //!
-//! An [`Error`] tells the line, the column and what was expected there. It also consumes the refused token, so the next
+//! An [`Error`] has the line, the column and the expected value. An error also consumes the refused token, so the next
 //! call reads the next token. A number out of range, a letter or a NUL in a number, the end of the input in the middle
-//! of a value, a directory, a closed descriptor: each is an error, never a wrong number. A stdin that was closed when the
-//! program started is empty, and no error: std's runtime has opened the null device in its place. The end of the input
-//! is remembered: at a terminal one Ctrl-D is enough.
+//! of a value, a directory, a closed descriptor: each is an error, never a wrong number. A stdin that was closed when
+//! the program started is empty and not an error, because std's runtime opens the null device in its place. The end of
+//! the input is remembered: at a terminal one Ctrl-D is enough.
 //!
 //! # Cost
 //!
@@ -70,8 +70,8 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Standard input, with a buffer of its own. Make one and pass it on: bytes that it has buffered are not seen by another
-/// one, nor by [`std::io::stdin`].
+/// Standard input, with a buffer of its own. Make one and pass it on: neither a second one nor [`std::io::stdin`] sees
+/// the bytes in its buffer.
 ///
 /// Before the program waits for input, standard output is drained: see [`Tied`].
 ///
@@ -136,7 +136,7 @@ impl Position {
         *last
     }
 
-    /// The window has moved along by so many bytes, and begins with these lines in front of it.
+    /// Notes that the window has moved by `moved` bytes and begins at `first`.
     fn moved_to(&mut self, first: Lines, moved: usize) {
         self.first = first;
         self.last = Mutex::new(first);
@@ -324,8 +324,8 @@ impl<S: Source> Input<S> {
         self.read().map(Some)
     }
 
-    /// Reads values up to the end of the input or the first error, so a loop over an input that cannot be read ends.
-    /// After an error, another call goes on behind the refused token.
+    /// Reads values up to the end of the input or the first error, so a loop over an unreadable input ends. After an
+    /// error, another call continues behind the refused token.
     ///
     /// ```
     /// use outpace::input::Input;
@@ -342,7 +342,7 @@ impl<S: Source> Input<S> {
         }
     }
 
-    /// Reads so many values.
+    /// Reads `count` values.
     ///
     /// # Errors
     ///
@@ -356,7 +356,7 @@ impl<S: Source> Input<S> {
         Ok(values)
     }
 
-    /// Reads so many tokens, as the rows of a grid of characters.
+    /// Reads `rows` tokens, as the rows of a grid of characters.
     ///
     /// ```
     /// use outpace::input::Input;

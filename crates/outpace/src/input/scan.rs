@@ -1,4 +1,4 @@
-//! Where tokens, lines and characters begin and end, beneath the methods of [`Input`].
+//! Finds where tokens, lines and characters begin and end, for the methods of [`Input`].
 
 use super::digits::{find_newline, find_space, is_space};
 use super::{Error, ErrorKind, Input, Lines, Source};
@@ -48,7 +48,7 @@ impl<S: Source> Input<S> {
         Ok(read > 0)
     }
 
-    /// Skips spaces; returns whether the input goes on behind them.
+    /// Skips spaces; returns false at the end of the input.
     pub(super) fn skip_spaces(&mut self) -> Result<bool, Error> {
         loop {
             let window = self.source.window();
@@ -134,7 +134,7 @@ impl<S: Source> Input<S> {
             match window.get(end + 1) {
                 Some(b'\n') => self.at = end + 2,
                 Some(_) => {}
-                // Reading on for an LF might wait: it is looked for by the next call.
+                // Reading an LF now might wait: the next call looks for it.
                 None => self.position.after_cr = self.position.offset.wrapping_add(self.at as u64),
             }
         }
@@ -216,7 +216,7 @@ impl<S: Source> Input<S> {
             0xe0..0xf0 => 3,
             0xf0.. => 4,
         };
-        // A first byte that begins no character must not wait for more.
+        // An invalid first byte must not wait for more.
         let length = if (0xc2..0xf5).contains(&first) {
             length
         } else {

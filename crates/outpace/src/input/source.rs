@@ -21,10 +21,10 @@ pub(super) mod sealed {
 
     /// A window of bytes that moves along the input.
     pub trait Sealed {
-        /// Where the input begins in the window.
+        /// The place of the input's first byte in the window.
         const START: usize;
 
-        /// The bytes that are present.
+        /// The bytes in memory.
         fn window(&self) -> &[u8];
 
         /// Discards bytes far before `keep`; returns where the byte at `keep` is now.
@@ -66,7 +66,7 @@ impl<R: Read> sealed::Sealed for Buffered<R> {
 
     #[inline(always)]
     fn window(&self) -> &[u8] {
-        // Never out of range; written so that the compiler needs no panic.
+        // Never out of range; without code for a panic.
         self.bytes.get(..self.end).unwrap_or_default()
     }
 
@@ -138,11 +138,11 @@ impl sealed::Sealed for Mapped {
 }
 
 /// A reader that is tied to standard output, as C++ ties `cin` to `cout`: before the program waits for input, standard
-/// output is drained, so that questions and answers are seen.
+/// output is drained, so that questions appear.
 ///
-/// On Unix `poll(2)` tells whether a read would wait: reading a file or a full pipe costs no drain. A non-blocking
-/// descriptor is waited for. Elsewhere standard output is drained before each read.
-/// Under [`Buffering::Background`] the helper drains anyway, and the reader does not wait for it.
+/// On Unix `poll(2)` tells whether a read would wait: reading a file or a full pipe costs no drain. A read of a
+/// non-blocking descriptor waits. Elsewhere standard output is drained before each read. Under
+/// [`Buffering::Background`] a read does not wait for the helper, which drains anyway.
 pub struct Tied<R> {
     reader: R,
 }
@@ -186,10 +186,10 @@ impl<R: Read> Read for Tied<R> {
     }
 }
 
-/// What [`stdin`](super::stdin) reads.
+/// The source of [`stdin`](super::stdin).
 pub type Stdin = Buffered<Tied<raw::Stdin>>;
 
-/// What [`Input::open`](super::Input::open) reads.
+/// The source of [`Input::open`](super::Input::open).
 pub type OpenFile = Buffered<Tied<File>>;
 
 impl<R> fmt::Debug for Buffered<R> {

@@ -1,4 +1,5 @@
-//! Appending messages: what the guard's holder does when a message does not fit, or when it has to ask.
+//! Appending messages by the slow path: the guard's holder comes here when a message does not fit, or when it has to
+//! ask.
 #![allow(unsafe_code)]
 
 use super::cursor::Answer;
@@ -28,8 +29,8 @@ impl Engine {
         }
     }
 
-    /// Makes room for `bytes` bytes in place, which the guard's holder found missing. None if the buffer is so small that it
-    /// would take a drain.
+    /// Makes room for `bytes` more bytes in the tail. Makes none where that would take a drain, because the buffer is
+    /// small.
     #[cold]
     #[inline(never)]
     pub(crate) extern "C" fn make_room(&self, bytes: usize) -> Answer {
@@ -51,7 +52,7 @@ impl Engine {
         self.answer(&state)
     }
 
-    /// Appends a message for the guard's holder, which found that it does not fit.
+    /// Appends a message that does not fit. Called by the guard's holder.
     #[cold]
     #[inline(never)]
     pub(crate) extern "C" fn append_cold(&self, bytes: &[u8]) -> Answer {
@@ -78,8 +79,8 @@ impl Engine {
         self.finish(state)
     }
 
-    /// Appends a message where the caller drains: directly to the destination, together with the unfinished line that
-    /// it ends, if both are too long for the buffer.
+    /// Appends a message where the caller drains. If the message and the unfinished line that it ends are too long for
+    /// the buffer, writes both directly to the destination.
     extern "C" fn append_behind_lines<'a>(
         &'a self,
         mut state: StateGuard<'a>,
@@ -103,9 +104,9 @@ impl Engine {
         self.append_whole(state, bytes)
     }
 
-    /// Appends a message of a guard inside another guard of the same thread. The outer one may be building
-    /// a message in the tail, and keeps its cursor in registers, so the tail must not be touched: what is
-    /// published of it is queued as it is, and the message behind that, in memory of its own.
+    /// Appends a message of a guard inside another guard of the same thread. The outer one may be building a message in
+    /// the tail, and keeps its cursor in registers, so the tail must not be touched: its published part is queued, and
+    /// then the message, in memory of its own.
     #[cold]
     #[inline(never)]
     pub(crate) extern "C" fn append_nested(&self, bytes: &[u8]) -> Answer {
@@ -163,8 +164,8 @@ impl Engine {
         self.finish(state)
     }
 
-    /// Writes a message of an allocator that prints while this thread is at a stream's work: at once, past what is pending,
-    /// and without the state. Bytes that cannot be written are given up.
+    /// Writes a message of an allocator that prints while this thread is at a stream's work: at once, past pending
+    /// bytes, and without the state. Bytes that cannot be written are given up.
     #[cold]
     #[inline(never)]
     fn write_aside(&self, bytes: &[u8]) -> Answer {
@@ -182,7 +183,7 @@ impl Engine {
         Answer::NO_ROOM
     }
 
-    /// Applies the policy to a message about which the guard's holder asked, and answers.
+    /// Applies the policy to the published messages, and answers the guard's holder.
     #[inline(never)]
     extern "C" fn finish<'a>(&'a self, mut state: StateGuard<'a>) -> Answer {
         state = self.after_publish(state);
@@ -207,7 +208,7 @@ impl Engine {
         state
     }
 
-    /// Appends to the queue, in pieces if need be; they stay together, because the guard is held.
+    /// Appends to the queue, in pieces if necessary; they stay together, because the guard is held.
     extern "C" fn append_pieces<'a>(
         &'a self,
         mut state: StateGuard<'a>,
@@ -261,7 +262,7 @@ impl Engine {
         }
     }
 
-    /// Has some of what is pending drained, by the caller or the helper.
+    /// Has some pending bytes drained, by the caller or the helper.
     fn make_progress<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         if state.mode == Mode::Background {
             return self.wait_for_progress(state);

@@ -1,8 +1,8 @@
-//! A piece of memory that one thread appends to while others read what is published of it.
+//! A piece of memory that one thread appends to while others read its published part.
 //!
-//! It hands out raw pointers, because the two sides must not hold references to overlapping memory.
-//! Which thread may touch which bytes: those at and after the published offset belong to the guard's holder,
-//! those before it are read-only until all of them have been drained.
+//! It hands out raw pointers, because the two sides must not hold references to overlapping memory. Bytes at and after
+//! the published offset belong to the guard's holder. Those before it are read-only until all of them have been
+//! drained.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -20,19 +20,19 @@ pub(crate) struct Buffer {
 impl Drop for Buffer {
     #[inline]
     fn drop(&mut self) {
-        /// A call that does not unwind, for the sake of functions that drop buffers.
+        /// Not inlined and not unwinding, so that functions that drop buffers need no cleanup.
         #[inline(never)]
-        extern "C" fn let_go(memory: &mut ManuallyDrop<Option<Arc<Memory>>>) {
-            // SAFETY: by the drop alone.
+        extern "C" fn release(memory: &mut ManuallyDrop<Option<Arc<Memory>>>) {
+            // SAFETY: called once, by `drop`.
             unsafe { ManuallyDrop::drop(memory) };
         }
         if self.memory.is_some() {
-            let_go(&mut self.memory);
+            release(&mut self.memory);
         }
     }
 }
 
-// SAFETY: access to the bytes is by raw pointers, whose users state their case.
+// SAFETY: the bytes are accessed only through raw pointers, and each of these accesses states why it is sound.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
@@ -55,7 +55,7 @@ impl Buffer {
         }
     }
 
-    /// The same memory, to read what is published of it.
+    /// The same memory, to read its published part.
     pub(crate) fn alias(&self) -> Self {
         Buffer {
             start: self.start,
@@ -64,7 +64,7 @@ impl Buffer {
         }
     }
 
-    /// Whether no other buffer is the same memory: then it can be filled anew.
+    /// Whether no other buffer shares the memory, so that it can be filled anew.
     pub(crate) fn is_alone(&self) -> bool {
         self.memory
             .as_ref()
@@ -101,7 +101,8 @@ impl Buffer {
         unsafe { self.start().copy_from(self.start().add(from), to - from) };
     }
 
-    /// Copies `bytes` to `at`: where a message takes the long way, which [`copy`](crate::text::copy::copy) would make longer for all.
+    /// Copies `bytes` to `at`. For the slow path only: the inlined [`copy`](crate::text::copy::copy) would make it
+    /// longer.
     ///
     /// # Safety
     ///
@@ -123,7 +124,7 @@ struct Memory {
 
 // SAFETY: the bytes are not accessed through this.
 unsafe impl Send for Memory {}
-// SAFETY: the same.
+// SAFETY: as above.
 unsafe impl Sync for Memory {}
 
 impl Memory {

@@ -1,5 +1,4 @@
-//! The policy that says when a stream's bytes go to the kernel, and on whose thread: its forms, how
-//! they are written in an environment variable, and which one holds by default.
+//! When a stream's bytes go to the kernel, and on which thread. Capacities
 
 use crate::sys::Destination;
 use std::fmt;
@@ -31,7 +30,7 @@ use std::time::Duration;
 pub enum Buffering {
     /// One system call a message, by its caller, however many fragments the message has.
     Unbuffered,
-    /// The caller drains at the last newline of each message; what follows it waits.
+    /// The caller drains at the last newline of each message; bytes behind it wait.
     Line,
     /// The caller drains when the buffer is full, up to the last newline there. The only policy with writes to a pipe
     /// of more than `PIPE_BUF` bytes, which are torn where the pipe has no room: see [Several processes, one
@@ -40,10 +39,10 @@ pub enum Buffering {
         /// Bytes buffered at most.
         capacity: usize,
     },
-    /// As fast as a block and as timely as a line: the caller drains when the buffer is full, and a
-    /// helper thread drains within `max_delay` of the oldest byte, newline or not, whatever the program
-    /// is doing. A message after a pause is written at once by its caller, but for an unfinished line on a pipe
-    /// or in a file, which has until then to be finished.
+    /// As fast as a block and as timely as a line: the caller drains when the buffer is full, and a helper thread
+    /// drains within `max_delay` of the oldest byte, newline or not, whatever the program is doing. The caller writes a
+    /// message after a pause at once, except for an unfinished line on a pipe or in a file, which has `max_delay` to be
+    /// finished.
     Prompt {
         /// Bytes buffered at most.
         capacity: usize,
@@ -61,7 +60,7 @@ pub enum Buffering {
     },
 }
 
-/// What [`Buffering::Background`] does with a message that finds the queue full.
+/// How [`Buffering::Background`] treats a message while the queue is full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overflow {
@@ -70,7 +69,7 @@ pub enum Overflow {
     Block,
     /// The message is dropped.
     DropNewest,
-    /// The oldest messages that wait are dropped to make room for it.
+    /// The oldest queued messages are dropped to make room for it.
     DropOldest,
     /// Bytes that do not fit into memory go to a file without a name, and from there to the destination.
     /// Nothing is lost: at the limit, or when the file cannot take more, the caller waits.
@@ -125,7 +124,7 @@ impl Buffering {
         }
     }
 
-    /// What [`str::parse`] takes.
+    /// As [`str::parse`], without an error.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let (name, value) = match text.bytes().position(|byte| byte == b':') {
             Some(colon) => (&text[..colon], Some(&text[colon + 1..])),
@@ -147,7 +146,7 @@ impl Buffering {
         })
     }
 
-    /// What `stdbuf` put into `_STDBUF_O` or `_STDBUF_E`: `L`, `0` or a number of bytes.
+    /// Parses a value of `_STDBUF_O` or `_STDBUF_E`, which `stdbuf` sets: `L`, `0` or a number of bytes.
     pub(crate) fn from_stdbuf(text: &str) -> Option<Self> {
         match text {
             "L" => Some(Buffering::Line),
@@ -164,11 +163,10 @@ impl Buffering {
 
 /// The capacity of a buffer that the caller or the helper drains.
 ///
-/// Into a pipe, half of what the pipe holds: a chunk as large as the pipe makes writer and reader
-/// take turns, which takes twice as long. Elsewhere 64 KiB, where the system call's fixed cost has
-/// become small and the buffer still fits the second-level cache. Into a file, 256 KiB: writes end where lines do, so a page
-/// at each end of one is written in two parts, and the kernel's large pages do not fit. That costs a quarter of the
-/// write at 64 KiB.
+/// Into a pipe, half of the pipe's capacity: a chunk as large as the pipe makes writer and reader take turns, which
+/// takes twice as long. Into a file, 256 KiB: writes end where lines do, so the page at each end is written in two
+/// parts, and the kernel's large pages do not fit; at 64 KiB that is a quarter of the cost. Elsewhere 64 KiB: the fixed
+/// cost of a system call is small then, and the buffer still fits the second-level cache.
 pub(crate) fn capacity_for(destination: Destination) -> usize {
     match destination {
         Destination::Pipe(Some(capacity)) => (capacity / 2).clamp(4 << 10, 64 << 10),
@@ -214,7 +212,7 @@ impl FromStr for Buffering {
 }
 
 impl fmt::Display for Buffering {
-    /// The text that parses back to the same policy, as far as the text can tell it.
+    /// A text that parses to the same policy, as far as a text can express it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sized = |f: &mut fmt::Formatter<'_>, name: &str, capacity: usize| match capacity {
             Self::BY_DESTINATION => f.write_str(name),
@@ -235,8 +233,8 @@ impl fmt::Display for Buffering {
     }
 }
 
-/// The number in decimal that a text begins with, and what follows it. Nothing fits the largest number, which
-/// stands for all that are larger; no digits are 0, which nothing that is parsed here may be.
+/// The decimal number that a text begins with, and the rest of the text. Saturates: callers refuse the largest number.
+/// Without digits it is 0, which callers refuse, too.
 #[inline(never)]
 fn parse_number(text: &str) -> (u64, &str) {
     let mut number: u64 = 0;
@@ -271,8 +269,8 @@ fn parse_capacity(text: &str) -> Option<usize> {
     as_capacity(number.saturating_mul(unit))
 }
 
-/// `4ms`, `500us`, `500µs`, `1s`, `0.5s`; more than nothing and at most an hour. In whole nanoseconds,
-/// without floating point, which would be most of a small program.
+/// `4ms`, `500us`, `500µs`, `1s`, `0.5s`; at least 1 µs and at most an hour. In whole nanoseconds, because
+/// floating-point parsing would be most of a small program.
 #[inline(never)]
 fn parse_duration(text: &str) -> Option<Duration> {
     let (whole, rest) = parse_number(text);
@@ -289,7 +287,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
         "s" => 1_000_000_000,
         _ => return None,
     };
-    // Nine of them are nanoseconds of a second.
+    // Nine decimals of a second are nanoseconds.
     let decimals = u32::try_from(decimals).ok().filter(|&places| places <= 9)?;
     let nanos = whole
         .saturating_mul(unit)

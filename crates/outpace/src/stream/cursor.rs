@@ -1,8 +1,9 @@
-//! The words through which the thread that appends and the threads that drain meet.
+//! The shared words between the thread that appends and the threads that drain.
 //!
-//! `published` says how far the tail buffer holds finished messages; only the guard's holder moves it. `limit` says how far
-//! the holder may append without asking. To *ask* is the cold path: it locks the stream's state, where anything can be
-//! decided (a drain, a switch of policy, waking the helper). While `limit` is null, the holder asks about every message.
+//! `published` says how far the tail buffer holds finished messages; only the guard's holder moves it. `limit` says how
+//! far the holder may append without asking. To *ask* is the slow path: it locks the stream's state, where everything
+//! else is decided (a drain, a switch of policy, waking the helper). While `limit` is null, the holder asks about every
+//! message.
 //!
 //! ```text
 //! the guard's holder, a message of n bytes      the thread that lowers the limit: the helper before
@@ -15,10 +16,10 @@
 //! ```
 //!
 //! The fences order each side's store before its load. So one of the two sees the other's store: either the right side
-//! sees the message, or the left side sees the lowered limit and asks. The helper can go to sleep and leaves no message
-//! behind, and a message pays one store and one load for it.
+//! sees the message, or the left side sees the lowered limit and asks. So the helper can go to sleep without leaving a
+//! message behind, at the cost of one store and one load a message.
 //!
-//! The heavy fence is left out where the limit was not raised since the last one: no holder is on its way past it then.
+//! The heavy fence is skipped if the limit was not raised since the last fence: no holder can be past the check then.
 
 use crate::sync::barrier;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering, const_fn, unless};
@@ -33,7 +34,7 @@ pub(crate) struct SharedCursor {
     messages: AtomicU64,
     /// How often the limit was raised. Changed with the stream's state locked.
     opened: AtomicU64,
-    /// What `opened` was when the limit was lowered for which a fence was completed last.
+    /// The value of `opened` at the last lowering of the limit that a completed fence covers.
     seen: AtomicU64,
 }
 
@@ -67,7 +68,7 @@ impl SharedCursor {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// The end of what the guard's holder may fill without asking.
+    /// Up to here the guard's holder may append without asking.
     #[inline(always)]
     pub(crate) fn limit(&self) -> *mut u8 {
         self.limit.load(Ordering::Relaxed)
@@ -93,7 +94,7 @@ impl SharedCursor {
         }
     }
 
-    /// Publishes a message that ends at `end`; returns whether its author need not ask.
+    /// Publishes a message that ends at `end`; returns false if its author has to ask.
     #[inline(always)]
     #[must_use]
     pub(crate) fn publish(&self, end: *mut u8) -> bool {
@@ -103,11 +104,11 @@ impl SharedCursor {
         self.publish_piece(end);
         barrier::light();
         let limit = unless!("an author looks at the limit first", self.limit(), before);
-        // It was not exceeded; so it is as it was, or null.
+        // The message did not exceed it, so it is unchanged or null.
         !limit.is_null()
     }
 
-    /// A message more. Only the guard's holder counts.
+    /// Counts a message. Called by the guard's holder.
     #[inline(always)]
     pub(crate) fn count_message(&self) {
         // One instruction.
@@ -115,7 +116,7 @@ impl SharedCursor {
         self.messages.store(messages, Ordering::Relaxed);
     }
 
-    /// Publishes what ends at `end`, without looking at the limit, for callers that hold the stream's state.
+    /// Publishes the bytes up to `end` without a look at the limit. Called with the stream's state locked.
     #[inline(always)]
     pub(crate) fn publish_piece(&self, end: *mut u8) {
         self.published.store(end, Ordering::Release);
@@ -156,10 +157,10 @@ impl SharedCursor {
         }
     }
 
-    /// The second half, which may be done with the state unlocked: once this returns, what was published by
-    /// authors that did not see it can be looked at, and all others ask.
+    /// The second half, which may run with the state unlocked. Once it returns, every message is either visible or its
+    /// author asks.
     pub(crate) fn make_seen(&self, Closed { opened }: Closed) {
-        // Otherwise it has been closed since then; on most streams always, so there is no fence before the first burst.
+        // If equal, the limit was not raised since the last fence. Before a stream's first burst it never was.
         if self.seen.load(Ordering::Acquire) != opened {
             unless!(
                 "seen is said too early",
@@ -180,17 +181,17 @@ impl SharedCursor {
     }
 }
 
-/// Where the guard's holder appends: it may keep this in registers between messages.
+/// The position of the guard's holder, which may keep it in registers between messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor {
     /// Where the next message begins.
     pub(crate) next: *mut u8,
-    /// Up to where it may append without asking.
+    /// The end of what may be appended without asking.
     pub(crate) end: *mut u8,
 }
 
-/// The answer to a guard's holder that asked: where it appends next. It fits into two registers, so that a
-/// cursor never has to have an address.
+/// The answer to a guard's holder that asked: where it appends next. It fits into two registers, so that a cursor never
+/// needs an address.
 #[repr(C)]
 pub(crate) struct Answer {
     /// Null if there is no room in the tail.

@@ -5,8 +5,8 @@
 //! | fewer bytes than offered, `EINTR` | goes on from there |
 //! | `EAGAIN` (a descriptor made non-blocking) | polls, and goes on from there |
 //! | `EPIPE` | as the stream's [`BrokenPipe`] says |
-//! | `EBADF` on a standard stream | as if written: there is no such stream; on stdout of C programs an error |
-//! | any other error | the stream has failed: what arrived is a prefix, and nothing more is written |
+//! | `EBADF` on a standard stream | counts as written, because the stream is closed; on stdout of C programs an error |
+//! | any other error | the stream has failed: the bytes that arrived are a prefix, and no more are written |
 #![allow(unsafe_code)]
 
 use super::engine::Engine;
@@ -23,15 +23,15 @@ use std::time::{Duration, Instant};
 /// Whether standard output fails if its descriptor is closed: see `ffi::report_closed_stdout`.
 static REPORTS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// What a drain does next.
+/// The next step of a drain.
 enum Next<'b> {
     /// Writes these bytes.
     Write(&'b [u8]),
     /// Writes a line that is spread over several segments.
     Join,
-    /// Fetches what follows the unfinished line in memory.
+    /// Fetches the bytes behind the unfinished line from the file.
     FromFile,
-    /// There is nothing that it is to write.
+    /// Ends: at most an unfinished line is left, which waits.
     Nothing,
 }
 
@@ -39,11 +39,11 @@ enum Next<'b> {
 #[derive(Clone, Copy)]
 struct Joined {
     length: usize,
-    /// How many of the bytes are the stream's, and not of the message that is passed by.
+    /// How many of the bytes come from the queue; the others are of the message that bypasses it.
     queued: usize,
     /// The closed segments before this one have bytes in it.
     segments: usize,
-    /// What follows is in a file.
+    /// The bytes behind it are in a file.
     file: bool,
 }
 
@@ -56,15 +56,15 @@ fn ends_line(bytes: &[u8], length: usize) -> bool {
 const NO_END: u64 = u64::MAX;
 
 impl Engine {
-    /// Drains up to the stream offset `until`, or until another thread has. On return the state is locked
-    /// again; whether the drain got there is told by `drained` and `failure`.
+    /// Drains up to the stream offset `until`, or until another thread has. On return the state is locked again;
+    /// `drained` and `failure` tell how far the drain got.
     pub(crate) extern "C" fn drain<'a>(
         &'a self,
         mut state: StateGuard<'a>,
         until: u64,
         patience: Patience,
     ) -> StateGuard<'a> {
-        // SAFETY: this becomes the drain, and counts the bytes after it has written them.
+        // SAFETY: this thread becomes the one that drains, and counts the bytes only after writing them.
         let single = || unsafe { self.single_write(&state, until) };
         if matches!(patience, Patience::Forever)
             && let Some(bytes) = single()
@@ -78,8 +78,8 @@ impl Engine {
         drained.unwrap_or_else(|state| state)
     }
 
-    /// What is pending up to `until`, where [`next_write`](Self::next_write) would choose just that: all of it is in the tail,
-    /// and one write takes it. So it is where each message is drained by its caller.
+    /// The bytes pending up to `until`, if all of them are in the tail and one write takes them: what
+    /// [`next_write`](Self::next_write) would choose. The usual case where callers drain each message.
     ///
     /// # Safety
     ///
@@ -99,7 +99,7 @@ impl Engine {
         (to == published || ends_line(bytes, bytes.len())).then_some(bytes)
     }
 
-    /// A drain of such bytes, which may leave some.
+    /// Drains these bytes, or the first of them.
     fn drain_by_single_write<'a>(
         &'a self,
         mut state: StateGuard<'a>,
@@ -119,7 +119,7 @@ impl Engine {
         self.end_drain(state)
     }
 
-    /// Drains all lines that are pending. An unfinished one at their end may stay, and begins at `drained` then.
+    /// Drains all pending lines. An unfinished one at their end may stay; it then begins at `drained`.
     pub(crate) extern "C" fn drain_lines<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         let all = self.accepted(&state);
         let (waits, patience) = (Unfinished::Waits, Patience::Forever);
@@ -127,8 +127,8 @@ impl Engine {
         drained.unwrap_or_else(|state| state)
     }
 
-    /// As [`drain`](Self::drain), or, without an end, all that is pending and then `behind`, which follows it: what is left
-    /// of that is an unfinished line that is to wait.
+    /// As [`drain`](Self::drain). With [`NO_END`], drains all pending bytes and then `behind`, which follows them;
+    /// leaves an unfinished line in it that waits.
     extern "C" fn drain_up_to<'a>(
         &'a self,
         state: StateGuard<'a>,
@@ -155,7 +155,7 @@ impl Engine {
                 state = self.back_from_file(state);
                 continue;
             }
-            // SAFETY: this is the drain; what it writes it counts after that.
+            // SAFETY: this thread is the one that drains, and counts bytes only after writing them.
             let next = unsafe { self.next_write(&state, until, unfinished, patience, behind) };
             let mut bytes = match next {
                 Next::Write(bytes) => bytes,
@@ -199,7 +199,7 @@ impl Engine {
         Ok(self.end_drain(state))
     }
 
-    /// Drains everything that has been accepted by now.
+    /// Drains all bytes accepted so far.
     pub(crate) fn drain_all(&self, patience: Patience) {
         if work::is_under_way() {
             return;
@@ -209,8 +209,8 @@ impl Engine {
         drop(self.drain(state, all, patience));
     }
 
-    /// Drains from a signal handler, once no thread is in the middle of a drain or an update. It waits for that no longer
-    /// than for the reader. Takes and frees no memory.
+    /// Drains from a signal handler, once no thread is in the middle of a drain or an update. Waits for that no longer
+    /// than for the reader. Allocates and frees no memory.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn drain_in_handler(&self, limit: Duration) {
         let mut moved = sys::Moment::now();
@@ -218,7 +218,7 @@ impl Engine {
         let mut state = loop {
             match self.try_lock_state_in_handler() {
                 Some(state) if state.drainer == 0 => break state,
-                // The handler interrupted it: how much it has written is not known.
+                // The handler interrupted this thread's own drain: how much it has written is unknown.
                 Some(state) if state.drainer == thread_id() => return,
                 Some(state) if state.drained != drained => {
                     (drained, moved) = (state.drained, sys::Moment::now());
@@ -233,13 +233,14 @@ impl Engine {
         let all = self.accepted(&state);
         let mut until = sys::Moment::now() + limit;
         while state.drained < all && state.failure.is_none() && !state.closed_for_good {
-            // A marker takes memory, and so does the way back from a file.
+            // A marker needs memory, and so does reading back from a file.
             state.forget_gap();
             if state.closed_is_followed_by_file() {
                 return;
             }
             let goes = Unfinished::Goes;
-            // SAFETY: no thread drains, nor can begin to while the state is locked; what is written is counted after that.
+            // SAFETY: no thread drains, nor can one begin while the state is locked; bytes are counted only after they
+            // are written.
             let front = unsafe {
                 match self.next_write(&state, all, goes, Patience::None, &[]) {
                     Next::Write(front) => front,
@@ -262,8 +263,8 @@ impl Engine {
         }
     }
 
-    /// Drains everything and then writes `bytes`, which are not copied, as the next message. What is returned of
-    /// them is an unfinished line at their end that is to wait. Called by the guard's holder.
+    /// Drains everything and then writes `bytes` as the next message, without copying them. Returns an unfinished line
+    /// at their end that has to wait. Called by the guard's holder.
     pub(crate) extern "C" fn write_through<'a, 'b>(
         &'a self,
         state: StateGuard<'a>,
@@ -308,7 +309,7 @@ impl Engine {
         let limit = state.write_limit(patience);
         let goes = unfinished == Unfinished::Goes || !state.at_line_start;
         if front.is_empty() && state.closed.is_empty() {
-            // Only the message that is passed by is left.
+            // Only the message that bypasses the queue is left.
             return match lines::cut(behind, limit) {
                 _ if goes && behind.len() <= limit => Next::Write(behind),
                 Some(length) => Next::Write(&behind[..length]),
@@ -336,8 +337,8 @@ impl Engine {
         }
     }
 
-    /// Writes a line that is spread over several segments, or begins there and ends in `behind`, from whose beginning
-    /// it takes that; returns false if it is to wait, or if patience ran out.
+    /// Writes a line that is spread over several segments, or begins there and ends in `behind`, whose written bytes it
+    /// removes. Returns false if the line has to wait, or if patience ran out.
     #[inline(never)]
     fn write_joined<'a>(
         &'a self,
@@ -374,7 +375,7 @@ impl Engine {
                 state.at_line_start = ends_line(&line, written);
                 let of_queue = written.min(queued);
                 let direct = written - of_queue;
-                // Lets go of the memory.
+                // Frees the memory, too.
                 state.advance(of_queue, State::keep_spare);
                 state.pass_by(direct);
                 *behind = behind.get(direct..).unwrap_or_default();
@@ -385,8 +386,7 @@ impl Engine {
         (state, true)
     }
 
-    /// Copies the front of the queue, and `behind`, which follows it, into `line`, up to the end of the last line that
-    /// has one there.
+    /// Copies the front of the queue, and `behind`, which follows it, into `line`, up to the last newline that fits.
     fn join(
         &self,
         state: &State,
@@ -404,7 +404,7 @@ impl Engine {
             length += taken;
             taken == bytes.len()
         };
-        // Whether a gap, or bytes in a file, follow what has been taken.
+        // Whether a gap, or bytes in a file, follow the copied bytes.
         let (mut gap, mut file) = (false, false);
         let mut more = true;
         for segment in &state.closed {
@@ -422,7 +422,7 @@ impl Engine {
         if more && !gap {
             file = state.spill.is_active();
             if !file {
-                // SAFETY: published; only the drainer frees or lets go of what is not drained.
+                // SAFETY: published; only this thread, which drains, frees undrained bytes.
                 let tail = unsafe {
                     state
                         .tail
@@ -443,7 +443,7 @@ impl Engine {
         let goes = unfinished == Unfinished::Goes || !state.at_line_start;
         let length = match lines::last_end(&line[..length]) {
             Some(end) => end,
-            // It is too long, or nothing can follow it, or it need not wait.
+            // It is too long, or its end cannot come, or it need not wait.
             None if length == line.len() || gap => length,
             None if goes && state.drained + queued as u64 >= until => length,
             None => 0,
@@ -456,7 +456,7 @@ impl Engine {
         }
     }
 
-    /// Becomes the one that drains. Gives up, unlocked, when there is nothing left to do, or no patience.
+    /// Becomes the thread that drains. Fails, with the state unlocked, if all is drained or patience runs out.
     extern "C" fn begin_drain<'a>(
         &'a self,
         mut state: StateGuard<'a>,
@@ -507,13 +507,13 @@ impl Engine {
         state
     }
 
-    /// The oldest published bytes that lie in one piece, up to the stream offset `until`, or to the end of the line
-    /// there, if it has been finished.
+    /// The oldest pending bytes in one piece, up to the stream offset `until`, or up to the end of the line there if
+    /// that is published.
     ///
     /// # Safety
     ///
-    /// The caller is the one that drains, and does not use them after it has counted them as drained: until then they
-    /// stay where they are, and unchanged.
+    /// The caller is the thread that drains, and does not use them after counting them as drained: until then they stay
+    /// in place and unchanged.
     #[inline(never)]
     unsafe fn front<'b>(&self, state: &State, until: u64) -> &'b [u8] {
         let (segment, end) = match state.closed.front() {
@@ -522,7 +522,7 @@ impl Engine {
             Some(segment) => (segment, segment.end),
             None => (&state.tail, self.offset(state)),
         };
-        // SAFETY: published; only the drainer frees or lets go of what is not drained.
+        // SAFETY: published; only this thread, which drains, frees undrained bytes.
         let pending = unsafe { segment.buffer.published(segment.drained, end) };
         let wanted = usize::try_from(until - state.drained).unwrap_or(usize::MAX);
         let Some((wanted, rest)) = pending.split_at_checked(wanted) else {
@@ -535,8 +535,7 @@ impl Engine {
         &pending[..wanted.len() + lines::first_end(rest).unwrap_or(0)]
     }
 
-    /// Writes some of `bytes` without the state, and locks it again. Nothing if patience ran out before
-    /// anything could be written.
+    /// Writes some of `bytes` with the state unlocked, and locks it again. `None`, unlocked, if patience ran out first.
     extern "C" fn write_some<'a>(
         &'a self,
         state: StateGuard<'a>,
@@ -587,7 +586,7 @@ impl Engine {
     }
 
     pub(crate) fn report_closed_stdout() {
-        // Threads that ask again and again do not write to what others read.
+        // Repeated calls do not write to a cache line that other threads read.
         if !REPORTS_CLOSED.load(Ordering::Relaxed) {
             REPORTS_CLOSED.store(true, Ordering::Relaxed);
         }
@@ -606,7 +605,7 @@ impl Engine {
             }
     }
 
-    /// Stops writing after an error, and gives up what is pending.
+    /// Stops writing after an error, and gives up pending bytes.
     pub(crate) fn fail(&self, state: &mut State, error: sys::OsError) {
         state.last_error = error;
         state.failure = Some(Failure {
@@ -618,7 +617,7 @@ impl Engine {
         self.give_up(state);
     }
 
-    /// Forgets what is pending on a stream that has failed.
+    /// Gives up pending bytes of a stream that has failed.
     #[inline(never)]
     pub(crate) extern "C" fn give_up(&self, state: &mut State) {
         // No thread writes from the memory: a failed stream has no drain but the one that failed.
@@ -639,7 +638,7 @@ impl Engine {
         Ok(state.tell_failure()?)
     }
 
-    /// The same, until `deadline`: on the helper's time.
+    /// The same, until `deadline`; the helper drains, if there is one.
     pub(crate) fn flush_until(&self, deadline: Instant) -> io::Result<()> {
         let mut state = self.lock_state();
         let all = self.accepted(&state);
@@ -652,7 +651,7 @@ impl Engine {
                 state.hurry_helper();
                 self.wait(state, Some(left))
             } else {
-                // Little by little: a reader that is merely slow does not move the deadline.
+                // In small steps: progress of a slow reader does not move the deadline.
                 let next = all.min(state.drained + sys::POLLED_WRITE as u64);
                 self.drain(state, next, Patience::Stalled(left))
             };
@@ -660,7 +659,7 @@ impl Engine {
         Ok(state.tell_failure()?)
     }
 
-    /// Forgets a failure: what is written from now on is written again.
+    /// Forgets a failure: messages from now on are written again.
     pub(crate) fn clear_error(&self) {
         let mut state = self.lock_state();
         if state.failure.is_some() {

@@ -1,9 +1,9 @@
-//! A stream as its users share it: the cursor, the guard's lock, the state, and what they wait with.
+//! A stream as threads share it: the cursor, the guard's lock, the state, and the conditions to wait for.
 //!
-//! The guard's holder appends messages to the *tail* buffer and publishes them through the [`cursor`](super::cursor). The
-//! tail may have *closed* segments before it. A drain takes published bytes only, oldest first; one drain runs at a time,
-//! and none needs the guard. Whatever is decided (rather than done on every message) is decided with the
-//! [state](super::state) locked, which it never is across a system call that can wait.
+//! The guard's holder appends messages to the *tail* buffer and publishes them through the [`cursor`](super::cursor).
+//! The tail may have *closed* segments before it. A drain takes published bytes only, oldest first; one drain runs at a
+//! time, and none needs the guard. All decisions that not every message needs are made with the [state](super::state)
+//! locked. It is never locked across a system call that can wait.
 //!
 //! Lock order: guard, then state of stdout, then state of stderr, then the registry, then states of other streams.
 
@@ -19,7 +19,7 @@ use std::sync::Weak;
 
 #[repr(C)]
 pub(crate) struct Engine {
-    // Each message touches these: first, and together.
+    // First, and together, because each message touches them.
     pub(crate) cursor: SharedCursor,
     pub(crate) lock: Lock,
     pub(super) state: Mutex<State>,

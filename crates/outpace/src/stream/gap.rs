@@ -1,10 +1,10 @@
-//! Gaps, where a queue has dropped messages, and the line that marks one.
+//! Gaps, where messages were dropped, and the line that marks one.
 
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-/// What is missing at one place of a stream: see [`GapMarker`].
+/// The messages that are missing at one place of a stream: see [`GapMarker`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gap {
@@ -21,7 +21,7 @@ impl Gap {
     }
 }
 
-/// The text that takes the place of dropped messages, on a line of its own.
+/// The text in place of dropped messages, on a line of its own.
 ///
 /// ```
 /// use outpace::{Buffering, GapMarker, Overflow};
@@ -36,12 +36,12 @@ pub enum GapMarker {
     /// `[outpace: 1,234 messages (56.7 kB) dropped here]`
     #[default]
     Standard,
-    /// This text, whatever is missing.
+    /// This text, for each gap.
     Text(String),
-    /// What the function returns. It runs on the thread that drains, often a helper with a stack of 1 MiB; if it
-    /// panics, the standard text is taken. It must not write to the stream itself, whose drain waits for it.
+    /// The function's result. It runs on the thread that drains, often a helper with a stack of 1 MiB; if it panics,
+    /// the standard text is used. It must not write to the stream itself, whose drain waits for it.
     With(Arc<dyn Fn(Gap) -> String + Send + Sync>),
-    /// Nothing: drops are only counted.
+    /// No text: drops are only counted.
     Off,
 }
 
@@ -57,7 +57,7 @@ impl GapMarker {
             GapMarker::Off => return String::new(),
             GapMarker::Text(text) => text.clone(),
             GapMarker::With(text) => {
-                // The thread that drains goes on, whatever happens to it in there.
+                // A panic in there must not end the thread that drains.
                 match panic::catch_unwind(AssertUnwindSafe(|| text(gap))) {
                     Ok(line) => line,
                     Err(_) => return GapMarker::Standard.line(gap),

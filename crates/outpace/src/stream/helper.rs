@@ -1,12 +1,11 @@
 //! A stream's helper thread: it keeps the promise of `Prompt`, and does the writing of `Background`.
 //!
-//! It is started by the second message of the first burst. While there is a burst it looks at the
-//! stream twice every `max_delay` and drains the lines that are published; the messages themselves tell
-//! it nothing. A line that is found unfinished by two looks in a row is drained as it is, so no byte waits
-//! for longer than the delay. When nothing has come for two intervals it closes the stream's limit
-//! and sleeps until the next burst wakes it: nothing ever wakes while nothing is pending.
+//! The second message of the first burst starts it. During a burst it looks at the stream twice every `max_delay` and
+//! drains the published lines; no message notifies it. A line that two looks in a row find unfinished is drained
+//! unfinished, so no byte waits longer than the delay. After two intervals without a message it closes the stream's
+//! limit and sleeps until the next burst wakes it: it never wakes while no bytes are pending.
 //!
-//! A thread belongs to one stream, so that a stalled stdout cannot delay stderr.
+//! Each stream has its own, so that a stalled stdout cannot delay stderr.
 
 use super::engine::Engine;
 use super::patience::Patience;
@@ -20,9 +19,9 @@ use crate::sys::{self, Moment};
 use std::mem;
 use std::time::Duration;
 
-/// In the background, how long messages are gathered into one write. Every look takes the processor from
-/// another thread for some microseconds, so that more of them would be felt; a queue that fills up faster has the
-/// helper look at once.
+/// In the background, how long messages are gathered into one write. Each look takes the processor from another thread
+/// for some microseconds, so more frequent looks would be measurable. A queue that fills up faster makes the helper
+/// look at once.
 const GATHER: Duration = Duration::from_millis(4);
 
 /// Looks per `max_delay` of `Prompt`. A line that one look finds unfinished waits for the next one.
@@ -32,7 +31,7 @@ const LOOKS_PER_DELAY: u32 = 2;
 const QUIET_INTERVALS: u32 = 4;
 
 impl Engine {
-    /// Has the helper look at the stream; returns false if there is no helper to be had.
+    /// Makes the helper look at the stream; returns false if it cannot be started.
     pub(super) extern "C" fn wake_helper(&self, state: &mut State) -> bool {
         if state.helper.active {
             // In its interval, or busy with a drain.
@@ -51,7 +50,7 @@ impl Engine {
         if state.helper.worker.alive {
             state.notify_helper();
         } else {
-            // Now: it takes 3 µs while the process has one thread, and 12 ms with two.
+            // Before the thread starts: it takes 3 µs while the process has one thread, and 12 ms with two.
             barrier::prepare();
             let name = match self.role {
                 Role::Stdout => c"outpace-stdout",
@@ -70,13 +69,12 @@ impl Engine {
         true
     }
 
-    /// Goes to sleep, unless a message came meanwhile that the policy wants looked after.
+    /// Ends a burst, unless a message came meanwhile that needs the helper.
     extern "C" fn end_burst<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         state.helper.active = false;
         let closed = self.cursor.close_for_all();
-        // The fence takes effect on other processors, which may be slow to answer, so the lock is open
-        // meanwhile. A holder that asks in that time finds the helper inactive: it does not open the limit, and if there
-        // is something to do, it activates the helper.
+        // The fence waits for other processors, so the state is unlocked meanwhile. A holder that asks in that time
+        // finds the helper inactive: it does not open the limit, and activates the helper if necessary.
         drop(state);
         self.cursor.make_seen(closed);
         let mut state = self.lock_state();
@@ -89,7 +87,7 @@ impl Engine {
         } else {
             // The next message follows a pause.
             state.last = None;
-            // A program that asked for a queue of that size may use it.
+            // In the background the memory is kept: the program has chosen the queue's size.
             if state.mode != Mode::Background {
                 let State {
                     helper, deferred, ..
@@ -105,16 +103,15 @@ impl Engine {
 struct Line {
     start: u64,
     since: Moment,
-    /// The thread that has printed it, as far as that is known, and the processor time it had had when the line was
-    /// seen.
+    /// The thread that printed it, if known, and the processor time of that thread at the first look at the line.
     author: Option<(u32, Duration)>,
 }
 
 impl Line {
-    /// If its author is kept from running, an unfinished line waits for so long.
+    /// How long an unfinished line waits at most, if its author gets no processor.
     const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-    /// The processor time in which it would have finished the line.
+    /// An author that has had this much processor time is not about to finish the line.
     const ENOUGH_TIME: Duration = Duration::from_micros(500);
 
     fn seen(engine: &Engine, state: &State) -> Self {
@@ -126,8 +123,8 @@ impl Line {
         }
     }
 
-    /// Whether the author could not finish the line because other processes have the processors, or because it waits for the
-    /// stream's state. On a busy machine a thread may wait for a processor for many times the delay.
+    /// Whether the author could not finish the line because it waits for a processor or for the stream's state. On a
+    /// busy machine a thread may wait for a processor for many times the delay.
     #[cold]
     fn is_kept_from_its_end(&self, state_is_wanted: bool) -> bool {
         if self.since.elapsed() >= Self::LONGEST_WAIT {
@@ -143,9 +140,9 @@ impl Line {
 }
 
 fn run(engine: &Engine) {
-    // The stream's length when last looked at, and how often it has not grown since.
+    // The stream's length at the last look, and for how many looks it has not grown.
     let (mut seen, mut quiet) = (u64::MAX, 0);
-    // The line that was unfinished then.
+    // The line that was unfinished at the last look.
     let mut unfinished: Option<Line> = None;
     let select: SelectWorker = |state| &mut state.helper.worker;
     engine.work(select, &engine.wake, |mut state| {
@@ -170,14 +167,14 @@ fn run(engine: &Engine) {
             state = engine.drain_lines(state);
             let known = unfinished.take();
             if state.drained < all {
-                // A caller waits for it, or for the room that it takes.
+                // A caller waits for the line, or for its room in the queue.
                 let is_asked_for = hurried && state.is_waited_for() && state.drained == before;
                 let mut goes = is_asked_for || !state.mode.has_helper();
                 match known.filter(|line| line.start == state.drained) {
                     _ if goes => {}
                     None => unfinished = Some(Line::seen(engine, &state)),
                     Some(line) => {
-                        // A thread that wants to print is about to end it, perhaps.
+                        // The waiting thread may be about to finish the line.
                         let wanted = engine.state.is_contended();
                         drop(state);
                         goes = !line.is_kept_from_its_end(wanted);
@@ -192,19 +189,18 @@ fn run(engine: &Engine) {
         }
         quiet = if all == seen { quiet + 1 } else { 0 };
         seen = all;
-        // Not before the drain, during which the policy may have been switched.
+        // After the drain, because the policy may have been switched during it.
         let (interval, over) = match state.mode {
             Mode::Prompt { max_delay } => (max_delay / LOOKS_PER_DELAY, quiet >= LOOKS_PER_DELAY),
             Mode::Background => (GATHER, quiet >= QUIET_INTERVALS),
-            // Only what was promised before the switch is kept.
+            // After a switch of policy: drains only bytes promised before it.
             _ => (Duration::ZERO, state.drained >= state.helper.promised),
         };
         if over && (!state.mode.has_helper() || engine.accepted(&state) == state.drained) {
             state = engine.end_burst(state);
         }
         state.helper.deadline = Some(match state.mode {
-            // Measured from the look, not from the end of the drain: bytes that came during a slow
-            // drain have waited already.
+            // From the look on, not from the end of the drain: bytes that came during a slow drain have waited already.
             Mode::Prompt { .. } => now + interval,
             _ => Moment::now() + interval,
         });

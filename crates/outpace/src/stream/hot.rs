@@ -1,15 +1,15 @@
-//! The hot path: one message, put where it belongs, and published, with plain stores.
+//! The hot path: one message, written in place and published, with plain stores.
 //!
 //! ```text
-//! enter:    depth = 1; light fence; bias still mine?     `Lock::enter_by_slot`     else withdraw, and take the long way
-//! place:    published + room <= limit?                   `place`                   else take the long way
+//! enter:    depth = 1; light fence; bias still mine?     `Lock::enter_by_slot`     else withdraw, slow path
+//! place:    published + room <= limit?                   `place`                   else slow path
 //! put:      digits and text, straight into the tail      `text`
 //! publish:  published = end; light fence; limit null?    `SharedCursor::publish`   then ask
 //! leave:    depth = 0; light fence; bias still mine?     `ByBias::leave`           else wake the taker
 //! ```
 //!
-//! No locked instruction, no clock, no system call. The long way, the cold path of each step, is
-//! [`Engine::append_cold`] and [`Engine::after_message`]; it is called last, so that the hot path has no registers to save.
+//! No locked instruction, no clock, no system call. The slow path of each step is [`Engine::append_cold`] or
+//! [`Engine::after_message`], always as a tail call, so that the hot path spills no registers.
 #![allow(unsafe_code)]
 
 use super::buffering::MAX_CAPACITY;
@@ -30,12 +30,11 @@ fn place(engine: &Engine, room: usize) -> Option<*mut u8> {
     (room <= MAX_CAPACITY && cursor.admits(room)).then_some(cursor.next)
 }
 
-/// One message of a guard's holder without a cursor of its own: puts at most `room` bytes where they belong
-/// in the stream, if there is room.
+/// One message of a guard's holder without a cursor of its own: writes at most `room` bytes in place, if there is room.
 ///
 /// # Safety
 ///
-/// The guard is held, by an entry of this kind. `put` writes at most `room` bytes where it is told to, and
+/// The guard is held, by an entry of this kind. `put` writes at most `room` bytes at the place that it gets, and
 /// returns their end.
 #[inline(always)]
 pub(crate) unsafe fn in_place(
@@ -71,7 +70,7 @@ pub(crate) fn format_draft(
     if !cursor.admits(FORMATTED) {
         return Drafted::NotBegun;
     }
-    // SAFETY: the room behind the cursor, which is the draft's.
+    // SAFETY: the memory between cursor and limit is the draft's.
     let mut scratch = unsafe { Scratch::between(cursor.next, cursor.end) };
     message.append_to(&mut scratch);
     let text = match scratch.end_in_place() {
@@ -84,7 +83,7 @@ pub(crate) fn format_draft(
                 }
                 return Drafted::Ask;
             }
-            // SAFETY: the memory is the draft's until that is dropped.
+            // SAFETY: the memory belongs to the draft until that is dropped.
             Err(_draft) => unsafe { Scratch::moved_away(cursor.next, end) },
         },
         Err(text) => {
@@ -107,27 +106,27 @@ pub(crate) enum Drafted {
     Ask,
 }
 
-/// Formats a message with fallback arguments for a guard's holder: in the stream's own buffer, as far as there is room,
-/// behind what is published.
+/// Formats a message with fallback arguments for a guard's holder: in the stream's own buffer, if it has room, behind
+/// the published bytes.
 ///
-/// No thread sees what is not published. Drains take what is before it. A message that the formatting code prints is
-/// [queued](Engine::append_nested) without touching the tail. So nothing has to be undone if that code panics, exits or
-/// forks: the next message overwrites the text. The tail stays where it is until the guard is dropped, or asks by
-/// [`Engine::after_message`]; a policy that is chosen meanwhile takes effect then.
+/// Unpublished text is invisible to other threads, and drains take only what is before it. A message that the
+/// formatting code itself prints is [queued](Engine::append_nested) without touching the tail. So a panic, an exit or a
+/// fork in that code needs no cleanup: the next message overwrites the text. The tail stays where it is until the guard
+/// is dropped, or asks by [`Engine::after_message`]; a policy that is chosen meanwhile takes effect then.
 #[inline(always)]
 pub(crate) fn format_in_place(engine: &Engine, entry: Entry, message: impl AppendTo) -> Answer {
     let cursor = engine.cursor.get();
     if entry == Entry::Nested || !cursor.admits(FORMATTED) {
         return format_aside(engine, entry, message);
     }
-    // SAFETY: the room behind the cursor, where no other thread writes while the guard is held.
+    // SAFETY: no other thread writes behind the cursor while the guard is held.
     let mut scratch = unsafe { Scratch::between(cursor.next, cursor.end) };
     message.append_to(&mut scratch);
     match scratch.end_in_place() {
         Ok(end) => {
             debug_assert_eq!(engine.cursor.published(), cursor.next);
             if engine.cursor.publish(end) {
-                // The limit is as it was, or null.
+                // The limit is unchanged.
                 return Answer {
                     next: end,
                     room: (cursor.end.addr() - end.addr()) as u32,
@@ -163,7 +162,7 @@ pub(crate) extern "C-unwind" fn append_formatted(
 /// Appends a complete text for a guard's holder.
 #[inline(never)]
 pub(crate) extern "C-unwind" fn append_text(engine: &Engine, entry: Entry, text: &[u8]) -> Answer {
-    // SAFETY: it is asked for the room that the text needs.
+    // SAFETY: called with the room that the text needs.
     let put = |space| unsafe {
         copy::copy(text, space);
         space.add(text.len())
@@ -186,15 +185,14 @@ fn published(engine: &Engine, end: *mut u8) -> Answer {
 }
 
 thread_local! {
-    /// The thread's identity; 0 while a capture may catch what it prints.
+    /// The thread's identity; 0 while a capture may catch its messages.
     static PRINTING: Cell<ThreadId> = const { Cell::new(0) };
 
-    /// The thread's slot in standard output's lock; 0 while that is unknown, or while a capture may catch what it prints.
+    /// The thread's slot in standard output's lock; 0 while that is unknown, or while a capture may catch its messages.
     static SLOT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The thread's identity, if what it prints may go straight into the stream; 0 if a capture may
-/// catch it.
+/// The thread's identity, if its messages may go directly into the stream; 0 if a capture may catch them.
 #[inline(always)]
 pub(crate) fn printing_thread() -> ThreadId {
     PRINTING.get()
@@ -206,7 +204,7 @@ pub(crate) fn printing_slot() -> usize {
     SLOT.get()
 }
 
-/// Notes that no capture catches what the thread prints.
+/// Notes that no capture catches the thread's messages.
 #[inline]
 pub(crate) fn learn_thread() {
     PRINTING.set(thread_id());
@@ -220,13 +218,13 @@ pub(crate) fn learn_slot() {
     }
 }
 
-/// Notes that a capture catches what the thread prints.
+/// Notes that a capture catches the thread's messages.
 pub(crate) fn forget_thread() {
     PRINTING.set(0);
     SLOT.set(0);
 }
 
-/// A fork takes the slots from all threads.
+/// After a fork no thread has a slot.
 #[cfg(all(unix, not(outpace_portable)))]
 pub(crate) fn forget_slot() {
     SLOT.set(0);
@@ -250,10 +248,10 @@ pub(crate) fn enter(lock: &Lock) -> Entrance<'_> {
     lock.enter_by_bias(known_thread_id())
 }
 
-/// What is next after the [fast path](by_bias).
+/// The step after the [fast path](by_bias).
 #[derive(Clone, Copy)]
 pub(crate) enum Outcome {
-    /// Nothing has happened. The slow path is next.
+    /// The message is not written. The slow path is next.
     NotTaken,
     /// [`withdraw`] is next, then the slow path. Returned, not handled here: with tail calls only, no callee-saved registers
     /// are spilled, which takes longer than the message.
@@ -263,12 +261,12 @@ pub(crate) enum Outcome {
     Ask,
 }
 
-/// One message without a guard, all of it inlined: puts at most `room` bytes where they belong in the
-/// stream, if the thread has just entered and there is room.
+/// One message without a guard, all of it inlined: writes at most `room` bytes in place, if the thread has just entered
+/// and there is room.
 ///
 /// # Safety
 ///
-/// `put` writes at most `room` bytes where it is told to, returns their end, and does not unwind.
+/// `put` writes at most `room` bytes at the place that it gets, returns their end, and does not unwind.
 #[inline(always)]
 pub(crate) unsafe fn by_bias(
     engine: &Engine,
@@ -330,7 +328,7 @@ pub(crate) fn withdraw(engine: &Engine) {
     engine.lock.withdraw(thread_id());
 }
 
-/// After [`Outcome::Ask`]; returns whether the stream has not failed.
+/// After [`Outcome::Ask`]; returns false if the stream has failed.
 #[cold]
 #[inline(never)]
 pub(crate) fn ask_and_leave(engine: &Engine) -> bool {

@@ -1,4 +1,4 @@
-//! The ends of a stream's life and of the process's: opening and closing, errors, exit, `fork`, a reader that has gone.
+//! The life of a stream and of the process: opening and closing, errors, exit, `fork`, a closed pipe.
 #![allow(unsafe_code)]
 
 use super::buffering::Buffering;
@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// The state is never locked for so long. If it is, then by the thread that exits: in a signal handler, which
-/// has interrupted it. It would wait for itself.
+/// The state is never locked for so long, unless `exit` was called in a signal handler that interrupted the thread
+/// which has it locked: that thread would wait for itself.
 const OWN_LOCK: Duration = Duration::from_secs(1);
 
-/// Arranges for the exit drain, once, at the first use of a stream.
+/// Registers the exit drain, once, at the first use of a stream.
 #[inline]
 pub(crate) fn install() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
@@ -27,8 +27,8 @@ pub(crate) fn install() {
     #[cold]
     #[inline(never)]
     fn install_now() {
-        // First, so that a thread that finds it installed can rely on it. Twice, if two threads are here at once: the second
-        // drain finds nothing.
+        // Before the store, so that a thread that sees `INSTALLED` can rely on it. Two threads may both register it:
+        // the second drain finds no bytes.
         sys::at_exit(at_exit);
         INSTALLED.store(true, Ordering::Release);
     }
@@ -38,7 +38,7 @@ pub(crate) fn install() {
     }
 }
 
-/// Drains every stream for as long as its reader lives; whatever comes later is written at once.
+/// Drains every stream for as long as its reader lives; later messages are written at once.
 fn at_exit(status: Option<i32>) {
     let mut broken = false;
     let mut failed = false;
@@ -55,7 +55,7 @@ fn at_exit(status: Option<i32>) {
     }
 }
 
-/// The result of a stream's exit drain, for the process.
+/// The result of a stream's exit drain.
 enum End {
     Well,
     /// The reader has gone, and the process is to end because of it.
@@ -64,7 +64,7 @@ enum End {
 }
 
 impl Engine {
-    /// A stream of its own, known to the exit drain.
+    /// A new stream, which the exit drain includes.
     pub(crate) fn shared(output: Output, buffering: Buffering) -> Arc<Self> {
         let engine = Arc::new_cyclic(|this: &Weak<Engine>| Engine {
             this: Some(this.clone()),
@@ -76,7 +76,7 @@ impl Engine {
         engine
     }
 
-    /// For a caller that knows whether the stream has not failed.
+    /// `Ok` if `intact`, else the error that made the stream fail.
     #[inline(always)]
     pub(crate) fn result(&self, intact: bool) -> io::Result<()> {
         match intact {
@@ -85,16 +85,16 @@ impl Engine {
         }
     }
 
-    /// Why the stream has failed, for a caller whose message it has not taken. Another thread may have cleared the error since
-    /// then; the message is lost anyway.
+    /// The error that made the stream fail, for a caller whose message was not accepted. Another thread may have
+    /// cleared it since; the message is lost all the same.
     #[cold]
     pub(crate) fn error(&self) -> sys::OsError {
         let mut state = self.lock_state();
         state.tell_failure().err().unwrap_or(state.last_error)
     }
 
-    /// Ends the process, quietly, if the reader has gone and the stream wants that: for a caller that cannot return an error.
-    /// `flush`, or the exit, reports other errors.
+    /// Ends the process quietly if the pipe is closed and the stream is set to that: for callers that cannot return an
+    /// error. `flush` and the exit report other errors.
     #[cold]
     pub(crate) fn end_if_reader_gone(&self) {
         let ends = self
@@ -107,12 +107,12 @@ impl Engine {
         }
     }
 
-    /// Drains and lets go of the descriptor: nothing is written to it after this.
+    /// Drains, then never writes to the descriptor again.
     pub(crate) fn close(&self) -> io::Result<()> {
         let result = self.flush();
         let mut state = self.lock_state();
         state.closed_for_good = true;
-        // A drain that is about to write must not find another file there.
+        // A drain in progress must not write to another file under the same number.
         while state.drainer != 0 && state.drainer != thread_id() {
             state = self.wait(state, None);
         }
@@ -121,7 +121,7 @@ impl Engine {
         result
     }
 
-    /// In the child of a fork: what the parent had pending is the parent's to write.
+    /// In the child of a fork: the parent writes its pending bytes itself.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self, state: &mut super::state::State) {
         state.forget_closed();
@@ -145,9 +145,9 @@ impl Engine {
     }
 
     fn end(&self) -> End {
-        // Published bytes need no guard, so a guard that is held or leaked is not waited for.
+        // Published bytes need no guard: does not wait for one that is held or leaked.
         let Some(mut state) = self.lock_state_within(OWN_LOCK) else {
-            // Takes no memory, because the code that it has interrupted may have been allocating.
+            // Allocates no memory, because the interrupted code may have been allocating.
             let message: &[u8] = match self.role {
                 Role::Stdout => {
                     b"outpace: stdout: not drained: exit was called in the middle of its work\n"
@@ -162,7 +162,7 @@ impl Engine {
             report_bytes(message);
             return End::Failed;
         };
-        // Where messages may be dropped anyway, a reader that stands still does not hold up the end.
+        // Where messages may be dropped, a stalled reader does not hold up the exit.
         let patience = if state.drops() {
             Patience::Stalled(state.exit_timeout)
         } else {
@@ -197,7 +197,7 @@ impl Engine {
     }
 }
 
-/// Ends the process as SIGPIPE would, after what other streams have pending.
+/// Drains the other streams and ends the process as SIGPIPE would.
 pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
     for_each_stream(&mut |engine| {
         if !std::ptr::eq(engine, broken) {
@@ -207,18 +207,16 @@ pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
     sys::end_by_sigpipe()
 }
 
-/// The forking thread has the state of every stream locked across the fork, so that the child finds everything in
-/// order.
+/// The forking thread keeps the state of every stream locked across the fork, so that the child finds it consistent.
 #[cfg(all(unix, not(outpace_portable)))]
 mod fork {
     use crate::stream::engine::Engine;
     use crate::stream::patience::Patience;
-    use crate::stream::registry::{for_each_stream, hold_each, let_go_of_each};
+    use crate::stream::registry::{for_each_stream, hold_each, release_each};
     use crate::stream::state::Mode;
     use crate::sys;
 
-    /// Called before `main`, because a thread may use a stream for the first time while another one forks: for
-    /// that fork it would be too late.
+    /// Registered before `main`: the first use of a stream would be too late for a fork that another thread has begun.
     #[used]
     #[cfg_attr(
         target_vendor = "apple",
@@ -237,19 +235,19 @@ mod fork {
     }
 
     impl Engine {
-        /// Writes what was printed before a fork. It precedes then what the child prints; and the parent, whose it is,
-        /// may `_exit`, as `daemon(3)` has it do.
+        /// Writes everything printed before a fork. So it comes before the child's output, and is not lost if the
+        /// parent calls `_exit`, as in `daemon(3)`.
         fn drain_before_fork(&self) {
             let state = self.lock_state();
             let all = self.accepted(&state);
-            // A reader on which a fork has given up is not waited for again before it has read something: a program
-            // may fork often.
+            // Programs may fork often: after one fork has given up on a reader, others do not wait for it until it has
+            // read something.
             let given_up = state.given_up_at == Some(state.drained);
             if given_up && state.drainer != 0 {
                 return;
             }
             let mut state = self.drain(state, all, Patience::None);
-            // All that is pending on an unbuffered stream is what another thread is printing.
+            // Pending bytes of an unbuffered stream belong to a message that another thread is writing.
             let is_unbuffered = state.mode == Mode::Unbuffered || state.exiting;
             let done = state.drained >= all || state.failure.is_some();
             if done || given_up || is_unbuffered {
@@ -263,13 +261,13 @@ mod fork {
 
     extern "C" fn after_fork_in_parent() {
         // SAFETY: locked before the fork, by this thread.
-        let_go_of_each(&mut |engine| drop(unsafe { engine.locked_state() }));
+        release_each(&mut |engine| drop(unsafe { engine.locked_state() }));
     }
 
     extern "C" fn after_fork_in_child() {
         #[cfg(target_os = "linux")]
         crate::sync::barrier::forget_after_fork();
-        let_go_of_each(&mut |engine| {
+        release_each(&mut |engine| {
             // SAFETY: locked before the fork, by this thread.
             let mut state = unsafe { engine.locked_state() };
             engine.reset_after_fork(&mut state);

@@ -1,31 +1,31 @@
-//! Where a write ends, for the sake of other processes that write to the same place.
+//! Where a write ends, so that lines stay whole among those of other processes.
 //!
-//! A line of at most `PIPE_BUF` bytes arrives whole on pipes, terminals and files, whatever other processes write there. The kernel
-//! keeps some writes together: to a pipe those of at most `PIPE_BUF` bytes (`pipe(7)`; of a longer one every page is
-//! a piece of its own once the pipe is full), to a terminal and to a regular file every one of them, to a socket of
-//! the local domain as much as one of its buffers holds. So a write has to begin and end where lines do, and be no
-//! longer than that. [`cut`] is the rule, [`State::write_limit`](super::state::State::write_limit) says how long a write may be, and every drain goes by
-//! them, on whatever thread it runs.
+//! A line of at most `PIPE_BUF` bytes arrives whole on pipes, terminals and files, whatever other processes write
+//! there. The kernel keeps some writes together: to a pipe those of at most `PIPE_BUF` bytes (`pipe(7)`; a longer one
+//! is torn at pages once the pipe is full), to a terminal or a regular file each one, to a local socket as much as one
+//! of its buffers holds. So a write has to begin and end where lines do, and be no longer than that. [`cut`] is the
+//! rule, [`State::write_limit`](super::state::State::write_limit) says how long a write may be, and every drain follows
+//! both.
 //!
-//! The unfinished line behind the last newline waits in the buffer, unless the drain is asked to take it along: by a
-//! `flush`, at exit, when its time has come ([`helper`](crate::stream::helper)). A line of which a part has been written
-//! does not wait: it is not whole any more.
+//! The unfinished line behind the last newline waits in the buffer, unless the drain has to include it: for a `flush`,
+//! at exit, or after the delay ([`helper`](crate::stream::helper)). A partly written line does not wait: it is no
+//! longer whole.
 //!
 //! A longer line is written by itself: it may be torn, its neighbours are not.
 
 /// A longer unfinished line does not wait for its end.
 pub(crate) const LONGEST: usize = 4096;
 
-/// Whether a drain takes a line that has no end yet.
+/// Whether a drain writes a line that has no newline yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unfinished {
-    /// It stays for its end, if it is short and nothing of it has been written.
+    /// It stays, if it is short and no byte of it has been written.
     Waits,
     Goes,
 }
 
 /// How much of `bytes` one write of at most `limit` bytes takes: whole lines, or a line that is too long to be kept
-/// together. `None`: there is nothing but an unfinished line.
+/// together. `None` if there is only an unfinished line.
 pub(crate) fn cut(bytes: &[u8], limit: usize) -> Option<usize> {
     let window = bytes.get(..limit).unwrap_or(bytes);
     let before = window.len().saturating_sub(LONGEST);
@@ -42,7 +42,7 @@ pub(crate) fn cut(bytes: &[u8], limit: usize) -> Option<usize> {
 /// How many bytes are compared together.
 const CHUNK: usize = 64;
 
-/// Whether a line ends in these bytes. Without a branch for each of them, so that the compiler takes many at a time.
+/// Whether a line ends in these bytes. Without a branch per byte, so that the compiler vectorizes it.
 fn has_end(bytes: &[u8; CHUNK]) -> bool {
     let newlines = bytes.iter().map(|&byte| u8::from(byte == b'\n'));
     newlines.fold(0, |found, newline| found | newline) != 0
@@ -106,10 +106,10 @@ mod tests {
         assert_eq!(cut(&long[..4096], 4096), None);
         let short_first = [b"short\n".to_vec(), long].concat();
         assert_eq!(cut(&short_first, 4096), Some(6));
-        // Where a write may be of any length, the long line is in one with its neighbours.
+        // If a write may be of any length, one takes the long line with its neighbours.
         assert_eq!(cut(&short_first, usize::MAX), Some(short_first.len()));
         assert_eq!(cut(&short_first[..5000], usize::MAX), Some(5000));
-        // The unfinished line that follows it waits.
+        // The unfinished line behind it waits.
         let unfinished = [&short_first[..], b"more"].concat();
         assert_eq!(cut(&unfinished, usize::MAX), Some(short_first.len()));
     }

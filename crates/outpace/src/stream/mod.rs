@@ -1,7 +1,7 @@
 //! A stream: a queue of bytes with a drain.
 //!
-//! A message comes in by the [hot path](hot) or by [`append`]. The [`policy`] decides what follows. Bytes go out in
-//! [`drain`], on the caller's thread or on the [`helper`]'s. Each of these files has the stream's methods for its part.
+//! A message comes in by the [hot path](hot) or by [`append`]. The [`policy`] decides the next step. Bytes go out in
+//! [`drain`], on the caller's thread or on the [`helper`]'s. Each of these files has the stream's methods of its part.
 
 mod append;
 mod buffer;

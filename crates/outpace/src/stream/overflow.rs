@@ -1,17 +1,16 @@
 //! A full queue: the caller waits, or messages are dropped and the gaps marked, or segments are spilled.
 //!
-//! The queue of [`Buffering::Background`] is the stream's closed segments and its tail, as
-//! everywhere; here there may be many of them, and the helper thread does all the draining. The budget is in bytes, and
-//! exact: what is pending in memory never exceeds the capacity (but for a message larger than that under `Block` and
-//! `Spill`, which passes alone).
+//! The queue of [`Buffering::Background`] is the stream's closed segments and its tail, as everywhere; here there may
+//! be many of them, and the helper thread does all the draining. The budget is in bytes, and exact: the bytes pending
+//! in memory never exceed the capacity (except for a message larger than that under `Block` and `Spill`, which passes
+//! alone).
 //!
-//! Drops are of whole messages, and leave a *gap*: an empty segment that counts what is missing there, and
-//! becomes a line of text when the drain reaches it. The oldest messages are dropped a segment at a time,
-//! so segments are small under that policy; the one in flight stays, and so does one that is partly
-//! written.
+//! Drops are of whole messages, and leave a *gap*: an empty segment that counts the missing messages, and becomes a
+//! line of text when the drain reaches it. The oldest messages are dropped a segment at a time, so segments are small
+//! under that policy; the one in flight stays, and so does one that is partly written.
 //!
-//! A program asks for all but waiting in code. So it is [linked](Linked) by [`set_buffering`](crate::Stdout::set_buffering)
-//! and its like, and a program that calls none of them, whatever its environment says, is smaller by this and by
+//! Only code can choose anything but waiting, not the environment. So [`set_buffering`](crate::Stdout::set_buffering)
+//! and the like [link](Linked) this file, and a program that calls none of them is smaller by it and by
 //! [`spill`](super::spill).
 
 use super::buffering::{Buffering, Overflow};
@@ -50,7 +49,7 @@ pub(super) fn link() {
         report_lost: |engine, state, bytes| {
             let (name, lost) = (engine.role.name(), Size(bytes));
             state.deferred.reports.push(format!(
-                "{name}: {lost} were not written: the reader stands still"
+                "{name}: {lost} were not written: the reader is stalled"
             ));
         },
         spill: Engine::spill_incoming,
@@ -61,8 +60,8 @@ pub(super) fn link() {
 }
 
 impl Engine {
-    /// Makes room for a message in the background, or drops it, or drops others for it; returns whether
-    /// there is room. Called by the guard's holder.
+    /// Makes room for a message in the background, or drops it, or drops others for it; returns whether the queue has
+    /// room. Called by the guard's holder.
     pub(crate) extern "C" fn admit<'a>(
         &'a self,
         mut state: StateGuard<'a>,
@@ -71,7 +70,7 @@ impl Engine {
         loop {
             let pending = self.pending(&state);
             let over = pending + bytes > state.capacity;
-            // A message larger than the queue passes alone, if nothing may be lost.
+            // If no message may be dropped, one larger than the queue passes alone.
             if !over || (pending == 0 && !state.drops()) {
                 return (state, true);
             }
@@ -101,14 +100,14 @@ impl Engine {
         state
     }
 
-    /// The buffering that has come into force is a queue.
+    /// Takes over the overflow of the buffering in force, which is `Background`.
     pub(super) fn adopt_overflow(&self, state: &mut State) {
         if let Some(linked) = LINKED.get() {
             (linked.adopt)(self, state);
         }
     }
 
-    /// In the child of a fork: what was spilled is the parent's to write.
+    /// In the child of a fork: the parent writes the spilled bytes.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(super) fn forget_spill_after_fork(&self, state: &mut State) {
         if let Some(linked) = LINKED.get() {
@@ -116,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// Puts the text of a gap at the front of the queue in its place.
+    /// Replaces gaps at the front of the queue by their marker.
     pub(super) extern "C" fn mark_gap<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         match LINKED.get() {
             Some(linked) => (linked.mark_gaps)(self, state),
@@ -124,22 +123,21 @@ impl Engine {
         }
     }
 
-    /// Reports that so many bytes did not reach the reader by the end of the process.
+    /// Reports that the process ends before the reader has taken `bytes` bytes.
     pub(super) fn report_lost(&self, state: &mut State, bytes: u64) {
         if let Some(linked) = LINKED.get() {
             (linked.report_lost)(self, state, bytes);
         }
     }
 
-    /// Has waiting segments put into the file: soon, or now if the queue is nearly full.
+    /// Spills waiting segments, if the stream does: soon, or now if the queue is nearly full.
     pub(super) extern "C" fn spill(&self, state: &mut State) {
         if let Some(linked) = LINKED.get() {
             (linked.spill)(self, state);
         }
     }
 
-    /// Brings what follows the closed segments back into memory: from the file, or from what waits for it. The caller is
-    /// the one that drains.
+    /// Brings spilled bytes back into memory. Called by the thread that drains.
     pub(super) extern "C" fn back_from_file<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         match LINKED.get() {
             Some(linked) => (linked.read_back)(self, state),
@@ -156,7 +154,7 @@ impl Engine {
         let fits = match state.overflow {
             Overflow::Block => return (state, None),
             Overflow::Spill { .. } => {
-                // Which has the full one put into the file.
+                // Closing it also spills it.
                 self.close_tail(&mut state);
                 return (state, None);
             }
@@ -170,8 +168,8 @@ impl Engine {
         (state, Some(fits))
     }
 
-    /// The text is no caller's message and not part of the stream's length. Made without the state, because the
-    /// user's function may take its time.
+    /// A marker is not a message and not part of the stream's length. Made with the state unlocked, because the user's
+    /// function may be slow.
     fn mark_gaps<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         while let Some(gap) = state.closed.front().and_then(|front| front.gap) {
             state.closed.pop_front();
@@ -180,7 +178,7 @@ impl Engine {
             let line_begun = !state.at_line_start;
             drop(state);
             let mut line = marker.line(gap);
-            // It may have been replaced meanwhile, and this be the last of it.
+            // This may be the last reference to the user's function.
             drop(marker);
             if line_begun && !line.is_empty() {
                 line.insert(0, '\n');

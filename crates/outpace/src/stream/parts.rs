@@ -1,4 +1,5 @@
-//! Parts of a stream's [state](super::state) beside the bytes: its threads, its spill file, its counters, and what is deferred.
+//! Parts of a stream's [state](super::state) beside the bytes: its threads, its spill file, its counters, and deferred
+//! work.
 
 use super::buffer::Buffer;
 use super::gap::Gap;
@@ -35,8 +36,8 @@ impl Worker {
         stop: false,
     };
 
-    /// Ends its sleep, a nap only if it is to look `now`; returns whether the thread has to be told. Once is enough: telling
-    /// it is a system call.
+    /// Ends its sleep, a nap only if `now`; returns whether the caller has to wake the thread. Only the first of
+    /// several calls returns true, because waking is a system call.
     pub(super) fn rouse(&mut self, now: bool) -> bool {
         let sleeps = match self.sleep {
             Sleep::Awake => false,
@@ -64,9 +65,9 @@ pub(crate) struct Helper {
     pub(super) worker: Worker,
     /// It looks at the stream in intervals; otherwise it sleeps until woken.
     pub(super) active: bool,
-    /// The thread that began the burst, and its number in the system.
+    /// The thread that began the burst, and its system thread ID.
     pub(super) begun_by: (ThreadId, u32),
-    /// It looks again without an interval.
+    /// It looks again at once.
     pub(super) hurried: bool,
     /// When it looks next; `None`: at once.
     pub(super) deadline: Option<Moment>,
@@ -89,7 +90,7 @@ impl Helper {
     /// The child of a fork has no helper yet.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(super) fn reset_after_fork(&mut self) {
-        // The memory that it has kept is as good here.
+        // The spare memory is kept.
         *self = Helper {
             worker: self.worker.after_fork(),
             spare: mem::take(&mut self.spare),
@@ -109,11 +110,11 @@ pub(crate) struct Spill {
     /// Segments that wait to be put into the file.
     pub(super) incoming: VecDeque<Segment>,
     pub(super) worker: Worker,
-    /// The thread is putting so many of `incoming` into the file, from the first on.
+    /// How many of `incoming`, from the first on, the thread is writing to the file.
     pub(super) writing: usize,
-    /// They have been given up meanwhile.
+    /// The segments being written have been given up.
     pub(super) abandoned: bool,
-    /// The file cannot take more, until it is empty; said once.
+    /// The file cannot take more until it is empty.
     pub(super) full: bool,
     pub(super) said: bool,
 }
@@ -137,7 +138,7 @@ impl Spill {
         self.to > self.from || !self.incoming.is_empty()
     }
 
-    /// Whether the next that comes back is a gap.
+    /// Whether a gap is next, with the file empty.
     pub(crate) fn next_is_gap(&self) -> bool {
         let next = self.incoming.front();
         self.from == self.to && next.is_some_and(|next| next.gap.is_some())
@@ -145,7 +146,7 @@ impl Spill {
 
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn forget_after_fork(&mut self) {
-        // The file's offset is not used, but its bytes are the parent's to write.
+        // The parent writes the bytes in the file.
         *self = Spill {
             worker: self.worker.after_fork(),
             ..Spill::NONE
@@ -155,9 +156,9 @@ impl Spill {
 
 /// A stream that is [shared](crate::share()).
 pub(super) struct Sharing {
-    /// Whether whatever is pending is drained when a guard is dropped.
+    /// Whether dropping a guard drains all pending bytes.
     pub(super) active: bool,
-    /// The messages there were when the last guard was dropped.
+    /// The number of messages when the last guard was dropped.
     pub(super) messages: u64,
 }
 
@@ -167,14 +168,14 @@ impl Sharing {
         messages: 0,
     };
 
-    /// Whether the message that makes it so many is the first of its guard. A message without a guard always is; no
-    /// helper need be woken for it.
+    /// Whether message number `messages` is the first of its guard. A message without a guard always is, and does not
+    /// need the helper.
     pub(super) fn is_first(&self, messages: u64) -> bool {
         self.active && messages == self.messages + 1
     }
 }
 
-/// What a stream has done.
+/// A stream's counters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     /// Messages before those that `cursor` counts.
@@ -202,7 +203,7 @@ impl Counts {
     };
 }
 
-/// What is done once the state is unlocked.
+/// Work to do once the state is unlocked.
 pub(crate) struct Deferred {
     /// A thread waits for progress, and there is some.
     pub(super) progress: bool,
@@ -214,7 +215,7 @@ pub(crate) struct Deferred {
     #[cfg(feature = "tokio")]
     pub(super) tasks: bool,
     pub(super) garbage: Vec<Buffer>,
-    /// Reports to the user, which wait: standard error may be stuck.
+    /// Reports to the user; writing them may wait for standard error.
     pub(super) reports: Vec<String>,
 }
 
@@ -235,7 +236,7 @@ impl Deferred {
         }
     }
 
-    /// Takes what wakes threads.
+    /// Takes the wake-ups only.
     pub(super) fn take_wakes(&mut self) -> Deferred {
         Deferred {
             progress: mem::take(&mut self.progress),

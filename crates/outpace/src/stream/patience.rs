@@ -8,18 +8,18 @@ use std::time::Duration;
 pub(crate) enum Patience {
     /// Until everything has been written.
     Forever,
-    /// Not for the reader: bytes that cannot be written without waiting stay, as far as `poll(2)` knows (to be sure would
-    /// take too long for each message). Waits up to 5 ms for another thread's drain, to keep the order.
+    /// Does not wait for the reader: leaves bytes that cannot be written without waiting, as far as `poll(2)` knows
+    /// (certainty would cost too much a message). Waits up to 5 ms for another thread's drain, to keep the order.
     None,
-    /// The same, for a caller that writes to the same file next while this stream is in the background. A terminal that
-    /// stands still at this moment is waited for, so that lines stay whole.
+    /// The same, for a caller that writes to the same file next while this stream is in the background. Waits for a
+    /// terminal that is stalled at this moment, so that lines stay whole.
     SameFile,
-    /// Until nothing has moved for so long.
+    /// Until the reader has taken no bytes for so long.
     Stalled(Duration),
 }
 
 impl Patience {
-    /// When it ends, if nothing moves from now on; `least` is how long it lasts in any case.
+    /// When it ends, if the reader takes no bytes from now on; `least` is the shortest time for the first two.
     pub(super) extern "C" fn end(self, least: Duration) -> Moment {
         match self {
             Patience::Forever => Moment::NEVER,
@@ -33,8 +33,8 @@ impl Patience {
         matches!(self, Patience::None | Patience::SameFile)
     }
 
-    /// Whether the caller has waited long enough for another thread's drain, which is at `drained`. `seen` is where that was
-    /// at the last look, and the time by which it had to move.
+    /// Whether the caller has waited long enough for another thread's drain, which is at `drained`. `seen` is its
+    /// position at the last look, and the deadline for progress.
     #[inline(never)]
     pub(super) fn is_over(self, seen: &mut Option<(u64, Moment)>, drained: u64) -> bool {
         let end = match *seen {

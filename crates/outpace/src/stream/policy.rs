@@ -1,4 +1,4 @@
-//! Deciding: which policy is in force, and what it does about the messages that were just published.
+//! Decides which policy is in force, and what to do with messages just published.
 
 use super::buffering::{Buffering, MAX_CAPACITY, capacity_for};
 use super::engine::{Engine, STDOUT};
@@ -15,31 +15,31 @@ use crate::sys::{Destination, Moment};
 use std::mem;
 use std::time::Duration;
 
-/// Callers write so many messages of a stream at once before anything is buffered or a helper is started: a small program
-/// pays for neither.
+/// Callers write this many messages of a stream at once, before any are buffered or a helper is started: a small
+/// program pays for neither.
 pub(crate) const EARLY_MESSAGES: u64 = 12;
 
-/// A longer delay counts as this, so that a deadline always exists.
+/// Longer delays are capped, so that a deadline always exists.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The default of standard error.
 static UNBUFFERED: Buffering = Buffering::Unbuffered;
 
-/// What the policy decides about messages that have just been published.
+/// The policy's decision about messages just published.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Act {
-    /// They stay: for the helper, a newline, a full buffer.
+    /// They stay: until the helper looks, a newline comes, or the buffer is full.
     Wait,
     Drain,
     /// Up to a stream offset.
     DrainTo(u64),
-    /// An unfinished one begins a burst.
+    /// Then, if an unfinished line is left, begins a burst.
     DrainLines,
     BeginBurst,
 }
 
 /// The policy. `is_first`: the first message of its guard, if the stream is [shared](crate::share()). `isolated`: under
-/// `Prompt`, outside of a burst. `newline`: the last new one, under `Line`.
+/// `Prompt`, outside of a burst. `newline`: the offset of the last new one, under `Line`.
 fn policy(state: &State, is_first: bool, isolated: bool, newline: Option<u64>) -> Act {
     match state.mode {
         _ if state.exiting => Act::Drain,
@@ -113,7 +113,7 @@ impl Engine {
         state
     }
 
-    /// Finds out the destination, unless it is known. With the state unlocked, because a file server may take its time.
+    /// Finds out the destination, unless it is known. With the state unlocked, because a file server may be slow.
     #[inline(never)]
     pub(crate) extern "C" fn know_destination<'a>(
         &'a self,
@@ -124,7 +124,7 @@ impl Engine {
             drop(state);
             let found = self.output.destination();
             state = self.lock_state();
-            // Otherwise it may be the one before.
+            // Otherwise it may be the former destination.
             if state.redetections == redetections {
                 state.destination = Some(found);
             }
@@ -132,8 +132,8 @@ impl Engine {
         state
     }
 
-    /// Finds out destination and environment, unless they are known. With the state unlocked, because the calls may take their
-    /// time.
+    /// Finds out destination and environment, unless they are known. With the state unlocked, because the calls may be
+    /// slow.
     extern "C" fn know_settings<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         let mut state = self.know_destination(state);
         if state.chosen.is_none() && state.environment.is_none() {
@@ -171,14 +171,14 @@ impl Engine {
         buffering
     }
 
-    /// Decides what happens to the messages that were just published. Called by the guard's holder.
+    /// Does what the policy decides about the messages just published. Called by the guard's holder.
     pub(crate) extern "C" fn after_publish<'a>(
         &'a self,
         mut state: StateGuard<'a>,
     ) -> StateGuard<'a> {
         let all = self.accepted(&state);
         if state.failure.is_some() {
-            // Its author is told that it failed, so it must not appear after `clear_error`.
+            // Its author gets the error, so the message must not appear after `clear_error`.
             self.give_up(&mut state);
             return state;
         }
@@ -230,13 +230,13 @@ impl Engine {
         false
     }
 
-    /// Drains stdout before a message to stderr, if both are the same terminal, pipe or file. Waits for the reader, because the
-    /// message to stderr needs the same reader; not if stdout is in the background, whose callers never wait.
+    /// Drains stdout before a message to stderr, if both are the same terminal, pipe or file. Waits for the reader,
+    /// which the message to stderr needs, too, unless stdout is in the background.
     pub(crate) extern "C" fn stdout_first<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         if self.role != Role::Stderr {
             return state;
         }
-        // Known since its first message, mostly.
+        // Usually known since the first message.
         let state = self.know_destination(state);
         let mine = state.destination.and_then(|(_, identity)| identity);
         drop(state);
@@ -261,7 +261,7 @@ impl Engine {
         self.lock_state()
     }
 
-    /// Has the helper keep the promise for what is pending. Without a helper, drains at once.
+    /// Leaves pending bytes to the helper. Without a helper, drains at once.
     fn begin_burst<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         if self.wake_helper(&mut state) {
             return state;
@@ -270,8 +270,7 @@ impl Engine {
         self.drain(state, all, Patience::Forever)
     }
 
-    /// Lets the guard's holder append without asking, where the policy has nothing to decide about a
-    /// message that fits.
+    /// Lets the guard's holder append without asking, if the policy is the same for each message that fits.
     pub(crate) fn enable_fast_path(&self, state: &State) {
         let asks = state.stale || state.exiting || state.failure.is_some();
         let free = match state.mode {
@@ -300,7 +299,7 @@ impl Engine {
         self.apply_policy_soon(state);
     }
 
-    /// Asks again what the descriptor is connected to.
+    /// Has the destination found out again.
     pub(crate) fn redetect(&self) {
         let mut state = self.lock_state();
         state.destination = None;
@@ -310,7 +309,7 @@ impl Engine {
 
     pub(crate) fn set_gap_marker(&self, marker: GapMarker) {
         let before = mem::replace(&mut self.lock_state().gap_marker, marker);
-        // With the state unlocked, for it may hold what is the user's.
+        // With the state unlocked, because the drop may run users' code.
         drop(before);
     }
 
@@ -334,11 +333,11 @@ impl Engine {
                 drop(state);
                 self.lock.leave(me);
             }
-            // At the next message, then: its author has to ask.
+            // Takes effect at the next message, whose author has to ask.
             Some(Entry::Nested) => self.lock.leave(me),
             None => {}
         }
-        // A guard may be held for long without a message; what is published need not wait for it.
+        // A guard may be held for long without a message; published bytes do not wait for it.
         let mut state = self.lock_state();
         if state.stale && state.mode == Mode::Block {
             let all = self.accepted(&state);
@@ -348,7 +347,7 @@ impl Engine {
     }
 }
 
-/// Panics where a program passes a wrong capacity.
+/// Panics if a capacity or a delay is out of range.
 pub(crate) fn assert_valid(buffering: &Buffering) {
     let (capacity, zero_allowed) = match buffering {
         Buffering::Unbuffered | Buffering::Line => return,

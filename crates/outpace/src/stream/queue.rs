@@ -1,5 +1,5 @@
-//! The queue of a stream's bytes: closed segments, what is in a file, and the tail. No lock is taken here, and no system
-//! call made: all of it is called with the state locked.
+//! The queue of a stream's bytes: closed segments, bytes in a file, and the tail. Everything here is called with the
+//! state locked, takes no lock and makes no system call.
 #![allow(unsafe_code)]
 
 use super::buffer::Buffer;
@@ -12,19 +12,19 @@ use super::state::{Mode, State};
 use std::collections::VecDeque;
 use std::mem;
 
-/// The helper lets no more gather, however large the queue is.
+/// How many bytes gather at most before the helper looks, however large the queue is.
 const FILLING: usize = 4 << 20;
 
-/// A segment that may be dropped or spilled is such a part of the queue at most.
+/// A segment that may be dropped or spilled is at most the queue's capacity divided by this.
 const SMALL_PART: usize = 16;
 
-/// So many bytes of finished segments are kept for the next ones: touching new memory takes longer than the messages in it.
+/// How many bytes of drained segments are kept for reuse: touching new memory takes longer than the messages in it.
 const SPARES: usize = 1 << 20;
 
-/// Disposes of memory that is no longer needed.
+/// A function that takes memory that is no longer needed.
 pub(crate) type Finish = extern "C" fn(&mut State, Buffer);
 
-/// Lets go of all but the first segments.
+/// Frees all but the first `length` segments.
 #[inline(never)]
 extern "C" fn truncate(segments: &mut VecDeque<Segment>, length: usize) {
     while segments.len() > length {
@@ -33,14 +33,14 @@ extern "C" fn truncate(segments: &mut VecDeque<Segment>, length: usize) {
 }
 
 impl State {
-    /// Appends bytes behind the closed segments: to the last of them, if it is its own and has room.
+    /// Appends bytes behind the closed segments: to the last one, if it is appendable and has room.
     pub(super) fn queue(&mut self, bytes: &[u8]) {
         if let Some(last) = self.last_segment()
             && last.appendable
             && bytes.len() <= last.buffer.capacity() - last.end
         {
-            // SAFETY: with the state locked no other thread appends to it, and what is published of a
-            // closed segment ends at `end`.
+            // SAFETY: with the state locked no other thread appends to it, and a closed segment is published up to
+            // `end` only.
             unsafe { last.buffer.put(last.end, bytes) };
             last.end += bytes.len();
             last.messages += 1;
@@ -54,12 +54,12 @@ impl State {
         self.close_segment(segment, 0);
     }
 
-    /// Lets go of the segments at the front that are drained.
+    /// Removes drained segments from the front.
     pub(super) fn pop_drained(&mut self) {
         self.pop_drained_with(State::keep_spare);
     }
 
-    /// The same, but `finish` gets their memory.
+    /// The same; `finish` gets their memory.
     #[inline(never)]
     pub(super) extern "C" fn pop_drained_with(&mut self, finish: Finish) {
         while let Some(front) = self.closed.front()
@@ -70,24 +70,24 @@ impl State {
         }
     }
 
-    /// Gives up what is in memory, but for the tail.
+    /// Gives up the bytes in memory, except for the tail.
     pub(super) fn forget_closed(&mut self) {
         truncate(&mut self.closed, 0);
     }
 
-    /// Counts bytes that were written without having been in the queue.
+    /// Counts bytes that were written past the queue.
     pub(super) fn pass_by(&mut self, bytes: usize) {
         self.drained += bytes as u64;
         self.tail_start += bytes as u64;
     }
 
-    /// Memory cannot be given back in a signal handler.
+    /// As a [`Finish`] in a signal handler, where memory cannot be freed.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(super) extern "C" fn leak(&mut self, buffer: crate::stream::buffer::Buffer) {
         std::mem::forget(buffer);
     }
 
-    /// Counts `bytes` at the front of the queue as drained, and hands over the memory that is then free.
+    /// Counts `bytes` at the front of the queue as drained; `finish` gets memory that is no longer needed.
     #[inline(never)]
     pub(super) extern "C" fn advance(&mut self, mut bytes: usize, finish: Finish) {
         while let Some(front) = self.closed.front_mut() {
@@ -111,20 +111,20 @@ impl State {
         self.spill.to - self.spill.from
     }
 
-    /// Whether the queue's memory has come to an end that only the file, or what waits for it, follows.
+    /// Whether the next bytes are in the file, or in segments on their way there.
     pub(super) fn closed_is_followed_by_file(&self) -> bool {
         self.closed.is_empty() && self.spill.is_active()
     }
 
-    /// Gives all of it up.
+    /// Gives up the bytes in the file and on their way there.
     pub(super) fn clear_spill(&mut self) {
         self.spill.from = self.spill.to;
-        // Segments that are being put into the file are dropped when that is done.
+        // The thread that spills drops the segments that it is writing.
         self.spill.abandoned = self.spill.writing > 0;
         truncate(&mut self.spill.incoming, self.spill.writing);
     }
 
-    /// The last segment before the tail, if more may be put behind its end.
+    /// The last segment before the tail, if it is in memory and not being written to the file.
     pub(super) fn last_segment(&mut self) -> Option<&mut Segment> {
         if self.spill.incoming.len() > self.spill.writing {
             return self.spill.incoming.back_mut();
@@ -145,7 +145,8 @@ impl State {
         }
     }
 
-    /// How many bytes of the segment that waits at `index` can be put into the file, behind `ahead` others.
+    /// How many bytes the waiting segment at `index` adds to the file, behind `ahead` others; `None` if it cannot be
+    /// spilled.
     pub(super) fn can_spill(&self, index: usize, ahead: u64) -> Option<u64> {
         let limit = match &self.overflow {
             Overflow::Spill { limit, .. } => *limit,
@@ -153,20 +154,20 @@ impl State {
         };
         let next = self.spill.incoming.get(index)?;
         let bytes = (next.end - next.drained) as u64;
-        // After a switch to a policy that drops there may be gaps, which come back from memory.
+        // Gaps, which a switch to a policy that drops leaves, are not written to the file.
         let can = !self.spill.full && next.gap.is_none() && self.in_file() + ahead + bytes <= limit;
         can.then_some(bytes)
     }
 
-    /// Puts a segment behind the closed ones: in memory, or on its way to the file.
+    /// Appends a segment to the closed ones: in memory, or on the way to the file.
     #[inline(never)]
     pub(super) fn close_segment(&mut self, segment: Segment, pending: usize) {
-        // The first one stays: a drain may be writing it, and more, if it joins them.
+        // The first one stays, because a drain may be writing it, and so do others that the drain joins.
         let spills = matches!(self.overflow, Overflow::Spill { .. })
             && self.mode == Mode::Background
             && self.closed.len() >= self.joined.max(1)
             && !self.spill.full
-            // The other half is for what comes until the thread that spills gets a processor.
+            // The other half is for messages that come before the thread that spills gets a processor.
             && pending > self.capacity / 2;
         if spills {
             self.spill.incoming.push_back(segment);
@@ -175,8 +176,8 @@ impl State {
         }
     }
 
-    /// The capacity of a new tail in the background. Unless all that can be done with a full queue is to
-    /// wait, the segment in flight must be a small part of it.
+    /// The capacity of a new tail in the background. Under `Block` a full queue waits; otherwise the segment in flight,
+    /// which stays, must be a small part of the queue.
     pub(super) fn segment_capacity(&self) -> usize {
         match self.overflow {
             Overflow::Block => self.capacity.min(SEGMENT),
@@ -184,12 +185,12 @@ impl State {
         }
     }
 
-    /// With more bytes pending, the helper looks at once.
+    /// With more bytes pending than this, the helper looks at once.
     pub(super) fn filling(&self) -> usize {
         (self.capacity / 4).min(FILLING)
     }
 
-    /// Whether the next that a drain comes to is a gap, or the text that marks it.
+    /// Whether a gap, or its marker, is at the front of the queue.
     #[inline(never)]
     pub(super) fn has_gap(&self) -> bool {
         self.marking
@@ -199,7 +200,7 @@ impl State {
             }
     }
 
-    /// Lets a gap at the front go unmarked.
+    /// Removes a gap at the front without a marker.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(super) fn forget_gap(&mut self) {
         if self.closed.front().is_some_and(|front| front.gap.is_some()) {
@@ -222,7 +223,7 @@ impl State {
         }
     }
 
-    /// Drops the segment at `index`, which is closed, owned and whole.
+    /// Drops the closed segment at `index`, which is whole.
     pub(super) fn drop_segment(&mut self, index: usize) {
         let segment = self.closed.remove(index).expect("the index is valid");
         let bytes = segment.end - segment.drained;
@@ -248,9 +249,9 @@ impl State {
         }
     }
 
-    /// Keeps the memory of a finished segment, if it is of use.
+    /// Keeps the memory of a drained segment for reuse, or frees it.
     pub(super) extern "C" fn keep_spare(&mut self, buffer: Buffer) {
-        // In the background as much as is filled before the helper is woken.
+        // In the background, as much as is filled before the helper is woken.
         let limit = match self.mode {
             Mode::Background => self.filling(),
             _ => SPARES,
@@ -275,7 +276,7 @@ impl Engine {
         state.tail_start + self.offset(state) as u64
     }
 
-    /// Counts as drained all that is published of the tail, where nothing is pending before it.
+    /// Counts the published part of the tail as drained. No bytes are pending before it.
     pub(super) fn pass_over_published(&self, state: &mut State) {
         // Read once: the guard's holder may publish more at any moment.
         let published = self.offset(state);
@@ -293,7 +294,7 @@ impl Engine {
         (self.accepted(state) - state.drained - state.in_file()) as usize
     }
 
-    /// Whether so much is pending that the helper is not to wait for its interval to end.
+    /// Whether the helper has to look before its interval ends.
     pub(super) fn is_filling(&self, state: &State) -> bool {
         state.mode == Mode::Background && self.pending(state) > state.filling()
     }
@@ -302,7 +303,7 @@ impl Engine {
         self.offset(state) + bytes <= state.tail.buffer.capacity()
     }
 
-    /// Copies bytes for which there is room to the tail, and publishes them.
+    /// Copies bytes to the tail, which has room for them, and publishes them.
     pub(super) fn put(&self, state: &State, bytes: &[u8]) {
         // SAFETY: the guard's holder calls this, after making room.
         unsafe { state.tail.buffer.put(self.offset(state), bytes) };
@@ -316,7 +317,7 @@ impl Engine {
         room.min(self.budget(state))
     }
 
-    /// How many bytes there may be before the queue is full.
+    /// How many more bytes the queue takes.
     pub(super) fn budget(&self, state: &State) -> usize {
         if state.mode != Mode::Background {
             return usize::MAX;
@@ -324,7 +325,7 @@ impl Engine {
         state.capacity.saturating_sub(self.pending(state))
     }
 
-    /// Moves what is published of the tail to the closed segments, and leaves the rest where it is.
+    /// Moves the published part of the tail to the closed segments; the rest stays in place.
     #[inline(never)]
     pub(super) extern "C" fn queue_tail(&self, state: &mut State) {
         let end = self.offset(state);
@@ -344,8 +345,8 @@ impl Engine {
         }
     }
 
-    /// Begins the tail anew with the unfinished line that is all that is pending, and room for `bytes` bytes behind
-    /// it, if the capacity has so much; returns whether it has. Called by the guard's holder.
+    /// If only an unfinished line is pending, and `bytes` bytes behind it are within the capacity, begins the tail anew
+    /// with that line; returns whether it did. Called by the guard's holder.
     pub(super) extern "C" fn carry_over(&self, state: &mut State, bytes: usize) -> bool {
         let (from, end) = (state.tail.drained, self.offset(state));
         let (line, capacity) = (end - from, state.capacity);
@@ -378,7 +379,7 @@ impl Engine {
         true
     }
 
-    /// The stream offset of the last newline since this was asked last, if there is one.
+    /// The stream offset of the last newline since the last call.
     pub(super) fn last_new_newline(&self, state: &mut State) -> Option<u64> {
         let (from, to) = (state.looked, self.offset(state));
         state.looked = to;
@@ -388,8 +389,8 @@ impl Engine {
         Some(state.tail_start + (from + newline) as u64)
     }
 
-    /// Begins the tail anew, with room for `bytes` bytes: in the same memory, if all of it is drained
-    /// and it is of the right size, else in another one, behind it. Called by the guard's holder.
+    /// Begins the tail anew, with room for `bytes` bytes: in the same memory, if all of it is drained and of the right
+    /// size. Called by the guard's holder.
     pub(super) extern "C" fn begin_tail(&self, state: &mut State, bytes: usize) {
         let capacity = match state.mode {
             Mode::Background => state.segment_capacity(),
@@ -402,7 +403,7 @@ impl Engine {
         }
     }
 
-    /// Moves what is in the tail to the closed segments and leaves it empty.
+    /// Moves the bytes of the tail to the closed segments.
     pub(super) extern "C" fn close_tail(&self, state: &mut State) {
         let (end, messages) = (self.offset(state), self.cursor.messages());
         state.counts.messages += messages;
@@ -419,7 +420,7 @@ impl Engine {
             self.replace_tail(state, spare);
         }
         if state.tail.drained > 0 && !state.tail.buffer.is_alone() {
-            // An alias of it is still to be drained.
+            // An alias of it is not drained yet.
             self.replace_tail(state, Buffer::EMPTY);
         }
         state.tail.drained = 0;

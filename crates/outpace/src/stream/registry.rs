@@ -1,7 +1,7 @@
 //! All streams of the process.
 //!
-//! The standard ones are always there. Code for the others is reached by pointers to functions,
-//! which [`register`] sets: a program that makes no stream of its own has none of that code.
+//! The standard ones always exist. The code for others is called by pointers to functions, which [`register`] sets: a
+//! program without other streams does not contain it.
 #![allow(unsafe_code)]
 #![cfg_attr(
     any(not(unix), outpace_portable),
@@ -38,11 +38,11 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
 /// Calls back with each stream.
 type Visit = fn(&mut dyn FnMut(&Engine));
 
-/// The functions for streams other than the standard ones; the first of them links them.
+/// The functions for streams other than the standard ones. The first such stream links them.
 struct Others {
     visit: Visit,
     hold: Visit,
-    let_go: Visit,
+    release: Visit,
     drop: fn(Arc<Engine>),
 }
 
@@ -53,7 +53,7 @@ pub(super) fn register(engine: &Arc<Engine>) {
     OTHERS.link(Others {
         visit,
         hold,
-        let_go,
+        release,
         drop,
     });
     REGISTRY.lock();
@@ -76,13 +76,13 @@ fn visit(each: &mut dyn FnMut(&Engine)) {
 
 fn hold(each: &mut dyn FnMut(&Engine)) {
     REGISTRY.lock();
-    // SAFETY: locked, until `let_go`.
+    // SAFETY: locked, until `release`.
     let registry = unsafe { &mut *REGISTRY.value() };
     registry.held = registry.living();
     registry.held.iter().for_each(|engine| each(engine));
 }
 
-fn let_go(each: &mut dyn FnMut(&Engine)) {
+fn release(each: &mut dyn FnMut(&Engine)) {
     // SAFETY: locked since `hold`.
     let held = unsafe { std::mem::take(&mut (*REGISTRY.value()).held) };
     held.iter().for_each(|engine| each(engine));
@@ -102,11 +102,10 @@ pub(crate) fn for_each_stream(each: &mut dyn FnMut(&Engine)) {
     }
 }
 
-/// Whether the other streams are held, too. Changed with the standard ones locked.
+/// Whether the other streams are held, too. Written with the standard ones locked.
 static OTHERS_HELD: AtomicBool = AtomicBool::new(false);
 
-/// Calls back with each stream of the process, to have it locked. There come and go none until
-/// [`let_go_of_each`].
+/// Calls back with each stream of the process, to have it locked. Streams neither come nor go until [`release_each`].
 pub(crate) fn hold_each(lock: &mut dyn FnMut(&Engine)) {
     standard_streams().into_iter().for_each(&mut *lock);
     let others = OTHERS.get();
@@ -116,12 +115,12 @@ pub(crate) fn hold_each(lock: &mut dyn FnMut(&Engine)) {
     }
 }
 
-/// Calls back with each of the same streams, to have it unlocked.
-pub(crate) fn let_go_of_each(unlock: &mut dyn FnMut(&Engine)) {
+/// Calls back with each of these streams, to have it unlocked.
+pub(crate) fn release_each(unlock: &mut dyn FnMut(&Engine)) {
     if OTHERS_HELD.load(Ordering::Relaxed)
         && let Some(others) = OTHERS.get()
     {
-        (others.let_go)(unlock);
+        (others.release)(unlock);
     }
     standard_streams().into_iter().for_each(unlock);
 }
@@ -133,7 +132,7 @@ pub(super) enum EngineRef {
 }
 
 impl Engine {
-    /// Something that keeps this alive for as long as a helper runs.
+    /// A reference that keeps the stream alive for one of its threads.
     pub(super) fn keep_alive(&self) -> EngineRef {
         if let Some(this) = &self.this {
             let this = this.upgrade().expect("the caller uses it");
@@ -162,7 +161,7 @@ impl Drop for EngineRef {
         if let EngineRef::Other(engine) = self
             && let Some(others) = OTHERS.get()
         {
-            // SAFETY: taken once, here.
+            // SAFETY: taken once, by `drop`.
             (others.drop)(unsafe { ManuallyDrop::take(engine) });
         }
     }

@@ -1,4 +1,4 @@
-//! The buffering of the standard streams that the environment asks for.
+//! The buffering that the environment sets for the standard streams, and reports to the user.
 
 use super::buffering::{Buffering, FORMS};
 use super::state::Role;
@@ -6,12 +6,12 @@ use crate::sys::{self, Moment, Output};
 use std::time::Duration;
 use std::{env, fmt};
 
-/// How long the reader may stand still when the process is about to end.
+/// How long a reader may be stalled while the process is about to end.
 pub(crate) const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// The buffering that the environment asks for: `OUTPACE_STDOUT` and `OUTPACE_STDERR`, then the
-/// variables that `stdbuf` sets. A value that cannot be read is reported on stderr, and the next
-/// source holds. A program that runs with more rights than its caller's takes no advice from that.
+/// The buffering that the environment sets: `OUTPACE_STDOUT` and `OUTPACE_STDERR`, then the variables of `stdbuf`. A
+/// value that cannot be parsed is reported on stderr, and the next source counts. A program with more rights than its
+/// caller ignores the environment.
 pub(crate) extern "C" fn from_environment(role: Role) -> Option<Buffering> {
     let (own, stdbuf) = match role {
         Role::Stdout => ("OUTPACE_STDOUT", "_STDBUF_O"),
@@ -40,14 +40,14 @@ fn read(variable: &str, parse: fn(&str) -> Option<Buffering>, forms: &str) -> Op
     buffering
 }
 
-/// Reports to the user what no caller can be told, in one write to standard error.
+/// Reports a problem that cannot be returned to a caller, in one write to standard error.
 pub(crate) extern "C" fn report(message: fmt::Arguments<'_>) {
     report_bytes(format!("outpace: {message}\n").as_bytes());
 }
 
-/// The same with the whole line.
+/// The same, with the complete line.
 pub(crate) extern "C" fn report_bytes(line: &[u8]) {
-    // Standard error may be on the terminal that stands still, and no thread may be held up by this.
+    // Standard error may be on a stalled terminal, which must not hold up the thread.
     if Output::STDERR.wait_writable(Moment::now() + LAST_WORDS) {
         // An error here cannot be reported anywhere.
         let _ = Output::STDERR.write_now(line);

@@ -1,4 +1,4 @@
-//! The stream's side of [`share`](crate::share()): dropping a guard drains what is pending.
+//! The stream's side of [`share`](crate::share()): dropping a guard drains pending bytes.
 
 use super::engine::Engine;
 use super::patience::Patience;
@@ -12,7 +12,7 @@ impl Engine {
         self.lock_state().sharing.active = true;
     }
 
-    /// Has each thread do something around its outermost entries.
+    /// Makes each thread call `before` and `after` around its outermost entries.
     pub(crate) fn surround(&self, before: fn(), after: fn()) {
         self.lock.surround(thread_id(), Around { before, after });
     }
@@ -22,7 +22,7 @@ impl Engine {
         self.lock_state().mode == Mode::Background
     }
 
-    /// Drains the lines among a stream's first messages for which no buffering was chosen.
+    /// Drains the lines among a stream's first messages, if its buffering is the default `Block`.
     pub(crate) fn drain_early_lines(&self) {
         let state = self.lock_state();
         let early = self.messages(&state) <= EARLY_MESSAGES;
@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// Drains what the guard has left behind. The next caller is told of errors.
+    /// Drains the messages of the guard that was left. The next call returns an error.
     pub(crate) fn after_leaving(&self) {
         if work::is_under_way() {
             return;

@@ -1,12 +1,12 @@
 //! Spilling: bytes that do not fit into the queue's memory, in a file.
 //!
-//! The order of a stream's bytes while it spills: the closed segments in memory, then the file, then the
-//! segments that wait to be put into the file (`incoming`), then the tail. So once anything is in the file,
-//! every new segment goes behind it, until the file is empty.
+//! The order of a stream's bytes while it spills: the closed segments in memory, then the file, then the segments that
+//! wait to be put into the file (`incoming`), then the tail. So once bytes are in the file, every new segment goes
+//! behind them, until the file is empty.
 //!
-//! A thread of its own puts segments into the file, because the helper may be stuck in a write to the
-//! terminal, and the program's threads are not to wait for a disk either. The file has no name: no other
-//! process sees it, and it is gone when the process is, however that ends.
+//! A separate thread puts segments into the file, because the helper may be stuck in a write to the terminal, and the
+//! program's threads must not wait for a disk. The file has no name: no other process sees it, and it disappears with
+//! the process, however that ends.
 #![allow(unsafe_code)]
 
 use super::buffering::Overflow;
@@ -21,18 +21,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long segments are gathered before they are put into the file, unless the queue fills up meanwhile. So a thread that
-/// fills it does not wake the other for each.
+/// How long segments are gathered before they are put into the file, unless the queue fills up meanwhile. So not each
+/// segment costs a wake-up.
 const GATHER: Duration = Duration::from_millis(4);
 
-/// After so many intervals without a segment the thread sleeps until it is woken.
+/// After this many intervals without a segment the thread sleeps until it is woken.
 const QUIET_INTERVALS: u32 = 4;
 
-/// So many segments at most are put into the file at once: the queue has room again after each time.
+/// At most this many segments are put into the file at a time: after each time the queue has room again.
 const BATCH: usize = 16;
 
 impl Engine {
-    /// Sees to it that what waits is put into the file, soon, or now if the queue is nearly full.
+    /// Has waiting segments put into the file: soon, or now if the queue is nearly full.
     pub(crate) fn spill_incoming(&self, state: &mut State) {
         let Overflow::Spill { directory, .. } = &state.overflow else {
             return;
@@ -57,7 +57,7 @@ impl Engine {
         }
     }
 
-    /// From now on the queue blocks when it is full.
+    /// From now on a full queue blocks.
     fn spill_failed(&self, state: &mut State, error: &io::Error) {
         state.spill.full = true;
         if !state.spill.said {
@@ -71,8 +71,8 @@ impl Engine {
         }
     }
 
-    /// Brings what follows the closed segments back into memory: from the file, or, when that is empty,
-    /// straight from what waits for it. The caller is the one that drains.
+    /// Brings the bytes behind the closed segments back into memory: from the file, or, if that is empty, from the
+    /// segments on their way there. Called by the thread that drains.
     pub(crate) fn read_back<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         let (from, to) = (state.spill.from, state.spill.to);
         if from == to {
@@ -87,26 +87,26 @@ impl Engine {
             return state;
         }
         let file = state.spill.file.clone().expect("bytes are in it");
-        // In pieces as small as segments, for the same reason.
+        // In pieces of a segment's size, for the same reason.
         let length = (to - from).min(state.segment_capacity() as u64);
         drop(state);
         let mut bytes = vec![0; length as usize];
         let result = sys::read_at(&file, &mut bytes, from);
         sys::forget_range(&file, from, length);
-        // It begins and ends anywhere, so it is not to be dropped under a later policy.
+        // It may begin and end within a message, so a later policy must not drop it.
         let segment = Segment {
             whole: false,
             ..Segment::of(&bytes)
         };
         let mut state = self.lock_state_politely();
         if let Err(error) = result {
-            // The bytes are lost, and the stream with them: what arrived stays a prefix.
+            // The bytes are lost, so the stream fails: the bytes that have arrived stay a prefix.
             self.fail(&mut state, error.into());
             return state;
         }
         state.spill.from += length;
         if state.spill.from == state.spill.to && state.spill.writing == 0 {
-            // From the beginning again, so that the file does not grow without end.
+            // From the beginning again, so that the file does not grow forever.
             (state.spill.from, state.spill.to) = (0, 0);
         }
         state.wake_spiller(true);
@@ -127,7 +127,7 @@ fn run(engine: &Engine) {
             && let Some(bytes) = state.can_spill(batch.len(), length)
         {
             let next = &state.spill.incoming[batch.len()];
-            // SAFETY: this thread counts them, once it has written them.
+            // SAFETY: only this thread counts them, after it has written them.
             batch.push(unsafe { next.pending_bytes() });
             length += bytes;
         }
@@ -148,7 +148,7 @@ fn run(engine: &Engine) {
         let file = file.map_or_else(|| sys::unnamed_file(&directory).map(Arc::new), Ok);
         let (written, result) = match &file {
             Ok(file) => put_all(&batch, file, at),
-            // The error is that there is no file.
+            // The error is reported below.
             Err(_) => (0, Ok(())),
         };
         state = engine.lock_state_politely();
@@ -159,7 +159,7 @@ fn run(engine: &Engine) {
         };
         for _ in 0..gone {
             let done = state.spill.incoming.pop_front();
-            let done = done.expect("only this thread takes what it is writing");
+            let done = done.expect("only this thread removes segments that it writes");
             let length = (done.end - done.drained) as u64;
             if !state.spill.abandoned {
                 state.spill.to += length;
@@ -172,7 +172,7 @@ fn run(engine: &Engine) {
             result
         });
         if let Err(error) = result {
-            // The segment stays where it is: what was written of it is written over.
+            // The segment stays in the queue: its bytes in the file are overwritten later.
             engine.spill_failed(&mut state, &error);
         }
         state.spill.writing = 0;
@@ -182,7 +182,7 @@ fn run(engine: &Engine) {
     });
 }
 
-/// Puts one segment behind the other into the file, from `at` on; returns how many are there as a whole.
+/// Writes the segments to the file, from `at` on; returns how many were written completely.
 fn put_all(batch: &[&[u8]], file: &File, mut at: u64) -> (usize, io::Result<()>) {
     for (index, bytes) in batch.iter().enumerate() {
         if let Err(error) = sys::write_at(file, bytes, at) {

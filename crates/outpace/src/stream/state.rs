@@ -12,7 +12,7 @@ use crate::sys::{self, Destination, FileIdentity, Moment};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Which stream this is, for what the table of errors treats differently.
+/// Which stream this is: errors and defaults differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     Stdout,
@@ -30,7 +30,7 @@ impl Role {
     }
 }
 
-/// The policy in force, with everything decided.
+/// The policy in force, with all defaults resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     Unbuffered,
@@ -41,7 +41,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// Whether a helper looks after what is pending.
+    /// Whether a helper drains pending bytes.
     pub(super) fn has_helper(self) -> bool {
         matches!(self, Mode::Prompt { .. } | Mode::Background)
     }
@@ -49,7 +49,7 @@ impl Mode {
 
 /// A stream's state: the policy in force, and the bytes that are pending.
 pub(crate) struct State {
-    // The policy: what was asked for, in the order of precedence, and what is in force.
+    // The policy: the choices, in the order of precedence, and the one in force.
     pub(super) chosen: Option<Buffering>,
     pub(super) environment: Option<Option<Buffering>>,
     pub(super) preferred: Option<Buffering>,
@@ -61,7 +61,7 @@ pub(crate) struct State {
     pub(super) mode: Mode,
     /// The capacity in force: of the tail, or of the whole queue in the background.
     pub(super) capacity: usize,
-    /// What happens when a background queue is full.
+    /// How a full background queue treats a message.
     pub(super) overflow: Overflow,
     pub(super) gap_marker: GapMarker,
     /// How long the exit drain waits without progress where messages may be dropped.
@@ -72,7 +72,7 @@ pub(crate) struct State {
     pub(super) tail: Segment,
     /// The stream offset of the tail's first byte.
     pub(super) tail_start: u64,
-    /// What does not fit into memory.
+    /// Bytes that do not fit into memory.
     pub(super) spill: Spill,
     /// Whether the last byte that was written ended a line.
     pub(super) at_line_start: bool,
@@ -80,13 +80,13 @@ pub(crate) struct State {
     pub(super) drained: u64,
     /// How far `Line` has searched the tail for newlines.
     pub(super) looked: usize,
-    /// When the last message was written at once, if that may have been less than the delay ago.
+    /// When the last message was written at once; `None` if that is longer ago than the delay.
     pub(super) last: Option<Moment>,
 
     // The drain.
     /// The thread that drains, or 0.
     pub(super) drainer: u64,
-    /// How many closed segments the line that is being written was joined from.
+    /// How many closed segments have bytes in the joined line that is being written.
     pub(super) joined: usize,
     /// Threads that wait for `progress`.
     pub(super) waiters: u32,
@@ -102,7 +102,7 @@ pub(crate) struct State {
     )]
     pub(super) given_up_at: Option<u64>,
     pub(super) failure: Option<Failure>,
-    /// Why the stream failed last, whether or not that has been cleared.
+    /// The last error that made the stream fail, cleared or not.
     pub(super) last_error: sys::OsError,
     pub(super) on_broken_pipe: BrokenPipe,
     /// No more writes: the descriptor is about to be closed.
@@ -116,7 +116,7 @@ pub(crate) struct State {
     pub(super) deferred: Deferred,
 }
 
-/// What happens when a stream's reader has gone.
+/// How a stream treats a closed pipe, whose reader has gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BrokenPipe {
@@ -129,16 +129,16 @@ pub enum BrokenPipe {
     Ignore,
 }
 
-/// Why a stream has failed.
+/// The failure of a stream.
 pub(crate) struct Failure {
     pub(crate) error: sys::OsError,
     pub(super) on_broken_pipe: BrokenPipe,
-    /// Whether a caller has been given the error.
+    /// Whether a caller has got the error.
     pub(crate) told: bool,
 }
 
 impl Failure {
-    /// Whether the reader has gone and the process is to end because of it.
+    /// Whether the process ends because the reader has gone.
     pub(super) fn ends_process(&self) -> bool {
         self.error.is_broken_pipe() && self.on_broken_pipe == BrokenPipe::End
     }
@@ -147,8 +147,8 @@ impl Failure {
 /// How long the exit drain waits without progress where messages may be dropped.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A socket of the local domain takes so much into one of its buffers, whole (`unix_stream_sendmsg` of Linux: 32 KiB,
-/// and what is left of a page).
+/// A local socket takes a write of this size whole, into one of its buffers (`unix_stream_sendmsg` of Linux: 32 KiB and
+/// the rest of a page).
 const SOCKET_WRITE: usize = 32 << 10;
 
 impl State {
@@ -209,7 +209,7 @@ impl State {
         self.chosen.is_none() && self.preferred.is_none() && !environment
     }
 
-    /// The failure, for a caller that now knows of it.
+    /// The failure as a result, which the caller reports.
     pub(super) fn tell_failure(&mut self) -> Result<(), sys::OsError> {
         let Some(failure) = self.failure.as_mut() else {
             return Ok(());
@@ -241,7 +241,7 @@ impl State {
     /// How many bytes one write takes at most, unless a single line is longer.
     pub(super) fn write_limit(&self, patience: Patience) -> usize {
         let limit = match (self.mode, self.destination) {
-            // Asked for: a message is one write, a block is one write.
+            // A message, or a block, is one write, as the user has chosen.
             (Mode::Unbuffered | Mode::Block, _) => usize::MAX,
             (_, Some((Destination::Socket, _))) => SOCKET_WRITE,
             (_, Some((Destination::Terminal | Destination::File | Destination::Null, _))) => {
@@ -266,7 +266,7 @@ impl State {
         self.mode == Mode::Background && !matches!(self.overflow, Overflow::Block)
     }
 
-    /// Has an active helper look at the stream now.
+    /// Makes an active helper look at the stream now.
     pub(super) fn hurry_helper(&mut self) {
         if !self.helper.hurried {
             self.helper.hurried = true;
@@ -280,7 +280,7 @@ impl State {
         }
     }
 
-    /// Wakes the thread that spills, if it sleeps and there is something to spill: at once, or at the end of its nap.
+    /// Wakes the thread that spills, if there are segments to spill: now, or only from a sleep without an end.
     pub(super) fn wake_spiller(&mut self, at_once: bool) {
         if self.can_spill(0, 0).is_some() && self.spill.worker.rouse(at_once) {
             self.deferred.spiller = true;
@@ -290,23 +290,23 @@ impl State {
     /// The invariants, which hold whenever the state is unlocked. The tail is published up to `published`.
     #[cfg(debug_assertions)]
     pub(super) fn assert_consistent(&self, published: usize) {
-        /// Longer queues are not looked through: each message would take as long.
+        /// Longer queues are not checked, because each message would take as long.
         const LOOKED_THROUGH: usize = 64;
 
-        // The tail is drained, and looked through, up to somewhere in what is published of it.
+        // Within the published part of the tail.
         assert!(self.tail.drained <= published && published <= self.tail.buffer.capacity());
         assert!(self.looked <= published);
         let spill = &self.spill;
-        // The file has a span only if there is one, and the thread that spills has got hold of segments that are there.
+        // Without a file there is no span in it. The thread that spills writes segments that are in the queue.
         assert!(spill.from <= spill.to && (spill.from == spill.to || spill.file.is_some()));
         assert!(spill.writing <= spill.incoming.len());
-        // A line is put together, and a gap marked, only by the one that drains.
+        // Only the thread that drains joins a line or marks a gap.
         assert!(self.drainer != 0 || (self.joined == 0 && !self.marking));
         if self.closed.len() + spill.incoming.len() > LOOKED_THROUGH {
             return;
         }
-        // Pending bytes are in closed segments, in the file, in segments on their way there, or in the tail. Not counted:
-        // segments that were given up on their way to the file, and the markers of gaps.
+        // Pending bytes are in closed segments, in the file, in segments on their way there, or in the tail. Not
+        // counted: segments given up on their way to the file, and markers of gaps.
         let given_up = if spill.abandoned { spill.writing } else { 0 };
         let segments = self
             .closed

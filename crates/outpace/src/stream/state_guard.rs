@@ -1,8 +1,8 @@
 //! A stream's state, locked for a moment.
 //!
-//! A thread that has it locked may be preempted while others wait. So everything that takes longer than deciding is deferred
-//! until the state is unlocked: waking a thread, a system call that may hand the processor over to that thread, and freeing
-//! memory, which may be another.
+//! A thread that has it locked may be preempted while others wait. So slow work is deferred until the state is
+//! unlocked: waking a thread, which is a system call and may hand the processor over to that thread, and freeing
+//! memory, which may be one.
 #![allow(unsafe_code)]
 
 use super::engine::Engine;
@@ -57,7 +57,7 @@ impl Deref for StateGuard<'_> {
 
     #[inline(always)]
     fn deref(&self) -> &State {
-        // SAFETY: locked by this thread, which has one of these.
+        // SAFETY: this thread has the state locked for as long as it has a guard.
         unsafe { &*self.engine.state.value() }
     }
 }
@@ -77,8 +77,8 @@ impl Drop for StateGuard<'_> {
     }
 }
 
-/// The same in a signal handler, which must neither free memory nor print: when it unlocks the state it only wakes threads.
-/// The next thread that unlocks it does the rest.
+/// The same in a signal handler, which must neither free memory nor print: unlocking only wakes threads. The next
+/// unlocking elsewhere does the rest.
 #[cfg(all(unix, not(outpace_portable)))]
 pub(crate) struct StateGuardInHandler<'a>(mem::ManuallyDrop<StateGuard<'a>>);
 
@@ -133,7 +133,7 @@ impl<'a> StateGuard<'a> {
         State::assert_consistent(self, self.engine.offset(self));
     }
 
-    /// Unlocks the state to do what was deferred, and locks it again.
+    /// Unlocks the state to do deferred work, and locks it again.
     pub(crate) fn catch_up(self) -> Self {
         if self.deferred.is_nothing() {
             return self;
@@ -143,7 +143,7 @@ impl<'a> StateGuard<'a> {
         engine.lock_state()
     }
 
-    /// Waits for the condition, or for so long; may return for no reason.
+    /// Waits for the condition, or for `limit`; may return early.
     #[inline(never)]
     pub(crate) extern "C" fn wait_for(
         mut self,
@@ -154,7 +154,7 @@ impl<'a> StateGuard<'a> {
             return self.catch_up();
         }
         self.assert_consistent();
-        // The rest stays deferred.
+        // Other work stays deferred.
         self.deferred.take_wakes().notify(self.engine);
         work::end();
         condition.wait(&self.engine.state, limit);
@@ -163,7 +163,7 @@ impl<'a> StateGuard<'a> {
     }
 }
 
-/// Drains what an allocator has printed in the middle of a stream's work.
+/// Drains the messages that an allocator printed in the middle of a stream's work.
 #[cold]
 fn pay() {
     for engine in standard_streams() {
@@ -172,7 +172,7 @@ fn pay() {
 }
 
 impl Engine {
-    /// The state, for a moment.
+    /// Locks the state.
     #[inline(never)]
     pub(crate) extern "C" fn lock_state(&self) -> StateGuard<'_> {
         self.state.lock();
@@ -181,14 +181,14 @@ impl Engine {
         unsafe { self.locked_state() }
     }
 
-    /// The same, for a thread that no other should wait for. It yields first, because a system call may have used up its time
-    /// slice: so it locks at the beginning of a slice, and is not preempted with the state locked.
+    /// The same, for a thread that must not make others wait. It yields first, because a system call may have used up
+    /// its time slice: so it locks at the beginning of a slice, and is not preempted with the state locked.
     pub(crate) fn lock_state_politely(&self) -> StateGuard<'_> {
         std::thread::yield_now();
         self.lock_state()
     }
 
-    /// The state, if no thread has it locked.
+    /// Locks the state, unless a thread has it locked.
     pub(crate) fn try_lock_state(&self) -> Option<StateGuard<'_>> {
         if !self.state.try_lock() {
             return None;
@@ -205,7 +205,7 @@ impl Engine {
         Some(StateGuardInHandler(mem::ManuallyDrop::new(state)))
     }
 
-    /// The state, if it can be had in that time.
+    /// Locks the state, unless that takes longer than `limit`.
     pub(crate) fn lock_state_within(&self, limit: Duration) -> Option<StateGuard<'_>> {
         let begun = Moment::now();
         loop {
@@ -217,11 +217,11 @@ impl Engine {
         }
     }
 
-    /// The state, for a thread that has it locked.
+    /// A guard for a thread that has the state locked.
     ///
     /// # Safety
     ///
-    /// It has, and has nothing else that stands for that.
+    /// The thread has it locked, and has no other guard of it.
     pub(crate) unsafe fn locked_state(&self) -> StateGuard<'_> {
         StateGuard {
             engine: self,
@@ -250,7 +250,7 @@ mod tests {
         let freed = buffer.alias();
         let mut state = engine.lock_state();
         state.deferred.free(buffer);
-        // As it is left while a thread waits: the rest is deferred for longer.
+        // As while a thread waits: the buffer stays deferred.
         mem::forget(state);
         engine.state.unlock();
         work::end();

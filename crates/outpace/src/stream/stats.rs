@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Counters of a stream since it began.
 ///
-/// Every byte accepted is written, queued, dropped, or (after an error) given up.
+/// Each accepted byte is written, queued, dropped, or (after an error) given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

@@ -1,4 +1,4 @@
-//! Tasks that wait for a stream: what the feature `tokio` adds to it.
+//! Tasks that wait for a stream, for the feature `tokio`.
 #![allow(unsafe_code)]
 
 use super::cursor::Answer;
@@ -17,7 +17,7 @@ use std::task::{Poll, Waker};
 /// The outcome of a task's attempt to write.
 pub(crate) enum Attempt {
     Written(usize),
-    /// There is no room, and the task is woken when there may be.
+    /// The queue is full. The task is woken when it may have room.
     Full,
     /// Another thread has the guard.
     Refused,
@@ -45,9 +45,9 @@ impl Engine {
         attempt
     }
 
-    /// The same for the guard's holder.
+    /// The same, with the guard held.
     fn append_in_task(&self, entry: Entry, bytes: &[u8], waker: &Waker) -> Attempt {
-        // SAFETY: it is asked for as much room as the bytes need.
+        // SAFETY: called with the room that the bytes need.
         let put = |space: *mut u8| unsafe {
             copy::copy(bytes, space);
             space.add(bytes.len())
@@ -74,8 +74,8 @@ impl Engine {
         }
     }
 
-    /// How many of so many bytes can be appended without waiting. `None`: the task has to wait, and is woken when there may be
-    /// room. Called by the guard's holder.
+    /// How many of the `bytes` bytes can be appended without waiting. `None`: the task has to wait, and is woken when
+    /// the queue may have room. Called by the guard's holder.
     fn room_in_task(&self, entry: Entry, bytes: usize, waker: &Waker) -> Option<usize> {
         let mut registered = false;
         loop {
@@ -89,7 +89,7 @@ impl Engine {
             }
             let now = bytes.min((state.capacity / 2).max(1));
             if self.pending(&state) + now > state.capacity {
-                // Into the file, if there is one.
+                // Makes room if the stream spills.
                 self.spill(&mut state);
             }
             if self.pending(&state) + now <= state.capacity {
@@ -107,13 +107,13 @@ impl Engine {
         }
     }
 
-    /// Has the task woken at the next progress after `tasks_wait` has been set.
+    /// Registers the task, to be woken at the next progress once `tasks_wait` is set.
     fn register(&self, waker: &Waker) {
         let waker = waker.clone();
         drop(self.tasks.with(|waiting| add(&mut waiting.progress, waker)));
     }
 
-    /// Has a thread wait for the guard and wake the task; returns false if there is none to be had.
+    /// Has a thread wait for the guard and wake the task; returns false if no thread can be started.
     pub(crate) fn wake_when_free(&self, waker: &Waker) -> bool {
         let waker = waker.clone();
         let (awaited, twice) = self.tasks.with(|waiting| {
@@ -144,7 +144,7 @@ impl Engine {
         tasks.into_iter().for_each(Waker::wake);
     }
 
-    /// Whether the kernel has everything up to the offset, which is set if it is not yet.
+    /// Ready once the kernel has all bytes up to the offset, which the first call sets.
     pub(crate) fn flush_in_task(
         &self,
         until: &mut Option<u64>,
@@ -174,7 +174,7 @@ impl Engine {
         self.flush_by_thread()
     }
 
-    /// Has a thread drain for the tasks, where only callers would.
+    /// Has a thread drain for the tasks, where otherwise only callers drain.
     fn flush_by_thread(&self) -> Poll<io::Result<()>> {
         let is_flushing = |now| {
             self.tasks
@@ -184,10 +184,10 @@ impl Engine {
             return Poll::Pending;
         }
         let thread = self.spawn(c"outpace-flush", |engine| {
-            // The tasks ask for the result.
+            // The tasks get the result from their next poll.
             engine.drain_all(Patience::Forever);
             engine.tasks.with(|waiting| waiting.is_flushing = false);
-            // A task may have found it flushing just before, when nothing was left to drain.
+            // A task may have seen `is_flushing` after the drain.
             engine.tasks.tell_progress();
         });
         match thread {

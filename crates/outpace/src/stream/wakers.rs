@@ -6,8 +6,8 @@ use crate::sync::thread::work;
 use std::mem;
 use std::task::Waker;
 
-/// The tasks that wait for a stream. With a lock of their own: wakers are users' code, and the state must not be locked while
-/// they run.
+/// The tasks that wait for a stream. They have their own lock, because wakers are users' code and must not run with the
+/// state locked.
 pub(crate) struct Tasks(Mutex<TaskLists>);
 
 pub(super) struct TaskLists {
@@ -36,7 +36,7 @@ impl Tasks {
     }
 
     pub(super) fn with<T>(&self, use_them: impl FnOnce(&mut TaskLists) -> T) -> T {
-        // An allocator that prints does not wait meanwhile.
+        // An allocator that prints must not wait meanwhile.
         work::begin();
         self.0.lock();
         // SAFETY: locked.
@@ -52,20 +52,20 @@ impl Tasks {
         tasks.into_iter().for_each(Waker::wake);
     }
 
-    /// In the child of a fork they are the parent's. They are leaked: dropping a waker runs users' code, and a thread of the
-    /// parent may have been changing the list.
+    /// Forgets the parent's tasks in the child of a fork. Leaks them: dropping a waker runs users' code, and a thread
+    /// of the parent may have been changing the list.
     #[cfg(all(unix, not(outpace_portable)))]
     pub(crate) fn reset_after_fork(&self) {
         self.0.reset_after_fork(false);
-        // SAFETY: there is no other thread.
+        // SAFETY: the child has no other thread.
         unsafe { self.0.value().write(TaskLists::EMPTY) };
     }
 }
 
-/// A waker for the list, unless it is there.
+/// Adds a waker to the list, or returns it if the list has one for the same task.
 pub(super) fn add(tasks: &mut Vec<Waker>, waker: Waker) -> Option<Waker> {
     if tasks.iter().any(|task| task.will_wake(&waker)) {
-        // Dropped when the list is unlocked.
+        // The caller drops it with the list unlocked.
         return Some(waker);
     }
     tasks.push(waker);

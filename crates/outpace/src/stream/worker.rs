@@ -10,7 +10,7 @@ use crate::sync::mutex::Condition;
 use crate::sys::{self, Moment};
 use std::ffi::CStr;
 
-/// What a worker does after a look.
+/// The pause after a look.
 pub(super) enum Rest {
     /// It looks again.
     None,
@@ -28,7 +28,7 @@ impl Engine {
         sys::spawn(name, move || run(&engine))
     }
 
-    /// Starts a worker, unless it is there.
+    /// Starts a worker, unless it runs.
     pub(super) fn start_worker(
         &self,
         state: &mut State,
@@ -72,7 +72,7 @@ impl Engine {
         select(&mut state).alive = false;
     }
 
-    /// Has the stream's threads end.
+    /// Makes the stream's threads end.
     pub(super) fn dismiss_workers(&self, state: &mut State) {
         state.helper.worker.stop = true;
         state.spill.worker.stop = true;

@@ -8,16 +8,16 @@
 //! full fence at some point during the call. So one of the two sees the other's store, as if both
 //! had fenced.
 //!
-//! `membarrier` needs a registration, which costs 3 µs while the process has one thread and 12 to
-//! 18 ms once it has more (the kernel waits for a grace period). [`prepare`] therefore registers at
-//! once when alone and on a transient thread otherwise; until [`ready`] says so, no thread may rely on
-//! [`light`]. Elsewhere both sides are a sequentially consistent fence, and always ready.
+//! `membarrier` needs a registration, which costs 3 µs while the process has one thread and 12 to 18 ms once it has
+//! more (the kernel waits for a grace period). [`prepare`] therefore registers at once when alone and on a transient
+//! thread otherwise; until [`ready`] returns true, no thread may rely on [`light`]. Elsewhere both sides are a
+//! sequentially consistent fence, and always ready.
 //!
-//! A sandbox that is entered later may refuse the call. From then on the fence is not [`ready`], and no further thread relies
-//! on [`light`]. The cold side outwaits threads that already do: it sleeps, once for each lock and each stream, until no
-//! processor can still hold back a store. A processor does so for some hundred
-//! nanoseconds: what a store buffer holds leaves it as fast as the caches take it, whatever the thread does next,
-//! and an interrupt or a switch of threads empties it. `OUTWAITED` is 100,000 times as long.
+//! A sandbox that is entered later may refuse the call. From then on the fence is not [`ready`], and no further thread
+//! relies on [`light`]. The cold side outwaits threads that already do: it sleeps, once for each lock and each stream,
+//! until no processor can still hold back a store. A processor does so for some hundred nanoseconds: stores leave its
+//! store buffer as fast as the caches take them, whatever the thread does next, and an interrupt or a switch of threads
+//! empties it. `OUTWAITED` is 100,000 times as long.
 
 #[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
 mod imp {
@@ -48,7 +48,7 @@ mod imp {
     use std::sync::atomic::{AtomicU8, AtomicU32, Ordering, compiler_fence, fence};
     use std::time::Duration;
 
-    /// How long the cold side waits where it may not call `membarrier(2)` any more.
+    /// How long the cold side waits when `membarrier(2)` is refused.
     const OUTWAITED: Duration = Duration::from_millis(20);
 
     const UNKNOWN: u8 = 0;
@@ -71,14 +71,14 @@ mod imp {
         }
     }
 
-    /// Takes the place of the fence where the system refuses it: see above.
+    /// In place of the fence, where the system refuses it: see above.
     #[cold]
     fn outwait() {
         STATUS.store(UNAVAILABLE, Ordering::Release);
         fence(Ordering::SeqCst);
         let end = Moment::now() + OUTWAITED;
         while let Some(left) = end.left() {
-            // The call that a sandbox is most likely to allow.
+            // A sandbox is most likely to allow this call.
             sys::futex_wait(&AtomicU32::new(0), 0, Some(left));
         }
         fence(Ordering::SeqCst);

@@ -1,6 +1,6 @@
 //! The mutex and the condition of [`mutex`](crate::sync::mutex) where there are futexes.
 //!
-//! tests/loom.rs takes them in, with a futex that is made of the model checker's own.
+//! tests/loom.rs includes them, with a futex made of the model checker's primitives.
 
 use super::{AtomicU32, Ordering, const_fn};
 use crate::sys;
@@ -10,7 +10,7 @@ const FREE: u32 = 0;
 const LOCKED: u32 = 1;
 const CONTENDED: u32 = 2;
 
-/// How often it is looked whether the mutex is free before the thread sleeps. A model has enough orders with one.
+/// How often a waiting thread looks whether the mutex is free before it sleeps. One look keeps the models small.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 100 };
 
 /// A mutex without a guard, of three states, as in Drepper's "Futexes are tricky".
@@ -39,7 +39,7 @@ impl RawMutex {
 
     #[cold]
     extern "C" fn lock_contended(&self) {
-        // Mostly it is held for some ten nanoseconds: a few looks take less time than a sleep.
+        // Usually it is held for some ten nanoseconds: a few looks take less time than a sleep.
         for _ in 0..LOOKS {
             if self.0.load(Ordering::Relaxed) == FREE && self.try_lock() {
                 return;
@@ -74,7 +74,7 @@ impl RawMutex {
     }
 }
 
-/// Something that threads wait for: how often it has been told.
+/// A condition to wait for: the number of notifications.
 pub(crate) struct Condition(AtomicU32);
 
 impl Condition {
@@ -84,9 +84,9 @@ impl Condition {
         }
     }
 
-    /// Waits, unlocked, until the condition is told, or for so long; may return for no reason.
+    /// Waits, with the mutex unlocked, until notified or for `limit`; may return early.
     pub(crate) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
-        // A thread that tells it after this changes the number: the wait ends at once.
+        // A later notification changes the number, so that the wait ends at once.
         let told = self.0.load(Ordering::Relaxed);
         mutex.unlock();
         let told = unless!(
@@ -110,7 +110,7 @@ impl Condition {
         self.0.fetch_add(1, Ordering::Relaxed);
         sys::futex_wake_all(&self.0);
     }
-    /// A thread of the parent that waited is not in the child; the number does not matter.
+    /// No thread of the child waits, whatever the number.
     #[cfg(not(loom))]
     pub(crate) fn reset_after_fork(&self) {}
 }

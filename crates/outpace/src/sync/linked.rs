@@ -1,9 +1,9 @@
-//! Code that a program has only if it calls what needs it.
+//! Code that is linked only into programs that call a function which needs it.
 
 use std::sync::OnceLock;
 
-/// A place for pointers to functions. Callers find them here and do not mention them by name: a program
-/// has their code only if it also has a call of [`link`](Self::link).
+/// Pointers to functions. Callers get them here instead of naming the functions: a program has their code only if it
+/// also has a call of [`link`](Self::link).
 pub(crate) struct Linked<T>(OnceLock<T>);
 
 impl<T> Linked<T> {
@@ -15,7 +15,7 @@ impl<T> Linked<T> {
         self.0.get_or_init(|| functions);
     }
 
-    /// Nothing until they are linked.
+    /// `None` until they are linked.
     #[inline]
     pub(crate) fn get(&self) -> Option<&T> {
         self.0.get()

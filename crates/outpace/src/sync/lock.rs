@@ -19,17 +19,18 @@
 //!         if bias is not mine: wake the taker
 //! ```
 //!
-//! *Why that excludes.* Each side stores, fences, and loads what the other side has stored. So one of them sees the other:
-//! either the owner sees that it has lost the bias and retreats, or the taker sees the owner inside and waits. Where the
-//! system refuses the fence from some moment on, [`barrier`] outwaits the owner, and the bias is not given again.
+//! *Why that excludes.* Each side stores, fences, and loads the word that the other side stores. So one of them sees
+//! the other: either the owner sees that it has lost the bias and retreats, or the taker sees the owner inside and
+//! waits. If the system refuses the fence from some moment on, [`barrier`] outwaits the owner, and the bias is not
+//! given again.
 //!
 //! *Why each owner has a slot.* Between its look at `bias` and its store to `depth` an owner may be preempted for any
 //! length of time; the bias may be another thread's when the store lands. It lands in the old owner's slot, which no
 //! thread looks at any more. A slot goes to another thread only when its owner no longer exists. A thread that knows its
 //! slot need not look at `bias` before it tries: `print!` does not.
 //!
-//! *Drafts.* While a message is formatted, code of the user's runs: it may print, panic, or wait for another thread that
-//! prints. So no thread may have to wait for it, and yet the text belongs in the memory behind what is published.
+//! *Drafts.* Formatting runs users' code: it may print, panic, or wait for another thread that prints. So no thread may
+//! have to wait for it, although its text goes directly behind the published bytes.
 //!
 //! ```text
 //! the owner                                      the taker
@@ -37,7 +38,7 @@
 //! begin:  depth = DRAFT                          lock the mutex
 //!         light fence                            bias = none
 //!         if bias is not mine: withdraw          heavy fence
-//! format, behind what is published               if depth is DRAFT: go in beside the draft,
+//! format, behind the published bytes             if depth is DRAFT: go in beside the draft,
 //! end:    depth = 1                                  as if nested, and leave that memory alone;
 //!         light fence                                so do all that enter until the draft has ended
 //!         if bias is mine: inside, publish
@@ -45,11 +46,11 @@
 //!               leave, enter like any thread
 //! ```
 //!
-//! The bias moves only after a streak of entries by one thread. The streak it takes doubles with every take-over in quick
-//! succession: threads that alternate end up with the ordinary lock, as they should. Without an asymmetric fence (and in
-//! tests of the portable path) the bias is never given, and this is an ordinary reentrant lock.
+//! The bias moves only after a streak of entries by one thread. The streak it takes doubles with every take-over in
+//! quick succession: threads that alternate end up with the ordinary lock. Without an asymmetric fence (and in tests of
+//! the portable path) the bias is never given, and this is an ordinary reentrant lock.
 //!
-//! All of the state lives here and not in thread-local storage, and thread identities are never reused: a thread may end
+//! All state is in the lock and not in thread-local storage, and thread identities are never reused: a thread may end
 //! while it has the bias, and the next thread takes it.
 #![allow(unsafe_code)]
 
@@ -74,8 +75,7 @@ pub(crate) struct Lock {
     bias: AtomicUsize,
     slots: [Slot; SLOTS],
     mutex: RawMutex,
-    /// The thread that is inside by the mutex, or 0. A thread finds its own identity here only while
-    /// that is true of it.
+    /// The thread that is inside by the mutex, or 0. A thread reads its own identity here only while it is inside.
     holder: AtomicU64,
     /// How often the holder is inside.
     depth: AtomicU32,
@@ -87,8 +87,8 @@ pub(crate) struct Lock {
     price: AtomicU32,
     /// When the bias was last taken away, in [`sys::coarse_millis`].
     taken: AtomicU64,
-    /// The offset in `slots` of the slot whose draft others go in beside, or [`NO_SLOT`]. Read and written by the holder
-    /// of the mutex only.
+    /// The offset in `slots` of the slot with a draft beside which others enter, or [`NO_SLOT`]. Read and written by
+    /// the holder of the mutex only.
     draft: AtomicUsize,
     /// The functions around each outermost entry. Once they are set, no thread gets the bias.
     around: Linked<Around>,
@@ -105,13 +105,13 @@ pub(crate) struct Around {
 /// A thread that has, or had, the bias.
 struct Slot {
     owner: AtomicU64,
-    /// The owner's number in the system, to tell when it has ended.
+    /// The owner's system thread ID, to find out whether it has ended.
     owner_task: AtomicU32,
     /// How often the owner is inside by the bias, and [`DRAFT`]. Only the owner writes it.
     depth: AtomicU32,
 }
 
-/// The owner of a slot is not inside, but owns the memory behind what is published.
+/// The owner of a slot is not inside, but owns the memory behind the published bytes.
 const DRAFT: u32 = 1 << 31;
 
 impl Slot {
@@ -135,7 +135,7 @@ const NO_THREAD: ThreadId = ThreadId::MAX;
 const NO_SLOT: usize = 0;
 const SLOTS: usize = 1 + 4;
 
-/// An entry by the bias: what leaving needs.
+/// An entry by the bias, for leaving.
 #[derive(Clone, Copy)]
 pub(crate) struct ByBias<'a> {
     lock: &'a Lock,
@@ -152,7 +152,7 @@ pub(crate) enum Entrance<'a> {
 }
 
 impl ByBias<'_> {
-    /// Leaves the lock, on the thread that entered, which has not entered again since, or has left again.
+    /// Leaves the lock, on the thread that entered. Nested entries have been left.
     #[inline(always)]
     pub(crate) fn leave(self) {
         if !self.step_out() {
@@ -160,7 +160,7 @@ impl ByBias<'_> {
         }
     }
 
-    /// As [`leave`](Self::leave); returns whether that was all. If not, [`Lock::wake_slot`] is to follow.
+    /// As [`leave`](Self::leave), but returns false where the caller has to call [`Lock::wake_slot`] next.
     #[inline(always)]
     #[must_use]
     pub(crate) fn step_out(self) -> bool {
@@ -179,13 +179,13 @@ impl ByBias<'_> {
 pub(crate) struct Draft<'a>(ByBias<'a>);
 
 impl<'a> Draft<'a> {
-    /// Ends the draft by entering for good, if no thread can be in beside it. Else what is in the memory has to be
-    /// copied before the draft is dropped.
+    /// Ends the draft by entering, if no thread can be inside beside it. Otherwise the text has to be copied before the
+    /// draft is dropped.
     #[inline(always)]
     pub(crate) fn enter(self) -> Result<ByBias<'a>, Self> {
         let inside = self.0;
         if inside.slot.depth.load(Ordering::Relaxed) != DRAFT {
-            // A guard that was taken within the draft outlives it.
+            // A guard that was taken within the draft is still held.
             return Err(self);
         }
         inside.slot.depth.store(1, Ordering::Relaxed);
@@ -208,7 +208,7 @@ extern "C" fn go_on(slot: &Slot) {
 }
 
 impl Drop for Draft<'_> {
-    /// A call that does not unwind and does not take the draft, which so needs no address.
+    /// Calls a function that does not unwind, without the draft, which so needs no address.
     #[inline(always)]
     fn drop(&mut self) {
         #[cold]
@@ -217,7 +217,7 @@ impl Drop for Draft<'_> {
             let slot = lock.slot(bias);
             match slot.depth.load(Ordering::Relaxed) & !DRAFT {
                 0 => ByBias { lock, bias, slot }.leave(),
-                // By guards that outlive the draft the thread stays inside.
+                // Guards that outlive the draft keep the thread inside.
                 inside => slot.depth.store(inside, Ordering::Release),
             }
         }
@@ -259,7 +259,7 @@ impl Lock {
     #[inline(always)]
     fn slot(&self, bias: usize) -> &Slot {
         debug_assert!(bias.is_multiple_of(size_of::<Slot>()) && bias < size_of_val(&self.slots));
-        // SAFETY: what is stored in `bias` is the offset of one of these slots, and nothing else comes here.
+        // SAFETY: `bias` is `NO_SLOT`, or was made by `slot_of` or `give_bias`: the offset of one of these slots.
         unsafe { &*self.slots.as_ptr().byte_add(bias) }
     }
 
@@ -279,7 +279,7 @@ impl Lock {
     #[inline(always)]
     pub(crate) fn enter_by_bias(&self, me: ThreadId) -> Entrance<'_> {
         let bias = self.bias.load(Ordering::Relaxed);
-        // Another thread's slot may be anything by now, but not this thread's.
+        // Only if the slot is this thread's is it certain not to change owners.
         if self.slot(bias).owner.load(Ordering::Relaxed) != me {
             return Entrance::None;
         }
@@ -352,7 +352,7 @@ impl Lock {
         index.map_or(NO_SLOT, |index| index * size_of::<Slot>())
     }
 
-    /// The number in the system of the thread that has entered last, if it has, or had, the bias, or is `known`.
+    /// The system thread ID of the thread that entered last, if it has, or had, the bias, or is `known`.
     #[cfg_attr(loom, allow(dead_code))]
     pub(crate) fn last_task(&self, known: (ThreadId, u32)) -> Option<u32> {
         let last = match self.bias.load(Ordering::Relaxed) {
@@ -397,7 +397,7 @@ impl Lock {
             return Some(Entry::Nested);
         }
         if wait && work::is_under_way() {
-            // Without the lock, if it cannot be had: messages are then written past the queue.
+            // If another thread has the lock, goes on without it: messages are then written past the queue.
             return self.enter_cold(me, false).or(Some(Entry::Nested));
         }
         if let (true, Some(around)) = (wait, self.around.get()) {
@@ -446,13 +446,13 @@ impl Lock {
         false
     }
 
-    /// Whether a thread, which has the mutex, goes in beside a draft.
+    /// Whether the calling thread, which has the mutex, enters beside a draft.
     fn is_beside_draft(&self) -> bool {
         let place = self.draft.load(Ordering::Relaxed);
         if place == NO_SLOT {
             return false;
         }
-        // Its owner no longer has the bias: any other depth is on its way to 0.
+        // Its owner no longer has the bias, so other depths return to 0.
         let is_over = self.slot(place).depth.load(Ordering::Acquire) == 0;
         if is_over {
             self.draft.store(NO_SLOT, Ordering::Relaxed);
@@ -460,7 +460,7 @@ impl Lock {
         !is_over
     }
 
-    /// Whether something is done [around](Self::surround) each entry.
+    /// Whether functions are called [around](Self::surround) each entry.
     #[cfg(not(loom))]
     pub(crate) fn is_surrounded(&self) -> bool {
         self.around.get().is_some()
@@ -484,7 +484,7 @@ impl Lock {
         (slot.depth.load(Ordering::Relaxed) & !DRAFT > 0).then_some(&slot.depth)
     }
 
-    /// Takes the bias from its owner and waits until that is outside. The caller holds the mutex.
+    /// Takes the bias from its owner and waits until the owner is outside. The caller holds the mutex.
     fn take_bias(&self, bias: usize, me: ThreadId, wait: bool) -> bool {
         let Slot { owner, depth, .. } = self.slot(bias);
         self.bias.store(NO_SLOT, Ordering::Relaxed);
@@ -507,7 +507,7 @@ impl Lock {
                 break;
             }
             if !wait {
-                // Give it back. An owner that noticed and queued up meanwhile takes it from itself.
+                // Give it back. An owner that has noticed the loss and waits for the mutex takes it from itself.
                 self.bias.store(bias, Ordering::Relaxed);
                 return unless!("a try gives the bias back and enters", false, true);
             }
@@ -515,7 +515,7 @@ impl Lock {
         }
         if owner.load(Ordering::Relaxed) != me {
             let now = sys::coarse_millis();
-            // On some machines the clock goes back: that counts as `soon`.
+            // On some machines the clock goes backwards: that counts as `soon`.
             let since = now.saturating_sub(self.taken.swap(now, Ordering::Relaxed));
             let soon = since < FORGIVEN_AFTER_MILLIS;
             let price = if soon {
@@ -553,7 +553,7 @@ impl Lock {
         };
         let left = depth.load(Ordering::Relaxed) - 1;
         if left > 0 || !std::ptr::eq(depth, &self.depth) {
-            // Nested; or in by the bias and lost it meanwhile: its taker waits for this store.
+            // Nested; or inside by the bias and lost it meanwhile: the taker waits for this store.
             depth.store(left, Ordering::Release);
             if left & !DRAFT == 0 {
                 wake(depth);
@@ -575,8 +575,8 @@ impl Lock {
         }
     }
 
-    /// Has each thread call functions around its outermost entries, from the next exit on. No thread keeps the bias, because an
-    /// owner leaves without a look. Waits for a guard of another thread. `me` is `thread_id`.
+    /// Makes each thread call functions around its outermost entries, from the next exit on. No thread keeps the bias,
+    /// because an owner does not check for them. Waits for a guard of another thread. `me` is `thread_id`.
     #[cfg(not(loom))]
     pub(crate) fn surround(&self, me: ThreadId, around: Around) {
         self.around.link(around);
@@ -589,7 +589,7 @@ impl Lock {
             self.mutex.unlock();
             return;
         };
-        // Inside by the bias: goes on by the mutex. If another thread has that, it takes the bias by itself.
+        // Inside by the bias: changes over to the mutex. If another thread has the mutex, that thread takes the bias.
         if !std::ptr::eq(inside, &self.depth) && self.mutex.try_lock() {
             let depth = inside.load(Ordering::Relaxed);
             self.depth.store(depth & !DRAFT, Ordering::Relaxed);
@@ -607,7 +607,7 @@ impl Lock {
         if !BIASED || !barrier::ready() || self.around.get().is_some() {
             return;
         }
-        // Its owner would go in where the draft is.
+        // The owner would write over the draft.
         if self.draft.load(Ordering::Relaxed) != NO_SLOT {
             return;
         }
@@ -632,8 +632,8 @@ impl Lock {
             .store(index * size_of::<Slot>(), Ordering::Relaxed);
     }
 
-    /// In the child of a fork, where only the forking thread lives on: its own entries stay, all
-    /// others never happened.
+    /// In the child of a fork, which has only the forking thread: its entries stay, those of other threads are
+    /// forgotten.
     #[cfg(all(unix, not(any(loom, outpace_portable))))]
     pub(crate) fn reset_after_fork(&self, me: ThreadId) {
         let inside = self

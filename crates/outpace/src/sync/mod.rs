@@ -1,9 +1,10 @@
-//! How threads synchronise: the asymmetric lock, its fence, a mutex of one word.
+//! Synchronisation of threads: the asymmetric lock, its fence, a mutex of one word.
 //!
-//! The primitives that these are made of come from here, too, so that the model checker can take the place of std's under
-//! `--cfg loom`: tests/loom.rs takes in this folder as it is.
+//! Re-exports the primitives that these are made of, so that the model checker's replace std's under `--cfg loom`:
+//! tests/loom.rs includes this folder unchanged.
 
-/// `right`, but `wrong` if a model has that fault: so tests/loom.rs breaks a protocol in one place, and its models notice.
+/// `right`, or `wrong` if a model has that fault: tests/loom.rs breaks a protocol in one place, and a model has to
+/// fail.
 macro_rules! unless {
     ($fault:literal, $right:expr, $wrong:expr) => {{
         #[cfg(loom)]
@@ -56,7 +57,7 @@ pub(crate) mod fault {
     use std::cell::Cell;
 
     thread_local! {
-        // The checker runs all threads of a model on one thread of the system, the test's own.
+        // The checker runs all threads of a model on the test's own thread.
         static FAULT: Cell<&'static str> = const { Cell::new("") };
     }
 

@@ -1,8 +1,8 @@
 //! A mutex for sections of a few instructions, and a condition to wait for.
 //!
-//! std's have guards of three words, and remember panics. These have no guards, and need not remember: a panic leaves the
-//! state that they protect consistent. On Linux both are [futexes](crate::sync::futex) of one word, elsewhere they are made
-//! of std's.
+//! std's guards have three words, and its mutexes are poisoned by panics. These have no guards and no poisoning: a
+//! panic leaves the state that they protect consistent. On Linux both are [futexes](crate::sync::futex) of one word,
+//! elsewhere they are made of std's.
 #![allow(unsafe_code)]
 
 #[cfg(not(loom))]
@@ -21,7 +21,7 @@ pub(crate) struct Mutex<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the thread that has locked it has the value to itself.
+// SAFETY: only the thread that has locked the mutex uses the value.
 #[cfg(not(loom))]
 unsafe impl<T: Send> Sync for Mutex<T> {}
 #[cfg(not(loom))]
@@ -36,7 +36,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The value. Use of it demands that the mutex is locked.
+    /// The value. Access it only with the mutex locked.
     #[inline(always)]
     pub(crate) fn value(&self) -> *mut T {
         self.value.get()
@@ -72,19 +72,19 @@ mod imp {
 
     impl<T> ForkCell<T> {
         fn get(&self) -> &T {
-            // SAFETY: not replaced meanwhile, for that is done by the only thread, between two uses.
+            // SAFETY: `replace` runs only while the process has one thread, between two uses.
             unsafe { &*self.0.get() }
         }
 
         /// The old value is leaked.
         #[cfg(all(unix, not(any(loom, outpace_portable))))]
         fn replace(&self, value: T) {
-            // SAFETY: in the child of a fork there is no other thread, and this one is not using the value.
+            // SAFETY: the child of a fork has no other thread, and this one is not using the value.
             unsafe { self.0.get().write(value) };
         }
     }
 
-    /// Whether it is locked, and a condition variable for waiters.
+    /// Whether the mutex is locked, and a condition variable for waiters.
     struct Flag {
         locked: Mutex<bool>,
         unlocked: Condvar,
@@ -121,7 +121,7 @@ mod imp {
         }
 
         pub(crate) fn try_lock(&self) -> bool {
-            // A signal handler, too, calls this: it may have interrupted the thread that is looking.
+            // Called by a signal handler, too, which may have interrupted the thread in `look`.
             let locked = self.0.get().locked.try_lock();
             locked.is_ok_and(|mut locked| !std::mem::replace(&mut *locked, true))
         }
@@ -148,7 +148,7 @@ mod imp {
         }
     }
 
-    /// Something that threads wait for.
+    /// A condition to wait for.
     #[cfg(not(loom))]
     pub(crate) struct Condition(ForkCell<Condvar>);
 
@@ -158,7 +158,7 @@ mod imp {
             Condition(ForkCell(UnsafeCell::new(Condvar::new())))
         }
 
-        /// Waits, unlocked, until the condition is told, or for so long; may return for no reason.
+        /// Waits, with the mutex unlocked, until notified or for `limit`; may return early.
         pub(crate) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
             let (condition, flag) = (self.0.get(), mutex.0.get());
             let mut locked = flag.look();

@@ -1,4 +1,4 @@
-//! The calling thread's identity, and whether it is at a stream's work.
+//! The calling thread's identity, and whether it is at work for a stream.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use std::cell::Cell;
 pub(crate) type ThreadId = u64;
 
 thread_local! {
-    /// 0 until it is asked for.
+    /// 0 until it is assigned.
     static ID: Cell<ThreadId> = const { Cell::new(0) };
 }
 
@@ -26,21 +26,22 @@ pub(crate) fn thread_id() -> ThreadId {
     if id != 0 { id } else { assign() }
 }
 
-/// The same, or 0 if it was not asked for yet.
+/// The same, or 0 if none was assigned yet.
 #[inline(always)]
 pub(crate) fn known_thread_id() -> ThreadId {
     ID.get()
 }
 
-/// How many streams' states the calling thread has locked. While there is one, the thread is *at work*; the only users' code
-/// that runs then is an allocator. If that prints, it must not wait, because other threads may wait for this one.
+/// How many streams' states the calling thread has locked. While there is one, the thread is *at work*; the only users'
+/// code that can run then is an allocator. If that prints, it must not wait, because other threads may wait for this
+/// one.
 pub(crate) mod work {
     use std::cell::Cell;
 
     thread_local! {
         static STATES: Cell<u32> = const { Cell::new(0) };
 
-        /// A message has been published, and its author could not ask.
+        /// A message was published at work, where its author could not ask.
         static OWED: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -52,7 +53,7 @@ pub(crate) mod work {
         STATES.set(STATES.get() - 1);
     }
 
-    /// Whether the calling thread is at a stream's work.
+    /// Whether the calling thread is at work.
     #[inline]
     pub(crate) fn is_under_way() -> bool {
         STATES.get() > 0

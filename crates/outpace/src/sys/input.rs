@@ -4,8 +4,7 @@
 use std::fs::File;
 use std::io;
 
-/// A regular file in memory. The bytes are the file's for as long as no other process writes to it or shortens it,
-/// as its maker has promised.
+/// A regular file in memory. No process writes to it or shortens it, as the caller of `new` promises.
 pub(crate) struct Mapping(imp::Mapping);
 
 impl Mapping {
@@ -36,7 +35,7 @@ mod imp {
         length: usize,
     }
 
-    // SAFETY: memory that no thread writes to, and that belongs to this alone.
+    // SAFETY: no thread writes to the memory, and only this value unmaps it.
     unsafe impl Send for Mapping {}
     // SAFETY: as above.
     unsafe impl Sync for Mapping {}
@@ -51,14 +50,14 @@ mod imp {
                 .filter(|&length| length <= isize::MAX as usize)
                 .ok_or(io::ErrorKind::FileTooLarge)?;
             if length == 0 {
-                // Files without a length, such as pipes and those in /proc, may have bytes, but cannot be mapped.
+                // Files without a length, such as pipes and those in /proc, may have bytes but cannot be mapped.
                 if !file.metadata()?.is_file() || file.read_at(&mut [0], 0)? != 0 {
                     return Err(io::ErrorKind::InvalidInput.into());
                 }
                 let start = NonNull::dangling();
                 return Ok(Mapping { start, length });
             }
-            // SAFETY: a new mapping, at a place of the system's choice.
+            // SAFETY: makes a new mapping, at an address that the system chooses.
             let start = unsafe {
                 let fd = file.as_raw_fd();
                 libc::mmap(
@@ -73,7 +72,7 @@ mod imp {
             if start == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());
             }
-            // SAFETY: the mapping just made. Advice, so whether it is taken does not matter.
+            // SAFETY: the mapping just made. A failure does not matter: it is only advice.
             unsafe { libc::madvise(start, length, libc::MADV_SEQUENTIAL) };
             let start = NonNull::new(start.cast()).expect("not asked for at 0");
             Ok(Mapping { start, length })
@@ -89,7 +88,7 @@ mod imp {
     impl Drop for Mapping {
         fn drop(&mut self) {
             if self.length > 0 {
-                // SAFETY: mapped by `new`, and nothing borrows from it any more.
+                // SAFETY: mapped by `new`, and no longer borrowed.
                 unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
             }
         }
@@ -100,7 +99,7 @@ mod imp {
         poll(fd, 0)
     }
 
-    /// Waits until it would, or a signal came.
+    /// Waits until it would, or until a signal comes.
     pub(crate) fn wait_readable(fd: BorrowedFd<'_>) {
         poll(fd, -1);
     }
@@ -122,7 +121,7 @@ mod imp {
     use std::fs::File;
     use std::io;
 
-    /// Read, where mapping is not known.
+    /// The file's bytes, where std cannot map.
     pub(crate) struct Mapping(Vec<u8>);
 
     impl Mapping {
@@ -132,7 +131,7 @@ mod imp {
         pub(super) unsafe fn new(file: &File) -> io::Result<Self> {
             let metadata = file.metadata()?;
             let length = metadata.len();
-            // As where files are mapped: not those that have bytes but no length.
+            // Refuses files that have bytes but no length, as with mappings.
             let lengthless = length == 0 && read_at(file, &mut [0], 0).is_ok();
             if !metadata.is_file() || lengthless {
                 return Err(io::ErrorKind::InvalidInput.into());

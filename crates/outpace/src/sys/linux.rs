@@ -1,4 +1,4 @@
-//! Calls that only Linux has.
+//! System calls that only Linux has.
 #![allow(unsafe_code)]
 
 use super::FileIdentity;
@@ -13,22 +13,22 @@ use std::ptr;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// The number of bytes that fit into a pipe.
+/// The capacity of a pipe in bytes.
 pub(crate) fn pipe_capacity(fd: RawFd) -> Option<usize> {
-    // SAFETY: only asks.
+    // SAFETY: accesses no memory.
     usize::try_from(unsafe { libc::fcntl(fd, libc::F_GETPIPE_SZ) }).ok()
 }
 
-/// The pipe or terminal that a descriptor leads to, opened once more, for writing that does not wait. `None` where
-/// it may not be opened, or there is no `/proc`, and for an emulator's side of a pseudo-terminal: all of these have the
-/// device 5:2 (`Documentation/admin-guide/devices.txt`), and opening that makes another pseudo-terminal.
+/// Opens the pipe or terminal of a descriptor once more, for non-blocking writes. `None` where it may not be opened, or
+/// without `/proc`, or for an emulator's side of a pseudo-terminal: each of these has the device 5:2
+/// (`Documentation/admin-guide/devices.txt`), and opening that makes another pseudo-terminal.
 pub(crate) fn opened_once_more(fd: RawFd, identity: FileIdentity) -> Option<RawFd> {
     let [_, _, device] = identity.0;
     if device == libc::makedev(5, 2) {
         return None;
     }
     const DIRECTORY: &[u8] = b"/proc/thread-self/fd/";
-    // The directory, the number, which is written from its end, and the NUL.
+    // The directory, the number, written from its end, and the NUL.
     let mut path = [0; DIRECTORY.len() + 11];
     let (mut at, mut rest) = (path.len() - 1, fd.cast_unsigned());
     while at > DIRECTORY.len() {
@@ -42,7 +42,7 @@ pub(crate) fn opened_once_more(fd: RawFd, identity: FileIdentity) -> Option<RawF
     at -= DIRECTORY.len();
     path[at..at + DIRECTORY.len()].copy_from_slice(DIRECTORY);
     let flags = libc::O_WRONLY | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-    // SAFETY: from `at` on there is a path that ends in NUL.
+    // SAFETY: the path at `at` ends in NUL.
     let own = unsafe { libc::open(path[at..].as_ptr().cast(), flags) };
     (own >= 0).then_some(own)
 }
@@ -52,11 +52,11 @@ pub(crate) fn is_null_device(status: &libc::stat) -> bool {
     status.st_rdev == libc::makedev(1, 3)
 }
 
-/// Sleeps while `word` is `value`, until woken, or for so long; may wake for no reason.
+/// Sleeps while `word` is `value`, until woken or for `limit`; may wake early.
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
     // The `timespec` of this call is two words, on 32-bit systems with a `time_t` of 64 bits as well.
     let limit = limit.map(|limit| -> [libc::c_long; 2] {
-        // It may wake for no reason, and so after 68 years.
+        // Waking early is allowed, so 68 years are enough.
         let seconds = limit.as_secs().min(i32::MAX as u64);
         [seconds as _, limit.subsec_nanos() as _]
     });
@@ -92,24 +92,24 @@ const MEMBARRIER_CMD_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
 fn membarrier_command(command: libc::c_int) -> bool {
-    // SAFETY: `membarrier(2)` touches no memory of ours.
+    // SAFETY: accesses no memory.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// A full fence in every thread of the process, after [`register_membarrier`] has returned true. Returns whether
-/// there was one: a sandbox may have come since then.
+/// A full fence in every thread of the process, after [`register_membarrier`] has returned true. Returns false if the
+/// system refuses it: a sandbox may have been entered since.
 pub(crate) fn membarrier() -> bool {
     membarrier_command(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
         || membarrier_command(MEMBARRIER_CMD_GLOBAL)
 }
 
-/// Registers the process for [`membarrier`]; returns whether the system has it.
+/// Registers the process for [`membarrier`]; returns false if the system does not have it.
 pub(crate) fn register_membarrier() -> bool {
     membarrier_command(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
         && membarrier_command(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
 }
 
-/// Whether the process has one thread now. `/proc/self/task` has a link for each, besides `.` and `..`.
+/// Whether the process has one thread now. `/proc/self/task` has a link for each thread, besides `.` and `..`.
 pub(crate) fn is_single_threaded() -> bool {
     let mut tasks = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the path ends in NUL; the call fills `tasks` when it returns 0.
@@ -122,12 +122,12 @@ pub(crate) fn is_single_threaded() -> bool {
 /// Whether the process has rights that its caller may not have: it is set-user-ID or set-group-ID, or has capabilities
 /// from its file (getauxval(3)).
 pub(crate) fn is_privileged() -> bool {
-    // SAFETY: only asks.
+    // SAFETY: accesses no memory.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Keeps the shared object that this code is in, if it is in one, in memory for as long as the process lives, although its
-/// host may `dlclose` it. Called before the system gets the address of a function.
+/// Keeps the shared object with this code, if it is in one, in memory until the process ends, although its host may
+/// `dlclose` it. Called before the system gets the address of a function.
 #[cfg(all(target_env = "gnu", not(target_feature = "crt-static")))]
 #[cold]
 pub(crate) fn stay_loaded() {
@@ -168,8 +168,8 @@ pub(crate) fn stay_loaded() {
         address: (&raw const DONE).addr(),
         name: ptr::null(),
     };
-    // SAFETY: `look` is called with `search`, until this returns. A name is valid for as long as its object is loaded,
-    // which is while its code runs; the main program's, which is found at once, is empty. The handle is never closed.
+    // SAFETY: `look` is called with `search` before the call returns. A name is valid while its object is loaded, and
+    // the object's code is running here; the main program's name is empty. The handle is never closed.
     unsafe {
         libc::dl_iterate_phdr(Some(look), (&raw mut search).cast());
         if !search.name.is_null() && *search.name != 0 {
@@ -190,12 +190,11 @@ unsafe extern "C" {
     ) -> libc::c_int;
 }
 
-/// Gives a thread whose creator has a real-time policy the ordinary policy: with its creator's it would run only while that
-/// waits, and the system keeps time for ordinary threads. Returns whether the creator has such a policy.
+/// Gives a new thread the ordinary policy if its creator has a real-time policy: with that it would run only while the
+/// creator waits, but the system reserves time for ordinary threads. Returns whether it did.
 pub(crate) fn schedule_ordinarily(attributes: *mut libc::pthread_attr_t) -> bool {
-    // A new thread's attributes name the ordinary policy, but by default they are ignored.
-    // SAFETY: the first call only asks (and not the C library, since musl's does not know); the attributes are
-    // initialised.
+    // A new thread's attributes name the ordinary policy, but by default they are ignored. SAFETY: the first call
+    // accesses no memory (a system call, because musl does not support the function); the attributes are initialised.
     unsafe {
         let policy = libc::syscall(libc::SYS_sched_getscheduler, 0);
         let policy = policy & !libc::c_long::from(libc::SCHED_RESET_ON_FORK);
@@ -218,16 +217,16 @@ pub(crate) fn name_thread(name: &CStr) {
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
 }
 
-/// The calling thread's number in the system.
+/// The calling thread's system thread ID.
 pub(crate) fn task() -> u32 {
     // SAFETY: always sound.
     (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
 }
 
-/// Whether a thread of this process with that number exists.
+/// Whether a thread of this process with that ID exists.
 #[inline]
 pub(crate) fn task_exists(task: u32) -> bool {
-    // SAFETY: signal 0 only asks.
+    // SAFETY: accesses no memory; signal 0 is not delivered.
     let asked = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), task, 0) };
     // A sandbox may refuse the call.
     asked == 0 || !OsError::last().is_no_such_process()
@@ -235,8 +234,7 @@ pub(crate) fn task_exists(task: u32) -> bool {
 
 /// The processor time that a thread of this process has had.
 pub(crate) fn processor_time(task: u32) -> Option<Duration> {
-    // `MAKE_THREAD_CPUCLOCK` of the kernel, which is what `pthread_getcpuclockid` makes, too: the clock of a thread by
-    // what the scheduler has given it.
+    // `MAKE_THREAD_CPUCLOCK` of the kernel, as `pthread_getcpuclockid` makes it: a thread's clock of scheduled time.
     const OF_A_THREAD_BY_THE_SCHEDULER: i32 = 4 | 2;
     let clock = !task.cast_signed() << 3 | OF_A_THREAD_BY_THE_SCHEDULER;
     let mut time = MaybeUninit::<libc::timespec>::uninit();
@@ -250,7 +248,7 @@ pub(crate) fn processor_time(task: u32) -> Option<Duration> {
     }
 }
 
-/// Whether a thread of this process runs, or waits for a processor. False where that is unknown.
+/// Whether a thread of this process runs or waits for a processor. False where that is unknown.
 pub(crate) fn is_runnable(task: u32) -> bool {
     use std::io::Write;
     let mut path = [0; 40];
@@ -291,7 +289,7 @@ pub(crate) fn at_exit(run: fn(Option<i32>)) {
         run(Some(status));
     }
     stay_loaded();
-    // SAFETY: `call` lives as long as the process and takes what it is given here.
+    // SAFETY: `call` lives as long as the process, and takes this argument.
     unsafe { on_exit(call, run as *mut libc::c_void) };
 }
 
@@ -307,10 +305,10 @@ pub(crate) fn unnamed_file(directory: &Path) -> io::Result<File> {
         .or_else(|_| super::unlinked_file(directory))
 }
 
-/// Gives the space of bytes that are no longer needed back to the file system, if it supports that.
+/// Frees the space of bytes that are no longer needed, if the file system supports that.
 pub(crate) fn forget_range(file: &File, at: u64, length: u64) {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: touches no memory of ours.
+    // SAFETY: accesses no memory.
     unsafe {
         libc::fallocate(
             file.as_raw_fd(),
@@ -328,11 +326,11 @@ mod tests {
     use std::io::Write;
     use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
-    /// Both ends of a pseudo-terminal without a reader.
+    /// Both ends of a pseudo-terminal that no thread reads.
     fn terminal() -> (OwnedFd, OwnedFd) {
         let (mut ours, mut theirs) = (-1, -1);
         let none = ptr::null_mut();
-        // SAFETY: fills both descriptors, which no other code has.
+        // SAFETY: the call fills both descriptors, which no other code knows.
         unsafe {
             let opened = libc::openpty(&mut ours, &mut theirs, none, none.cast(), none.cast());
             assert_eq!(opened, 0);
@@ -381,7 +379,7 @@ mod tests {
         let output = Output::new(theirs.as_fd()).unwrap();
         let writer = std::thread::spawn(move || (&other).write_all(&[b'x'; 1 << 20]));
         while !would_block(&theirs) {}
-        // The other one has the terminal to itself for as long as it writes.
+        // The other writer has the terminal locked while it writes.
         assert!(!output.wait_writable(super::super::Moment::now()));
         drop(ours);
         assert!(writer.join().unwrap().is_err());
@@ -395,7 +393,7 @@ mod tests {
         while !rest.is_empty() {
             rest = &rest[output.write_now(rest).ok().unwrap()..];
         }
-        // A read would wait for ever if it went elsewhere.
+        // If the bytes went elsewhere, a read would wait forever.
         let mut poll = libc::pollfd {
             fd: theirs.as_raw_fd(),
             events: libc::POLLIN,

@@ -1,8 +1,7 @@
-//! Every call to the operating system, one function list for all platforms.
+//! All calls to the operating system, with the same functions on all platforms.
 //!
-//! `unix.rs` is POSIX. `linux.rs` adds what only Linux has: futexes, `membarrier(2)`, the capacity of a
-//! pipe. `portable.rs` makes do with `std::io`; it serves Windows, and with `--cfg outpace_portable`
-//! any system, which is how it is tested.
+//! `unix.rs` is POSIX. `linux.rs` adds futexes, `membarrier(2)`, the capacity of a pipe and the like. `portable.rs`
+//! uses only std: for Windows, and with `--cfg outpace_portable`, for tests, on any system.
 
 use std::fmt;
 use std::fs::File;
@@ -32,12 +31,12 @@ pub(crate) use unix::*;
 
 impl fmt::Display for OsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // It owns no memory, so there is nothing to drop.
+        // It owns no memory, so it needs no drop.
         ManuallyDrop::new(io::Error::from(*self)).fmt(f)
     }
 }
 
-/// What a descriptor is connected to, as far as it matters to buffering.
+/// The kind of file that a descriptor is connected to, as far as it matters to buffering.
 #[cfg_attr(
     any(not(unix), outpace_portable),
     expect(dead_code, reason = "std cannot tell all of them apart")
@@ -54,14 +53,14 @@ pub(crate) enum Destination {
     Null,
 }
 
-/// The stack of a helper thread. The thread needs little of it, but a user's function for gap markers may run there. Only
-/// touched pages take memory; a larger stack might get a huge page, which takes memory as a whole.
+/// The stack of a helper thread. The thread needs little of it, but a user's function for gap markers may run there.
+/// Only touched pages take memory, but a larger stack might get a whole huge page.
 const STACK: usize = 1 << 20;
 
-/// So many bytes fit whenever `poll(2)` says that a pipe is writable (`PIPE_BUF`).
+/// The bytes that fit whenever `poll(2)` reports a pipe as writable (`PIPE_BUF`).
 pub(crate) const POLLED_WRITE: usize = 4096;
 
-/// A write of at most so many bytes to a pipe is kept together, whatever other processes write there.
+/// The kernel keeps a write of at most this many bytes to a pipe together.
 pub(crate) const PIPE_BUF: usize = if cfg!(any(target_os = "linux", windows)) {
     4096
 } else {
@@ -69,11 +68,11 @@ pub(crate) const PIPE_BUF: usize = if cfg!(any(target_os = "linux", windows)) {
     512
 };
 
-/// How many bytes a terminal takes at once when `poll(2)` says that it is writable. It handles a control character that moves
-/// the cursor by itself, and blocks the writer if it has no room for it.
+/// How many bytes a terminal takes at once when `poll(2)` reports it as writable. It handles each control character
+/// that moves the cursor separately, and blocks the writer if it has no room for that.
 const POLLED_BY_TERMINAL: usize = 1024;
 
-/// As many of these bytes as can be written without waiting where `poll(2)` says so.
+/// The first of these bytes, as many as can be written without waiting after `poll(2)`.
 #[inline(never)]
 pub(crate) fn polled(bytes: &[u8], is_terminal: bool) -> &[u8] {
     if !is_terminal {
@@ -85,11 +84,11 @@ pub(crate) fn polled(bytes: &[u8], is_terminal: bool) -> &[u8] {
     bytes.get(..end.max(1)).unwrap_or(bytes)
 }
 
-/// Which file a descriptor refers to: equal identities are the same terminal, pipe or file.
+/// The identity of a file: equal identities are the same terminal, pipe or file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FileIdentity(pub(crate) [u64; 3]);
 
-/// A moment, in nanoseconds of a clock that only goes forward.
+/// A moment, in nanoseconds of a monotonic clock.
 ///
 /// Not `Instant`: it checks each operation, and its messages would be linked into small programs.
 #[derive(Clone, Copy)]
@@ -140,7 +139,7 @@ pub(crate) fn coarse_millis() -> u64 {
     monotonic_nanos() / 1_000_000 + 1
 }
 
-/// `poll`'s timeout argument: whole milliseconds, rounded up, -1 for ever.
+/// `poll`'s timeout argument: whole milliseconds, rounded up; -1 is without end.
 #[cfg_attr(
     any(not(unix), outpace_portable),
     expect(dead_code, reason = "for poll(2)")
@@ -152,7 +151,7 @@ fn poll_millis(until: Moment) -> i32 {
     i32::try_from(until.nanos_left().div_ceil(1_000_000)).unwrap_or(i32::MAX)
 }
 
-/// Reads all of `bytes` at the offset `at`, whatever the file's own offset is.
+/// Reads all of `bytes` at the offset `at`, independent of the file's own offset.
 pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::read_exact_at(file, bytes, at);
@@ -178,7 +177,7 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     }
 }
 
-/// A file for reading and writing that has no name, or loses it at once.
+/// A file for reading and writing, whose name is removed at once.
 pub(crate) fn unlinked_file(directory: &Path) -> io::Result<File> {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);

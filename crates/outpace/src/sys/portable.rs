@@ -1,4 +1,4 @@
-//! What `std` offers everywhere: no futex, no fork, no signals, no asymmetric fence.
+//! The parts of `std` that exist everywhere: no futex, no fork, no signals, no asymmetric fence.
 #![allow(unsafe_code)]
 
 use super::{Destination, FileIdentity, Moment};
@@ -7,8 +7,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// Where bytes are written. A standard stream goes through std's handle, which knows how to write
-/// text to the Windows console.
+/// The destination of bytes. A standard stream uses std's handle, which can write text to the Windows console.
 #[derive(Debug)]
 pub(crate) enum Output {
     Stdout,
@@ -57,7 +56,7 @@ impl Output {
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, OsError> {
         match self {
             Output::Stdout => {
-                // std's handle buffers lines: all of the bytes have to leave it, or none.
+                // std's handle buffers lines: either all of the bytes leave it, or the call fails.
                 let mut stdout = io::stdout().lock();
                 stdout.write_all(bytes)?;
                 stdout.flush()?;
@@ -76,7 +75,7 @@ impl Output {
         ))
     }
 
-    /// std has no call to wait with: gives the reader a moment.
+    /// std has no call that waits for the reader: sleeps for a moment.
     pub(crate) fn wait_writable(&self, until: Moment) -> bool {
         let moment = Duration::from_millis(1);
         std::thread::sleep(until.left().unwrap_or_default().min(moment));
@@ -102,7 +101,7 @@ impl Output {
     }
 }
 
-/// What can be copied of an [`io::Error`].
+/// The parts of an [`io::Error`] that can be copied.
 #[derive(Clone, Copy)]
 pub(crate) struct OsError {
     kind: io::ErrorKind,
@@ -110,7 +109,7 @@ pub(crate) struct OsError {
 }
 
 impl OsError {
-    /// `write` has taken nothing, and does not say why.
+    /// `write` returned 0, without a reason.
     pub(crate) const WROTE_NOTHING: OsError = OsError {
         kind: io::ErrorKind::WriteZero,
         code: None,
@@ -128,7 +127,7 @@ impl OsError {
         self.kind == io::ErrorKind::BrokenPipe
     }
 
-    /// std already treats a closed standard stream as one that swallows everything.
+    /// std's handles already ignore the error.
     pub(crate) fn is_closed_descriptor(self) -> bool {
         false
     }
@@ -160,12 +159,12 @@ pub(crate) fn spawn(
     thread.map(drop).map_err(OsError::from)
 }
 
-/// std does not tell. Systems with set-user-ID programs use `unix.rs`.
+/// Unknown to std. Systems with set-user-ID programs use `unix.rs`.
 pub(crate) fn is_privileged() -> bool {
     false
 }
 
-/// std does not tell.
+/// Unknown to std.
 pub(crate) fn processor_time(_task: u32) -> Option<Duration> {
     None
 }
@@ -182,7 +181,7 @@ pub(super) fn monotonic_nanos() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Sleeps for a moment, so that other threads can go on.
+/// Sleeps for a moment, so that other threads can continue.
 pub(crate) fn pause() {
     std::thread::sleep(Duration::from_millis(1));
 }

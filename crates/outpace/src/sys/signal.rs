@@ -17,13 +17,13 @@ pub(crate) struct Action(libc::sigaction);
 impl Action {
     /// The system's default.
     pub(crate) fn default_action() -> Self {
-        // SAFETY: a `sigaction` of zeros is valid, and `SIG_DFL` needs nothing else.
+        // SAFETY: a `sigaction` of zeros is valid, and `SIG_DFL` uses no other field.
         let mut action: libc::sigaction = unsafe { zeroed() };
         action.sa_sigaction = libc::SIG_DFL;
         Action(action)
     }
 
-    /// Calls `handler`, on the thread's alternative stack if it has one; system calls go on.
+    /// Calls `handler`, on the thread's alternative stack if it has one; interrupted system calls restart.
     pub(crate) fn call(handler: Handler) -> Self {
         super::stay_loaded();
         let mut action = Self::default_action();
@@ -35,7 +35,7 @@ impl Action {
     /// The reaction to `signal` that is in force.
     pub(crate) fn of(signal: c_int) -> Result<Self, OsError> {
         let mut action = Self::default_action();
-        // SAFETY: only asks, and fills `action`.
+        // SAFETY: only fills `action`.
         match unsafe { libc::sigaction(signal, ptr::null(), &mut action.0) } {
             0 => Ok(action),
             _ => Err(OsError::last()),
@@ -61,12 +61,12 @@ impl Action {
     }
 }
 
-/// Whether the signal was sent, for example by `kill(2)` or `abort(3)`, and not caused by the thread's own instruction, which
-/// would raise it again.
+/// Whether the signal was sent, for example by `kill(2)` or `abort(3)`, and not caused by an instruction of the thread,
+/// which would raise it again.
 ///
 /// # Safety
 ///
-/// `info` is what the handler was given.
+/// `info` is the handler's argument.
 pub(crate) unsafe fn was_sent(info: *const libc::siginfo_t) -> bool {
     // SAFETY: valid, as the caller promises. Codes of faults are positive (sigaction(2)).
     unsafe { (*info).si_code <= 0 }
@@ -78,7 +78,7 @@ pub(crate) fn raise(signal: c_int) {
     unsafe { libc::raise(signal) };
 }
 
-/// Lets the calling thread write to a terminal of another job without being stopped.
+/// Lets the calling thread write to the terminal from a background job without being stopped.
 pub(crate) fn write_from_background() {
     let mut only = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: plain POSIX calls; the mask is initialised by `sigemptyset`.
@@ -121,7 +121,7 @@ pub(crate) fn keeping_errno(handle: impl FnOnce()) {
     }
 }
 
-/// Where this thread's `errno` is.
+/// The location of this thread's `errno`.
 pub(super) unsafe fn errno() -> *mut c_int {
     // SAFETY: always sound.
     unsafe {
@@ -164,7 +164,7 @@ impl Bell {
         super::futex_wake_one(&self.0);
     }
 
-    /// Returns when it has rung, or for no reason.
+    /// Returns when it has rung, or early.
     pub(crate) fn wait(&self) {
         use std::sync::atomic::Ordering;
         if self.0.swap(0, Ordering::Acquire) == 0 {
@@ -197,7 +197,7 @@ impl Bell {
         }
     }
 
-    /// Returns when it has rung, or for no reason.
+    /// Returns when it has rung, or early.
     pub(crate) fn wait(&self) {
         if let Some((read, _)) = self.0.get() {
             let _ = io::Read::read(&mut &*read, &mut [0]);

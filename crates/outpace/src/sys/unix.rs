@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
-/// A descriptor that is written to. Does not own it: its maker keeps it open.
+/// A descriptor to write to. Does not own it: the caller of `new` keeps it open.
 #[derive(Debug)]
 pub(crate) struct Output(RawFd);
 
@@ -16,14 +16,14 @@ impl Output {
     pub(crate) const STDOUT: Output = Output(libc::STDOUT_FILENO);
     pub(crate) const STDERR: Output = Output(libc::STDERR_FILENO);
 
-    /// The caller promises to keep `fd` open for as long as this is written to.
+    /// The caller keeps `fd` open for as long as it is written to.
     pub(crate) fn new(fd: BorrowedFd<'_>) -> io::Result<Self> {
         Ok(Output(fd.as_raw_fd()))
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: open for as long as this is written to, as `new` demands. The standard descriptors belong to the
-        // process; code that closes one may not assume that no other code uses it.
+        // SAFETY: the caller of `new` keeps it open. The standard descriptors belong to the process; code that closes
+        // one must expect other users.
         unsafe { BorrowedFd::borrow_raw(self.0) }
     }
 
@@ -36,10 +36,9 @@ impl Output {
         usize::try_from(written).map_err(|_| OsError::last())
     }
 
-    /// One `write(2)` that does not wait, as far as the system lets it: what `poll(2)` said of the room there is may
-    /// no longer hold, because another process has written since, and a terminal has one writer at a time. The
-    /// descriptor cannot be made non-blocking, for others share it; on Linux the same pipe or terminal opened
-    /// once more can, which takes some 25 µs.
+    /// One `write(2)` that does not wait, as far as the system allows: after `poll(2)` another process may have filled
+    /// the room, and a terminal has one writer at a time. The descriptor cannot be made non-blocking, because other
+    /// processes share it; on Linux the pipe or terminal is opened once more, non-blocking, which takes some 25 µs.
     pub(crate) extern "C" fn write_now(&self, bytes: &[u8]) -> Result<usize, OsError> {
         let destination = self.destination();
         #[cfg(target_os = "linux")]
@@ -47,14 +46,14 @@ impl Output {
             && let Some(own) = super::opened_once_more(self.0, identity)
         {
             let result = Output(own).write(bytes);
-            // SAFETY: opened just now, and no other code knows of it.
+            // SAFETY: opened just now, and no other code knows it.
             unsafe { libc::close(own) };
             return result;
         }
         self.write(super::polled(bytes, destination.0 == Destination::Terminal))
     }
 
-    /// Waits until a write would make progress or fail; returns whether that was in time.
+    /// Waits until a write would make progress or fail; returns false if `until` comes first.
     pub(crate) extern "C" fn wait_writable(&self, until: Moment) -> bool {
         let mut poll = libc::pollfd {
             fd: self.0,
@@ -71,7 +70,7 @@ impl Output {
         }
     }
 
-    /// What the descriptor is connected to, and its identity if it is open.
+    /// The kind of file that the descriptor is connected to, and its identity if it is open.
     pub(crate) fn destination(&self) -> (Destination, Option<FileIdentity>) {
         let mut status = MaybeUninit::<libc::stat>::uninit();
         // SAFETY: `status` is writable; the call fills it when it returns 0.
@@ -97,7 +96,7 @@ impl Output {
     }
 
     fn is_terminal(&self) -> bool {
-        // SAFETY: only asks.
+        // SAFETY: accesses no memory.
         unsafe { libc::isatty(self.0) == 1 }
     }
 }
@@ -107,7 +106,7 @@ impl Output {
 pub(crate) struct OsError(c_int);
 
 impl OsError {
-    /// `write` has taken nothing, and does not say why.
+    /// `write` returned 0, without a reason.
     pub(crate) const WROTE_NOTHING: OsError = OsError(0);
 
     /// Why the last call of this thread failed.
@@ -120,7 +119,7 @@ impl OsError {
         self.0 == libc::EINTR
     }
 
-    /// The descriptor is non-blocking, and cannot take anything now.
+    /// The descriptor is non-blocking, and has no room now.
     pub(crate) fn would_block(self) -> bool {
         self.0 == libc::EAGAIN || self.0 == libc::EWOULDBLOCK
     }
@@ -152,7 +151,7 @@ impl From<OsError> for io::Error {
 
 impl From<io::Error> for OsError {
     fn from(error: io::Error) -> Self {
-        // The one error that is not the system's: a file has become shorter.
+        // Only one error is not the system's: a spill file that has become shorter.
         OsError(error.raw_os_error().unwrap_or(libc::EIO))
     }
 }
@@ -168,23 +167,23 @@ pub(super) fn monotonic_nanos() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Sleeps for a moment, so that other threads can go on.
+/// Sleeps for a moment, so that other threads can continue.
 pub(crate) fn pause() {
-    // SAFETY: there is nothing to poll.
+    // SAFETY: no entries are passed.
     unsafe { libc::poll(ptr::null_mut(), 0, 1) };
 }
 
 /// The largest write that every system takes (macOS refuses 2 GiB).
 const MAX_WRITE: usize = 1 << 30;
 
-/// Starts a helper thread that receives no signals, so that the program's own threads get them; but for SIGTTOU, without
-/// which a job in the background would print on where the terminal wants it stopped (`stty tostop`).
+/// Starts a helper thread that receives no signals, so that the program's own threads get them. Except SIGTTOU: with
+/// that blocked, a background job would go on printing where `stty tostop` stops it.
 ///
-/// Not `std::thread`: names of any length, results, propagated panics and a handle to join would be a third of what this
-/// library adds to a small program.
+/// Not `std::thread`: its code for names, results, panics and joining would be a third of what this library adds to a
+/// small program.
 ///
-/// The thread runs the closure on its own stack and refers to no other memory of its own, which in the child of a fork, where
-/// the thread does not exist, would be lost: leak detectors report that.
+/// The thread has the closure on its own stack, and no memory on the heap: in the child of a fork, which does not have
+/// the thread, leak detectors would report that.
 pub(crate) fn spawn<F: FnOnce() + Send + 'static>(
     name: &'static CStr,
     run: F,
@@ -198,9 +197,9 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(
     }
 
     let start = Box::into_raw(Box::new((name, run)));
-    // SAFETY: `main` takes what `start` points to, which may be sent to another thread.
+    // SAFETY: `main` takes the box at `start`, which is `Send`.
     unsafe { create_thread(main::<F>, start.cast()) }.inspect_err(|_| {
-        // SAFETY: there is no thread that has it.
+        // SAFETY: no thread was started, so the box is still this function's.
         drop(unsafe { Box::from_raw(start) });
     })
 }
@@ -214,7 +213,7 @@ unsafe fn create_thread(
     main: extern "C" fn(*mut c_void) -> *mut c_void,
     start: *mut c_void,
 ) -> Result<(), OsError> {
-    /// The stack where memory is too limited for [`STACK`].
+    /// The stack size if memory is too limited for [`STACK`].
     const SMALL_STACK: usize = 128 << 10;
 
     super::stay_loaded();
@@ -243,7 +242,7 @@ unsafe fn create_thread(
             error = create(SMALL_STACK);
         }
         if error != 0 && is_ordinary {
-            // A sandbox may refuse that.
+            // A sandbox may refuse the policy.
             super::schedule_as_caller(attributes);
             error = create(STACK);
         }
@@ -266,8 +265,8 @@ pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: 
             child: extern "C" fn(),
         ) -> libc::c_int;
     }
-    // SAFETY: the functions live as long as the process, or the C library forgets them when it unloads their object. After a
-    // failure (no memory) forked children lack the reset, as after raw `clone`.
+    // SAFETY: the functions live as long as the process, or the C library removes them when it unloads their object.
+    // After a failure (no memory) forked children lack the reset, as after raw `clone`.
     unsafe { pthread_atfork(prepare, parent, child) };
 }
 
@@ -293,8 +292,8 @@ mod other {
         false
     }
 
-    /// Does nothing. What `dlclose(3)` unloads differs between these systems. Apple's never unloads an object that has
-    /// thread-local variables, and std has some.
+    /// Does nothing: these systems' `dlclose(3)` differ. Apple's never unloads an object that has thread-local
+    /// variables, and std has some.
     pub(crate) fn stay_loaded() {}
 
     /// Does nothing: a thread inherits its creator's policy.
@@ -305,9 +304,9 @@ mod other {
     /// Does nothing, as [`schedule_ordinarily`].
     pub(crate) fn schedule_as_caller(_attributes: *mut libc::pthread_attr_t) {}
 
-    /// Whether the process has rights that its caller may not have: it is set-user-ID or set-group-ID.
+    /// Whether the process may have rights that its caller does not have: it is set-user-ID or set-group-ID.
     pub(crate) fn is_privileged() -> bool {
-        // SAFETY: only asks.
+        // SAFETY: accesses no memory.
         #[cfg(any(
             target_vendor = "apple",
             target_os = "freebsd",

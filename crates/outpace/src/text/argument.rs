@@ -1,10 +1,9 @@
-//! Arguments of the macros, their types erased.
+//! Type-erased arguments of the macros.
 //!
-//! A program has many messages, and each kind that is compiled by itself takes its builder time. So an argument is a
-//! pointer to a value and a pointer to a function, as in `core::fmt`, and one piece of code puts all messages of such
-//! arguments together: [`MessageArgs`](super::message::MessageArgs). Short messages of integers and the like, for which
-//! these pointers would cost more than the text itself, have their values in registers:
-//! [`value`](super::value).
+//! A program has many messages, and compiling code for each kind of them takes time. So an argument is a pointer to a
+//! value and a pointer to a function, as in `core::fmt`, and one piece of code writes all messages of such arguments:
+//! [`MessageArgs`](super::message::MessageArgs). Short messages of integers and the like, for which these pointers
+//! would cost more than the text itself, have their values in registers: [`value`](super::value).
 
 #![allow(unsafe_code)]
 
@@ -16,15 +15,15 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// The room of a fallback argument: more than any stream has.
+/// The room that a fallback argument asks for: more than any stream has.
 pub(super) const NO_ROOM: usize = usize::MAX;
 
-/// Puts the value's text at a place and returns its length. Of a fallback argument: has `core::fmt` append it to the
-/// [`Scratch`] there, and returns 0, or 1 if that has failed.
+/// Writes the value's text at a place and returns its length. For a fallback argument: has `core::fmt` append it to the
+/// [`Scratch`] there, and returns 0, or 1 if that fails.
 pub(crate) type PutFn = unsafe fn(ErasedRef, PackedSpec, *mut ()) -> usize;
 
-/// An argument, its type erased. It is *inline* if outpace writes its text by itself, else a *fallback* argument, which
-/// its own trait formats.
+/// A type-erased argument. It is *inline* if outpace writes its text by itself, else a *fallback*, which its own trait
+/// formats.
 #[derive(Clone, Copy)]
 pub struct Argument<'a> {
     value: ErasedRef,
@@ -35,9 +34,8 @@ pub struct Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
-    /// # Safety
-    /// For as long as the argument lives, `put` may be called with the value, the specification, and a pointer to
-    /// so much room.
+    /// # Safety For as long as the argument lives, `put` may be called with the value, the specification, and a pointer
+    /// to `room` writable bytes.
     #[inline(always)]
     pub(crate) unsafe fn new(value: ErasedRef, spec: PackedSpec, put: PutFn, room: usize) -> Self {
         Argument {
@@ -53,7 +51,7 @@ impl<'a> Argument<'a> {
     /// As [`new`](Self::new), with a pointer to a [`Scratch`].
     #[inline(always)]
     pub(crate) unsafe fn fallback(value: ErasedRef, spec: PackedSpec, put: PutFn) -> Self {
-        // SAFETY: the room says that it is called with scratch memory.
+        // SAFETY: an argument with this room is called with scratch memory only.
         unsafe { Self::new(value, spec, put, NO_ROOM) }
     }
 
@@ -61,15 +59,14 @@ impl<'a> Argument<'a> {
     #[inline(always)]
     pub(super) fn piece<P: Piece>(piece: &'a P) -> Self {
         let (value, room) = (ErasedRef::of(piece), piece.room());
-        // SAFETY: the function is for pieces of this type, and that is the room that it needs.
+        // SAFETY: the function is for pieces of this type, and needs this room.
         unsafe { Self::new(value, PackedSpec::EMPTY, P::put_piece, room) }
     }
 
     /// A text with an empty specification.
     #[inline(always)]
     pub(crate) fn text(text: &'a str) -> Self {
-        /// # Safety
-        /// The value is a text, and there is room for it at `dst`.
+        /// # Safety The value is a text, and `dst` has room for it.
         unsafe fn put(value: ErasedRef, _: PackedSpec, dst: *mut ()) -> usize {
             // SAFETY: the caller's promise.
             unsafe { Piece::put(&text_at(value), dst.cast()) }
@@ -78,7 +75,7 @@ impl<'a> Argument<'a> {
         unsafe { Self::new(erase_text(text), PackedSpec::EMPTY_TEXT, put, text.len()) }
     }
 
-    /// A fallback argument of a message that `format_args!` gets as a whole, too. It cannot be formatted alone.
+    /// A fallback argument that cannot be formatted alone: std formats the whole message instead.
     #[inline(always)]
     pub(crate) fn left_to_std() -> Self {
         unsafe fn fail(_: ErasedRef, _: PackedSpec, _: *mut ()) -> usize {
@@ -88,7 +85,7 @@ impl<'a> Argument<'a> {
         unsafe { Self::fallback(ErasedRef::of(&()), PackedSpec::EMPTY, fail) }
     }
 
-    /// Whether code other than outpace's makes the text.
+    /// Whether code other than outpace's formats it.
     #[inline(always)]
     pub(crate) fn is_fallback(&self) -> bool {
         self.room == NO_ROOM
@@ -107,8 +104,7 @@ impl<'a> Argument<'a> {
 
     /// Writes the text of an inline argument at `dst`; returns its length.
     ///
-    /// # Safety
-    /// The argument is inline, and there is its [`room`](Self::room) at `dst`.
+    /// # Safety The argument is inline, and `dst` has its [`room`](Self::room).
     #[inline(always)]
     pub(super) unsafe fn put(&self, dst: *mut u8) -> usize {
         debug_assert!(!self.is_fallback());
@@ -124,7 +120,7 @@ impl<'a> Argument<'a> {
             let failed = unsafe { (self.put)(self.value, self.spec, (&raw mut *scratch).cast()) };
             return if failed == 0 { Ok(()) } else { Err(fmt::Error) };
         }
-        // SAFETY: there is the room; so many bytes of text have been written there.
+        // SAFETY: `space` makes the room; `length` bytes of text have been written there.
         unsafe {
             let length = self.put(scratch.space(self.room));
             scratch.advance(length);
@@ -143,7 +139,7 @@ impl<'a> Argument<'a> {
             large.reserve(self.room);
             large.as_mut_ptr()
         };
-        // SAFETY: there is the room; what is written is text.
+        // SAFETY: `space` has the room; `put` writes UTF-8.
         let text = unsafe {
             let length = self.put(space);
             str::from_utf8_unchecked(std::slice::from_raw_parts(space, length))

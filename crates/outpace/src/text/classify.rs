@@ -1,4 +1,4 @@
-//! Which types outpace writes by itself, found by comparing [type keys](TypeKey).
+//! The types that outpace writes by itself, found by comparing [type keys](TypeKey).
 
 #![allow(unsafe_code)]
 
@@ -10,8 +10,8 @@ use std::num::NonZero;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The kind of text that a value is written as. A number, not an enum with the value in its variants: the compiler knows it as soon as it has
-/// compared type keys, and then drops all that depends on other kinds.
+/// The kind of a value. A number, not an enum with the value in its variants: the compiler knows it as soon as it has
+/// compared type keys, and then removes the code for other kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Kind(u8);
 
@@ -28,12 +28,12 @@ kinds! {
     I8 = 7; I16 = 8; I32 = 9; I64 = 10; I128 = 11; ISIZE = 12;
     F32 = 13; F64 = 14; BOOL = 15; CHAR = 16;
     TEXT = 17; PIECES = 18;
-    // Where a text is. `classify` makes them `TEXT`.
+    // Owners of texts. `classify` makes them `TEXT`.
     POINTER = 19; STRING = 20; COW = 21; RC = 22; ARC = 23;
 }
 
 impl Kind {
-    /// How many kinds a table of scalars has.
+    /// The number of entries in a table of scalars.
     pub(crate) const SCALARS: usize = 17;
 
     /// The kind's number: its index in such a table.
@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// A kind, behind so many references.
+/// A kind, and the number of references in front of it.
 #[derive(Clone, Copy)]
 struct Match(u8);
 
@@ -57,21 +57,21 @@ impl Match {
     }
 }
 
-/// A value, and what it is written as.
+/// A value and its kind.
 #[derive(Clone, Copy)]
 pub(crate) struct Classified {
     pub(crate) kind: Kind,
-    /// Refers to a value of this kind; of a text it is [`erase_text`]'s.
+    /// Refers to a value of this kind; for a text it is made by [`erase_text`].
     pub(crate) value: ErasedRef,
 }
 
-/// Finds out whether the value is of a type that outpace writes by itself, or a reference to one, which it follows.
+/// Classifies a value: whether its type, or the type behind its references, is one that outpace writes by itself.
 #[inline]
 pub(crate) fn classify<T: ?Sized>(value: &T) -> Classified {
     let found = find(is_wide::<T>(), size_of_val(value), TypeKey::of::<T>());
     let kind = Kind(found.0 & ((1 << Match::DEPTH) - 1));
     let mut value = ErasedRef::of(value);
-    // SAFETY: `find` tells the type, lifetimes aside: so many references to a value of that kind.
+    // SAFETY: `find` has found the type, lifetimes aside: this number of references to a value of this kind.
     unsafe {
         if found.0 >> Match::DEPTH > 0 {
             value = value.pointee();
@@ -109,7 +109,7 @@ macro_rules! is {
     )*};
 }
 
-/// As [`is`], for numbers and the like: by themselves, and behind references.
+/// As [`is`], for scalars: by themselves, and behind references.
 macro_rules! scalars {
     ($size:ident $key:ident: $($type:ident $kind:ident)*) => {
         is! { $size $key: $($type, $kind 0;)* }
@@ -123,7 +123,7 @@ macro_rules! scalars {
     };
 }
 
-/// As [`scalars`]; a `NonZero` has its integer's layout, and is written as it.
+/// As [`scalars`]; a `NonZero` has its integer's layout and text.
 macro_rules! non_zero {
     ($size:ident $key:ident: $($type:ident $kind:ident)*) => {
         is! { $size $key: $(NonZero<$type>, $kind 0;)* }
@@ -133,8 +133,8 @@ macro_rules! non_zero {
     };
 }
 
-/// Compares type keys. In a release build it is inlined into [`classify`], and only the answer remains. Not `always`: the
-/// compiler would inline it before it finds that the key is a constant, and take its time.
+/// Compares type keys. In a release build it is inlined into [`classify`], and only the result remains. Not `always`:
+/// the compiler would inline it before it knows that the key is a constant, which makes it slow.
 #[inline]
 fn find(wide: bool, size: usize, key: TypeKey) -> Match {
     if !TypeKey::KNOWN {

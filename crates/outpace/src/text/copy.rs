@@ -1,9 +1,9 @@
-//! Copies of short texts: a call to `memcpy` would take longer than the copy.
+//! Copies short texts, for which a call of `memcpy` would take longer than the copy.
 #![allow(unsafe_code)]
 
 use std::ptr;
 
-/// Copies `bytes` to `to`. Short ones, which messages mostly are, without a call.
+/// Copies `bytes` to `to`; up to 32, which most messages have at most, without a call.
 ///
 /// # Safety
 ///
@@ -22,7 +22,7 @@ pub(crate) unsafe fn copy(bytes: &[u8], to: *mut u8) {
 /// The most bytes that [`copy_short`] copies.
 pub(crate) const SHORT: usize = 64;
 
-/// As [`copy`], without a call also for some that are longer.
+/// As [`copy`], without a call up to 64 bytes.
 ///
 /// # Safety
 ///
@@ -43,9 +43,9 @@ pub(crate) unsafe fn copy_short(bytes: &[u8], to: *mut u8) {
         }
     }
     debug_assert!(bytes.len() <= SHORT);
-    // SAFETY: passed on from the caller; each arm's length is in its helper's range.
+    // SAFETY: the caller's promise; each arm's length is in the range of its call.
     unsafe {
-        // Halved: for one range after the other, the compiler makes three instructions each.
+        // As a binary search: for ranges in sequence, the compiler generates three instructions each.
         let len = bytes.len();
         if len >= 8 {
             if len <= 16 {
@@ -65,8 +65,7 @@ pub(crate) unsafe fn copy_short(bytes: &[u8], to: *mut u8) {
     }
 }
 
-/// Copies at most eight bytes as one word, of which those behind `bytes` are unspecified: one store
-/// instead of two.
+/// Copies at most eight bytes with one store of a word, whose bytes behind `bytes` are unspecified.
 ///
 /// # Safety
 ///

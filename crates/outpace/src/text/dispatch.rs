@@ -1,11 +1,10 @@
-//! What the macros call for each argument.
+//! The functions that the macros call for each argument.
 //!
-//! A function is named after the trait in the braces and demands only that trait, as `core::fmt` does: what std's macros
-//! refuse fails with the same error, and a type that is inferred only later is inferred in time. Inside, the value is
-//! [classified](super::classify). outpace writes it by itself, or it becomes a fallback argument, which its own trait
-//! formats.
+//! A function is named after the trait in the braces and demands only that trait, as `core::fmt` does: so errors are
+//! the same as std's, and a type may be inferred later. Inside, the value is [classified](super::classify): outpace
+//! writes it by itself, or it becomes a fallback argument, which its own trait formats.
 //!
-//! The functions here do little for one type, because they are compiled for each type that a program prints.
+//! The functions here are small, because they are compiled for each type that a program prints.
 
 #![allow(unsafe_code)]
 
@@ -18,11 +17,10 @@ use super::scratch::Scratch;
 use super::spec::{Align, PackedSpec};
 use std::fmt;
 
-/// An argument whose own trait makes its text: `$format` appends it to `$scratch`.
+/// An argument that its own trait formats: `$format` appends it to `$scratch`.
 macro_rules! fallback {
     ($value:expr, $spec:expr, $type:ident: $bound:path, |$referent:ident, $given:ident, $scratch:ident| $format:expr) => {{
-        /// # Safety
-        /// It refers to a value of this type, and `scratch` to a [`Scratch`].
+        /// # Safety `value` refers to a value of this type, and `scratch` to a [`Scratch`].
         unsafe fn format<$type: $bound + ?Sized>(
             value: ErasedRef,
             $given: PackedSpec,
@@ -66,7 +64,7 @@ pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
     })
 }
 
-/// `{:…}` with no more in it than `format_simple` understands
+/// `{:…}` that `format_simple` supports
 pub fn display_simple<T: fmt::Display + ?Sized>(value: &T, spec: PackedSpec) -> Argument<'_> {
     as_display(classify(value), spec).unwrap_or_else(|| {
         fallback!(value, spec, T: fmt::Display, |value, spec, scratch| {
@@ -75,7 +73,7 @@ pub fn display_simple<T: fmt::Display + ?Sized>(value: &T, spec: PackedSpec) -> 
     })
 }
 
-/// Any specification. The fallback demands the trait: [`formatted`], or [`left_to_std`].
+/// Any specification. The fallback, [`formatted`] or [`left_to_std`], demands the trait.
 macro_rules! any_spec {
     ($($doc:literal $function:ident $classified:ident $formats:ident $text:expr;)*) => {$(
         #[doc = $doc]
@@ -103,7 +101,7 @@ any_spec! {
     "`{:…e}`, without precision" lower_exp_as as_lower_exp LOWER_EXP None;
 }
 
-/// An argument that outpace writes by itself, if the tables have a format for its kind.
+/// An argument that outpace writes by itself, if a table has a format for its kind.
 #[inline(always)]
 fn by_table<'a>(
     Classified { kind, value }: Classified,
@@ -142,7 +140,7 @@ fn bare<'a>(Classified { kind, value }: Classified) -> Option<Argument<'a>> {
     }
 }
 
-/// `{}`, in a message that `format_args!` gets as a whole, too, which demands the trait
+/// `{}`, in a message that `format_args!` also gets as a whole, which demands the trait
 pub fn if_display<T: ?Sized>(value: &T) -> Argument<'_> {
     bare(classify(value)).unwrap_or_else(left_to_std)
 }
@@ -161,8 +159,7 @@ pub fn left_to_std<'a>() -> Argument<'a> {
 /// Anything that `format_args!` can express
 #[inline]
 pub fn formatted<'a>(arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
-    /// # Safety
-    /// It refers to arguments, and `scratch` to a [`Scratch`].
+    /// # Safety `arguments` refers to arguments, and `scratch` to a [`Scratch`].
     unsafe fn format(arguments: ErasedRef, _: PackedSpec, scratch: *mut ()) -> usize {
         // SAFETY: the caller's promise.
         let (arguments, scratch) = unsafe {
@@ -175,8 +172,8 @@ pub fn formatted<'a>(arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
     unsafe { Argument::fallback(ErasedRef::of(arguments), PackedSpec::EMPTY, format) }
 }
 
-/// Formats a value by a simple specification: an alignment or a `0`, a width, a precision. Compiled once for all types, so
-/// that the macros need not write out the `format_args!`.
+/// Formats a value by a simple specification: an alignment or a `0`, a width, a precision. Compiled once for all types,
+/// so that expansions do not have to contain the `format_args!`.
 #[inline(never)]
 fn format_simple(
     value: &dyn fmt::Display,

@@ -1,11 +1,11 @@
-//! References, their types erased.
+//! Type-erased references.
 
 #![allow(unsafe_code)]
 
 use std::mem::{self, MaybeUninit};
 use std::ptr;
 
-/// A reference, its type erased: its words.
+/// A type-erased reference: its words.
 #[derive(Clone, Copy)]
 pub struct ErasedRef {
     address: *const (),
@@ -29,8 +29,7 @@ impl ErasedRef {
         }
     }
 
-    /// # Safety
-    /// It was made [of](ErasedRef::of) such a value, which lives for `'a`.
+    /// # Safety It was made [of](ErasedRef::of) a value of type `T`, which lives for `'a`.
     #[inline(always)]
     pub(crate) unsafe fn get<'a, T: ?Sized>(self) -> &'a T {
         let words = [MaybeUninit::new(self.address), self.metadata];
@@ -38,10 +37,9 @@ impl ErasedRef {
         unsafe { mem::transmute_copy(&words) }
     }
 
-    /// The value, of a type that a reference of one word refers to.
+    /// The value, of a type with references of one word.
     ///
-    /// # Safety
-    /// It refers to such a value, lifetimes aside, which lives for `'a`.
+    /// # Safety It refers to a value of type `U`, lifetimes aside, which lives for `'a`.
     #[inline(always)]
     pub(crate) unsafe fn get_sized<'a, U>(self) -> &'a U {
         // SAFETY: the caller's promise.
@@ -63,8 +61,8 @@ impl ErasedRef {
 
     /// The text behind the inner pointer, where the value is a pointer to a text.
     ///
-    /// # Safety
-    /// It refers to a `&str`, a `&mut str` or a `Box<str>`, which are alike, and the text lives for `'a`.
+    /// # Safety It refers to a `&str`, a `&mut str` or a `Box<str>`, which have the same layout, and the text lives for
+    /// `'a`.
     #[inline(always)]
     pub(super) unsafe fn text<'a>(self) -> &'a str {
         // SAFETY: the caller's promise.
@@ -75,7 +73,7 @@ impl ErasedRef {
 /// Whether references to `T` have two words.
 #[inline(always)]
 pub(super) const fn is_wide<T: ?Sized>() -> bool {
-    // There are none of more than two.
+    // No reference has more than two.
     size_of::<&T>() > size_of::<usize>()
 }
 

@@ -1,9 +1,9 @@
-//! Floats to text: the shortest digits that read back as the same number, laid out as std does.
+//! Floats to text: the shortest digits that read back as the same number, in std's layout.
 //!
-//! [`shortest`] writes most floats of ordinary size, in one go. [zmij] makes the digits of all others: it writes numbers of
-//! ordinary size almost as std does, and others in scientific form, which is taken apart and laid out afresh. Where a
-//! number is exactly half way between two shortest texts, std takes the upper one and [zmij] does not: see [`tie`]. A fixed
-//! number of decimals is exact integer arithmetic where 128 bits suffice, and std's elsewhere.
+//! [`shortest`] writes most floats of ordinary size. [zmij] makes the digits of all others: it writes numbers of
+//! ordinary size almost as std does, and others in scientific form, which is parsed and laid out anew. Where a number
+//! is exactly half way between two shortest texts, std takes the upper one and [zmij] does not: see [`tie`]. A fixed
+//! number of decimals is made by exact integer arithmetic where 128 bits suffice, and by std elsewhere.
 
 #![allow(unsafe_code)]
 
@@ -29,7 +29,7 @@ const MAX_LEN: usize = 3 + 323 + 17 + ZMIJ_LEN;
 const ZMIJ_LEN: usize = size_of::<zmij::Buffer>();
 const _: () = assert!(align_of::<zmij::Buffer>() == 1);
 
-/// The room for a number in zmij's notation, whichever code writes it.
+/// The room for a number in zmij's notation, by zmij or by [`shortest`].
 pub(crate) const ORDINARY_LEN: usize = if shortest::ROOM > ZMIJ_LEN {
     shortest::ROOM
 } else {
@@ -54,12 +54,12 @@ pub(super) mod sealed {
         fn not_a_number(self) -> bool;
         /// `(m, e)` so that the magnitude is `m * 2^e`.
         fn parts(self) -> (u64, i32);
-        /// [`put`](super::put), compiled for each type once.
+        /// [`put`](super::put), compiled once for each type.
         ///
         /// # Safety
         /// As there.
         unsafe extern "C" fn put(self, notation: Notation, dst: *mut u8) -> usize;
-        /// [`put_ordinary`](super::put_ordinary), compiled for each type once.
+        /// [`put_ordinary`](super::put_ordinary), compiled once for each type.
         ///
         /// # Safety
         /// As there.
@@ -159,7 +159,7 @@ macro_rules! float {
 float!(f32, u32, (1e-5, 1e13));
 float!(f64, u64, (1e-5, 1e16));
 
-/// Whether zmij writes the number in this notation, but for little things.
+/// Whether zmij writes the number in this notation, apart from [`tie`] and `.0`.
 #[inline(always)]
 fn as_zmij<F: Float>(value: F, notation: Notation) -> bool {
     match notation {
@@ -175,12 +175,12 @@ pub(crate) fn room<F: Float>(value: F, notation: Notation) -> usize {
     match notation {
         Notation::Display if as_zmij(value, notation) => ORDINARY_LEN,
         Notation::Display => MAX_LEN,
-        // At most 17 digits, which zmij's buffer has room for, and what stands around them.
+        // At most 17 digits, for which zmij's buffer has room, and the characters around them.
         Notation::Debug | Notation::Exponent => 2 * ZMIJ_LEN,
     }
 }
 
-/// Whether a number's `{}` is of the ordinary kind, and so short.
+/// Whether a number's `{}` is of ordinary size, and so short.
 #[inline(always)]
 pub(crate) fn is_ordinary<F: Float>(value: F) -> bool {
     as_zmij(value, Notation::Display)
@@ -202,7 +202,7 @@ unsafe fn put<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
     }
 }
 
-/// Writes a float that is laid out as zmij does it.
+/// Writes a float in zmij's layout.
 ///
 /// # Safety
 /// There is room for [`ORDINARY_LEN`] bytes at `dst`; zmij writes the number in this notation.
@@ -211,7 +211,7 @@ unsafe fn put_ordinary<F: Float>(value: F, notation: Notation, dst: *mut u8) -> 
     let (mantissa, exponent) = value.parts();
     if shortest::covers(mantissa, exponent) {
         let sign = usize::from(value.negative());
-        // SAFETY: the room is what it needs; zmij writes without exponent only from 1e-5 on.
+        // SAFETY: `dst` has the room; the number is at least 1e-5, where zmij's notation without exponent begins.
         return unsafe {
             *dst = b'-';
             sign + F::put_shortest(
@@ -231,7 +231,7 @@ unsafe fn put_ordinary<F: Float>(value: F, notation: Notation, dst: *mut u8) -> 
 #[cold]
 #[inline(never)]
 unsafe fn put_ordinary_by_zmij<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
-    // SAFETY: the room is what zmij needs, and no text is shorter than 3 bytes.
+    // SAFETY: `dst` has the room that zmij needs, and no text is shorter than 3 bytes.
     unsafe {
         let length = put_shortest(value, dst);
         if let Some(decimals) = tie(value)
@@ -240,7 +240,7 @@ unsafe fn put_ordinary_by_zmij<F: Float>(value: F, notation: Notation, dst: *mut
         {
             *dst.add(length - 1) = upper(*dst.add(length - 1));
         }
-        // Whole numbers end in ".0", which `{}` does not show.
+        // zmij ends whole numbers in ".0", which `{}` omits.
         let end = dst.add(length - 2).cast::<[u8; 2]>().read();
         match notation {
             Notation::Display => length - 2 * usize::from(end == *b".0"),
@@ -249,13 +249,13 @@ unsafe fn put_ordinary_by_zmij<F: Float>(value: F, notation: Notation, dst: *mut
     }
 }
 
-/// If the shortest text of a finite number has so many decimals, the number is exactly half way between
-/// two of them.
+/// If the shortest text of a finite number has exactly this many decimals, the number is half way between two such
+/// texts.
 ///
-/// A number `n / 2^k` with odd `n` has exactly `k` decimals, and they end in 25 or 75 (if `k` is at least 2;
-/// otherwise there is nothing shorter). So it is half way between the two numbers of `k - 1` decimals
-/// next to it, which end in 2 and 3, or 7 and 8. With `k` beyond 25, `n / 2^k = n * 5^k / 10^k` has more
-/// than 18 digits, and no text of one digit less is a shortest one.
+/// A number `n / 2^k` with odd `n` has exactly `k` decimals, and they end in 25 or 75 (if `k` is at least 2; otherwise
+/// no shorter text exists). So it is half way between its two neighbours with `k - 1` decimals, which end in 2 and 3,
+/// or 7 and 8. With `k` beyond 25, `n / 2^k = n * 5^k / 10^k` has more than 18 digits, and the shortest text is more
+/// than one digit shorter.
 #[inline(always)]
 fn tie<F: Float>(value: F) -> Option<usize> {
     let (mantissa, exponent) = value.parts();
@@ -275,8 +275,7 @@ fn upper(last: u8) -> u8 {
 /// There is room for `ZMIJ_LEN` bytes at `dst`; the value is finite.
 #[inline(always)]
 unsafe fn put_shortest<F: Float>(value: F, dst: *mut u8) -> usize {
-    // zmij writes to a buffer type of its own, which is nothing but bytes: it is put where the text
-    // shall stand, and nothing has to be copied.
+    // zmij writes to its own buffer type, which consists of bytes: placed at `dst`, it saves a copy.
     let buffer = dst.cast::<zmij::Buffer>();
     // SAFETY: there is room for the buffer's size, its alignment is 1, and it is initialised before
     // it is borrowed.
@@ -296,7 +295,7 @@ unsafe fn put_shortest<F: Float>(value: F, dst: *mut u8) -> usize {
 #[inline(never)]
 unsafe fn put_any<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
     if !value.finite() {
-        // SAFETY: the room is more than these.
+        // SAFETY: `dst` has more room than these texts need.
         return unsafe { put_bytes(not_finite(value), dst) };
     }
     let sign = usize::from(value.negative());
@@ -306,7 +305,7 @@ unsafe fn put_any<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize
         Notation::Exponent => false,
     };
     let digits = Decimal::of(value);
-    // SAFETY: `MAX_LEN` is for the longest of these.
+    // SAFETY: `MAX_LEN` is the room for the longest text.
     unsafe {
         *dst = b'-';
         let dst = dst.add(sign);
@@ -330,7 +329,7 @@ fn not_finite<F: Float>(value: F) -> &'static [u8] {
 struct Decimal {
     /// As characters, followed by zeros.
     digits: [u8; ZMIJ_LEN],
-    /// How many of them count; none is a zero at either end, but for that of 0 itself.
+    /// How many of them count. The first and the last are not zeros, except for the digit of 0 itself.
     length: usize,
     point: i32,
 }
@@ -348,7 +347,7 @@ impl Decimal {
         Decimal { digits, ..number }
     }
 
-    /// Takes apart what zmij wrote: `1.234e-30`, `1e+20`, `123.4`, `0.00012`.
+    /// Parses zmij's text: `1.234e-30`, `1e+20`, `123.4`, `0.00012`.
     #[inline]
     fn read(text: &[u8]) -> Decimal {
         // The longest exponent is `e-324`.
@@ -369,7 +368,7 @@ impl Decimal {
                 .fold(0, |value, digit| value * 10 + i32::from(digit - b'0'));
             if negative { -value } else { value }
         });
-        // In scientific form there is one digit before the point, which is looked for first.
+        // Scientific form, with one digit before the point, is the common case.
         let whole = match number.get(1) {
             None | Some(b'.') => 1,
             _ => number
@@ -469,11 +468,10 @@ impl Decimal {
     }
 }
 
-/// # Safety
-/// There is room for the bytes at `dst`.
+/// # Safety `dst` has room for the bytes.
 #[inline(always)]
 unsafe fn put_bytes(bytes: &[u8], dst: *mut u8) -> usize {
-    // SAFETY: the caller's promise; a reference to the bytes excludes that `dst` is among them.
+    // SAFETY: the caller's promise; `dst` is not within the bytes, because they are borrowed.
     unsafe { dst.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     bytes.len()
 }
@@ -485,16 +483,15 @@ pub(super) fn decimals_room<F: Float>(value: F, decimals: usize) -> usize {
     let (_, exponent) = value.parts();
     // A u64 has 20 digits.
     let whole = if exponent <= 0 { 20 } else { 309 };
-    // The sign, the point, and the words that the decimals are made in.
+    // The sign, the point, and whole words for the decimals.
     2 + whole + decimals.max(MAX_DECIMALS)
 }
 
-/// An upper bound of the room for any number, besides as much as it is given decimals.
+/// An upper bound of the room for any number, without the decimals of a precision.
 pub(super) const MOST_ROOM: usize = MAX_LEN;
 const _: () = assert!(MOST_ROOM >= 2 + 309 + MAX_DECIMALS);
 
-/// Writes a float with so many decimals, correctly rounded (ties to even), at `dst`; returns the
-/// length.
+/// Writes a float with `decimals` decimals, correctly rounded (ties to even), at `dst`; returns the length.
 ///
 /// # Safety
 /// There is room for [`decimals_room`] bytes at `dst`.
@@ -502,14 +499,14 @@ const _: () = assert!(MOST_ROOM >= 2 + 309 + MAX_DECIMALS);
 pub(super) unsafe fn put_decimals<F: Float>(value: F, decimals: usize, dst: *mut u8) -> usize {
     let (mantissa, exponent) = value.parts();
     if !value.finite() {
-        // SAFETY: the room is more than these.
+        // SAFETY: `dst` has more room than these texts need.
         return unsafe { put_bytes(not_finite(value), dst) };
     }
     if decimals > MAX_DECIMALS || exponent > 0 {
         // SAFETY: the caller's promise.
         return unsafe { put_decimals_by_std(value, decimals, dst) };
     }
-    // The number is mantissa / 2^shift: whole, and a fraction of 2^shift.
+    // The number is mantissa / 2^shift: `whole + fraction / 2^shift`.
     let shift = exponent.unsigned_abs();
     let (mut whole, fraction) = match mantissa.checked_shr(shift) {
         Some(whole) => (whole, mantissa - (whole << shift)),

@@ -1,6 +1,6 @@
-//! How outpace writes the types that it writes by itself, by the trait in the braces.
+//! The formats of the types that outpace writes by itself, for each trait in the braces.
 //!
-//! The functions are compiled here, and not once more in each program.
+//! The functions are compiled here, and not again in each program.
 
 #![allow(unsafe_code)]
 
@@ -14,28 +14,27 @@ use super::piece::Piece;
 use super::radix::Radix;
 use super::spec::PackedSpec;
 
-/// How a value is written: what an argument is made of beside the value and its specification.
+/// How a value is written: the parts of an argument besides the value and its specification.
 #[derive(Clone, Copy)]
 pub(super) struct Format {
     pub(super) put: PutFn,
-    /// An upper bound of the room that it needs, without what the specification adds, and, of a text, without its
-    /// bytes: together they fold to a number where a macro stands.
+    /// An upper bound of the room, without that of the specification, and for a text without its bytes: in an expansion
+    /// the sum folds to a number.
     pub(super) room: usize,
 }
 
-/// How texts are written, and the longest text of a byte.
+/// How texts are written, and the longest output of a byte.
 pub(super) type TextFormat = (Format, usize);
 
-/// How values of each scalar kind are written, if they are, in the order of the kinds' numbers.
+/// How values of each scalar kind are written, by the kind's number; `None` if outpace does not write them.
 pub(super) type Formats = [Option<Format>; Kind::SCALARS];
 
-/// What stands before a number's digits: a sign, and `0x` or the like.
+/// The room before a number's digits: for a sign, and `0x` or the like.
 const HEAD: usize = 3;
 
 macro_rules! format {
     (|$value:ident = $get:expr, $spec:ident| $piece:expr, $room:expr) => {{
-        /// # Safety
-        /// It refers to such a value; there is the room at `dst`.
+        /// # Safety `value` refers to a value of the format's type; `dst` has the room.
         unsafe fn put(value: ErasedRef, spec: PackedSpec, dst: *mut ()) -> usize {
             // SAFETY: the caller's promise about the value.
             let $value = unsafe { $get(value) };
@@ -131,7 +130,7 @@ macro_rules! none {
     };
 }
 
-/// `{}`, with nothing more in the braces. The room of floats depends on their value.
+/// `{}` with an empty specification. Without floats, whose room depends on their value.
 pub(super) const BARE: Formats = table!(bare, None, None, bare!(bool 8), bare!(char 4));
 /// `{}`
 pub(super) const DISPLAY: Formats = table!(

@@ -1,7 +1,7 @@
 //! Integers to decimal text.
 //!
-//! Digits are made eight at a time, in a [word](super::word): by [arithmetic](by_arithmetic), or from the [table]
-//! once that is worth its memory.
+//! Digits are made eight at a time, in a [word](super::word): by [arithmetic](by_arithmetic), or from the [table] once
+//! that pays for its memory.
 
 #![allow(unsafe_code)]
 
@@ -16,7 +16,7 @@ pub(super) mod sealed {
         /// Whether the type's numbers are mostly short.
         const SHORT: bool;
 
-        /// Whether two lookups in the table make the text.
+        /// Whether two lookups in the table are enough for the text.
         fn is_short(self) -> bool;
 
         /// The text of a short magnitude as a word, and its length.
@@ -25,7 +25,7 @@ pub(super) mod sealed {
         /// The number is short.
         unsafe fn short_word(self) -> (u64, usize);
 
-        /// Writes the text, without calling anything.
+        /// Writes the text without a call.
         ///
         /// # Safety
         /// As for `write_to`; the number is short.
@@ -51,9 +51,7 @@ pub trait Integer: sealed::Sealed + Copy {
     /// Writes the number's decimal digits, with a minus sign if it is negative, at `dst`; returns
     /// the length of the text.
     ///
-    /// # Safety
-    /// `MAX_LEN` bytes at `dst` are valid for writes. What they hold beyond the text is unspecified
-    /// afterwards.
+    /// # Safety `MAX_LEN` bytes at `dst` are valid for writes. Those behind the text are unspecified afterwards.
     unsafe fn write_to(self, dst: *mut u8) -> usize;
 }
 
@@ -85,7 +83,7 @@ macro_rules! integers {
 
             #[inline(always)]
             unsafe fn write_to(self, dst: *mut u8) -> usize {
-                // SAFETY: the caller has room for MAX_LEN bytes, which is what this width needs.
+                // SAFETY: the caller has room for `MAX_LEN` bytes, which this width needs.
                 unsafe { $write(self as $wide, dst) }
             }
         }
@@ -116,8 +114,7 @@ macro_rules! integers {
 
             #[inline(always)]
             unsafe fn write_to(self, dst: *mut u8) -> usize {
-                // SAFETY: the caller has room for MAX_LEN bytes: for the sign, and for what the magnitude
-                // needs.
+                // SAFETY: the caller has room for `MAX_LEN` bytes: for the sign and the magnitude.
                 unsafe { with_sign(self < 0, dst, |dst| self.unsigned_abs().write_to(dst)) }
             }
         }
@@ -136,8 +133,7 @@ integers! {
 
 /// Writes a minus sign, which the magnitude of a positive number overwrites, and the magnitude.
 ///
-/// # Safety
-/// There is room for a byte at `dst`, and behind it for what `magnitude` writes.
+/// # Safety `dst` has room for a byte, and behind it for the bytes that `magnitude` writes.
 #[inline(always)]
 unsafe fn with_sign(
     negative: bool,
@@ -158,7 +154,7 @@ unsafe fn with_sign(
 /// There is room for a word, and for the longest text that `n`'s type can have.
 #[inline(always)]
 unsafe fn write_u64(n: u64, dst: *mut u8) -> usize {
-    // SAFETY: the caller's promise, and the first is for numbers below the reach.
+    // SAFETY: the caller's promise; `put_short` gets only numbers below the reach.
     unsafe {
         if n < table::reach() as u64 {
             table::put_short(n, dst)
@@ -237,9 +233,9 @@ unsafe extern "C" fn write_u128(n: u128, dst: *mut u8) -> usize {
 /// `n` divided by 10^16: quotient and remainder. The compiler would call a division routine.
 #[inline]
 fn split_sixteen_digits(n: u128) -> (u128, u64) {
-    /// 10^16 is 2^16 * 5^16; dividing by the former is a shift, by the latter a multiplication with
-    /// its inverse, 2^149 / 5^16, rounded up. The product is too large by less than one, for all of
-    /// the 112 bits that are left to divide, because of what is asserted here.
+    /// 10^16 is 2^16 * 5^16; dividing by the former is a shift, by the latter a multiplication with its inverse, 2^149
+    /// / 5^16, rounded up. The product is too large by less than one, for all of the 112 bits that are left to divide,
+    /// because of the assertion below.
     const INVERSE: u128 = 0xe695_94be_c44d_e15b_4c2e_be68_798a;
     const _: () = {
         let fives = 5_u128.pow(16);
@@ -264,8 +260,7 @@ const fn high_half(a: u128, b: u128) -> u128 {
     a1 * b1 + mid1 + cross1
 }
 
-/// Eight digits of `n`, which is below 10^8, as characters, leading zeros included, the first in the lowest
-/// byte.
+/// The eight digits of `n`, which is below 10^8, as characters, with leading zeros, the first in the lowest byte.
 #[inline(always)]
 pub(super) fn eight_digits(n: u64) -> u64 {
     if table::reach() == 0 {
@@ -317,9 +312,8 @@ unsafe fn put_first_digits(digits: u64, dst: *mut u8) -> usize {
     }
 }
 
-/// The digits of `n`, less than 10^8, as the table has them: halves of the number side by side in
-/// one word, then halves of these, then of those, three multiplications for all of a step's
-/// quotients and remainders.
+/// As [`table::eight_digits`], by arithmetic: puts the halves of the number side by side in one word, then the halves
+/// of these, then of those. Each of the three steps needs two multiplications for all of its quotients and remainders.
 #[inline(always)]
 fn by_arithmetic(n: u64) -> u64 {
     debug_assert!(n < EIGHT_DIGITS);
@@ -339,7 +333,7 @@ mod tests {
     use super::*;
     use std::fmt::Display;
 
-    /// What is written, checked not to exceed the room.
+    /// The text, checked not to exceed the room.
     fn text<I: Integer>(n: I) -> String {
         let mut bytes = [0xaa_u8; 64];
         // SAFETY: 64 bytes are more than any integer's MAX_LEN.
@@ -433,7 +427,7 @@ mod tests {
         for _ in 0..200_000 {
             let n = bits(&mut state) >> (bits(&mut state) % 64);
             let mut bytes = [0; 20];
-            // SAFETY: 20 bytes are what a u64 needs.
+            // SAFETY: a u64 needs 20 bytes.
             let length = unsafe { write_u64_by(by_arithmetic, n, bytes.as_mut_ptr()) };
             assert_eq!(&bytes[..length], n.to_string().as_bytes());
         }

@@ -1,4 +1,4 @@
-//! Messages as the macros make them: a format string's texts, and the arguments between them.
+//! Messages of the macros: a format string's texts, and the arguments between them.
 
 #![allow(unsafe_code)]
 
@@ -10,15 +10,15 @@ use super::value::{DOUBLE, SIGNED, SmallArgument, UNSIGNED};
 use super::word::put_word;
 use std::fmt::{self, Formatter};
 
-/// A format string's texts are one behind the other, each after its length. The length of a short one is a byte, and
-/// the text takes `TEXT` bytes: so many can be copied whatever its length, and where the next text is does not depend
-/// on it. That of others is [`LONG`] and four bytes, lowest first.
+/// A format string's texts are encoded in a row, each after its length. The length of a short text is one byte, and the
+/// text takes `TEXT` bytes: always this number is copied, and the place of the next text is fixed. The length of a long
+/// text is [`LONG`] and four bytes, lowest first.
 pub(crate) const TEXT: usize = 16;
 const LONG: u8 = u8::MAX;
 
-/// A message that may be put without calling a function: with its values in registers, none of which has to be saved.
+/// A message that may be written without a call: with its values in registers, none of which has to be saved.
 pub trait PutInline: Copy {
-    /// Whether this one can be put so.
+    /// Whether this one can be.
     fn is_inline(&self) -> bool;
 
     /// The room that [`put_inline`](Self::put_inline) needs.
@@ -26,26 +26,25 @@ pub trait PutInline: Copy {
 
     /// Writes the message at `dst`; returns its end.
     ///
-    /// # Safety
-    /// There is the room; the message is inline.
+    /// # Safety `dst` has the room; the message is inline.
     unsafe fn put_inline(&self, dst: *mut u8) -> *mut u8;
 }
 
-/// What the macros make.
+/// A message of the macros.
 pub trait MacroMessage: PutInline {
     /// Whether an argument is a fallback.
     fn is_fallback(&self) -> bool;
 
-    /// Whether it is no more than one text, with an empty specification.
+    /// Whether it is only one text, with an empty specification.
     fn is_one_text(&self) -> bool;
 
-    /// The message with its type as narrow as is known, if it is of the most common kind.
+    /// The message as one of the most common kind, if the compiler knows that it is.
     #[inline(always)]
     fn as_one_unsigned(&self) -> Option<SmallMessage<(u64,)>> {
         None
     }
 
-    /// Calls back with the message, its type erased.
+    /// Calls back with the type-erased message.
     #[inline(always)]
     fn with_args<R>(&self, then: impl FnOnce(MessageArgs<'_>) -> R) -> R {
         let FmtAdapter { texts, arguments } = self.fmt_adapter();
@@ -55,11 +54,11 @@ pub trait MacroMessage: PutInline {
         })
     }
 
-    /// The message as one argument of `core::fmt`'s.
+    /// The message as one argument of `core::fmt`.
     fn fmt_adapter(&self) -> FmtAdapter<impl AsRef<[Argument<'_>]>>;
 }
 
-/// A message that is one argument of `core::fmt`'s.
+/// A message as one argument of `core::fmt`.
 #[derive(Clone, Copy)]
 pub struct FmtAdapter<A> {
     texts: &'static [u8],
@@ -75,7 +74,7 @@ impl<'a, A: AsRef<[Argument<'a>]>> fmt::Display for FmtAdapter<A> {
     }
 }
 
-/// Any message, its type erased: texts, and between each two of them an argument.
+/// Any message, type-erased: texts, and between each two of them an argument.
 #[derive(Clone, Copy)]
 pub struct MessageArgs<'a> {
     /// One more than there are arguments; see `TEXT`.
@@ -97,13 +96,12 @@ impl MessageArgs<'_> {
 
     /// Writes the message at `dst`; returns its end.
     ///
-    /// # Safety
-    /// There is as much room at `dst` as [`room`](Self::room) says, and no argument is a fallback.
+    /// # Safety `dst` has [`room`](Self::room) bytes, and no argument is a fallback.
     #[inline]
     pub(crate) unsafe fn put(&self, dst: *mut u8) -> *mut u8 {
         let mut text = self.texts.as_ptr();
         let mut end = dst;
-        // SAFETY: the room is for all of them: each text has at least `TEXT` bytes of it.
+        // SAFETY: the room is the sum for all arguments and texts, at least `TEXT` bytes for each text.
         unsafe {
             for argument in self.arguments {
                 (text, end) = put_text(text, end);
@@ -122,14 +120,14 @@ impl MessageArgs<'_> {
         f.write_str(scratch.as_str())
     }
 
-    /// Puts the message into scratch memory, fallback arguments too.
+    /// Writes the message to scratch memory, with fallback arguments.
     ///
     /// # Errors
     /// A fallback argument cannot be formatted.
     #[inline(always)]
     pub(crate) fn append_to_scratch(&self, scratch: &mut Scratch<'_>) -> fmt::Result {
         let mut text = self.texts.as_ptr();
-        // SAFETY: there is a text more than there are arguments.
+        // SAFETY: the message has one text more than arguments.
         unsafe {
             for argument in self.arguments {
                 text = append_text(text, scratch);
@@ -161,7 +159,7 @@ impl PutInline for MessageArgs<'_> {
     }
 
     unsafe fn put_inline(&self, dst: *mut u8) -> *mut u8 {
-        // SAFETY: the caller's promise; what is inline is no fallback.
+        // SAFETY: the caller's promise; an inline message has no fallback argument.
         unsafe { self.put(dst) }
     }
 }
@@ -184,7 +182,7 @@ impl MacroMessage for MessageArgs<'_> {
     }
 }
 
-/// A message with one argument, which `core::fmt` formats.
+/// A message with one argument that `core::fmt` formats.
 #[derive(Clone, Copy)]
 pub(crate) struct OneFallback<'a> {
     pub(crate) texts: &'static [u8],
@@ -194,7 +192,7 @@ pub(crate) struct OneFallback<'a> {
 impl AppendTo for OneFallback<'_> {
     #[inline(always)]
     fn append_to(self, scratch: &mut Scratch<'_>) {
-        // SAFETY: there are two texts.
+        // SAFETY: the message has two texts.
         let text = unsafe { append_text(self.texts.as_ptr(), scratch) };
         if fmt::write(scratch, self.argument).is_err() {
             formatting_failed();
@@ -209,7 +207,7 @@ impl AppendTo for OneFallback<'_> {
 pub struct Literal(pub &'static str);
 
 impl PutInline for Literal {
-    // The compiler knows the length, and so what follows from it.
+    // Folded by the compiler, which knows the length.
     #[inline(always)]
     fn is_inline(&self) -> bool {
         /// A call copies a longer one.
@@ -239,7 +237,7 @@ impl MacroMessage for Literal {
         false
     }
 
-    /// So that destinations which are not outpace's get what std's macros would give them, which is as short as can be.
+    /// So that other destinations get the same as from std's macros, which is as short.
     #[inline(always)]
     fn is_one_text(&self) -> bool {
         true
@@ -324,8 +322,8 @@ small_message!(2 a A, b B);
 small_message!(3 a A, b B, c C);
 small_message!(4 a A, b B, c C, d D);
 
-/// As [`SmallMessage`], of [words](super::value::word): two bits for each say of which kind it is, beginning with the
-/// lowest. Compiled once, whatever the kinds.
+/// As [`SmallMessage`], of [words](super::value::word). `kinds` has two bits for the kind of each, the first in the
+/// lowest. Compiled once for all kinds.
 #[derive(Clone, Copy)]
 pub(crate) struct WordMessage<const N: usize> {
     pub(crate) texts: &'static [u8],
@@ -339,7 +337,7 @@ impl<const N: usize> WordMessage<N> {
         self.kinds >> (2 * i) & 3
     }
 
-    /// Calls back with the message, its type erased.
+    /// Calls back with the type-erased message.
     #[inline]
     pub(crate) fn with_args<R>(&self, then: impl FnOnce(MessageArgs<'_>) -> R) -> R {
         let signed = self.words.map(|word| word as i64);
@@ -351,7 +349,7 @@ impl<const N: usize> WordMessage<N> {
             DOUBLE => Argument::piece(&doubles[i]),
             _ => {
                 let text = &bytes[i][..usize::from(bytes[i][7])];
-                // SAFETY: it was a text when it was packed.
+                // SAFETY: packed from UTF-8.
                 Argument::text(unsafe { str::from_utf8_unchecked(text) })
             }
         });
@@ -409,8 +407,7 @@ impl<const N: usize> PutInline for WordMessage<N> {
 
 /// The length of an encoded text.
 ///
-/// # Safety
-/// `text` points to a text's length, which the text follows.
+/// # Safety `text` points to a text's encoded length, and the text follows it.
 #[inline(always)]
 unsafe fn length(text: *const u8) -> usize {
     // SAFETY: the caller's promise.
@@ -422,7 +419,7 @@ unsafe fn length(text: *const u8) -> usize {
     }
 }
 
-/// Copies a text to `dst`; returns where the next text's length is, and the end of what was written.
+/// Copies a text to `dst`; returns the place of the next text's length, and the end of the copy.
 ///
 /// # Safety
 /// As [`length`]; there is room for it, and for `TEXT` bytes, at `dst`.
@@ -443,7 +440,7 @@ unsafe fn put_text(text: *const u8, dst: *mut u8) -> (*const u8, *mut u8) {
     }
 }
 
-/// As [`put_text`] of a short text, most of which fit into a word with their length.
+/// As [`put_text`] of a short text; most of them fit into a word with their length.
 ///
 /// # Safety
 /// As there; the text is short.
@@ -464,7 +461,7 @@ unsafe fn put_short_text(text: *const u8, dst: *mut u8) -> (*const u8, *mut u8) 
     }
 }
 
-/// Appends a text; returns where the next text's length is.
+/// Appends a text; returns the place of the next text's length.
 ///
 /// # Safety
 /// As [`length`].

@@ -1,7 +1,7 @@
 //! Values to text.
 //!
-//! Every encoder writes straight to where the text belongs: it gets a pointer to room for the longest text of its value, and
-//! returns how many bytes it used.
+//! Every encoder writes directly to the text's place: it gets a pointer to room for the longest text of its value, and
+//! returns the number of bytes used.
 
 pub(crate) mod argument;
 mod classify;

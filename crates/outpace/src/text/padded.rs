@@ -1,4 +1,4 @@
-//! Numbers and texts in fields that a specification makes wider: sign, prefix, padding, quotes.
+//! Numbers and texts with sign, prefix, padding or quotes, by a specification.
 
 #![allow(unsafe_code)]
 
@@ -11,9 +11,9 @@ use super::spec::{Align, MOVED, Spec};
 use super::word::put_word;
 use std::mem::MaybeUninit;
 
-/// A number's sign and prefix and what follows them, before padding.
+/// A number's sign and prefix and its digits, before padding.
 pub(crate) trait Number: Copy {
-    /// What stands before the digits, padding with `0` excepted.
+    /// The sign and prefix, without zero padding.
     #[doc(hidden)]
     fn head(self, spec: &Spec) -> &'static str;
     /// The digits as a word, and their number, if they are short.
@@ -53,7 +53,7 @@ macro_rules! integers {
 
             #[inline(always)]
             fn word(self) -> Option<(u64, usize)> {
-                // SAFETY: it is asked first.
+                // SAFETY: `is_short` is checked first.
                 self.is_short().then(|| unsafe { self.short_word() })
             }
 
@@ -69,7 +69,7 @@ macro_rules! integers {
                     true => (self as $unsigned).wrapping_neg(),
                     false => self as $unsigned,
                 };
-                // SAFETY: the room is what the integer asks for.
+                // SAFETY: the caller has the room that the integer asks for.
                 unsafe { magnitude.write_to(dst) }
             }
         }
@@ -142,7 +142,7 @@ impl<F: Float> Number for InNotation<F> {
     #[inline(always)]
     unsafe fn put_digits(self, spec: &Spec, dst: *mut u8) -> usize {
         let magnitude = self.value.magnitude();
-        // SAFETY: the room is what these ask for.
+        // SAFETY: the caller has the room that these ask for.
         unsafe {
             match spec.precision {
                 Some(decimals) => float::put_decimals(magnitude, decimals, dst),
@@ -152,7 +152,7 @@ impl<F: Float> Number for InNotation<F> {
     }
 }
 
-/// A number in a field.
+/// A padded number.
 #[derive(Clone, Copy)]
 pub(crate) struct Padded<N> {
     pub(super) number: N,
@@ -194,21 +194,20 @@ impl<N: Number> Piece for Padded<N> {
     }
 }
 
-/// Writes a short number that stands right, so without moving it there.
+/// Writes a short number aligned to the right, in place.
 ///
-/// # Safety
-/// At `dst` there is room for the head, the word, and, if there is a width, for `MOVED` bytes more. The width
-/// is at most that, and the fill is one byte.
+/// # Safety `dst` has room for the head, the word, and, if a width is given, for `MOVED` bytes more. The width is at
+/// most that, and the fill is one byte.
 #[inline(always)]
 unsafe fn put_right(spec: &Spec, head: &str, word: u64, length: usize, dst: *mut u8) -> usize {
     let missing = spec.width.saturating_sub(head.len() + length);
     let put_fill = |fill: char, at: usize| {
         if missing > 0 {
-            // SAFETY: there is a width, so there is room for `MOVED` bytes behind the head.
+            // SAFETY: a width is given, so `dst` has room for `MOVED` bytes behind the head.
             unsafe { dst.add(at).cast::<[u8; MOVED]>().write([fill as u8; MOVED]) };
         }
     };
-    // SAFETY: the head and the word end behind what is missing, and that at most at `MOVED`.
+    // SAFETY: the padding ends at most at `MOVED`, and the head and the word have room behind it.
     unsafe {
         if spec.zero {
             head.put(dst);
@@ -222,15 +221,13 @@ unsafe fn put_right(spec: &Spec, head: &str, word: u64, length: usize, dst: *mut
     missing + head.len() + length
 }
 
-/// Pads the number of `length` bytes, the first `head` of which are sign and prefix, that stands at
-/// `dst`; returns the new length.
+/// Pads the number of `length` bytes at `dst`, of which the first `head` are sign and prefix; returns the new length.
 ///
-/// # Safety
-/// At `dst` there is room for `length`, for the width in fill characters, and for `MOVED` bytes.
+/// # Safety `dst` has room for `length`, for the width in fill characters, and for `MOVED` bytes.
 #[inline(never)]
 unsafe fn pad(spec: &Spec, head: usize, length: usize, dst: *mut u8) -> usize {
     let missing = spec.width - length;
-    // With `0` it is neither the fill nor the alignment that counts, and zeros go after the sign.
+    // `0` overrides fill and alignment, and zeros go after the sign.
     let (fill, align, head) = if spec.zero {
         ('0', Align::Right, head)
     } else {
@@ -242,8 +239,7 @@ unsafe fn pad(spec: &Spec, head: usize, length: usize, dst: *mut u8) -> usize {
         Align::Center => missing / 2,
     };
     let fill_length = fill.len_utf8();
-    // SAFETY: what is moved or filled ends at `length + missing * fill_length` at most, but for the
-    // `MOVED` bytes.
+    // SAFETY: moved and filled bytes end at `length + missing * fill_length` at most, or at `MOVED` behind that.
     unsafe {
         let from = dst.add(head);
         let to = from.add(before * fill_length);
@@ -289,7 +285,7 @@ unsafe fn put_fill(fill: char, count: usize, dst: *mut u8) {
     }
 }
 
-/// Text in a field, cut after `precision` characters.
+/// Padded text, cut after `precision` characters.
 #[derive(Clone, Copy)]
 pub(crate) struct PaddedStr<'a> {
     pub(super) text: &'a str,
@@ -337,7 +333,7 @@ impl Piece for PaddedStr<'_> {
     }
 }
 
-/// A character in a field.
+/// A padded character.
 #[derive(Clone, Copy)]
 pub(crate) struct PaddedChar {
     bytes: [u8; 4],
@@ -381,7 +377,7 @@ impl Piece for PaddedChar {
     }
 }
 
-/// A text or a character as `{:?}` shows it: quoted, and escaped where need be.
+/// A text as `{:?}` shows it: quoted and escaped.
 #[derive(Clone, Copy)]
 pub(crate) struct Quoted<'a> {
     text: &'a str,

@@ -13,13 +13,12 @@ pub(super) mod sealed {
 }
 use sealed::Sealed;
 
-/// A value, or several in a row, that outpace writes by itself: an integer, a float, a `bool`, a `char`, a `&str`, a
-/// reference to one of these, and what is put together from pieces: tuples (of up to 12) and slices (one after the other),
-/// and `Option` (`None` is empty).
+/// A value, or several in a row, that outpace writes by itself: an integer, a float, a `bool`, a `char`, a `&str`, or a
+/// reference to one of these; and tuples (of up to 12), slices and `Option`s of pieces (one after the other; `None` is
+/// empty).
 ///
-/// The room that a piece needs is known beforehand, and only outpace's code runs while it is written. So it can be written
-/// straight into a stream's buffer. The trait is sealed: make the text of a type of your own of several, as
-/// [`Pieces`](super::pieces::Pieces).
+/// A piece's room is known beforehand, and writing it runs only outpace's code. So it can be written directly into a
+/// stream's buffer. The trait is sealed: combine pieces for a type of your own, as [`Pieces`](super::pieces::Pieces).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a piece of text that outpace can write by itself",
     note = "pieces are numbers, `bool`, `char`, `&str`, references to these, and tuples, slices and \
@@ -43,13 +42,12 @@ pub trait Piece: Sealed + Copy {
 
     /// Writes the text at `dst`, returns its length.
     ///
-    /// # Safety
-    /// As many bytes as `room` says are valid for writes at `dst`.
+    /// # Safety `room` bytes are valid for writes at `dst`.
     #[doc(hidden)]
     unsafe fn put(&self, dst: *mut u8) -> usize;
 
-    /// Writes the text of the piece that `piece` refers to; returns its length. For the most common pieces it is compiled
-    /// here, and not once more in each program.
+    /// Writes the text of the piece that `piece` refers to; returns its length. For the most common pieces it is
+    /// compiled here, and not again in each program.
     ///
     /// # Safety
     /// As `put`.

@@ -4,9 +4,9 @@ use super::argument::Argument;
 use super::piece::Piece;
 use std::fmt;
 
-/// [Pieces](Piece) as one argument of the macros, written as they are: `{}`.
+/// [Pieces](Piece) as one argument of the macros, for `{}`.
 ///
-/// With it a type of your own takes the macros' fast paths, and is not formatted by its `Display`:
+/// With it a type of your own takes the macros' fast path instead of its `Display`:
 ///
 /// ```
 /// use outpace::text::{Piece, Pieces};
@@ -26,13 +26,13 @@ use std::fmt;
 /// assert_eq!(outpace::format!("at {}", Pieces::of(&point.pieces())), "at (3, -4)");
 /// ```
 ///
-/// It has a `Display`, for std's macros and for specifications. A `Display` of your own can call it:
+/// It implements `Display`, for std's macros and for specifications. A `Display` of your own can call it:
 /// `Pieces::of(&self.pieces()).fmt(f)`.
 #[derive(Clone, Copy)]
 pub struct Pieces<'a>(Argument<'a>);
 
 impl<'a> Pieces<'a> {
-    /// The pieces. Their texts in a row are the text.
+    /// The pieces; their texts are written in a row.
     #[inline]
     pub fn of<P: Piece>(pieces: &'a P) -> Pieces<'a> {
         Pieces(Argument::piece(pieces))

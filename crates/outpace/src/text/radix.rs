@@ -28,7 +28,7 @@ impl Radix {
         }
     }
 
-    /// The room that [`put`] needs for a number of so many bits: whole words.
+    /// The room that [`put`] needs for a number of `bits` bits: whole words.
     #[inline(always)]
     pub(super) const fn room(self, bits: u32) -> usize {
         bits.div_ceil(self.bits_a_word()) as usize * 8
@@ -62,8 +62,8 @@ impl Radix {
 /// 1 in each byte.
 const EACH: u64 = 0x0101_0101_0101_0101;
 
-/// Moves the upper half of each field to a field of its own, so that eight digits that stood side by
-/// side have a byte each: in three steps, by how many bits, and what is left of a field.
+/// Moves the upper half of each bit field to a field of its own, so that eight adjacent digits get a byte each: in
+/// three steps, given as the shift and the mask of the lowest field.
 #[inline(always)]
 fn spread(n: u64, steps: [(u32, u64); 3]) -> u64 {
     let [(a, fields_of_4), (b, fields_of_2), (c, fields_of_1)] = steps;
@@ -74,8 +74,7 @@ fn spread(n: u64, steps: [(u32, u64); 3]) -> u64 {
 
 /// Writes the digits of `n`, no prefix, at `dst`; returns the length.
 ///
-/// # Safety
-/// There is room for [`Radix::room`] bytes, for a type of which `n` is, at `dst`.
+/// # Safety `dst` has room for [`Radix::room`] bytes, for the bits of `n`'s type.
 #[inline]
 pub(super) unsafe fn put(mut n: u128, radix: Radix, dst: *mut u8) -> usize {
     let bits = radix.bits_a_word();
@@ -90,8 +89,8 @@ pub(super) unsafe fn put(mut n: u128, radix: Radix, dst: *mut u8) -> usize {
             break;
         }
     }
-    // SAFETY: as many words as the type of `n` has bits for; each follows the digits before it. All of them
-    // are ASCII.
+    // SAFETY: at most as many words as the bits of `n`'s type need; each follows the digits before it. All of them are
+    // ASCII.
     unsafe {
         let word = words[count - 1];
         let (characters, mut length) = first(radix.characters(word));

@@ -1,4 +1,4 @@
-//! Memory for messages with fallback arguments: users' code runs while they are formatted, and may print, panic or take a
+//! Memory for messages with fallback arguments: formatting them runs users' code, which may print, panic or take a
 //! lock.
 
 #![allow(unsafe_code)]
@@ -9,10 +9,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
-/// Messages up to this length need no memory but the stack.
+/// Messages up to this length need only the stack.
 const INLINE: usize = 256;
 
-/// The most that a thread keeps for its next long message, in bytes.
+/// How much memory a thread keeps for its next long message, in bytes.
 const KEPT: usize = 64 << 10;
 
 thread_local! {
@@ -37,7 +37,7 @@ impl StackBuffer {
     }
 }
 
-/// What can be formatted into a text.
+/// A message that can be formatted into a text.
 pub(crate) trait AppendTo: Copy {
     /// Panics as std does when a trait's implementation returns an error.
     fn append_to(self, scratch: &mut Scratch<'_>);
@@ -52,14 +52,14 @@ impl AppendTo for fmt::Arguments<'_> {
     }
 }
 
-/// A growing text: first where it was begun, on the stack or [elsewhere](Scratch::between), then in a buffer that the thread
-/// keeps.
+/// A growing text: first in memory of the caller's, on the stack or [elsewhere](Scratch::between), then in a buffer
+/// that the thread keeps.
 pub(crate) struct Scratch<'a> {
-    /// Where the text goes on, and the end of the room for it.
+    /// The end of the text, and the end of the room.
     next: *mut u8,
     end: *mut u8,
     start: *mut u8,
-    /// Whether the text owns its memory: a `Vec<u8>`'s, whose capacity is the room.
+    /// Whether the text owns its memory: that of a `Vec<u8>` whose capacity ends at `end`.
     is_own: bool,
     of: PhantomData<&'a mut [u8]>,
 }
@@ -72,7 +72,7 @@ impl Drop for Scratch<'_> {
         fn keep(text: &mut Scratch<'_>) {
             let heap = text.take_heap();
             if heap.capacity() <= KEPT {
-                // A thread that is ending keeps nothing.
+                // A thread that is ending does not keep it.
                 let _ = SPARE.try_with(|spare| spare.set(heap));
             }
         }
@@ -83,12 +83,11 @@ impl Drop for Scratch<'_> {
 }
 
 impl Scratch<'_> {
-    /// An empty text that begins in memory of the caller's, for as long as that suffices.
+    /// An empty text in memory of the caller's, for as long as that suffices.
     ///
     /// # Safety
     ///
-    /// Both pointers are into one piece of memory, which is writable between them and touched by no other code as
-    /// long as the text is used.
+    /// The memory between both pointers is one allocation's, writable, and not used by other code while the text is.
     #[inline(always)]
     pub(crate) unsafe fn between(start: *mut u8, end: *mut u8) -> Self {
         debug_assert!(start <= end);
@@ -101,11 +100,11 @@ impl Scratch<'_> {
         }
     }
 
-    /// Writes what `core::fmt` makes of one of std's own values at `dst`; returns the length.
+    /// Formats values of std's own types by `core::fmt` at `dst`; returns the length.
     ///
     /// # Safety
     ///
-    /// There is room for `room` bytes at `dst`, and the text is not longer.
+    /// `dst` has room for `room` bytes, and the text is not longer.
     pub(crate) unsafe fn format_at(dst: *mut u8, room: usize, value: fmt::Arguments<'_>) -> usize {
         // SAFETY: the caller's promise.
         let mut scratch = unsafe { Self::between(dst, dst.add(room)) };
@@ -116,13 +115,13 @@ impl Scratch<'_> {
         }
     }
 
-    /// The memory that is its own, with the text; there is no text any more.
+    /// The text in its own memory. This text is empty afterwards.
     fn take_heap(&mut self) -> Vec<u8> {
         debug_assert!(self.is_own);
         let (length, capacity) = (self.len(), self.end.addr() - self.start.addr());
         self.is_own = false;
-        // SAFETY: it is a `Vec`'s, of so much room, and so many bytes have been written. The pointers
-        // that are left are not used by the text.
+        // SAFETY: the memory of a `Vec` with this capacity, of which `length` bytes have been written. The text no
+        // longer owns it.
         let heap = unsafe { Vec::from_raw_parts(self.start, length, capacity) };
         (self.next, self.end) = (self.start, self.start);
         heap
@@ -141,14 +140,14 @@ impl Scratch<'_> {
     /// The text so far.
     #[inline]
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        // SAFETY: so many bytes have been written there.
+        // SAFETY: these bytes have been written.
         unsafe { std::slice::from_raw_parts(self.start, self.len()) }
     }
 
     /// The text so far.
     #[inline]
     pub(crate) fn as_str(&self) -> &str {
-        // SAFETY: all pieces are text, and so is what `core::fmt` writes.
+        // SAFETY: pieces and `core::fmt` write UTF-8.
         unsafe { std::str::from_utf8_unchecked(self.as_bytes()) }
     }
 
@@ -162,21 +161,21 @@ impl Scratch<'_> {
         unsafe { String::from_utf8_unchecked(self.take_heap()) }
     }
 
-    /// The end of the text, if that is still where it was [begun](Scratch::between).
+    /// The end of the text, if that is still in the memory where it was [begun](Scratch::between).
     #[inline(always)]
     pub(crate) fn end_in_place(self) -> Result<*mut u8, Self> {
         if self.is_own {
             return Err(self);
         }
-        // There is nothing to drop, and the compiler cannot know that.
+        // The text owns no memory, so skips the drop.
         Ok(ManuallyDrop::new(self).next)
     }
 
-    /// The text that [ended](Self::end_in_place) in the memory in which it was begun.
+    /// Moves a text that [ended](Self::end_in_place) in the memory in which it was begun to memory of its own.
     ///
     /// # Safety
     ///
-    /// It was begun at `start` and ended at `end`, and nothing has been written there since.
+    /// It was begun at `start` and ended at `end`, and the bytes are unchanged.
     #[cold]
     pub(crate) unsafe fn moved_away(start: *mut u8, end: *mut u8) -> Self {
         // SAFETY: the caller's promise.
@@ -197,9 +196,8 @@ impl Scratch<'_> {
 
     /// Makes the next `length` bytes part of the text.
     ///
-    /// # Safety
-    /// They have been written where the last call of [`space`](Self::space) said, whose room was enough,
-    /// and they are UTF-8.
+    /// # Safety They have been written at the place from the last call of [`space`](Self::space), within its room, and
+    /// are UTF-8.
     #[inline(always)]
     pub(crate) unsafe fn advance(&mut self, length: usize) {
         debug_assert!(length <= self.room());
@@ -207,7 +205,7 @@ impl Scratch<'_> {
         self.next = unsafe { self.next.add(length) };
     }
 
-    /// Room for as many more bytes on the heap.
+    /// Makes room for `room` more bytes on the heap.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, room: usize) {
@@ -253,10 +251,10 @@ pub(crate) fn formatting_failed() -> ! {
     );
 }
 
-// All of it is compiled here, and not once more in each program.
+// Compiled here, and not again in each program.
 impl fmt::Write for Scratch<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // A function without calls saves no registers.
+        // The short case makes no calls, so it saves no registers.
         if text.len() > copy::SHORT || text.len() > self.room() {
             return self.append_long(text.as_bytes());
         }
@@ -272,9 +270,9 @@ impl fmt::Write for Scratch<'_> {
         if !c.is_ascii() {
             return self.write_str(c.encode_utf8(&mut [0; 4]));
         }
-        // No more room than it needs: see `format_at`.
+        // Exactly the room that it needs, for `format_at`.
         let space = self.space(1);
-        // SAFETY: there is room for it, and it is text.
+        // SAFETY: `space` has made room, and the byte is ASCII.
         unsafe {
             space.write(c as u8);
             self.advance(1);

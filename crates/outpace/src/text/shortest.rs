@@ -8,14 +8,13 @@
 //! m * 2^e * 10^n = m * 5^n / 2^s     where s = -e - n, n <= 21, m * 5^n < 2^102
 //! ```
 //!
-//! So the scaled number, its distance to the multiples of 10 next to it, and half of the scaled `2^e` are whole
-//! multiples of a power of two, and nothing has to be estimated. The interval is shorter than 10, so at most one
-//! multiple of 10 is inside, and if there is one, all shorter texts are it, too; otherwise it is at least 1 long,
-//! and the nearest whole number is inside.
+//! So the scaled number, its distance to the nearest multiples of 10, and half of the scaled `2^e` are whole multiples
+//! of a power of two: all of it is exact. The interval is shorter than 10, so at most one multiple of 10 is inside. If
+//! one is, it is the shortest text; otherwise the interval is at least 1 long, and the nearest whole number is inside.
 //!
-//! General algorithms ([zmij]'s among them, which is faster than others) need tables of 128-bit powers and pay
-//! for what they leave out of the arithmetic with case distinctions. They remain for all other floats, and for
-//! powers of two, where the interval is lopsided.
+//! General algorithms ([zmij]'s among them, which is faster than others) need tables of 128-bit powers, and branches
+//! where these are inexact. They are used for all other floats, and for powers of two, where the interval is
+//! asymmetric.
 
 #![allow(unsafe_code)]
 
@@ -25,7 +24,7 @@ use super::word::{ASCII, put_word};
 /// The room that [`put`] needs: a sign, up to 16 digits before the point, the point, and two words.
 pub(super) const ROOM: usize = 1 + 16 + 1 + 16;
 
-/// `2^e * 10^n` is from 1 up to 10 for `n` of at most so much: `e` is at least -69 from 1e-5 on.
+/// The largest `n` for which `2^e * 10^n` is from 1 up to 10: `e` is at least -69 from 1e-5 on.
 const MOST_FIVES: usize = 21;
 
 const POWERS_OF_FIVE: [u64; MOST_FIVES + 1] = {
@@ -48,13 +47,13 @@ pub(super) fn covers(mantissa: u64, exponent: i32) -> bool {
     exponent <= 0 && !mantissa.is_power_of_two() && mantissa > 0
 }
 
-/// The number `mantissa * 2^exponent` as one of 17 digits, with so many of them behind the point: the shortest
-/// that reads back, filled up with zeros.
+/// The shortest number that reads back as `mantissa * 2^exponent`, filled up with zeros to 17 digits, and how many of
+/// these are behind the point.
 ///
-/// The mantissa of an f64 has its highest bit at 52, that of an f32 at 23. [`covers`] says yes.
+/// The mantissa of an f64 has its highest bit at 52, that of an f32 at 23. [`covers`] is true.
 #[inline(always)]
 fn digits<const FRACTION: u32>(mantissa: u64, exponent: i32) -> (u64, i32) {
-    // Upwards, with 22 bits behind the point of log10(2): right for exponents up to 1650.
+    // Rounded up, with 22 fractional bits of log10(2): exact for exponents up to 1650.
     let n = (exponent.unsigned_abs() * 1_262_611 + (1 << 22) - 1) >> 22;
     let fives = POWERS_OF_FIVE[n as usize];
     // In halves, so that half of the interval is whole.
@@ -68,7 +67,7 @@ fn digits<const FRACTION: u32>(mantissa: u64, exponent: i32) -> (u64, i32) {
     let below = (10 << shift) - above;
     // The interval's ends belong to it if the mantissa is even.
     let half = fives - (mantissa & 1);
-    // All three without a branch, which might be mispredicted. Of two that are equally near, std takes the upper one.
+    // Without branches, which might be mispredicted. If two are equally near, std takes the upper one.
     let nearest = whole + (fraction >> (shift - 1));
     let digits = if below <= half { tens + 10 } else { nearest };
     let digits = if above <= half { tens } else { digits };
@@ -81,7 +80,7 @@ fn digits<const FRACTION: u32>(mantissa: u64, exponent: i32) -> (u64, i32) {
     }
 }
 
-/// One digit more, if there are less than 17.
+/// Adds a zero, if the digits are fewer than 17.
 #[inline(always)]
 fn filled_up(digits: u64, decimals: i32) -> (u64, i32) {
     let few = digits < LOWEST;
@@ -89,12 +88,11 @@ fn filled_up(digits: u64, decimals: i32) -> (u64, i32) {
     (filled, decimals + i32::from(few))
 }
 
-/// Writes a positive number `mantissa * 2^exponent` at `dst`, with `.0` if it is whole and that is wanted;
-/// returns the length.
+/// Writes a positive number `mantissa * 2^exponent` at `dst`, a whole one with `.0` if `point_zero`; returns the
+/// length.
 ///
-/// # Safety
-/// There is room for [`ROOM`] bytes, less that of a sign, at `dst`. The number is at least 1e-5, and [`covers`]
-/// says yes.
+/// # Safety `dst` has room for [`ROOM`] bytes, less one for a sign. The number is at least 1e-5, and [`covers`] is
+/// true.
 #[inline(always)]
 pub(super) unsafe fn put<const FRACTION: u32>(
     mantissa: u64,
@@ -112,8 +110,8 @@ pub(super) unsafe fn put<const FRACTION: u32>(
     let length = (DIGITS - zeros) as usize;
     let first = b'0' + first as u8;
     let point = DIGITS as i32 - decimals;
-    // SAFETY: 1e-5 has four zeros before its first digit, so all ends at 6 + 17 there; elsewhere there are at
-    // most 16 digits before the point.
+    // SAFETY: 1e-5 has four zeros before its first digit, so its text ends at 6 + 17; other texts have at most 16
+    // digits before the point.
     unsafe {
         if point <= 0 {
             let zeros = point.unsigned_abs() as usize;
@@ -187,7 +185,7 @@ mod tests {
         for _ in 0..400_000 {
             let random = bits(&mut state);
             let exponent = 1075 - 70 + (random >> 52) % 72;
-            // Debug shows what is below 1e-4 with an exponent.
+            // Debug shows numbers below 1e-4 with an exponent.
             agrees(f64::from_bits((random & ((1 << 52) - 1)) | exponent << 52).max(1e-4));
             let exponent = 150 - 41 + (random as u32 >> 23) % 42;
             agrees_f32(f32::from_bits(

@@ -1,9 +1,9 @@
-//! What may stand in the braces: `[[fill]align][sign]['#']['0'][width]['.' precision]`.
+//! A format specification: `[[fill]align][sign]['#']['0'][width]['.' precision]`.
 
-/// Where the text stands in a field that is wider.
+/// The alignment of a text that is shorter than the width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Align {
-    /// Not given: numbers stand right, other text left.
+    /// Not given: numbers are aligned to the right, other text to the left.
     Unknown,
     /// `<`
     Left,
@@ -26,23 +26,23 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
-    /// Whether a number stands right, behind single bytes.
+    /// Whether a number is aligned to the right, with a fill of one byte.
     #[inline(always)]
     pub(super) fn is_right_with_ascii(&self) -> bool {
         matches!(self.align, Align::Unknown | Align::Right) && self.fill.is_ascii()
     }
 }
 
-/// A format specification as the macros write it, in one number, which costs least to compile. From the
-/// lowest bit: the fill (21 bits), the alignment (2), `+`, `#`, `0`, whether there is a width, whether there
-/// is a precision, the width (16), the precision (16).
+/// A format specification as the macros write it: one number, which is cheapest to compile. From the lowest bit: the
+/// fill (21 bits), the alignment (2), `+`, `#`, `0`, whether a width is given, whether a precision is given, the width
+/// (16), the precision (16).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PackedSpec(pub u64);
 
 impl PackedSpec {
     /// `{}`
     pub(super) const EMPTY: PackedSpec = PackedSpec(b' ' as u64);
-    /// The same for a text, so that it can be told from others.
+    /// The same for a text, distinguishable from others.
     pub(super) const EMPTY_TEXT: PackedSpec = PackedSpec(Self::EMPTY.0 | 1 << 63);
 
     const ALIGN: u32 = 21;
@@ -54,13 +54,13 @@ impl PackedSpec {
     const WIDTH: u32 = 28;
     const PRECISION: u32 = 44;
 
-    /// With a width that is known at run time.
+    /// With a width known at run time.
     #[inline]
     pub const fn width(self, width: usize) -> PackedSpec {
         PackedSpec(self.0 | 1 << Self::HAS_WIDTH | in_range(width) << Self::WIDTH)
     }
 
-    /// With a precision that is known at run time.
+    /// With a precision known at run time.
     #[inline]
     pub const fn precision(self, precision: usize) -> PackedSpec {
         PackedSpec(self.0 | 1 << Self::HAS_PRECISION | in_range(precision) << Self::PRECISION)
@@ -99,7 +99,7 @@ impl PackedSpec {
             .then_some(usize::from(precision))
     }
 
-    /// An upper bound of the room that it adds. Without a branch: the bits of what is not given are 0.
+    /// An upper bound of the room that it adds. Without a branch: bits that are not given are 0.
     #[inline(always)]
     pub(super) fn room(self) -> usize {
         let width = (self.0 >> Self::WIDTH) as u16;
@@ -122,13 +122,12 @@ impl PackedSpec {
     }
 }
 
-/// Widths and precisions have 16 bits; std panics, with these words, when one given at run time has
-/// more.
+/// Widths and precisions have 16 bits; std panics, with this message, if one given at run time has more.
 #[inline]
 const fn in_range(n: usize) -> u64 {
     assert!(n <= u16::MAX as usize, "Formatting argument out of range");
     n as u64
 }
 
-/// Padding moves numbers up to this length in one go, and asks for as much more room.
+/// Padding moves numbers up to this length by one copy, and needs as much more room.
 pub(super) const MOVED: usize = 32;

@@ -1,16 +1,15 @@
 //! The tables of all groups of four digits, and the decision to use them.
 //!
-//! Two lookups make eight digits two to three times as fast as arithmetic does. There are two tables, for a
-//! number's first group and for the one behind it: the first one's entries also say how many digits they have,
-//! so that leading zeros need neither be counted nor be shifted away. But they are 80 kB: for a program that
-//! prints a hundred numbers, fetching them would cost more than it saves. So they are neither in the executable
-//! nor in memory at first. Numbers are made by arithmetic until there have been [`WORTH_IT`] of them, which is
-//! about when the tables, had they been there, would have saved what making them costs (some 30 µs, most of it
-//! for memory that is touched for the first time). Then the thread that wrote the last of them makes them. No
-//! sequence of numbers thus costs more than about twice what it would under the best choice for it.
+//! Two lookups make eight digits two to three times as fast as arithmetic does. One table is for a number's first
+//! group, the other for the second: entries of the first also have their number of digits, so that leading zeros need
+//! neither counting nor shifting. But the tables are 80 kB: for a program that prints a hundred numbers, fetching them
+//! would cost more than it saves. So they are neither in the executable nor in memory at first. Numbers are made by
+//! arithmetic until there have been [`WORTH_IT`] of them. That is about when existing tables would have saved the cost
+//! of making them (some 30 µs, mostly for touching new memory). Then the thread that wrote the last number makes them.
+//! So no sequence of numbers costs more than about twice the cost under the best choice for it.
 //!
-//! The hot path pays nothing for the choice: it has to check anyway that a number has at most eight digits, and
-//! [`reach`], the limit in that check, is 0 until the tables are ready.
+//! The choice is free on the hot path: it checks anyway that a number has at most eight digits, and [`reach`], the
+//! limit in that check, is 0 until the tables are ready.
 
 #![allow(unsafe_code)]
 
@@ -32,17 +31,17 @@ struct Table {
     entries: UnsafeCell<Entries>,
 }
 
-/// Of each group of four digits the characters, the first in the lowest byte.
+/// The characters of each group of four digits, the first in the lowest byte.
 struct Entries {
-    /// Without leading zeros (of zero, one remains). The highest four bits are their number less one: where
-    /// there are four, these bits are the last character's, all of which begin with a 3.
+    /// Without leading zeros (zero has one digit). The highest four bits are the number of digits less one: with four
+    /// digits these bits are the last character's, and each digit's character begins with 3.
     first: [u32; GROUPS],
     /// All four.
     next: [u32; GROUPS],
 }
 
-// SAFETY: `make` lets exactly one thread write the entries, before it publishes the reach; all
-// others read only what is published (`entries` demands it).
+// SAFETY: `make` lets exactly one thread write the entries, before it publishes the reach; other threads read the
+// entries only after seeing the reach, as `entries` demands.
 unsafe impl Sync for Table {}
 
 static TABLE: Table = Table {
@@ -53,10 +52,10 @@ static TABLE: Table = Table {
     }),
 };
 
-/// Numbers made without the table so far. Not exact between threads, nor need it be.
+/// Numbers made without the table so far. Approximate, because threads count without synchronisation.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// What [`put_short`] and [`eight_digits`] may be asked for: any number below this.
+/// The limit of the numbers that [`put_short`] and [`eight_digits`] accept.
 #[inline(always)]
 pub(super) fn reach() -> usize {
     // Pairs with the release in `make`: a thread that sees the reach sees the entries.
@@ -132,11 +131,10 @@ pub(super) unsafe fn put_short(n: u64, dst: *mut u8) -> usize {
     }
 }
 
-/// Counts a number that was made by arithmetic, and makes the table when that was one too many.
+/// Counts a number that was made by arithmetic, and makes the table after [`WORTH_IT`] of them.
 #[inline]
 pub(super) fn count_one() {
-    // A plain addition: a lost count does no harm, and a locked instruction would cost more than
-    // the number itself.
+    // A plain addition: lost counts are harmless, and a locked instruction would cost more than the number itself.
     let made = MADE.load(Ordering::Relaxed);
     if made < WORTH_IT {
         MADE.store(made + 1, Ordering::Relaxed);
@@ -149,7 +147,7 @@ pub(super) fn count_one() {
 #[cold]
 #[inline(never)]
 fn make() {
-    // Two threads may arrive here, because counting is not exact: the first makes it.
+    // Two threads may get here, because counts are approximate: the first makes the table.
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if TAKEN.swap(true, Ordering::Relaxed) {
         return;

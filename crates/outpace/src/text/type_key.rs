@@ -1,8 +1,8 @@
-//! Which type a type parameter is, lifetimes aside.
+//! Compares types, lifetimes aside.
 //!
 //! The type of a macro's argument may be inferred only after the call, may borrow, and may be a type parameter of the
-//! function around it. Dispatch by method resolution refuses or misjudges all three. A generic function that compares
-//! type keys does not, and once it is compiled for a type it compares constants.
+//! function around it. Dispatch by method resolution rejects or misjudges all three. A generic function that compares
+//! type keys handles them, and once it is compiled for a type it compares constants.
 
 #![allow(unsafe_code)]
 
@@ -15,10 +15,10 @@ use std::mem;
 pub(super) struct TypeKey(u128);
 
 impl TypeKey {
-    /// Whether keys differ between types: whether a `TypeId` has the size that it has always had.
+    /// Whether keys differ between types: whether a `TypeId` still has the size of a `u128`.
     pub(super) const KNOWN: bool = size_of::<TypeId>() == size_of::<u128>();
 
-    /// That of a type without other lifetimes.
+    /// The key of a type whose lifetimes are `'static`.
     #[inline(always)]
     pub(super) fn of_static<T: ?Sized + 'static>() -> TypeKey {
         TypeKey::from(TypeId::of::<T>())
@@ -50,8 +50,8 @@ impl TypeKey {
         }
 
         let typed: &dyn Typed = &PhantomData::<T>;
-        // SAFETY: the lifetime in a trait object's bound has no representation. The method that the bound guards reads
-        // nothing of the object, and returns a constant.
+        // SAFETY: the lifetime in a trait object's bound has no representation. The method with the bound does not read
+        // the object: it returns a constant.
         let typed: &(dyn Typed + 'static) = unsafe { mem::transmute(typed) };
         TypeKey::from(typed.id())
     }
@@ -60,7 +60,7 @@ impl TypeKey {
 impl From<TypeId> for TypeKey {
     #[inline(always)]
     fn from(id: TypeId) -> TypeKey {
-        /// Not `transmute_copy`, which checks its parameters in debug builds, at each of the many comparisons.
+        /// Not `transmute_copy`, which in debug builds checks its parameters at each of the many comparisons.
         union Bits {
             id: TypeId,
             bits: u128,
@@ -69,7 +69,7 @@ impl From<TypeId> for TypeKey {
         if !TypeKey::KNOWN {
             return TypeKey(0);
         }
-        // SAFETY: it has the size of a `u128`, so it has no padding, and any bits are a number. Equal bits are equal values.
+        // SAFETY: both have the same size, and a `TypeId` has no padding; any bits are a `u128`.
         TypeKey(unsafe { Bits { id }.bits })
     }
 }

@@ -1,4 +1,4 @@
-//! Arguments of small messages, by value: in registers, where a pointer to the value would cost more than its text.
+//! Arguments of small messages, by value: in registers, because a pointer to the value would cost more than its text.
 
 #![allow(unsafe_code)]
 
@@ -26,7 +26,7 @@ pub enum Value<'a> {
     Other(Argument<'a>),
 }
 
-/// Runs the same on the piece that a value is.
+/// Runs the same on the piece in a value.
 macro_rules! on_piece {
     ($value:expr, |$piece:ident| $run:expr, $argument:pat => $other:expr) => {
         match $value {
@@ -42,8 +42,7 @@ macro_rules! on_piece {
 }
 
 impl<'a> Value<'a> {
-    /// There are few kinds of integers, so that there are few kinds of small messages. `other` makes an argument of all
-    /// else.
+    /// Integers have few kinds, so that small messages have few. `other` makes an argument of any other value.
     #[inline(always)]
     pub(crate) fn of<T: ?Sized>(value: &'a T, other: impl FnOnce(&'a T) -> Argument<'a>) -> Self {
         let Classified {
@@ -73,7 +72,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// `{}` in a small message that `format_args!` gets as a whole, too, which demands the trait
+/// `{}` in a small message that `format_args!` also gets as a whole, which demands the trait
 pub fn value<T: ?Sized>(value: &T) -> Value<'_> {
     Value::of(value, if_display)
 }
@@ -87,7 +86,7 @@ pub(crate) const DOUBLE: u32 = 2;
 /// A word is a [packed text](packed).
 pub(crate) const PACKED: u32 = 3;
 
-/// A value as a word, and which of the four kinds of words it is. `None` for all that does not fit.
+/// A value as a word, and the word's kind. `None` if it does not fit.
 #[inline(always)]
 pub(crate) fn word<T: ?Sized>(value: &T) -> Option<(u64, u32)> {
     let Classified { kind, value } = classify(value);
@@ -144,7 +143,7 @@ fn packed_char(c: char) -> u64 {
 
 /// An argument of a [`SmallMessage`](super::message::SmallMessage): a [`Piece`] or a [`Value`].
 pub trait SmallArgument: Copy {
-    /// Whether its text can be put without calling a function.
+    /// Whether its text can be written without a call.
     fn is_inline(&self) -> bool;
 
     /// The room that [`put_inline`](Self::put_inline) needs.
@@ -152,11 +151,10 @@ pub trait SmallArgument: Copy {
 
     /// Writes the text at `dst`; returns its length.
     ///
-    /// # Safety
-    /// There is the room; the argument is inline.
+    /// # Safety `dst` has the room; the argument is inline.
     unsafe fn put_inline(&self, dst: *mut u8) -> usize;
 
-    /// The argument, its type erased.
+    /// The type-erased argument.
     fn erased(&self) -> Argument<'_>;
 
     /// The number, if the compiler knows it to be unsigned.

@@ -1,4 +1,4 @@
-//! Eight characters in a machine word: how all digits reach their place.
+//! Eight characters in a machine word, the unit in which digits are stored.
 //!
 //! A word holds one digit a byte, the first in the lowest, so that the number of leading zeros is
 //! the number of trailing zero bytes: one count and one shift drop them all, without a branch.
@@ -10,17 +10,16 @@ use std::num::NonZero;
 /// Eight times '0': decimal digits become characters by or-ing this.
 pub(super) const ASCII: u64 = 0x3030_3030_3030_3030;
 
-/// Eight digits, given as characters: those without the leading zeros (of zero, one remains), and how many are
-/// left.
+/// Eight digits, given as characters, without the leading zeros (zero keeps one digit), and how many are left.
 ///
 /// # Safety
 /// They are ASCII.
 #[inline(always)]
 pub(super) unsafe fn first(characters: u64) -> (u64, usize) {
-    /// Of a zero nothing remains, but of the last digit always something, which stops the count.
+    /// Clears zeros, except the highest bit, which stops the count at the last digit.
     const ZEROS: u64 = ASCII | 1 << 63;
     debug_assert!(characters >> 63 == 0);
-    // SAFETY: the highest bit is in one of them only.
+    // SAFETY: the highest bit is set in `ZEROS` and clear in ASCII characters.
     let digits = unsafe { NonZero::new_unchecked(characters ^ ZEROS) };
     let leading_zeros = digits.trailing_zeros() / 8;
     (
