@@ -11,7 +11,6 @@ compile_error!("the header's inline functions are for the system's own path");
 use outpace::ffi::{self, Appender};
 use outpace::{Buffering, Overflow, Stream};
 use std::ffi::{CStr, OsStr, c_char, c_int};
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -74,11 +73,11 @@ macro_rules! on {
         // SAFETY: the caller passes a stream from this interface that is not closed.
         match unsafe { &*$stream } {
             outpace_stream::Stdout => {
-                let $handle = outpace::stdout();
+                let $handle = &outpace::stdout();
                 $do
             }
             outpace_stream::Stderr => {
-                let $handle = outpace::stderr();
+                let $handle = &outpace::stderr();
                 $do
             }
             outpace_stream::Other($handle) => $do,
@@ -355,12 +354,10 @@ pub unsafe extern "C" fn outpace_write(
         // SAFETY: the caller's promise.
         _ => unsafe { slice::from_raw_parts(bytes, length) },
     };
-    // SAFETY: the caller's promise.
-    status(match unsafe { &*stream } {
-        outpace_stream::Stdout => outpace::stdout().write_all(bytes),
-        outpace_stream::Stderr => outpace::stderr().write_all(bytes),
-        outpace_stream::Other(stream) => (&*stream).write_all(bytes),
-    })
+    status(on!(stream, handle => {
+        let mut handle = handle;
+        handle.write_all(bytes)
+    }))
 }
 
 /// # Safety
@@ -448,14 +445,9 @@ pub unsafe extern "C" fn outpace_redetect(stream: *const outpace_stream) {
 /// A stream that is not closed until the guard is unlocked; `guard` stays where it is until then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_guard_enter(stream: *const outpace_stream, guard: *mut Appender) {
+    let locked = on!(stream, handle => handle.lock());
     // SAFETY: the caller's promise.
-    unsafe {
-        match &*stream {
-            outpace_stream::Stdout => ffi::enter_stdout(guard),
-            outpace_stream::Stderr => ffi::enter_stderr(guard),
-            outpace_stream::Other(stream) => ffi::enter_stream(stream, guard),
-        }
-    }
+    unsafe { ffi::enter(locked, guard) };
 }
 
 /// # Safety
@@ -492,28 +484,14 @@ pub unsafe extern "C" fn outpace_guard_ask(guard: &mut Appender) {
 /// `to` has room for 32 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn outpace_double_digits(number: f64, to: *mut u8) -> usize {
-    struct To {
-        bytes: [u8; 32],
-        length: usize,
-    }
-    impl std::fmt::Write for To {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            let room = self.bytes.get_mut(self.length..self.length + text.len());
-            room.ok_or(std::fmt::Error)?
-                .copy_from_slice(text.as_bytes());
-            self.length += text.len();
-            Ok(())
-        }
-    }
-    let mut text = To {
-        bytes: [0; 32],
-        length: 0,
-    };
-    // With an exponent where that is shorter, as Rust's Debug has it: at most 24 characters.
-    let _ = write!(text, "{number:?}");
+    let mut bytes = [0; 32];
+    let mut rest = &mut bytes[..];
+    // With an exponent where that is shorter, as in Rust's Debug: at most 24 characters.
+    let _ = write!(rest, "{number:?}");
+    let length = 32 - rest.len();
     // SAFETY: the caller's promise.
-    unsafe { ptr::copy_nonoverlapping(text.bytes.as_ptr(), to, text.length) };
-    text.length
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, length) };
+    length
 }
 
 /// The four digits of each number below 10,000, a byte each, the first in the lowest one.

@@ -4,6 +4,7 @@
 //! `expand` writes the calls for the message. A format string that is wrong or not supported here goes to
 //! `format_args!` unchanged, so that std's behaviour, or its error, applies.
 
+mod destination;
 mod expand;
 mod input;
 mod literal;

@@ -6,10 +6,9 @@
 #![allow(unsafe_code)]
 
 use super::guard::Guard;
-use super::handles::Stream;
 use crate::stream::buffering::MAX_CAPACITY;
 use crate::stream::cursor::SharedCursor;
-use crate::stream::engine::{Engine, STDERR, STDOUT};
+use crate::stream::engine::Engine;
 use crate::sync::lock::Entry;
 use std::alloc::{Layout, handle_alloc_error, realloc};
 use std::mem::ManuallyDrop;
@@ -103,62 +102,27 @@ impl Appender {
     }
 }
 
-/// Locks a stream, and begins an empty message.
+/// Begins an empty message of a locked stream.
 ///
 /// # Safety
 ///
-/// `this` is valid for writes, and stays where it is until it has been [left](leave), by the same thread. The engine
+/// `this` is valid for writes, and stays where it is until it has been [left](leave), by the same thread. The stream
 /// lives as long.
-unsafe fn enter(engine: &Engine, this: *mut Appender) {
-    // SAFETY: the caller's promise.
-    let engine: &'static Engine = unsafe { &*ptr::from_ref(engine) };
-    let guard = Guard::new(engine);
-    // SAFETY: the caller's promise; there is room for the guard, as asserted above. The other fields are
-    // written by `refresh`, before they are read.
+pub unsafe fn enter(guard: Guard<'_>, this: *mut Appender) {
+    let idle = Idle {
+        published: ptr::null_mut(),
+        limit: ptr::null_mut(),
+        messages: 0,
+    };
+    // SAFETY: the caller's promise; the memory has room for the guard, as asserted above. `refresh` writes the other
+    // fields before they are read.
     unsafe {
-        let idle = Idle {
-            published: ptr::null_mut(),
-            limit: ptr::null_mut(),
-            messages: 0,
-        };
         (&raw mut (*this).idle).write(idle);
         (&raw mut (*this).own).write(ptr::null_mut());
         (&raw mut (*this).own_room).write(0);
-        (&raw mut (*this).guard)
-            .cast::<Guard<'static>>()
-            .write(guard);
+        (&raw mut (*this).guard).cast::<Guard<'_>>().write(guard);
         Appender::refresh(this);
     }
-}
-
-/// Locks standard output.
-///
-/// # Safety
-///
-/// `this` is valid for writes, and stays where it is until it has been [left](leave), by the same thread.
-pub unsafe fn enter_stdout(this: *mut Appender) {
-    // SAFETY: the caller's promise; the engine lives for ever.
-    unsafe { enter(&STDOUT, this) }
-}
-
-/// Locks standard error.
-///
-/// # Safety
-///
-/// As [`enter_stdout`].
-pub unsafe fn enter_stderr(this: *mut Appender) {
-    // SAFETY: the caller's promise; the engine lives for ever.
-    unsafe { enter(&STDERR, this) }
-}
-
-/// Locks another stream.
-///
-/// # Safety
-///
-/// As [`enter_stdout`], and the stream lives until then.
-pub unsafe fn enter_stream<F>(stream: &Stream<F>, this: *mut Appender) {
-    // SAFETY: the caller's promise.
-    unsafe { enter(stream.engine(), this) }
 }
 
 /// Makes room for `bytes` more bytes of the message.

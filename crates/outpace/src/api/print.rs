@@ -10,7 +10,7 @@ use crate::stream::hot::{
     Drafted, Outcome, ask_and_leave, by_bias, enter_stdout_to_print, enter_to_print, format_draft,
     learn_slot, place_by_bias, printing_slot, printing_thread, withdraw,
 };
-use crate::sync::lock::Draft;
+use crate::sync::draft::Draft;
 use crate::sync::thread::thread_id;
 use crate::text::argument::Argument;
 use crate::text::copy;

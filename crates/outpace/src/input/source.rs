@@ -100,42 +100,33 @@ impl<R: Read> sealed::Sealed for Buffered<R> {
 /// Bytes in memory.
 pub struct Bytes<'a>(pub(super) &'a [u8]);
 
-impl sealed::Sealed for Bytes<'_> {
-    const START: usize = 0;
-
-    #[inline(always)]
-    fn window(&self) -> &[u8] {
-        self.0
-    }
-
-    fn discard_before(&mut self, keep: usize) -> usize {
-        keep
-    }
-
-    fn fill(&mut self) -> io::Result<usize> {
-        Ok(0)
-    }
-}
-
 /// A mapped file: see [`Input::map`](super::Input::map).
 pub struct Mapped(pub(super) sys::Mapping);
 
-impl sealed::Sealed for Mapped {
-    const START: usize = 0;
+/// A source that is in memory as a whole.
+macro_rules! in_memory {
+    ($source:ty, |$this:ident| $bytes:expr) => {
+        impl sealed::Sealed for $source {
+            const START: usize = 0;
 
-    #[inline(always)]
-    fn window(&self) -> &[u8] {
-        self.0.bytes()
-    }
+            #[inline(always)]
+            fn window(&self) -> &[u8] {
+                let $this = self;
+                $bytes
+            }
 
-    fn discard_before(&mut self, keep: usize) -> usize {
-        keep
-    }
+            fn discard_before(&mut self, keep: usize) -> usize {
+                keep
+            }
 
-    fn fill(&mut self) -> io::Result<usize> {
-        Ok(0)
-    }
+            fn fill(&mut self) -> io::Result<usize> {
+                Ok(0)
+            }
+        }
+    };
 }
+in_memory!(Bytes<'_>, |this| this.0);
+in_memory!(Mapped, |this| this.0.bytes());
 
 /// A reader that is tied to standard output, as C++ ties `cin` to `cout`: before the program waits for input, standard
 /// output is drained, so that questions appear.
@@ -192,26 +183,18 @@ pub type Stdin = Buffered<Tied<raw::Stdin>>;
 /// The source of [`Input::open`](super::Input::open).
 pub type OpenFile = Buffered<Tied<File>>;
 
-impl<R> fmt::Debug for Buffered<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Buffered")
-    }
+macro_rules! debug {
+    ($($name:literal [$($generics:tt)*] $source:ty;)*) => {$(
+        impl<$($generics)*> fmt::Debug for $source {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str($name)
+            }
+        }
+    )*};
 }
-
-impl fmt::Debug for Bytes<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Bytes")
-    }
-}
-
-impl fmt::Debug for Mapped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mapped")
-    }
-}
-
-impl<R> fmt::Debug for Tied<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Tied")
-    }
+debug! {
+    "Buffered" [R] Buffered<R>;
+    "Bytes" [] Bytes<'_>;
+    "Mapped" [] Mapped;
+    "Tied" [R] Tied<R>;
 }

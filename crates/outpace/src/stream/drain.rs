@@ -10,7 +10,7 @@
 #![allow(unsafe_code)]
 
 use super::engine::Engine;
-use super::lines::{self, LONGEST, Unfinished};
+use super::lines::{self, LONGEST, Unfinished, ends_line};
 use super::patience::{DRAIN_IN_PROGRESS, Patience};
 use super::state::{BrokenPipe, Failure, Mode, Role, State};
 use super::state_guard::StateGuard;
@@ -32,24 +32,7 @@ enum Next<'b> {
     /// Fetches the bytes behind the unfinished line from the file.
     FromFile,
     /// Ends: at most an unfinished line is left, which waits.
-    Nothing,
-}
-
-/// A line that has been put together from several segments.
-#[derive(Clone, Copy)]
-struct Joined {
-    length: usize,
-    /// How many of the bytes come from the queue; the others are of the message that bypasses it.
-    queued: usize,
-    /// The closed segments before this one have bytes in it.
-    segments: usize,
-    /// The bytes behind it are in a file.
-    file: bool,
-}
-
-/// Whether the first `length` bytes end a line.
-fn ends_line(bytes: &[u8], length: usize) -> bool {
-    bytes.get(length.wrapping_sub(1)) == Some(&b'\n')
+    Done,
 }
 
 /// The end of a drain that takes all there is.
@@ -171,7 +154,7 @@ impl Engine {
                     state = self.back_from_file(state);
                     continue;
                 }
-                Next::Nothing => break,
+                Next::Done => break,
             };
             if matches!(patience, Patience::None) {
                 let is_terminal = matches!(state.destination, Some((Destination::Terminal, _)));
@@ -314,7 +297,7 @@ impl Engine {
                 _ if goes && behind.len() <= limit => Next::Write(behind),
                 Some(length) => Next::Write(&behind[..length]),
                 None if goes || behind.len() > state.capacity => Next::Write(behind),
-                None => Next::Nothing,
+                None => Next::Done,
             };
         }
         let reached = state.drained + front.len() as u64 >= until;
@@ -333,126 +316,7 @@ impl Engine {
             Some(_) => Next::Join,
             None if state.spill.is_active() => Next::FromFile,
             None if !is_tail && tail_pends || !behind.is_empty() => Next::Join,
-            None => Next::Nothing,
-        }
-    }
-
-    /// Writes a line that is spread over several segments, or begins there and ends in `behind`, whose written bytes it
-    /// removes. Returns false if the line has to wait, or if patience ran out.
-    #[inline(never)]
-    fn write_joined<'a>(
-        &'a self,
-        mut state: StateGuard<'a>,
-        until: u64,
-        unfinished: Unfinished,
-        patience: Patience,
-        behind: &mut &[u8],
-    ) -> (StateGuard<'a>, bool) {
-        let mut line = [0; LONGEST];
-        let limit = state.write_limit(patience).min(LONGEST);
-        let joined = self.join(&state, until, unfinished, behind, &mut line[..limit]);
-        let Joined {
-            length,
-            queued,
-            segments,
-            file,
-        } = joined;
-        if length == 0 && file {
-            return (self.back_from_file(state), true);
-        }
-        if length == 0 {
-            return (state, false);
-        }
-        state.joined = segments;
-        let Some((mut state, result)) = self.write_some(state, &line[..length], patience) else {
-            let mut state = self.lock_state();
-            state.joined = 0;
-            return (state, false);
-        };
-        state.joined = 0;
-        match result {
-            Ok(written) => {
-                state.at_line_start = ends_line(&line, written);
-                let of_queue = written.min(queued);
-                let direct = written - of_queue;
-                // Frees the memory, too.
-                state.advance(of_queue, State::keep_spare);
-                state.pass_by(direct);
-                *behind = behind.get(direct..).unwrap_or_default();
-            }
-            Err(error) => self.fail(&mut state, error),
-        }
-        state.tell_progress();
-        (state, true)
-    }
-
-    /// Copies the front of the queue, and `behind`, which follows it, into `line`, up to the last newline that fits.
-    fn join(
-        &self,
-        state: &State,
-        until: u64,
-        unfinished: Unfinished,
-        behind: &[u8],
-        line: &mut [u8],
-    ) -> Joined {
-        let mut length = 0;
-        let mut segments = 0;
-        let mut take = |bytes: &[u8]| {
-            let free = &mut line[length..];
-            let taken = bytes.len().min(free.len());
-            free[..taken].copy_from_slice(&bytes[..taken]);
-            length += taken;
-            taken == bytes.len()
-        };
-        // Whether a gap, or bytes in a file, follow the copied bytes.
-        let (mut gap, mut file) = (false, false);
-        let mut more = true;
-        for segment in &state.closed {
-            gap = segment.gap.is_some() || segment.marker;
-            if gap {
-                break;
-            }
-            segments += 1;
-            // SAFETY: copied at once, with the state locked.
-            more = take(unsafe { segment.pending_bytes() });
-            if !more {
-                break;
-            }
-        }
-        if more && !gap {
-            file = state.spill.is_active();
-            if !file {
-                // SAFETY: published; only this thread, which drains, frees undrained bytes.
-                let tail = unsafe {
-                    state
-                        .tail
-                        .buffer
-                        .published(state.tail.drained, self.offset(state))
-                };
-                segments += 1;
-                more = take(tail);
-            }
-        }
-        let queued = length;
-        if more && !gap && !file {
-            let free = &mut line[length..];
-            let taken = behind.len().min(free.len());
-            free[..taken].copy_from_slice(&behind[..taken]);
-            length += taken;
-        }
-        let goes = unfinished == Unfinished::Goes || !state.at_line_start;
-        let length = match lines::last_end(&line[..length]) {
-            Some(end) => end,
-            // It is too long, or its end cannot come, or it need not wait.
-            None if length == line.len() || gap => length,
-            None if goes && state.drained + queued as u64 >= until => length,
-            None => 0,
-        };
-        Joined {
-            length,
-            queued: queued.min(length),
-            segments,
-            file,
+            None => Next::Done,
         }
     }
 
@@ -536,7 +400,7 @@ impl Engine {
     }
 
     /// Writes some of `bytes` with the state unlocked, and locks it again. `None`, unlocked, if patience ran out first.
-    extern "C" fn write_some<'a>(
+    pub(super) extern "C" fn write_some<'a>(
         &'a self,
         state: StateGuard<'a>,
         bytes: &[u8],
@@ -567,7 +431,7 @@ impl Engine {
                 self.output.write(bytes)
             };
             match result {
-                Ok(0) => return Some(Err(sys::OsError::WROTE_NOTHING)),
+                Ok(0) => return Some(Err(sys::OsError::WRITE_ZERO)),
                 Ok(written) => return Some(Ok(written)),
                 Err(error) if error.is_interruption() => {}
                 Err(error) if error.would_block() => {

@@ -13,7 +13,7 @@ use super::state::{Mode, Role, State};
 use super::state_guard::StateGuard;
 use super::worker::{Rest, SelectWorker};
 use crate::sync::barrier;
-use crate::sync::lock::task;
+use crate::sync::platform::task;
 use crate::sync::thread::thread_id;
 use crate::sys::{self, Moment};
 use std::mem;

@@ -15,7 +15,8 @@
 use super::buffering::MAX_CAPACITY;
 use super::cursor::Answer;
 use super::engine::{Engine, STDOUT};
-use crate::sync::lock::{ByBias, Draft, Entrance, Entry, Lock};
+use crate::sync::draft::Draft;
+use crate::sync::lock::{ByBias, Entrance, Entry, Lock};
 use crate::sync::thread::{ThreadId, known_thread_id, thread_id};
 use crate::text::copy;
 use crate::text::scratch::{AppendTo, Scratch, StackBuffer};

@@ -39,6 +39,11 @@ pub(crate) fn cut(bytes: &[u8], limit: usize) -> Option<usize> {
     Some(window.len() + first_end(rest).unwrap_or(rest.len()))
 }
 
+/// Whether the first `length` bytes end a line.
+pub(crate) fn ends_line(bytes: &[u8], length: usize) -> bool {
+    bytes.get(length.wrapping_sub(1)) == Some(&b'\n')
+}
+
 /// How many bytes are compared together.
 const CHUNK: usize = 64;
 

@@ -12,6 +12,7 @@ pub(crate) mod engine;
 pub(crate) mod gap;
 mod helper;
 pub(crate) mod hot;
+mod join;
 mod lifecycle;
 mod lines;
 mod overflow;

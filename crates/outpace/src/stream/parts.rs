@@ -220,7 +220,7 @@ pub(crate) struct Deferred {
 }
 
 impl Deferred {
-    pub(crate) const NOTHING: Deferred = Deferred {
+    pub(crate) const EMPTY: Deferred = Deferred {
         progress: false,
         helper: false,
         spiller: false,
@@ -242,12 +242,12 @@ impl Deferred {
             progress: mem::take(&mut self.progress),
             helper: mem::take(&mut self.helper),
             spiller: mem::take(&mut self.spiller),
-            ..Deferred::NOTHING
+            ..Deferred::EMPTY
         }
     }
 
     #[inline]
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         let wakes = self.progress || self.helper || self.spiller || self.wakes_tasks();
         !wakes && self.garbage.is_empty() && self.reports.is_empty()
     }

@@ -181,7 +181,7 @@ impl State {
             marking: false,
             given_up_at: None,
             failure: None,
-            last_error: sys::OsError::WROTE_NOTHING,
+            last_error: sys::OsError::WRITE_ZERO,
             on_broken_pipe: match role {
                 Role::Stdout => BrokenPipe::End,
                 Role::Stderr => BrokenPipe::Ignore,
@@ -192,7 +192,7 @@ impl State {
             helper: Helper::NONE,
             sharing: Sharing::OFF,
             counts: Counts::NONE,
-            deferred: Deferred::NOTHING,
+            deferred: Deferred::EMPTY,
         }
     }
 

@@ -113,11 +113,11 @@ impl<'a> StateGuard<'a> {
     #[inline(never)]
     extern "C" fn unlock(&mut self) {
         self.assert_consistent();
-        if self.deferred.is_nothing() {
+        if self.deferred.is_empty() {
             self.engine.state.unlock();
             work::end();
         } else {
-            let deferred = mem::replace(&mut self.deferred, Deferred::NOTHING);
+            let deferred = mem::replace(&mut self.deferred, Deferred::EMPTY);
             self.engine.state.unlock();
             work::end();
             deferred.make_up(self.engine);
@@ -135,7 +135,7 @@ impl<'a> StateGuard<'a> {
 
     /// Unlocks the state to do deferred work, and locks it again.
     pub(crate) fn catch_up(self) -> Self {
-        if self.deferred.is_nothing() {
+        if self.deferred.is_empty() {
             return self;
         }
         let engine = self.engine;

@@ -29,22 +29,7 @@
 //! thread looks at any more. A slot goes to another thread only when its owner no longer exists. A thread that knows its
 //! slot need not look at `bias` before it tries: `print!` does not.
 //!
-//! *Drafts.* Formatting runs users' code: it may print, panic, or wait for another thread that prints. So no thread may
-//! have to wait for it, although its text goes directly behind the published bytes.
-//!
-//! ```text
-//! the owner                                      the taker
-//!
-//! begin:  depth = DRAFT                          lock the mutex
-//!         light fence                            bias = none
-//!         if bias is not mine: withdraw          heavy fence
-//! format, behind the published bytes             if depth is DRAFT: go in beside the draft,
-//! end:    depth = 1                                  as if nested, and leave that memory alone;
-//!         light fence                                so do all that enter until the draft has ended
-//!         if bias is mine: inside, publish
-//!         else: depth = DRAFT, copy the text,
-//!               leave, enter like any thread
-//! ```
+//! A third kind of entry, a [draft](super::draft), keeps no thread waiting.
 //!
 //! The bias moves only after a streak of entries by one thread. The streak it takes doubles with every take-over in
 //! quick succession: threads that alternate end up with the ordinary lock. Without an asymmetric fence (and in tests of
@@ -57,10 +42,10 @@
 use super::barrier;
 use super::linked::Linked;
 use super::mutex::RawMutex;
+use super::platform::{BIASED, task, task_exists, wait_while, wake};
 use super::thread::{ThreadId, work};
 use super::{AtomicU32, AtomicU64, AtomicUsize, Ordering, const_fn};
 use crate::sys;
-use std::mem;
 
 /// Whether an entry is a thread's first or one inside another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +57,7 @@ pub(crate) enum Entry {
 pub(crate) struct Lock {
     /// The offset in `slots` of the slot whose owner enters and leaves with plain stores, in bytes, or
     /// [`NO_SLOT`].
-    bias: AtomicUsize,
+    pub(super) bias: AtomicUsize,
     slots: [Slot; SLOTS],
     mutex: RawMutex,
     /// The thread that is inside by the mutex, or 0. A thread reads its own identity here only while it is inside.
@@ -89,7 +74,7 @@ pub(crate) struct Lock {
     taken: AtomicU64,
     /// The offset in `slots` of the slot with a draft beside which others enter, or [`NO_SLOT`]. Read and written by
     /// the holder of the mutex only.
-    draft: AtomicUsize,
+    pub(super) draft: AtomicUsize,
     /// The functions around each outermost entry. Once they are set, no thread gets the bias.
     around: Linked<Around>,
 }
@@ -103,16 +88,16 @@ pub(crate) struct Around {
 }
 
 /// A thread that has, or had, the bias.
-struct Slot {
-    owner: AtomicU64,
+pub(super) struct Slot {
+    pub(super) owner: AtomicU64,
     /// The owner's system thread ID, to find out whether it has ended.
     owner_task: AtomicU32,
     /// How often the owner is inside by the bias, and [`DRAFT`]. Only the owner writes it.
-    depth: AtomicU32,
+    pub(super) depth: AtomicU32,
 }
 
 /// The owner of a slot is not inside, but owns the memory behind the published bytes.
-const DRAFT: u32 = 1 << 31;
+pub(super) const DRAFT: u32 = 1 << 31;
 
 impl Slot {
     const_fn! {
@@ -132,15 +117,15 @@ const NO_THREAD: ThreadId = ThreadId::MAX;
 
 /// The place of no thread's slot. Sentinel: slot 0 has no owner and depth 1, so it never admits; a comparison with a
 /// thread's own place needs no check for this one.
-const NO_SLOT: usize = 0;
+pub(super) const NO_SLOT: usize = 0;
 const SLOTS: usize = 1 + 4;
 
 /// An entry by the bias, for leaving.
 #[derive(Clone, Copy)]
 pub(crate) struct ByBias<'a> {
-    lock: &'a Lock,
-    bias: usize,
-    slot: &'a Slot,
+    pub(super) lock: &'a Lock,
+    pub(super) bias: usize,
+    pub(super) slot: &'a Slot,
 }
 
 /// Whether a thread has entered by the bias.
@@ -172,56 +157,6 @@ impl ByBias<'_> {
         self.slot.depth.store(0, left);
         barrier::light();
         self.lock.bias.load(Ordering::Relaxed) == self.bias
-    }
-}
-
-/// A draft in progress: see the top of this file. Dropping it gives the memory back.
-pub(crate) struct Draft<'a>(ByBias<'a>);
-
-impl<'a> Draft<'a> {
-    /// Ends the draft by entering, if no thread can be inside beside it. Otherwise the text has to be copied before the
-    /// draft is dropped.
-    #[inline(always)]
-    pub(crate) fn enter(self) -> Result<ByBias<'a>, Self> {
-        let inside = self.0;
-        if inside.slot.depth.load(Ordering::Relaxed) != DRAFT {
-            // A guard that was taken within the draft is still held.
-            return Err(self);
-        }
-        inside.slot.depth.store(1, Ordering::Relaxed);
-        barrier::light();
-        if inside.lock.bias.load(Ordering::Relaxed) != inside.bias {
-            go_on(inside.slot);
-            return Err(self);
-        }
-        mem::forget(self);
-        Ok(inside)
-    }
-}
-
-/// Lets in, beside the draft, a thread that has waited since the attempt to enter.
-#[cold]
-#[inline(never)]
-extern "C" fn go_on(slot: &Slot) {
-    slot.depth.store(DRAFT, Ordering::Release);
-    wake(&slot.depth);
-}
-
-impl Drop for Draft<'_> {
-    /// Calls a function that does not unwind, without the draft, which so needs no address.
-    #[inline(always)]
-    fn drop(&mut self) {
-        #[cold]
-        #[inline(never)]
-        extern "C" fn give_back(lock: &Lock, bias: usize) {
-            let slot = lock.slot(bias);
-            match slot.depth.load(Ordering::Relaxed) & !DRAFT {
-                0 => ByBias { lock, bias, slot }.leave(),
-                // Guards that outlive the draft keep the thread inside.
-                inside => slot.depth.store(inside, Ordering::Release),
-            }
-        }
-        give_back(self.0.lock, self.0.bias);
     }
 }
 
@@ -257,7 +192,7 @@ impl Lock {
     }
 
     #[inline(always)]
-    fn slot(&self, bias: usize) -> &Slot {
+    pub(super) fn slot(&self, bias: usize) -> &Slot {
         debug_assert!(bias.is_multiple_of(size_of::<Slot>()) && bias < size_of_val(&self.slots));
         // SAFETY: `bias` is `NO_SLOT`, or was made by `slot_of` or `give_bias`: the offset of one of these slots.
         unsafe { &*self.slots.as_ptr().byte_add(bias) }
@@ -292,36 +227,8 @@ impl Lock {
         self.enter_slot(place, 1)
     }
 
-    /// Begins a draft with plain stores, if the thread has the bias and is outside. `me` is `thread_id`, or 0, which
-    /// never has it.
     #[inline(always)]
-    pub(crate) fn draft(&self, me: ThreadId) -> Option<Draft<'_>> {
-        let place = self.bias.load(Ordering::Relaxed);
-        if self.slot(place).owner.load(Ordering::Relaxed) != me {
-            return None;
-        }
-        self.draft_by_slot(place, || me)
-    }
-
-    /// As [`draft`](Self::draft), for the thread whose [slot](Self::slot_of) is there.
-    #[inline(always)]
-    pub(crate) fn draft_by_slot(
-        &self,
-        place: usize,
-        me: impl FnOnce() -> ThreadId,
-    ) -> Option<Draft<'_>> {
-        match self.enter_slot(place, DRAFT) {
-            Entrance::Entered(outside) => Some(Draft(outside)),
-            Entrance::Lost => {
-                self.withdraw(me());
-                None
-            }
-            Entrance::None => None,
-        }
-    }
-
-    #[inline(always)]
-    fn enter_slot(&self, place: usize, depth: u32) -> Entrance<'_> {
+    pub(super) fn enter_slot(&self, place: usize, depth: u32) -> Entrance<'_> {
         let slot = self.slot(place);
         if slot.depth.load(Ordering::Relaxed) != 0 {
             return Entrance::None;
@@ -427,37 +334,6 @@ impl Lock {
         } else {
             Entry::Outermost
         })
-    }
-
-    /// Enters by the bias a thread that is in the middle of a draft, if it still has the bias.
-    fn enter_from_draft(&self, me: ThreadId) -> bool {
-        let place = self.slot_of(me);
-        let depth = &self.slot(place).depth;
-        if place == NO_SLOT || depth.load(Ordering::Relaxed) != DRAFT {
-            return false;
-        }
-        depth.store(DRAFT + 1, Ordering::Relaxed);
-        barrier::light();
-        if self.bias.load(Ordering::Relaxed) == place {
-            return true;
-        }
-        depth.store(DRAFT, Ordering::Release);
-        wake(depth);
-        false
-    }
-
-    /// Whether the calling thread, which has the mutex, enters beside a draft.
-    fn is_beside_draft(&self) -> bool {
-        let place = self.draft.load(Ordering::Relaxed);
-        if place == NO_SLOT {
-            return false;
-        }
-        // Its owner no longer has the bias, so other depths return to 0.
-        let is_over = self.slot(place).depth.load(Ordering::Acquire) == 0;
-        if is_over {
-            self.draft.store(NO_SLOT, Ordering::Relaxed);
-        }
-        !is_over
     }
 
     /// Whether functions are called [around](Self::surround) each entry.
@@ -659,57 +535,3 @@ impl Lock {
             .store(if inside > 0 { me } else { 0 }, Ordering::Relaxed);
     }
 }
-
-#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
-mod futex {
-    use super::AtomicU32;
-    use crate::sys;
-
-    /// Whether the bias is ever given.
-    pub(super) const BIASED: bool = true;
-
-    pub(crate) use crate::sys::task;
-    pub(super) use crate::sys::task_exists;
-
-    pub(super) fn wait_while(word: &AtomicU32, value: u32) {
-        sys::futex_wait(word, value, None);
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn wake(word: &AtomicU32) {
-        sys::futex_wake_one(word);
-    }
-}
-#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
-pub(crate) use futex::task;
-#[cfg(all(target_os = "linux", not(any(loom, outpace_portable))))]
-use futex::{BIASED, task_exists, wait_while, wake};
-
-#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
-mod ordinary {
-    use super::AtomicU32;
-
-    /// The models check the bias, too.
-    pub(super) const BIASED: bool = cfg!(loom);
-
-    /// The same for every thread.
-    pub(crate) fn task() -> u32 {
-        1
-    }
-
-    pub(super) fn task_exists(_task: u32) -> bool {
-        true
-    }
-
-    pub(super) fn wait_while(_word: &AtomicU32, _value: u32) {
-        #[cfg(loom)]
-        loom::thread::yield_now();
-    }
-
-    pub(super) fn wake(_word: &AtomicU32) {}
-}
-#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
-pub(crate) use ordinary::task;
-#[cfg(any(loom, outpace_portable, not(target_os = "linux")))]
-use ordinary::{BIASED, task_exists, wait_while, wake};

@@ -21,11 +21,13 @@ macro_rules! unless {
 pub(crate) use unless;
 
 pub(crate) mod barrier;
+pub(crate) mod draft;
 #[cfg(any(loom, all(target_os = "linux", not(outpace_portable))))]
 pub(crate) mod futex;
 pub(crate) mod linked;
 pub(crate) mod lock;
 pub(crate) mod mutex;
+pub(crate) mod platform;
 pub(crate) mod thread;
 
 #[cfg(loom)]

@@ -1,27 +1,6 @@
 //! Reading: whether `read(2)` would wait, and files in memory.
 #![allow(unsafe_code)]
 
-use std::fs::File;
-use std::io;
-
-/// A regular file in memory. No process writes to it or shortens it, as the caller of `new` promises.
-pub(crate) struct Mapping(imp::Mapping);
-
-impl Mapping {
-    /// # Safety
-    ///
-    /// Until this is dropped, the file is neither written to nor shortened, by any process.
-    pub(crate) unsafe fn new(file: &File) -> io::Result<Self> {
-        // SAFETY: the caller's promise.
-        unsafe { imp::Mapping::new(file) }.map(Mapping)
-    }
-
-    #[inline(always)]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.0.bytes()
-    }
-}
-
 #[cfg(all(unix, not(outpace_portable)))]
 mod imp {
     use std::fs::File;
@@ -30,6 +9,7 @@ mod imp {
     use std::os::unix::fs::FileExt;
     use std::ptr::{self, NonNull};
 
+    /// A regular file in memory. No process writes to it or shortens it, as the caller of `new` promises.
     pub(crate) struct Mapping {
         start: NonNull<u8>,
         length: usize,
@@ -43,8 +23,8 @@ mod imp {
     impl Mapping {
         /// # Safety
         ///
-        /// As of the outer one.
-        pub(super) unsafe fn new(file: &File) -> io::Result<Self> {
+        /// Until this is dropped, the file is neither written to nor shortened, by any process.
+        pub(crate) unsafe fn new(file: &File) -> io::Result<Self> {
             let length = usize::try_from(file.metadata()?.len())
                 .ok()
                 .filter(|&length| length <= isize::MAX as usize)
@@ -79,7 +59,7 @@ mod imp {
         }
 
         #[inline(always)]
-        pub(super) fn bytes(&self) -> &[u8] {
+        pub(crate) fn bytes(&self) -> &[u8] {
             // SAFETY: mapped for as long as this lives, or empty; not written to, by the promise to `new`.
             unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
         }
@@ -128,7 +108,7 @@ mod imp {
         /// # Safety
         ///
         /// None needed here.
-        pub(super) unsafe fn new(file: &File) -> io::Result<Self> {
+        pub(crate) unsafe fn new(file: &File) -> io::Result<Self> {
             let metadata = file.metadata()?;
             let length = metadata.len();
             // Refuses files that have bytes but no length, as with mappings.
@@ -143,11 +123,10 @@ mod imp {
         }
 
         #[inline(always)]
-        pub(super) fn bytes(&self) -> &[u8] {
+        pub(crate) fn bytes(&self) -> &[u8] {
             &self.0
         }
     }
 }
 
-#[cfg(all(unix, not(outpace_portable)))]
-pub(crate) use imp::{is_readable, wait_readable};
+pub(crate) use imp::*;

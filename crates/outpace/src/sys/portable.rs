@@ -110,7 +110,7 @@ pub(crate) struct OsError {
 
 impl OsError {
     /// `write` returned 0, without a reason.
-    pub(crate) const WROTE_NOTHING: OsError = OsError {
+    pub(crate) const WRITE_ZERO: OsError = OsError {
         kind: io::ErrorKind::WriteZero,
         code: None,
     };

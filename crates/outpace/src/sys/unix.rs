@@ -107,7 +107,7 @@ pub(crate) struct OsError(c_int);
 
 impl OsError {
     /// `write` returned 0, without a reason.
-    pub(crate) const WROTE_NOTHING: OsError = OsError(0);
+    pub(crate) const WRITE_ZERO: OsError = OsError(0);
 
     /// Why the last call of this thread failed.
     pub(super) fn last() -> Self {
@@ -143,7 +143,7 @@ impl OsError {
 impl From<OsError> for io::Error {
     fn from(error: OsError) -> Self {
         match error {
-            OsError::WROTE_NOTHING => io::ErrorKind::WriteZero.into(),
+            OsError::WRITE_ZERO => io::ErrorKind::WriteZero.into(),
             OsError(code) => io::Error::from_raw_os_error(code),
         }
     }

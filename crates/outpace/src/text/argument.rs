@@ -34,8 +34,9 @@ pub struct Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
-    /// # Safety For as long as the argument lives, `put` may be called with the value, the specification, and a pointer
-    /// to `room` writable bytes.
+    /// # Safety
+    /// For as long as the argument lives, `put` may be called with the value, the specification, and a pointer to
+    /// `room` writable bytes.
     #[inline(always)]
     pub(crate) unsafe fn new(value: ErasedRef, spec: PackedSpec, put: PutFn, room: usize) -> Self {
         Argument {
@@ -66,7 +67,8 @@ impl<'a> Argument<'a> {
     /// A text with an empty specification.
     #[inline(always)]
     pub(crate) fn text(text: &'a str) -> Self {
-        /// # Safety The value is a text, and `dst` has room for it.
+        /// # Safety
+        /// The value is a text, and `dst` has room for it.
         unsafe fn put(value: ErasedRef, _: PackedSpec, dst: *mut ()) -> usize {
             // SAFETY: the caller's promise.
             unsafe { Piece::put(&text_at(value), dst.cast()) }
@@ -104,7 +106,8 @@ impl<'a> Argument<'a> {
 
     /// Writes the text of an inline argument at `dst`; returns its length.
     ///
-    /// # Safety The argument is inline, and `dst` has its [`room`](Self::room).
+    /// # Safety
+    /// The argument is inline, and `dst` has its [`room`](Self::room).
     #[inline(always)]
     pub(super) unsafe fn put(&self, dst: *mut u8) -> usize {
         debug_assert!(!self.is_fallback());

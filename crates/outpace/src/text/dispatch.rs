@@ -20,7 +20,8 @@ use std::fmt;
 /// An argument that its own trait formats: `$format` appends it to `$scratch`.
 macro_rules! fallback {
     ($value:expr, $spec:expr, $type:ident: $bound:path, |$referent:ident, $given:ident, $scratch:ident| $format:expr) => {{
-        /// # Safety `value` refers to a value of this type, and `scratch` to a [`Scratch`].
+        /// # Safety
+        /// `value` refers to a value of this type, and `scratch` to a [`Scratch`].
         unsafe fn format<$type: $bound + ?Sized>(
             value: ErasedRef,
             $given: PackedSpec,
@@ -159,7 +160,8 @@ pub fn left_to_std<'a>() -> Argument<'a> {
 /// Anything that `format_args!` can express
 #[inline]
 pub fn formatted<'a>(arguments: &'a fmt::Arguments<'_>) -> Argument<'a> {
-    /// # Safety `arguments` refers to arguments, and `scratch` to a [`Scratch`].
+    /// # Safety
+    /// `arguments` refers to arguments, and `scratch` to a [`Scratch`].
     unsafe fn format(arguments: ErasedRef, _: PackedSpec, scratch: *mut ()) -> usize {
         // SAFETY: the caller's promise.
         let (arguments, scratch) = unsafe {

@@ -29,7 +29,8 @@ impl ErasedRef {
         }
     }
 
-    /// # Safety It was made [of](ErasedRef::of) a value of type `T`, which lives for `'a`.
+    /// # Safety
+    /// It was made [of](ErasedRef::of) a value of type `T`, which lives for `'a`.
     #[inline(always)]
     pub(crate) unsafe fn get<'a, T: ?Sized>(self) -> &'a T {
         let words = [MaybeUninit::new(self.address), self.metadata];
@@ -39,7 +40,8 @@ impl ErasedRef {
 
     /// The value, of a type with references of one word.
     ///
-    /// # Safety It refers to a value of type `U`, lifetimes aside, which lives for `'a`.
+    /// # Safety
+    /// It refers to a value of type `U`, lifetimes aside, which lives for `'a`.
     #[inline(always)]
     pub(crate) unsafe fn get_sized<'a, U>(self) -> &'a U {
         // SAFETY: the caller's promise.
@@ -61,8 +63,8 @@ impl ErasedRef {
 
     /// The text behind the inner pointer, where the value is a pointer to a text.
     ///
-    /// # Safety It refers to a `&str`, a `&mut str` or a `Box<str>`, which have the same layout, and the text lives for
-    /// `'a`.
+    /// # Safety
+    /// It refers to a `&str`, a `&mut str` or a `Box<str>`, which have the same layout, and the text lives for `'a`.
     #[inline(always)]
     pub(super) unsafe fn text<'a>(self) -> &'a str {
         // SAFETY: the caller's promise.

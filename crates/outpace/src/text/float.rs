@@ -468,7 +468,8 @@ impl Decimal {
     }
 }
 
-/// # Safety `dst` has room for the bytes.
+/// # Safety
+/// `dst` has room for the bytes.
 #[inline(always)]
 unsafe fn put_bytes(bytes: &[u8], dst: *mut u8) -> usize {
     // SAFETY: the caller's promise; `dst` is not within the bytes, because they are borrowed.

@@ -34,7 +34,8 @@ const HEAD: usize = 3;
 
 macro_rules! format {
     (|$value:ident = $get:expr, $spec:ident| $piece:expr, $room:expr) => {{
-        /// # Safety `value` refers to a value of the format's type; `dst` has the room.
+        /// # Safety
+        /// `value` refers to a value of the format's type; `dst` has the room.
         unsafe fn put(value: ErasedRef, spec: PackedSpec, dst: *mut ()) -> usize {
             // SAFETY: the caller's promise about the value.
             let $value = unsafe { $get(value) };

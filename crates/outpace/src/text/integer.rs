@@ -13,9 +13,6 @@ const SIXTEEN_DIGITS: u64 = EIGHT_DIGITS * EIGHT_DIGITS;
 
 pub(super) mod sealed {
     pub trait Sealed: Copy {
-        /// Whether the type's numbers are mostly short.
-        const SHORT: bool;
-
         /// Whether two lookups in the table are enough for the text.
         fn is_short(self) -> bool;
 
@@ -24,12 +21,6 @@ pub(super) mod sealed {
         /// # Safety
         /// The number is short.
         unsafe fn short_word(self) -> (u64, usize);
-
-        /// Writes the text without a call.
-        ///
-        /// # Safety
-        /// As for `write_to`; the number is short.
-        unsafe fn write_short_to(self, dst: *mut u8) -> usize;
     }
 }
 
@@ -51,30 +42,23 @@ pub trait Integer: sealed::Sealed + Copy {
     /// Writes the number's decimal digits, with a minus sign if it is negative, at `dst`; returns
     /// the length of the text.
     ///
-    /// # Safety `MAX_LEN` bytes at `dst` are valid for writes. Those behind the text are unspecified afterwards.
+    /// # Safety
+    /// `MAX_LEN` bytes at `dst` are valid for writes. Those behind the text are unspecified afterwards.
     unsafe fn write_to(self, dst: *mut u8) -> usize;
 }
 
 macro_rules! integers {
     ($($unsigned:ident $signed:ident = $wide:ident $write:ident, $room:literal;)*) => {$(
         impl sealed::Sealed for $unsigned {
-            const SHORT: bool = $unsigned::BITS <= 64;
-
             #[inline(always)]
             fn is_short(self) -> bool {
-                Self::SHORT && (self as u64) < table::reach() as u64
+                Self::BITS <= 64 && (self as u64) < table::reach() as u64
             }
 
             #[inline(always)]
             unsafe fn short_word(self) -> (u64, usize) {
                 // SAFETY: the number is below the reach; digits are ASCII.
                 unsafe { first(table::eight_digits(self as u64)) }
-            }
-
-            #[inline(always)]
-            unsafe fn write_short_to(self, dst: *mut u8) -> usize {
-                // SAFETY: the number is below the reach; the caller has the room.
-                unsafe { table::put_short(self as u64, dst) }
             }
         }
 
@@ -89,8 +73,6 @@ macro_rules! integers {
         }
 
         impl sealed::Sealed for $signed {
-            const SHORT: bool = $unsigned::SHORT;
-
             #[inline(always)]
             fn is_short(self) -> bool {
                 self.unsigned_abs().is_short()
@@ -100,12 +82,6 @@ macro_rules! integers {
             unsafe fn short_word(self) -> (u64, usize) {
                 // SAFETY: the caller's promise.
                 unsafe { self.unsigned_abs().short_word() }
-            }
-
-            #[inline(always)]
-            unsafe fn write_short_to(self, dst: *mut u8) -> usize {
-                // SAFETY: as in `write_to`; the magnitude is below the reach.
-                unsafe { with_sign(self < 0, dst, |dst| self.unsigned_abs().write_short_to(dst)) }
             }
         }
 
@@ -133,9 +109,10 @@ integers! {
 
 /// Writes a minus sign, which the magnitude of a positive number overwrites, and the magnitude.
 ///
-/// # Safety `dst` has room for a byte, and behind it for the bytes that `magnitude` writes.
+/// # Safety
+/// `dst` has room for a byte, and behind it for the bytes that `magnitude` writes.
 #[inline(always)]
-unsafe fn with_sign(
+pub(super) unsafe fn with_sign(
     negative: bool,
     dst: *mut u8,
     magnitude: impl FnOnce(*mut u8) -> usize,

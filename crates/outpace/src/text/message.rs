@@ -4,7 +4,7 @@
 
 use super::argument::Argument;
 use super::float::ORDINARY_LEN;
-use super::integer::{Integer, sealed::Sealed as _};
+use super::integer::Integer;
 use super::scratch::{AppendTo, Scratch, StackBuffer, formatting_failed};
 use super::value::{DOUBLE, SIGNED, SmallArgument, UNSIGNED};
 use super::word::put_word;
@@ -26,7 +26,8 @@ pub trait PutInline: Copy {
 
     /// Writes the message at `dst`; returns its end.
     ///
-    /// # Safety `dst` has the room; the message is inline.
+    /// # Safety
+    /// `dst` has the room; the message is inline.
     unsafe fn put_inline(&self, dst: *mut u8) -> *mut u8;
 }
 
@@ -96,7 +97,8 @@ impl MessageArgs<'_> {
 
     /// Writes the message at `dst`; returns its end.
     ///
-    /// # Safety `dst` has [`room`](Self::room) bytes, and no argument is a fallback.
+    /// # Safety
+    /// `dst` has [`room`](Self::room) bytes, and no argument is a fallback.
     #[inline]
     pub(crate) unsafe fn put(&self, dst: *mut u8) -> *mut u8 {
         let mut text = self.texts.as_ptr();
@@ -364,9 +366,9 @@ impl<const N: usize> PutInline for WordMessage<N> {
     #[inline(always)]
     fn is_inline(&self) -> bool {
         let is_inline = |i: usize| match self.kind(i) {
-            UNSIGNED => self.words[i].is_short(),
-            SIGNED => (self.words[i] as i64).is_short(),
-            DOUBLE => SmallArgument::is_inline(&f64::from_bits(self.words[i])),
+            UNSIGNED => self.words[i].is_inline(),
+            SIGNED => (self.words[i] as i64).is_inline(),
+            DOUBLE => f64::from_bits(self.words[i]).is_inline(),
             _ => true,
         };
         (0..N).all(is_inline)
@@ -391,9 +393,9 @@ impl<const N: usize> PutInline for WordMessage<N> {
                 (text, end) = put_short_text(text, end);
                 let word = self.words[i];
                 end = end.add(match self.kind(i) {
-                    UNSIGNED => word.write_short_to(end),
-                    SIGNED => (word as i64).write_short_to(end),
-                    DOUBLE => SmallArgument::put_inline(&f64::from_bits(word), end),
+                    UNSIGNED => word.put_inline(end),
+                    SIGNED => (word as i64).put_inline(end),
+                    DOUBLE => f64::from_bits(word).put_inline(end),
                     _ => {
                         put_word(word, end);
                         (word >> 56) as usize
@@ -407,7 +409,8 @@ impl<const N: usize> PutInline for WordMessage<N> {
 
 /// The length of an encoded text.
 ///
-/// # Safety `text` points to a text's encoded length, and the text follows it.
+/// # Safety
+/// `text` points to a text's encoded length, and the text follows it.
 #[inline(always)]
 unsafe fn length(text: *const u8) -> usize {
     // SAFETY: the caller's promise.

@@ -196,8 +196,9 @@ impl<N: Number> Piece for Padded<N> {
 
 /// Writes a short number aligned to the right, in place.
 ///
-/// # Safety `dst` has room for the head, the word, and, if a width is given, for `MOVED` bytes more. The width is at
-/// most that, and the fill is one byte.
+/// # Safety
+/// `dst` has room for the head, the word, and, if a width is given, for `MOVED` bytes more. The width is at most that,
+/// and the fill is one byte.
 #[inline(always)]
 unsafe fn put_right(spec: &Spec, head: &str, word: u64, length: usize, dst: *mut u8) -> usize {
     let missing = spec.width.saturating_sub(head.len() + length);
@@ -223,7 +224,8 @@ unsafe fn put_right(spec: &Spec, head: &str, word: u64, length: usize, dst: *mut
 
 /// Pads the number of `length` bytes at `dst`, of which the first `head` are sign and prefix; returns the new length.
 ///
-/// # Safety `dst` has room for `length`, for the width in fill characters, and for `MOVED` bytes.
+/// # Safety
+/// `dst` has room for `length`, for the width in fill characters, and for `MOVED` bytes.
 #[inline(never)]
 unsafe fn pad(spec: &Spec, head: usize, length: usize, dst: *mut u8) -> usize {
     let missing = spec.width - length;

@@ -5,7 +5,7 @@
 use super::copy;
 use super::erased::ErasedRef;
 use super::float::{self, Notation, sealed::Sealed as _};
-use super::integer::{Integer, sealed as integer};
+use super::integer::Integer;
 use super::spec::PackedSpec;
 
 pub(super) mod sealed {
@@ -25,24 +25,14 @@ use sealed::Sealed;
             `Option`s of pieces"
 )]
 pub trait Piece: Sealed + Copy {
-    /// Whether most values can be [put without a call](Self::put_inline).
-    #[doc(hidden)]
-    const INLINE: bool = false;
-
-    /// Whether this one can.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn is_inline(&self) -> bool {
-        Self::INLINE
-    }
-
     /// An upper bound of the room that `put` needs, in bytes; sums of it saturate.
     #[doc(hidden)]
     fn room(&self) -> usize;
 
     /// Writes the text at `dst`, returns its length.
     ///
-    /// # Safety `room` bytes are valid for writes at `dst`.
+    /// # Safety
+    /// `room` bytes are valid for writes at `dst`.
     #[doc(hidden)]
     unsafe fn put(&self, dst: *mut u8) -> usize;
 
@@ -55,24 +45,6 @@ pub trait Piece: Sealed + Copy {
     unsafe fn put_piece(piece: ErasedRef, _: PackedSpec, dst: *mut ()) -> usize {
         // SAFETY: the caller's promise.
         unsafe { Piece::put(piece.get::<Self>(), dst.cast()) }
-    }
-
-    /// The room that [`put_inline`](Self::put_inline) needs.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn inline_room(&self) -> usize {
-        self.room()
-    }
-
-    /// As [`put`](Self::put), without calling a function: so the caller's values stay in registers that need not be saved.
-    ///
-    /// # Safety
-    /// As `put`; the piece is inline.
-    #[doc(hidden)]
-    #[inline(always)]
-    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-        // SAFETY: the caller's promise.
-        unsafe { self.put(dst) }
     }
 }
 
@@ -92,13 +64,6 @@ macro_rules! integers {
         impl Piece for $integer {
             compiled_here!();
 
-            const INLINE: bool = <$integer as integer::Sealed>::SHORT;
-
-            #[inline(always)]
-            fn is_inline(&self) -> bool {
-                integer::Sealed::is_short(*self)
-            }
-
             #[inline(always)]
             fn room(&self) -> usize {
                 Self::MAX_LEN
@@ -106,18 +71,10 @@ macro_rules! integers {
 
             #[inline(always)]
             unsafe fn put(&self, dst: *mut u8) -> usize {
-                // SAFETY: the room is what the integer asks for.
+                // SAFETY: the caller has the integer's room.
                 unsafe { self.write_to(dst) }
             }
-
-            #[inline(always)]
-            unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-                // SAFETY: the room is what the integer asks for, and it is short.
-                unsafe { integer::Sealed::write_short_to(*self, dst) }
-            }
         }
-
-
     )*};
 }
 integers!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize);
@@ -128,35 +85,16 @@ macro_rules! floats {
         impl Piece for $float {
             compiled_here!();
 
-            const INLINE: bool = true;
-
-            #[inline(always)]
-            fn is_inline(&self) -> bool {
-                float::is_ordinary(*self)
-            }
-
-            #[inline(always)]
-            unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-                // SAFETY: the room is what the float asks for, and it is ordinary.
-                unsafe { (*self).put_ordinary(dst) }
-            }
-
-            #[inline(always)]
-            fn inline_room(&self) -> usize {
-                float::ORDINARY_LEN
-            }
-
             fn room(&self) -> usize {
                 float::room(*self, Notation::Display)
             }
 
             #[inline(always)]
             unsafe fn put(&self, dst: *mut u8) -> usize {
-                // SAFETY: the room is what the float asks for.
+                // SAFETY: the caller has the float's room.
                 unsafe { (*self).put(Notation::Display, dst) }
             }
         }
-
     )*};
 }
 floats!(f32 f64);
@@ -182,8 +120,6 @@ impl Sealed for bool {}
 impl Piece for bool {
     compiled_here!();
 
-    const INLINE: bool = true;
-
     #[inline(always)]
     fn room(&self) -> usize {
         8
@@ -202,20 +138,6 @@ impl Sealed for char {}
 impl Piece for char {
     compiled_here!();
 
-    const INLINE: bool = true;
-
-    #[inline(always)]
-    fn is_inline(&self) -> bool {
-        self.is_ascii()
-    }
-
-    #[inline(always)]
-    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-        // SAFETY: there is room for 4 bytes.
-        unsafe { *dst = *self as u8 };
-        1
-    }
-
     #[inline(always)]
     fn room(&self) -> usize {
         4
@@ -225,7 +147,8 @@ impl Piece for char {
     unsafe fn put(&self, dst: *mut u8) -> usize {
         if self.is_ascii() {
             // SAFETY: there is room for 4 bytes.
-            return unsafe { self.put_inline(dst) };
+            unsafe { *dst = *self as u8 };
+            return 1;
         }
         let mut bytes = [0; 4];
         let length = self.encode_utf8(&mut bytes).len();
@@ -237,24 +160,6 @@ impl Piece for char {
 
 impl<P: Piece> Sealed for &P {}
 impl<P: Piece> Piece for &P {
-    const INLINE: bool = P::INLINE;
-
-    #[inline(always)]
-    fn is_inline(&self) -> bool {
-        (**self).is_inline()
-    }
-
-    #[inline(always)]
-    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-        // SAFETY: the caller's promise.
-        unsafe { (**self).put_inline(dst) }
-    }
-
-    #[inline(always)]
-    fn inline_room(&self) -> usize {
-        (**self).inline_room()
-    }
-
     #[inline(always)]
     fn room(&self) -> usize {
         (**self).room()
@@ -269,25 +174,6 @@ impl<P: Piece> Piece for &P {
 
 impl<P: Piece> Sealed for Option<P> {}
 impl<P: Piece> Piece for Option<P> {
-    const INLINE: bool = P::INLINE;
-
-    #[inline(always)]
-    fn is_inline(&self) -> bool {
-        self.as_ref().is_none_or(P::is_inline)
-    }
-
-    #[inline(always)]
-    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-        // SAFETY: the caller's promise.
-        self.as_ref()
-            .map_or(0, |piece| unsafe { piece.put_inline(dst) })
-    }
-
-    #[inline(always)]
-    fn inline_room(&self) -> usize {
-        self.as_ref().map_or(0, P::inline_room)
-    }
-
     #[inline(always)]
     fn room(&self) -> usize {
         self.as_ref().map_or(0, P::room)
@@ -325,20 +211,6 @@ macro_rules! tuples {
 
         #[allow(non_snake_case)]
         impl<$($name: Piece),*> Piece for ($($name,)*) {
-            const INLINE: bool = true $(&& $name::INLINE)*;
-
-            #[inline(always)]
-            fn is_inline(&self) -> bool {
-                let ($($name,)*) = self;
-                true $(&& $name.is_inline())*
-            }
-
-            #[inline(always)]
-            fn inline_room(&self) -> usize {
-                let ($($name,)*) = self;
-                0_usize $(.saturating_add($name.inline_room()))*
-            }
-
             #[inline(always)]
             fn room(&self) -> usize {
                 let ($($name,)*) = self;
@@ -351,15 +223,6 @@ macro_rules! tuples {
                 let length = 0;
                 // SAFETY: the room is for all of them.
                 $(let length = length + unsafe { $name.put(dst.add(length)) };)*
-                length
-            }
-
-            #[inline(always)]
-            unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-                let ($($name,)*) = self;
-                let length = 0;
-                // SAFETY: the room is for all of them, and all are inline.
-                $(let length = length + unsafe { $name.put_inline(dst.add(length)) };)*
                 length
             }
         }

@@ -74,7 +74,8 @@ fn spread(n: u64, steps: [(u32, u64); 3]) -> u64 {
 
 /// Writes the digits of `n`, no prefix, at `dst`; returns the length.
 ///
-/// # Safety `dst` has room for [`Radix::room`] bytes, for the bits of `n`'s type.
+/// # Safety
+/// `dst` has room for [`Radix::room`] bytes, for the bits of `n`'s type.
 #[inline]
 pub(super) unsafe fn put(mut n: u128, radix: Radix, dst: *mut u8) -> usize {
     let bits = radix.bits_a_word();

@@ -196,8 +196,9 @@ impl Scratch<'_> {
 
     /// Makes the next `length` bytes part of the text.
     ///
-    /// # Safety They have been written at the place from the last call of [`space`](Self::space), within its room, and
-    /// are UTF-8.
+    /// # Safety
+    /// They have been written at the place from the last call of [`space`](Self::space), within its room, and are
+    /// UTF-8.
     #[inline(always)]
     pub(crate) unsafe fn advance(&mut self, length: usize) {
         debug_assert!(length <= self.room());

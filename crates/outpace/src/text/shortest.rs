@@ -91,8 +91,8 @@ fn filled_up(digits: u64, decimals: i32) -> (u64, i32) {
 /// Writes a positive number `mantissa * 2^exponent` at `dst`, a whole one with `.0` if `point_zero`; returns the
 /// length.
 ///
-/// # Safety `dst` has room for [`ROOM`] bytes, less one for a sign. The number is at least 1e-5, and [`covers`] is
-/// true.
+/// # Safety
+/// `dst` has room for [`ROOM`] bytes, less one for a sign. The number is at least 1e-5, and [`covers`] is true.
 #[inline(always)]
 pub(super) unsafe fn put<const FRACTION: u32>(
     mantissa: u64,

@@ -5,7 +5,10 @@
 use super::argument::{Argument, NO_ROOM};
 use super::classify::{Classified, Kind, classify};
 use super::dispatch::if_display;
+use super::float::{ORDINARY_LEN, is_ordinary, sealed::Sealed as _};
+use super::integer::{Integer, sealed::Sealed as _, with_sign};
 use super::piece::Piece;
+use super::table::put_short;
 
 /// A value with an empty specification, in a small message.
 #[derive(Clone, Copy)]
@@ -141,7 +144,7 @@ fn packed_char(c: char) -> u64 {
     }
 }
 
-/// An argument of a [`SmallMessage`](super::message::SmallMessage): a [`Piece`] or a [`Value`].
+/// An argument of a [`SmallMessage`](super::message::SmallMessage): a [`Value`], or the piece in one.
 pub trait SmallArgument: Copy {
     /// Whether its text can be written without a call.
     fn is_inline(&self) -> bool;
@@ -151,7 +154,8 @@ pub trait SmallArgument: Copy {
 
     /// Writes the text at `dst`; returns its length.
     ///
-    /// # Safety `dst` has the room; the argument is inline.
+    /// # Safety
+    /// `dst` has the room; the argument is inline.
     unsafe fn put_inline(&self, dst: *mut u8) -> usize;
 
     /// The type-erased argument.
@@ -176,27 +180,42 @@ pub trait SmallArgument: Copy {
     }
 }
 
-impl<P: Piece> SmallArgument for P {
-    #[inline(always)]
-    fn is_inline(&self) -> bool {
-        P::INLINE && P::is_inline(self)
-    }
+/// `SmallArgument` of a piece: its room, whether a value is inline, and how it is written then.
+macro_rules! small_pieces {
+    ($($type:ident, $room:expr, |$value:ident, $dst:ident| $is_inline:expr, $put:expr;)*) => {$(
+        impl SmallArgument for $type {
+            #[inline(always)]
+            fn is_inline(&self) -> bool {
+                let $value = *self;
+                $is_inline
+            }
 
-    #[inline(always)]
-    fn inline_room(&self) -> usize {
-        P::inline_room(self)
-    }
+            #[inline(always)]
+            fn inline_room(&self) -> usize {
+                $room
+            }
 
-    #[inline(always)]
-    unsafe fn put_inline(&self, dst: *mut u8) -> usize {
-        // SAFETY: the caller's promise.
-        unsafe { P::put_inline(self, dst) }
-    }
+            #[inline(always)]
+            unsafe fn put_inline(&self, $dst: *mut u8) -> usize {
+                let $value = *self;
+                // SAFETY: the caller's promise.
+                unsafe { $put }
+            }
 
-    #[inline(always)]
-    fn erased(&self) -> Argument<'_> {
-        Argument::piece(self)
-    }
+            #[inline(always)]
+            fn erased(&self) -> Argument<'_> {
+                Argument::piece(self)
+            }
+        }
+    )*};
+}
+small_pieces! {
+    u64, Self::MAX_LEN, |n, dst| n.is_short(), put_short(n, dst);
+    i64, Self::MAX_LEN, |n, dst| n.is_short(), with_sign(n < 0, dst, |dst| put_short(n.unsigned_abs(), dst));
+    f64, ORDINARY_LEN, |x, dst| is_ordinary(x), x.put_ordinary(dst);
+    f32, ORDINARY_LEN, |x, dst| is_ordinary(x), x.put_ordinary(dst);
+    bool, 8, |_value, dst| true, Piece::put(&_value, dst);
+    char, 4, |c, dst| c.is_ascii(), { dst.write(c as u8); 1 };
 }
 
 impl SmallArgument for Value<'_> {
