@@ -72,7 +72,27 @@ impl<'a> Guard<'a> {
     /// Begins an empty message.
     #[inline(always)]
     pub(crate) fn message(&mut self) -> Message<'_, 'a> {
-        Message::begin(self)
+        if !self.cursor.admits(HEADROOM) {
+            // Asks even if the tail has room by now: a switch of policy may have replaced it.
+            self.accept(headroom(self.engine, self.entry));
+            // The budget of a queue may end before the memory does.
+            if !self.cursor.admits(HEADROOM) {
+                let OwnMemory { start, room } = own_memory(HEADROOM);
+                return Message {
+                    guard: self,
+                    start,
+                    filled: 0,
+                    own_room: room,
+                };
+            }
+        }
+        let start = self.cursor.next;
+        Message {
+            guard: self,
+            start,
+            filled: 0,
+            own_room: 0,
+        }
     }
 
     /// Begins a message with room for `bytes` bytes, which appears only if it is
@@ -92,39 +112,16 @@ impl<'a> Guard<'a> {
     pub fn reserve(&mut self, bytes: usize) -> Reserved<'_, 'a> {
         let mut message = self.message();
         message.reserve(bytes);
-        Reserved::new(message)
+        Reserved {
+            message: ManuallyDrop::new(message),
+        }
     }
 }
 
 /// Each message begins with this much room, so that short ones are checked at compile time.
 const HEADROOM: usize = 64;
 
-impl<'g, 'a> Message<'g, 'a> {
-    #[inline(always)]
-    pub(crate) fn begin(guard: &'g mut Guard<'a>) -> Self {
-        if !guard.cursor.admits(HEADROOM) {
-            // Asks even if the tail has room by now: a switch of policy may have replaced it.
-            guard.accept(headroom(guard.engine, guard.entry));
-            // The budget of a queue may end before the memory does.
-            if !guard.cursor.admits(HEADROOM) {
-                let OwnMemory { start, room } = own_memory(HEADROOM);
-                return Message {
-                    guard,
-                    start,
-                    filled: 0,
-                    own_room: room,
-                };
-            }
-        }
-        let start = guard.cursor.next;
-        Message {
-            guard,
-            start,
-            filled: 0,
-            own_room: 0,
-        }
-    }
-
+impl Message<'_, '_> {
     /// Where the next `bytes` bytes go, after making room for them.
     #[inline(always)]
     pub(crate) fn space(&mut self, bytes: usize) -> *mut u8 {
@@ -208,7 +205,7 @@ impl<'g, 'a> Message<'g, 'a> {
             // SAFETY: `space` made room; the number is ordinary.
             unsafe { x.put_ordinary(space) }
         } else {
-            let space = self.space(float::room(x, Notation::Display));
+            let space = self.space(float::room(x));
             // SAFETY: `space` made as much room as the number needs.
             unsafe { x.put(Notation::Display, space) }
         };
@@ -399,13 +396,7 @@ pub struct Reserved<'g, 'a> {
     message: ManuallyDrop<Message<'g, 'a>>,
 }
 
-impl<'g, 'a> Reserved<'g, 'a> {
-    pub(crate) fn new(message: Message<'g, 'a>) -> Self {
-        Reserved {
-            message: ManuallyDrop::new(message),
-        }
-    }
-
+impl Reserved<'_, '_> {
     /// Makes the message part of the stream.
     #[inline(always)]
     pub fn commit(self) {

@@ -119,9 +119,9 @@ fn print_inline(message: impl PutInline) -> Option<Outcome> {
 /// A function for each kind of small message. Those of the most common kinds are compiled in each program: if it has a
 /// single such message, the texts are constants.
 macro_rules! small_messages {
-    ($($print:ident $slowly:ident $($name:ident $type:ident),*;)*) => {$(
+    ($($print:ident $slowly:ident [$($generic:ident)*] $($name:ident $type:ident),*;)*) => {$(
         #[inline(never)]
-        fn $print<$($type: SmallArgument),*>(texts: &'static [u8], $($name: $type),*) {
+        fn $print<$($generic: SmallArgument),*>(texts: &'static [u8], $($name: $type),*) {
             if let Some(outcome) = print_inline(SmallMessage(texts, ($($name,)*))) {
                 $slowly(texts, $($name,)* outcome);
             }
@@ -130,31 +130,17 @@ macro_rules! small_messages {
         // Cold, so that the call is out of the way.
         #[cold]
         #[inline(never)]
-        fn $slowly<$($type: SmallArgument),*>(texts: &'static [u8], $($name: $type,)* outcome: Outcome) {
+        fn $slowly<$($generic: SmallArgument),*>(texts: &'static [u8], $($name: $type,)* outcome: Outcome) {
             SmallMessage(texts, ($($name,)*)).with_args(|message| print_slowly(message, outcome));
         }
     )*};
 }
 small_messages! {
-    print_piece slowly_piece a A;
-    print_pieces2 slowly_pieces2 a A, b B;
-    print_pieces3 slowly_pieces3 a A, b B, c C;
-    print_pieces4 slowly_pieces4 a A, b B, c C, d D;
-}
-
-#[inline(never)]
-fn print_single(texts: &'static [u8], a: f32) {
-    print_piece(texts, a);
-}
-
-#[inline(never)]
-fn print_unsigned3(texts: &'static [u8], a: u64, b: u64, c: u64) {
-    print_pieces3(texts, a, b, c);
-}
-
-#[inline(never)]
-fn print_unsigned4(texts: &'static [u8], a: u64, b: u64, c: u64, d: u64) {
-    print_pieces4(texts, a, b, c, d);
+    print_piece slowly_piece [A] a A;
+    print_single slowly_single [] a f32;
+    print_pieces2 slowly_pieces2 [A B] a A, b B;
+    print_unsigned3 slowly_unsigned3 [] a u64, b u64, c u64;
+    print_unsigned4 slowly_unsigned4 [] a u64, b u64, c u64, d u64;
 }
 
 /// Functions for all other kinds, compiled once.

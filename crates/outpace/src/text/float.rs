@@ -169,14 +169,13 @@ fn as_zmij<F: Float>(value: F, notation: Notation) -> bool {
     }
 }
 
-/// The room that [`put`] needs for this number.
+/// The room that a number's `{}` needs.
 #[inline(always)]
-pub(crate) fn room<F: Float>(value: F, notation: Notation) -> usize {
-    match notation {
-        Notation::Display if as_zmij(value, notation) => ORDINARY_LEN,
-        Notation::Display => MAX_LEN,
-        // At most 17 digits, for which zmij's buffer has room, and the characters around them.
-        Notation::Debug | Notation::Exponent => 2 * ZMIJ_LEN,
+pub(crate) fn room<F: Float>(value: F) -> usize {
+    if is_ordinary(value) {
+        ORDINARY_LEN
+    } else {
+        MAX_LEN
     }
 }
 
@@ -189,7 +188,7 @@ pub(crate) fn is_ordinary<F: Float>(value: F) -> bool {
 /// Writes a float at `dst`, returns the length.
 ///
 /// # Safety
-/// There is room for [`room`] bytes at `dst`.
+/// `dst` has room for [`MAX_LEN`] bytes, or for [`ORDINARY_LEN`] if zmij writes the number in this notation.
 #[inline(always)]
 unsafe fn put<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
     // SAFETY: the caller's promise.
@@ -405,8 +404,7 @@ impl Decimal {
     /// Without exponent, with at least `decimals` (0 or 1) decimals.
     ///
     /// # Safety
-    /// There is room for `MAX_LEN - 1` bytes at `dst`, or for `2 * ZMIJ_LEN - 1` if the number is at least
-    /// 1e-4 and less than 1e16.
+    /// `dst` has room for `MAX_LEN - 1` bytes.
     unsafe fn put_fixed(&self, decimals: usize, dst: *mut u8) -> usize {
         // SAFETY: at most 309 digits, or 323 zeros and 17 digits after the point, and in either case
         // whole words for the digits; 17 and 4 in the smaller case.

@@ -9,7 +9,7 @@ use super::classify::Kind;
 use super::erased::{ErasedRef, text_at};
 use super::float::{self, Notation};
 use super::integer::Integer;
-use super::padded::{InNotation, InRadix, Padded, PaddedChar, PaddedStr, Quoted, QuotedChar};
+use super::padded::{InNotation, InRadix, Padded, PaddedStr, Quoted, QuotedChar};
 use super::piece::Piece;
 use super::radix::Radix;
 use super::spec::PackedSpec;
@@ -41,7 +41,7 @@ macro_rules! format {
             let $value = unsafe { $get(value) };
             let $spec = spec.unpack();
             // SAFETY: the caller's promise about the room.
-            unsafe { Piece::put(&$piece, dst.cast()) }
+            unsafe { $piece.put(dst.cast()) }
         }
         Format { put, room: $room }
     }};
@@ -54,21 +54,22 @@ macro_rules! bare {
             room: $room,
         })
     };
-    ($integer:ident) => {
-        bare!($integer $integer::MAX_LEN)
-    };
 }
 
-macro_rules! decimal {
-    ($integer:ident) => {
+/// How an integer is written: as [`BARE`], in decimal or in a radix, with a specification, or not at all.
+macro_rules! integer {
+    (bare $integer:ident) => {
+        bare!($integer $integer::MAX_LEN)
+    };
+    (decimal $integer:ident) => {
         Some(format!(
             |value = ErasedRef::get::<$integer>, spec| Padded { number: *value, spec },
             HEAD + $integer::MAX_LEN
         ))
     };
-}
-
-macro_rules! radix {
+    (none $integer:ident) => {
+        None
+    };
     ($radix:ident $integer:ident) => {
         Some(format!(
             |value = ErasedRef::get::<$integer>, spec| Padded {
@@ -78,18 +79,6 @@ macro_rules! radix {
             HEAD + Radix::$radix.room($integer::BITS)
         ))
     };
-}
-macro_rules! lower_hex {
-    ($integer:ident) => { radix!(LowerHex $integer) };
-}
-macro_rules! upper_hex {
-    ($integer:ident) => { radix!(UpperHex $integer) };
-}
-macro_rules! octal {
-    ($integer:ident) => { radix!(Octal $integer) };
-}
-macro_rules! binary {
-    ($integer:ident) => { radix!(Binary $integer) };
 }
 
 macro_rules! float {
@@ -118,16 +107,11 @@ macro_rules! name {
 
 /// A table: how integers are written, `f32`, `f64`, `bool` and `char`.
 macro_rules! table {
-    ($integer:ident, $($other:expr),*) => {
-        table!(@ $integer [u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize] $($other),*)
+    ($integers:ident, $($other:expr),*) => {
+        table!(@ $integers [u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize] $($other),*)
     };
-    (@ $integer:ident [$($type:ident)*] $($other:expr),*) => {
-        [None, $($integer!($type),)* $($other),*]
-    };
-}
-macro_rules! none {
-    ($integer:ident) => {
-        None
+    (@ $integers:ident [$($type:ident)*] $($other:expr),*) => {
+        [None, $(integer!($integers $type),)* $($other),*]
     };
 }
 
@@ -139,7 +123,10 @@ pub(super) const DISPLAY: Formats = table!(
     float!(Display f32),
     float!(Display f64),
     name!(),
-    Some(format!(|value = ErasedRef::get::<char>, spec| PaddedChar::new(*value, spec), 4))
+    Some(format!(
+        |value = ErasedRef::get::<char>, spec| PaddedStr { text: value.encode_utf8(&mut [0; 4]), spec },
+        4
+    ))
 );
 /// `{:?}`
 pub(super) const DEBUG: Formats = table!(
@@ -150,13 +137,13 @@ pub(super) const DEBUG: Formats = table!(
     Some(format!(|value = ErasedRef::get::<char>, _spec| QuotedChar(*value), QuotedChar::ROOM))
 );
 /// `{:x}`
-pub(super) const LOWER_HEX: Formats = table!(lower_hex, None, None, None, None);
+pub(super) const LOWER_HEX: Formats = table!(LowerHex, None, None, None, None);
 /// `{:X}`
-pub(super) const UPPER_HEX: Formats = table!(upper_hex, None, None, None, None);
+pub(super) const UPPER_HEX: Formats = table!(UpperHex, None, None, None, None);
 /// `{:o}`
-pub(super) const OCTAL: Formats = table!(octal, None, None, None, None);
+pub(super) const OCTAL: Formats = table!(Octal, None, None, None, None);
 /// `{:b}`
-pub(super) const BINARY: Formats = table!(binary, None, None, None, None);
+pub(super) const BINARY: Formats = table!(Binary, None, None, None, None);
 /// `{:e}`
 pub(super) const LOWER_EXP: Formats =
     table!(none, float!(Exponent f32), float!(Exponent f64), None, None);
@@ -168,6 +155,6 @@ pub(super) const DISPLAY_TEXT: TextFormat = (
 );
 /// `{:?}` of a text
 pub(super) const DEBUG_TEXT: TextFormat = (
-    format!(|text = text_at, _spec| Quoted::new(text), Quoted::AROUND),
+    format!(|text = text_at, _spec| Quoted(text), Quoted::AROUND),
     Quoted::LONGEST,
 );

@@ -4,7 +4,7 @@
 
 use super::float::{self, Float, Notation};
 use super::integer::{Integer, sealed::Sealed as _};
-use super::piece::{Piece, sealed::Sealed};
+use super::piece::Piece;
 use super::radix::{self, Radix};
 use super::scratch::Scratch;
 use super::spec::{Align, MOVED, Spec};
@@ -14,22 +14,16 @@ use std::mem::MaybeUninit;
 /// A number's sign and prefix and its digits, before padding.
 pub(crate) trait Number: Copy {
     /// The sign and prefix, without zero padding.
-    #[doc(hidden)]
     fn head(self, spec: &Spec) -> &'static str;
     /// The digits as a word, and their number, if they are short.
-    #[doc(hidden)]
     #[inline(always)]
     fn word(self) -> Option<(u64, usize)> {
         None
     }
-    /// The room that `put_digits` needs.
-    #[doc(hidden)]
-    fn digits_room(self, spec: &Spec) -> usize;
     /// Writes the digits, returns their number.
     ///
     /// # Safety
-    /// There is as much room at `dst` as `digits_room` says.
-    #[doc(hidden)]
+    /// `dst` has the room of the number's format.
     unsafe fn put_digits(self, spec: &Spec, dst: *mut u8) -> usize;
 }
 
@@ -58,11 +52,6 @@ macro_rules! integers {
             }
 
             #[inline(always)]
-            fn digits_room(self, _: &Spec) -> usize {
-                $unsigned::MAX_LEN
-            }
-
-            #[inline(always)]
             unsafe fn put_digits(self, _: &Spec, dst: *mut u8) -> usize {
                 #[allow(unused_comparisons)]
                 let magnitude = match self < 0 {
@@ -87,11 +76,6 @@ macro_rules! integers {
                     (true, true, Radix::Octal) => "+0o",
                     (true, true, Radix::LowerHex | Radix::UpperHex) => "+0x",
                 }
-            }
-
-            #[inline(always)]
-            fn digits_room(self, _: &Spec) -> usize {
-                self.radix.room($integer::BITS)
             }
 
             #[inline(always)]
@@ -132,14 +116,6 @@ impl<F: Float> Number for InNotation<F> {
     }
 
     #[inline(always)]
-    fn digits_room(self, spec: &Spec) -> usize {
-        match spec.precision {
-            Some(decimals) => float::decimals_room(self.value, decimals),
-            None => float::room(self.value, self.notation),
-        }
-    }
-
-    #[inline(always)]
     unsafe fn put_digits(self, spec: &Spec, dst: *mut u8) -> usize {
         let magnitude = self.value.magnitude();
         // SAFETY: the caller has the room that these ask for.
@@ -153,25 +129,18 @@ impl<F: Float> Number for InNotation<F> {
 }
 
 /// A padded number.
-#[derive(Clone, Copy)]
 pub(crate) struct Padded<N> {
     pub(super) number: N,
     pub(super) spec: Spec,
 }
 
-impl<N: Number> Sealed for Padded<N> {}
-impl<N: Number> Piece for Padded<N> {
+impl<N: Number> Padded<N> {
+    /// Writes the number, returns the length.
+    ///
+    /// # Safety
+    /// `dst` has the room of the format and of the specification.
     #[inline(always)]
-    fn room(&self) -> usize {
-        let bare = 3 + self.number.digits_room(&self.spec);
-        match self.spec.width {
-            0 => bare,
-            width => bare + width * self.spec.fill.len_utf8() + MOVED,
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn put(&self, dst: *mut u8) -> usize {
+    pub(super) unsafe fn put(&self, dst: *mut u8) -> usize {
         let Padded { number, spec } = self;
         let head = number.head(spec);
         if spec.width <= MOVED
@@ -288,22 +257,18 @@ unsafe fn put_fill(fill: char, count: usize, dst: *mut u8) {
 }
 
 /// Padded text, cut after `precision` characters.
-#[derive(Clone, Copy)]
 pub(crate) struct PaddedStr<'a> {
     pub(super) text: &'a str,
     pub(super) spec: Spec,
 }
 
-impl Sealed for PaddedStr<'_> {}
-impl Piece for PaddedStr<'_> {
-    #[inline(always)]
-    fn room(&self) -> usize {
-        let fill = self.spec.width * self.spec.fill.len_utf8();
-        self.text.len().saturating_add(fill)
-    }
-
+impl PaddedStr<'_> {
+    /// Writes the text, returns the length.
+    ///
+    /// # Safety
+    /// As of [`Padded::put`].
     #[inline]
-    unsafe fn put(&self, dst: *mut u8) -> usize {
+    pub(super) unsafe fn put(&self, dst: *mut u8) -> usize {
         let PaddedStr { text, ref spec } = *self;
         let text = match spec.precision {
             None => text,
@@ -335,116 +300,48 @@ impl Piece for PaddedStr<'_> {
     }
 }
 
-/// A padded character.
-#[derive(Clone, Copy)]
-pub(crate) struct PaddedChar {
-    bytes: [u8; 4],
-    length: usize,
-    spec: Spec,
-}
-
-impl PaddedChar {
-    #[inline]
-    pub(super) fn new(character: char, spec: Spec) -> PaddedChar {
-        let mut bytes = [0; 4];
-        let length = character.encode_utf8(&mut bytes).len();
-        PaddedChar {
-            bytes,
-            length,
-            spec,
-        }
-    }
-
-    #[inline(always)]
-    fn padded(&self) -> PaddedStr<'_> {
-        let text = std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default();
-        PaddedStr {
-            text,
-            spec: self.spec,
-        }
-    }
-}
-
-impl Sealed for PaddedChar {}
-impl Piece for PaddedChar {
-    #[inline(always)]
-    fn room(&self) -> usize {
-        self.padded().room()
-    }
-
-    #[inline(always)]
-    unsafe fn put(&self, dst: *mut u8) -> usize {
-        // SAFETY: the caller's promise.
-        unsafe { self.padded().put(dst) }
-    }
-}
-
 /// A text as `{:?}` shows it: quoted and escaped.
-#[derive(Clone, Copy)]
-pub(crate) struct Quoted<'a> {
-    text: &'a str,
-    plain: bool,
-}
+pub(crate) struct Quoted<'a>(pub(super) &'a str);
 
-impl<'a> Quoted<'a> {
-    #[inline]
-    pub(super) fn new(text: &'a str) -> Quoted<'a> {
-        let plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
-        Quoted {
-            text,
-            plain: text.as_bytes().iter().all(plain),
-        }
-    }
-
+impl Quoted<'_> {
     /// The longest escape of a byte: that of a control character, `\u{7f}`.
     pub(super) const LONGEST: usize = 6;
     /// The quotes.
     pub(super) const AROUND: usize = 2;
-}
 
-impl Sealed for Quoted<'_> {}
-impl Piece for Quoted<'_> {
+    /// Writes the text, returns the length.
+    ///
+    /// # Safety
+    /// `dst` has room for the quotes and for the longest escape of each byte.
     #[inline(always)]
-    fn room(&self) -> usize {
-        let longest = if self.plain { 1 } else { Self::LONGEST };
-        self.text
-            .len()
-            .saturating_mul(longest)
-            .saturating_add(Self::AROUND)
-    }
-
-    #[inline(always)]
-    unsafe fn put(&self, dst: *mut u8) -> usize {
-        // SAFETY: the room is for both quotes and the text in its longest form.
+    pub(super) unsafe fn put(&self, dst: *mut u8) -> usize {
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
+        // SAFETY: the caller's promise.
         unsafe {
-            if self.plain {
-                ('"', self.text, '"').put(dst)
+            if self.0.as_bytes().iter().all(is_plain) {
+                ('"', self.0, '"').put(dst)
             } else {
-                Scratch::format_at(dst, self.room(), format_args!("{:?}", self.text))
+                let room = Self::AROUND + self.0.len() * Self::LONGEST;
+                Scratch::format_at(dst, room, format_args!("{:?}", self.0))
             }
         }
     }
 }
 
 /// A character as `{:?}` shows it.
-#[derive(Clone, Copy)]
 pub(crate) struct QuotedChar(pub(super) char);
 
 impl QuotedChar {
     /// The quotes, and `\u{10ffff}`.
     pub(super) const ROOM: usize = 12;
-}
 
-impl Sealed for QuotedChar {}
-impl Piece for QuotedChar {
+    /// Writes the character, returns the length.
+    ///
+    /// # Safety
+    /// `dst` has room for [`ROOM`](Self::ROOM) bytes.
     #[inline(always)]
-    fn room(&self) -> usize {
-        Self::ROOM
-    }
-
-    #[inline(always)]
-    unsafe fn put(&self, dst: *mut u8) -> usize {
-        // SAFETY: the room is for the longest.
-        unsafe { Scratch::format_at(dst, self.room(), format_args!("{:?}", self.0)) }
+    pub(super) unsafe fn put(&self, dst: *mut u8) -> usize {
+        // SAFETY: the caller's promise; no text is longer.
+        unsafe { Scratch::format_at(dst, Self::ROOM, format_args!("{:?}", self.0)) }
     }
 }

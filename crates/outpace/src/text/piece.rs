@@ -86,7 +86,7 @@ macro_rules! floats {
             compiled_here!();
 
             fn room(&self) -> usize {
-                float::room(*self, Notation::Display)
+                float::room(*self)
             }
 
             #[inline(always)]
