@@ -116,6 +116,7 @@ pub(crate) struct Spill {
     pub(super) abandoned: bool,
     /// The file cannot take more until it is empty.
     pub(super) full: bool,
+    /// That has been reported.
     pub(super) said: bool,
 }
 

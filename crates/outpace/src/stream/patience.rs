@@ -19,7 +19,8 @@ pub(crate) enum Patience {
 }
 
 impl Patience {
-    /// When it ends, if the reader takes no bytes from now on; `least` is the shortest time for the first two.
+    /// When it ends, if the reader takes no bytes from now on; `least` is the time of a drain that does not wait for the
+    /// reader.
     pub(super) extern "C" fn end(self, least: Duration) -> Moment {
         match self {
             Patience::Forever => Moment::NEVER,
