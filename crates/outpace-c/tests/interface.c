@@ -197,7 +197,7 @@ static void errors_are_returned(void) {
     fd = open("/dev/full", O_WRONLY);
     if (fd >= 0) {
         stream = open_copy(fd, OUTPACE_BLOCK, 0);
-        outpace_puts(stream, "nobody takes it");
+        outpace_puts(stream, "no reader takes it");
         assert(outpace_flush(stream) == ENOSPC);
         assert(outpace_write(stream, "more", 4) == ENOSPC);
         outpace_clear_error(stream);

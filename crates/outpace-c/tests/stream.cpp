@@ -212,7 +212,7 @@ int main(int argc, char **argv) {
     } else if (mode == "closed") {
         // As std::cout: what is written to a descriptor that is closed has failed.
         outpace::cerr << "nor this" << std::endl;
-        outpace::cout << "nobody takes it" << std::endl;
+        outpace::cout << "no reader takes it" << std::endl;
         return outpace::cout.drain().bad() && outpace::cerr.good() ? 0 : 1;
     } else if (mode == "ask") {
         outpace::tie();
@@ -225,7 +225,7 @@ int main(int argc, char **argv) {
     } else if (mode == "failed") {
         outpace_buffering block = {OUTPACE_BLOCK, 0, 0, 0, nullptr, 0};
         outpace_set_buffering(outpace_stdout(), &block);
-        outpace::cout << "nobody takes it" << std::endl;
+        outpace::cout << "no reader takes it" << std::endl;
         outpace::cout.drain();
         bool bad = outpace::cout.bad();
         outpace_clear_error(outpace_stdout());

@@ -1,5 +1,5 @@
-//! What a message costs its caller through `Background`, beside tracing-appender: processor time in a burst,
-//! write calls, memory and the longest call while a terminal stands still.
+//! The costs of a message for its caller under `Background`, beside tracing-appender: processor time in a burst, write
+//! calls, memory and the longest call while a terminal is stalled.
 //!
 //! ```text
 //! cargo run --release -p outpace --example background-costs [-- SECONDS [TERMINAL]]
@@ -8,18 +8,17 @@
 //! Bursts: contestants are interleaved, each is first in turn, and the figures are medians of 16 rounds of the
 //! calling thread's own processor time.
 //!
-//! Stalls: a pseudo-terminal that is not read (or the device TERMINAL, which must stand still, as by Ctrl-S; the
-//! end then waits until it goes on or away), and a line of 100 bytes every 10 µs for SECONDS (60); then a gigabyte
-//! as fast as it goes. Every call is clocked,
-//! and from each that may be the longest its *own* run-queue delay is taken: the time that this thread was
-//! ready to run and had no processor, by the second number of `/proc/thread-self/schedstat` read before and
-//! after that very call. The row `nothing` is the same loop with a call that only spins for 100 ns. How often the
-//! caller slept, for a lock or for room, is told by the kernel, too.
+//! Stalls: a pseudo-terminal that is not read (or the device TERMINAL, which must be stalled, as by Ctrl-S; the exit
+//! then waits until it continues or is closed), and a line of 100 bytes every 10 µs for SECONDS (60); then a gigabyte
+//! at full speed. Each call is clocked. Calls that may be the longest are also clocked less their *own* run-queue
+//! delay: the time in which this thread was ready to run and had no processor, by the second number of
+//! `/proc/thread-self/schedstat`, read before and after the call. The row `nothing` is the same loop with a call that
+//! only spins for 100 ns. The kernel also counts how often the caller slept, for a lock or for room.
 //!
-//! A virtual machine's host takes processors away without telling: then a thread is away for milliseconds that the
-//! kernel counts as its own. So the same thread, in the same run, is also clocked between the calls, where it does
-//! nothing but read the clock: `away` is the longest time between two readings, less run-queue delay. A
-//! host does not know what it interrupts, so calls get their share of such moments: of the time that both last.
+//! A virtual machine's host takes processors away unnoticed: then a thread is away for milliseconds that the kernel
+//! counts as its own. So the same thread, in the same run, is also clocked between the calls, where it only reads the
+//! clock: `away` is the longest time between two readings, less run-queue delay. The host interrupts calls and readings
+//! alike, so calls have a share of these moments in proportion to their time.
 
 use outpace::{Buffering, Overflow, Stream};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -153,7 +152,7 @@ struct Longest {
     raw: Duration,
     sleeps_before: u64,
     calls: Moments,
-    /// Between two readings of the clock, where nothing is called.
+    /// Between two readings of the clock, without a call.
     pauses: Moments,
 }
 
@@ -166,11 +165,11 @@ struct Moments {
     long: u32,
 }
 
-/// What no call is to last.
+/// A call should not last as long as this.
 const LONG: Duration = Duration::from_millis(1);
 
 impl Moments {
-    /// Whether it may be the longest, or a long one: only then is its delay asked for, by a system call.
+    /// Whether it may be the longest, or a long one: only then a system call reads its delay.
     fn may_matter(&self, took: Duration) -> bool {
         took > self.longest || took >= LONG
     }
@@ -219,7 +218,7 @@ impl Longest {
         Ok(())
     }
 
-    /// Does nothing but read the clock, until it is so late.
+    /// Reads the clock until `due`.
     fn wait(&mut self, begun: Instant, due: Duration) -> io::Result<()> {
         let mut last = begun.elapsed();
         if last >= due {
@@ -325,10 +324,10 @@ fn stalls(time: Duration, device: Option<&Path>) -> io::Result<()> {
             match screen {
                 Some(screen) => {
                     drop(screen);
-                    // That the terminal has gone is no news.
+                    // A closed terminal is expected.
                     let _ = stream.close();
                 }
-                // The exit waits until it goes on, or goes away.
+                // The exit waits until the terminal continues or is closed.
                 None => std::mem::forget(stream),
             }
         }
@@ -336,7 +335,7 @@ fn stalls(time: Duration, device: Option<&Path>) -> io::Result<()> {
     Ok(())
 }
 
-/// Calls every so often for so long.
+/// Calls every `pause` for `time`.
 fn paced(
     time: Duration,
     pause: Duration,

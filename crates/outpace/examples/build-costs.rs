@@ -1,5 +1,5 @@
-//! What a program pays for outpace's macros when it is built: the time for 1,000 `println!` calls and the
-//! size of a program with one, beside std's. Linux only: the times are processor time.
+//! The costs of outpace's macros at build time: the time for 1,000 `println!` calls and the size of a program with one,
+//! beside std's. Linux only: the times are processor time.
 //!
 //! ```text
 //! cargo run --release -p outpace --example build-costs [-- ROUNDS]
@@ -173,7 +173,7 @@ fn main() {
     println!("{CALLS} println! calls, seconds of processor time, the median of {rounds} builds:");
     let programs = pair("calls", &calls(), "");
     for arguments in [&[][..], &["--release"]] {
-        // The first build makes what they depend on.
+        // The first build compiles their dependencies.
         for program in &programs {
             program.build(arguments);
         }

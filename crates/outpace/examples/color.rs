@@ -7,8 +7,8 @@
 //! NO_COLOR=1 cargo run -p outpace --example color
 //! ```
 //!
-//! `anstream` knows std's handles and `dyn Write`: so it is asked about the first, and given the second. With a guard in
-//! it, nothing comes between what it writes in pieces.
+//! `anstream` knows std's handles and `dyn Write`: it checks the first for a terminal, and writes to the second. With a
+//! guard in it, no other output comes between the pieces that it writes.
 
 use anstream::AutoStream;
 use std::io::{self, Write};

@@ -1,12 +1,12 @@
-//! Compares the numbers' texts with std's: all values of 8 and 16 bits and of `f32`, and as many random
-//! ones of the other types as it is told to.
+//! Compares the texts of numbers with std's: all values of 8 and 16 bits and of `f32`, and random ones of the other
+//! types.
 //!
 //! ```text
 //! cargo run --release -p outpace --example compare-numbers -- [MILLIONS] [TYPE…]
 //! ```
 //!
-//! `MILLIONS` is for each type that is not compared exhaustively, 1000 by default. Floats are compared as
-//! `{}`, and every 16th also as `{:?}`, `{:e}` and `{:.N}`. Ends with status 1 at the first difference.
+//! `MILLIONS` is the number of values of each type that is not compared exhaustively, 1000 by default. Floats are
+//! compared as `{}`, and every 16th also as `{:?}`, `{:e}` and `{:.N}`. Ends with status 1 at the first difference.
 
 use std::fmt::Write;
 use std::process::exit;
@@ -54,7 +54,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Of every length alike.
+    /// All lengths are equally likely.
     fn of_any_length(&mut self) -> u64 {
         let bits = self.next();
         bits >> (bits % 64)

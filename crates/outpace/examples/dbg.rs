@@ -1,4 +1,4 @@
-//! What `dbg!` prints when several threads do it at once.
+//! The output of `dbg!` when several threads call it at once.
 //!
 //! ```text
 //! cargo run -p outpace --example dbg          # each value is one message
@@ -23,7 +23,7 @@ macro_rules! calls {
         show!();
         let twice = show!(point.x * 2) + 1;
         let (point, twice) = show!(point, twice);
-        // What is borrowed from a temporary lives to the end of the statement.
+        // A borrow of a temporary lives to the end of the statement.
         let length = show!(String::from("text").as_str()).len() + show!(&point.names,).len();
         (twice, length)
     }};

@@ -1,4 +1,4 @@
-//! What a message costs by each way to write it: beside std's `writeln!` on a `BufWriter` of 64 KiB, in the same run.
+//! The cost of a message by each way to write it, beside std's `writeln!` on a `BufWriter` of 64 KiB, in the same run.
 //!
 //! ```text
 //! cargo run --release -p outpace --example macro-speeds                       # times and their ratios
@@ -6,10 +6,10 @@
 //! cargo run --release -p outpace --example macro-speeds -- --instructions     # counted by callgrind
 //! ```
 //!
-//! Each form runs in a process of its own, because what a program has printed before makes a difference. Its two
-//! contestants take turns; a time is the median of the rounds, and beside it the lower quartile, which a busy
-//! neighbour disturbs less. Counts do not depend on what else the machine does: callgrind runs a form with two numbers
-//! of messages, and the difference is what the messages take. One form by hand, function by function:
+//! Each form runs in a separate process, because earlier output of a program makes a difference. Its two contestants
+//! take turns; a time is the median of the rounds, and beside it the lower quartile, which a busy neighbour disturbs
+//! less. Counts do not depend on the machine's load: callgrind runs a form with two numbers of messages, and the
+//! difference is the cost of the messages. One form by hand, function by function:
 //!
 //! ```text
 //! cargo build --profile profiling -p outpace --example macro-speeds
@@ -32,7 +32,8 @@ use std::time::Instant;
 const MESSAGES: usize = 400_000;
 const ROUNDS: usize = 15;
 
-/// Messages that callgrind is given first; then twice as many. More than it takes until the tables of digits are made.
+/// Messages in callgrind's first run; the second has twice as many. More than are needed until the tables of digits are
+/// made.
 const COUNTED: usize = 20_000;
 
 /// How many different numbers there are.
@@ -41,7 +42,7 @@ const VALUES: usize = 1 << 12;
 /// A way to write messages, and the way it is compared with. Both are given the number of messages.
 struct Form {
     name: &'static str,
-    /// What the ratio should be at most.
+    /// The ratio should be at most this.
     target: f64,
     ours: fn(usize),
     theirs: fn(usize),
@@ -141,8 +142,8 @@ macro_rules! forms {
     };
 }
 
-/// A message each; what is compared with std's `writeln!`: the kind of message, what the ratios should be at most (by
-/// `println!`, on a guard, on a handle; by std's macro on a guard, on a handle), and the message.
+/// For each kind of message: its name, the largest intended ratios to std's `writeln!` (by `println!`, on a guard, on a
+/// handle; by std's macro on a guard, on a handle), and the message.
 const FORMS: &[Form] = forms! {
     "hello", [1.0 1.0 1.0 1.1 1.25], |i| ("Hello, {i}");
     "literal", [1.5 1.5 1.5 1.5 1.5], |_i| ("a text without arguments");
@@ -153,7 +154,7 @@ const FORMS: &[Form] = forms! {
     "option", [1.05 1.05 1.05 1.1 1.25], |i| ("{:?}", (i % 4 != 0).then_some(i));
 };
 
-/// Those that are like no others.
+/// Other forms.
 const OTHERS: &[Form] = &[
     form! {
         "u64/println", 1.0,
@@ -241,7 +242,7 @@ const OTHERS: &[Form] = &[
     },
 ];
 
-/// A type of one's own: what its `Display` writes is a text.
+/// A user's type, whose `Display` writes a text.
 #[derive(Clone, Copy)]
 enum Suit {
     Clubs,
@@ -308,7 +309,7 @@ fn form(name: &str) -> Option<&'static Form> {
     FORMS.iter().chain(OTHERS).find(|form| form.name == name)
 }
 
-/// The figures of one form: ours and theirs, each with what stands in its middle and at its lower quartile.
+/// The figures of one form: ours and theirs, each with its median and its lower quartile.
 struct Figures {
     ours: [f64; 2],
     theirs: [f64; 2],
@@ -322,7 +323,7 @@ fn clock(form: &Form, rounds: usize) -> Figures {
             let start = Instant::now();
             run(black_box(MESSAGES));
             let time = start.elapsed().as_nanos() as f64 / MESSAGES as f64;
-            // The first is for what is done once.
+            // The first round includes one-time costs.
             if round > 0 {
                 times.push(time);
             }
@@ -361,7 +362,7 @@ fn count(form: &Form) -> Result<Figures, Box<dyn Error>> {
     })
 }
 
-/// The figures of a form, clocked in a process of its own.
+/// The figures of a form, clocked in a separate process.
 fn clock_apart(form: &Form) -> Result<Figures, Box<dyn Error>> {
     let output = Command::new(env::current_exe()?)
         .args(["--clock", form.name])

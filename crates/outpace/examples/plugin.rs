@@ -10,7 +10,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-/// Prints so many lines that begin with `name`, a string of C's.
+/// Prints `count` lines that begin with `name`, a C string.
 ///
 /// # Safety
 ///
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn print_lines(name: *const c_char, count: c_int) {
     }
 }
 
-/// Has what is pending printed before a signal or a fault ends the process.
+/// Makes signals and faults drain pending output before they end the process.
 #[unsafe(no_mangle)]
 pub extern "C" fn survive_signals() {
     outpace::init();

@@ -5,8 +5,8 @@
 //! cargo run -p outpace --example progress alone     # without: stale bars between the lines
 //! ```
 //!
-//! `suspend` takes the bar away, calls back, and draws it again. Lines printed meanwhile must be with the terminal
-//! when the callback returns: std's are, and after `outpace::share()` those of outpace are, too.
+//! `suspend` takes the bar away, calls back, and draws it again. Lines printed meanwhile must have reached the terminal
+//! when the callback returns: std's have, and after `outpace::share()` those of outpace have, too.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use outpace::{eprintln, println};

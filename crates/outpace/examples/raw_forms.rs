@@ -1,4 +1,4 @@
-//! Ways to an unbuffered standard output that are in circulation, and which of them break.
+//! Ways to an unbuffered standard output in circulation, and which of them break.
 //!
 //! ```text
 //! cargo run -p outpace --example raw_forms
@@ -12,13 +12,12 @@
 //! | the same, made from `stdout().as_raw_fd()` | works | works |
 //! | `outpace::raw::stdout()` | works | works |
 //!
-//! The first form breaks because the file owns descriptor 1 and closes it when it is dropped. From then on
-//! every print of the program is lost; or, worse, it goes to whatever file is opened next, which gets the
-//! number 1. (A debug build aborts when the second such file is dropped: std notices that it closes what
-//! is closed already.)
+//! The first form breaks because the file owns descriptor 1 and closes it when it is dropped. From then on every print
+//! of the program is lost or, worse, goes to the next file that is opened, which gets the number 1. (A debug build
+//! aborts when the second such file is dropped: std notices that the descriptor is closed already.)
 //!
-//! The next three never drop what owns the descriptor. They need `unsafe`, a global and a lock or a system
-//! call (`dup`) for each use. outpace's handle owns nothing: it needs none of that, and can be made anywhere,
+//! The next three never drop the owner of the descriptor. They need `unsafe`, a global and a lock or a system call
+//! (`dup`) for each use. outpace's handle does not own the descriptor: it needs none of that, and can be made anywhere,
 //! any number of times.
 
 #![allow(unsafe_code)]
@@ -37,7 +36,7 @@ pub(crate) mod forms {
         let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(1) });
         let result = writeln!(file, "{text}");
         if result.is_ok() {
-            // What would happen at the end of the scope. After a failure it is left out, for std would abort.
+            // As at the end of the scope. Not after a failure, because std would abort.
             drop(ManuallyDrop::into_inner(file));
         }
         result
@@ -53,7 +52,7 @@ pub(crate) mod forms {
         writeln!(file, "{text}")
     }
 
-    /// Works: what is dropped is a duplicate. Two system calls more for each use.
+    /// Works: only a duplicate is dropped. Two system calls more for each use.
     fn cloned_descriptor(text: &str) -> io::Result<()> {
         static FD: LazyLock<OwnedFd> = LazyLock::new(|| {
             // SAFETY: as above.
@@ -71,7 +70,7 @@ pub(crate) mod forms {
         writeln!(File::from(FD.try_clone()?), "{text}")
     }
 
-    /// Works, and owns nothing.
+    /// Works, and does not own the descriptor.
     fn outpace_raw(text: &str) -> io::Result<()> {
         writeln!(outpace::raw::stdout(), "{text}")
     }
@@ -86,7 +85,7 @@ pub(crate) mod forms {
         ("outpace::raw::stdout()", outpace_raw),
     ];
 
-    /// Uses each form twice; says on standard error how that went.
+    /// Uses each form twice; reports the results on standard error.
     pub(crate) fn run() -> io::Result<()> {
         // A second descriptor of the same output, from which the first is brought back.
         let kept = io::stdout().lock().as_raw_fd();

@@ -35,7 +35,7 @@ impl<W: Write + Copy> Drain for Text<W> {
         let _ = record.kv().serialize(record, &mut pairs);
         let _ = logger.serialize(record, &mut pairs);
         pairs.0.push('\n');
-        // A write that failed is reported at exit.
+        // The exit reports a failed write.
         let _ = { self.0 }.write_all(pairs.0.as_bytes());
         Ok(())
     }
@@ -52,5 +52,5 @@ fn main() {
         info!(log, "handled a request"; "number" => number);
     }
     let stats = outpace::stdout().stats();
-    warn!(log, "what the log cost"; "longest_wait" => ?stats.longest_wait);
+    warn!(log, "the cost of the log"; "longest_wait" => ?stats.longest_wait);
 }

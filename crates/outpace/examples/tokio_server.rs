@@ -1,12 +1,12 @@
-//! A Tokio server whose tasks keep answering while standard output stands still.
+//! A Tokio server whose tasks keep answering while standard output is stalled.
 //!
 //! ```text
 //! cargo run --release -p outpace --example tokio_server [-- ADDRESS] | less
 //! ```
 //!
-//! It echoes lines, and logs one line for each. With std's `println!` a pager that does not read parks
-//! one worker after the other inside a log call, until none is left to answer. Here the log keeps its
-//! latest 8 MiB, says in the log where something is missing, and the tasks never wait.
+//! It echoes lines, and logs one line for each. With std's `println!` a pager that does not read parks one worker after
+//! the other inside a log call, until none is left to answer. Here the log keeps its latest 8 MiB, with a mark where
+//! messages are missing, and the tasks never wait.
 
 use outpace::{Buffering, Overflow};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};

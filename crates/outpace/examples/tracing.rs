@@ -7,13 +7,13 @@
 use outpace::{Buffering, Overflow};
 
 fn main() {
-    // The one line that it takes; what follows it is a choice.
+    // The one line that it takes; the rest is optional.
     tracing_subscriber::fmt()
         .with_writer(outpace::stdout)
         .init();
 
-    // A terminal that stands still costs the oldest records of the last 16 MiB, and no time. Without
-    // this line nothing is ever lost, and `OUTPACE_STDOUT=background:64MiB` chooses from outside.
+    // A stalled terminal costs the oldest of more than 16 MiB of records, and no time. Without this line no record is
+    // lost, and `OUTPACE_STDOUT=background:64MiB` chooses from outside.
     outpace::stdout().set_default_buffering(Buffering::Background {
         capacity: 16 << 20,
         overflow: Overflow::DropOldest,
@@ -31,6 +31,6 @@ fn main() {
         records = stats.messages_accepted,
         dropped = stats.messages_dropped,
         longest_wait = ?stats.longest_wait,
-        "what the log cost"
+        "the cost of the log"
     );
 }

@@ -294,7 +294,7 @@ fn a_task_whose_own_thread_holds_the_guard_writes_behind_what_that_has() {
     let mut out = AsyncWriter::new(stream.clone());
     runtime.block_on(out.write_all(b"task, ")).unwrap();
     guard.str("guard again\n");
-    // Nobody reads, and what is pending is this thread's: it waits without a hang.
+    // The pipe is not read, and this thread has the guard: the task waits without a hang.
     let bytes = numbered(MUCH);
     let stalls = async { timeout(Duration::from_millis(50), out.write_all(&bytes)).await };
     assert!(runtime.block_on(stalls).is_err());
@@ -305,7 +305,7 @@ fn a_task_whose_own_thread_holds_the_guard_writes_behind_what_that_has() {
 }
 
 #[test]
-fn who_drops_or_spills_is_not_kept_waiting() {
+fn a_task_does_not_wait_for_a_queue_that_drops_or_spills() {
     let directory = std::env::temp_dir();
     let spill = Overflow::Spill {
         directory,
@@ -390,7 +390,7 @@ fn a_write_that_is_given_up_has_written_all_or_nothing() {
         let (stream, reader) = piped(Buffering::background(1000));
         let mut out = AsyncWriter::new(stream.clone());
         let mut expected = Vec::new();
-        // As many as fit into the pipe and the queue; the one that does not is given up.
+        // Fills the pipe and the queue; gives up the write that does not fit.
         for n in 0.. {
             let line = format!("{n:099}\n");
             let mut write = pin!(out.write(line.as_bytes()));

@@ -58,7 +58,7 @@ fn numbered(numbers: std::ops::Range<u32>) -> String {
     numbers.map(|n| format!("message {n}\n")).collect()
 }
 
-/// What arrived, as numbers of messages, and the messages that the markers say are missing.
+/// The numbers of the messages that arrived, and how many are missing by the markers.
 fn survivors(bytes: &[u8]) -> (Vec<u32>, u64) {
     let mut numbers = Vec::new();
     let mut missing = 0;

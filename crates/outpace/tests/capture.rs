@@ -66,7 +66,7 @@ fn another_threads_output_is_not_caught() {
     assert_eq!(caught.stdout, "");
 }
 
-/// What libtest shows of these is looked at below.
+/// A test below checks libtest's report of this one.
 #[test]
 #[ignore = "fails, to be looked at by another test"]
 fn fails_after_printing() {

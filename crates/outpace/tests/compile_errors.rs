@@ -1,5 +1,5 @@
-//! What is wrong fails with std's own error, or with one that says what to do. The macros are the same on the portable
-//! path, and what trybuild compiles would not take it.
+//! Wrong calls fail with std's own error, or with one that shows the remedy. The macros are the same on the portable
+//! path, which trybuild's compilations would not use.
 
 #![cfg(not(outpace_portable))]
 

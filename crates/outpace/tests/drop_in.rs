@@ -46,7 +46,7 @@ impl Package {
             .unwrap()
     }
 
-    /// What the program prints, by outpace's macros or by std's.
+    /// The program's output, by outpace's macros or by std's.
     fn printed(&self, by: &str) -> (String, String) {
         let program = self.target.join("debug").join(&self.name);
         let program = program.with_extension(std::env::consts::EXE_EXTENSION);
@@ -56,12 +56,12 @@ impl Package {
         (text(output.stdout), text(output.stderr))
     }
 
-    /// What the compiler says of the program: place, kind and text.
+    /// The compiler's messages about the program: place, kind and text.
     fn said(&self) -> Vec<String> {
         let output = self.cargo(&["check", "--quiet", "--message-format=short"]);
         let said = String::from_utf8(output.stderr).unwrap();
         let lines = said.lines().filter(|line| line.starts_with("src"));
-        // What follows are the labels, which are worded for format_args! where it is what is called.
+        // The rest are labels, which name format_args! where that is called.
         let without_label = |line: &str| line.split(": ").take(3).collect::<Vec<_>>().join(": ");
         lines
             .map(|line| without_label(&line.replace("outpace::__private::", "")))
@@ -200,7 +200,7 @@ fn programs_of_every_edition_print_the_same() {
     }
 }
 
-/// What the compiler says of a source with our macros, and with std's.
+/// The compiler's messages about a source with these macros, and with std's.
 fn said_of(name: &str, source: &str) -> [Vec<String>; 2] {
     let ours = "#[allow(unused_imports)] use outpace::{eprint, eprintln, format, print, println, write, writeln};";
     let of = |suffix: &str, first: &str| {

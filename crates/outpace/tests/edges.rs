@@ -9,7 +9,7 @@ use common::LIMIT;
 use outpace::{BrokenPipe, Buffering, Stream};
 use std::io::{self, ErrorKind, IoSlice, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn piped(buffering: Buffering) -> (Stream<PipeWriter>, PipeReader) {
     (Stream::new(writer, buffering).unwrap(), reader)
 }
 
-/// What has arrived in the pipe by now, without waiting.
+/// The bytes that have arrived in the pipe, without waiting.
 fn arrived(reader: &mut PipeReader) -> String {
     let mut text = String::new();
     while readable(reader, Duration::ZERO) {
@@ -272,7 +272,7 @@ fn the_smallest_capacities_work() {
 }
 
 #[test]
-fn what_is_forgotten_harms_nobody() {
+fn forgotten_messages_and_guards_do_no_harm() {
     let (stream, mut reader) = piped(Buffering::block());
     let mut guard = stream.lock();
     std::mem::forget(guard.str("forgotten"));
@@ -290,21 +290,30 @@ fn flush_until_gives_up_at_its_deadline_although_the_reader_goes_on() {
     const PENDING: usize = 1 << 20;
     let (stream, mut reader) = piped(Buffering::Block { capacity: PENDING });
     (&stream).write_all(&vec![b'x'; PENDING]).unwrap();
-    let slowly = thread::spawn(move || {
-        let mut arrived = 0;
-        loop {
-            match reader.read(&mut [0; 4096]).unwrap() {
-                0 => return arrived,
-                read => arrived += read,
+    let arrived = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            loop {
+                match reader.read(&mut [0; 4096]).unwrap() {
+                    0 => break,
+                    read => arrived.fetch_add(read, Ordering::Relaxed),
+                };
+                thread::sleep(Duration::from_millis(20));
             }
-            thread::sleep(Duration::from_millis(20));
+        });
+        // Until the reader has made progress during a call: it takes seconds for everything.
+        loop {
+            let before = arrived.load(Ordering::Relaxed);
+            let soon = Instant::now() + Duration::from_millis(50);
+            let error = stream.flush_until(soon).expect_err("it reads for seconds");
+            assert_eq!(error.kind(), ErrorKind::TimedOut);
+            if before > 0 && arrived.load(Ordering::Relaxed) > before {
+                break;
+            }
         }
+        drop(stream);
     });
-    let soon = Instant::now() + Duration::from_millis(50);
-    let error = stream.flush_until(soon).expect_err("it reads for seconds");
-    assert_eq!(error.kind(), ErrorKind::TimedOut);
-    drop(stream);
-    assert_eq!(slowly.join().unwrap(), PENDING);
+    assert_eq!(arrived.into_inner(), PENDING);
 }
 
 #[test]

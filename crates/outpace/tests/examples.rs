@@ -96,7 +96,7 @@ fn every_record_of_every_logger_arrives() {
 }
 
 #[test]
-fn a_logger_that_flushes_after_each_record_waits_for_nobody() {
+fn a_logger_that_flushes_after_each_record_does_not_wait() {
     let Some(mut command) = example("env_logger") else {
         return;
     };
@@ -199,7 +199,7 @@ fn the_http_server_answers_and_logs_each_request() {
     drop(server);
 }
 
-/// What an example says on standard error, write by write.
+/// The writes of an example to standard error.
 fn writes_to_stderr(mut command: Command) -> Vec<String> {
     use rustix::pipe::{PipeFlags, pipe_with};
     // Keeps writes apart.
@@ -254,7 +254,7 @@ fn dbg_says_what_stds_says_and_each_value_in_one_piece() {
 /// Rows of a terminal from which nothing scrolls away.
 const ROWS: u16 = 1000;
 
-/// What an example writes to a terminal of 80 columns, by its standard output and error.
+/// The output and the errors of an example on a terminal of 80 columns.
 fn on_terminal(mut command: Command) -> String {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     use rustix::termios::{Winsize, tcsetwinsize};
@@ -293,7 +293,7 @@ fn on_terminal(mut command: Command) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// What such a terminal shows in the end, all of it.
+/// The final contents of such a terminal.
 fn screen(text: &str) -> String {
     let mut terminal = avt::Terminal::new(80, ROWS.into()).expect("a size");
     terminal.feed(text);

@@ -1,4 +1,4 @@
-//! What std's handles offer, and these do too.
+//! Methods and traits of std's handles, which these have, too.
 
 #![cfg(not(loom))]
 

@@ -60,7 +60,7 @@ mod sys {
         bed(&mut BEDS.0.lock().unwrap(), word).notify_all();
     }
 
-    /// A clock that stands still, long after the start: the first take-over is not "soon", later ones are.
+    /// A stopped clock, long after the start: the first take-over is not "soon", later ones are.
     pub(crate) fn coarse_millis() -> u64 {
         1_000_000
     }
@@ -569,7 +569,7 @@ impl Stream {
         stream
     }
 
-    /// What `Guard::append` and `after_message` do: a message of ten bytes. Returns whether it asked.
+    /// As `Guard::append` and `after_message`: a message of ten bytes. Returns whether it asked.
     fn message(&self, me: ThreadId) -> bool {
         self.guarded.lock.enter(me);
         let end = self.cursor.published().wrapping_add(10);
@@ -585,7 +585,7 @@ impl Stream {
         !free
     }
 
-    /// What a helper does that has found the stream quiet: `end_burst`.
+    /// As `end_burst` of a helper that has found the stream quiet.
     fn end_burst(&self) {
         let mut state = self.state.lock().unwrap();
         state.active = false;
@@ -603,7 +603,7 @@ impl Stream {
         }
     }
 
-    /// What `set_buffering` does. Returns whether it has put the switch into force itself.
+    /// As `set_buffering`. Returns whether it has put the switch into force itself.
     fn switch(&self, me: ThreadId) -> bool {
         let mut state = self.state.lock().unwrap();
         state.stale = true;
@@ -619,7 +619,7 @@ impl Stream {
         entry.is_some()
     }
 
-    /// What `apply_policy` and `enable_fast_path` do: no caller need ask while a helper looks.
+    /// As `apply_policy` and `enable_fast_path`: no caller need ask while a helper looks.
     fn apply_policy(&self, state: &mut State) {
         state.stale = false;
         if offset(&self.cursor) > state.drained {
@@ -734,7 +734,7 @@ fn the_second_to_close_knows_of_every_message_whose_author_does_not_ask() {
     model(3, two_close);
 }
 
-/// What the state of a stream is locked by, and waited with.
+/// The mutex and the condition of a stream's state.
 struct Waited {
     mutex: RawMutex,
     condition: Condition,

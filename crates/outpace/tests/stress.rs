@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 const THREADS: usize = 8;
 const ROUND: Duration = Duration::from_millis(500);
 
-/// What the threads do.
+/// The threads' actions.
 #[derive(Clone, Copy)]
 enum Mix {
     /// Any policy that loses nothing, switched often; some messages are waited for.
@@ -37,7 +37,7 @@ enum Mix {
 
 struct Author<'a> {
     stream: &'a Stream<OwnedFd>,
-    /// What the reader has seen of each thread.
+    /// The last message of each thread that the reader has seen.
     seen: &'a [AtomicU64; THREADS],
     mix: Mix,
     number: usize,
@@ -180,7 +180,7 @@ impl Author<'_> {
     }
 }
 
-/// What arrived.
+/// The messages that arrived.
 #[derive(Default)]
 struct Arrived {
     messages: u64,
@@ -202,7 +202,7 @@ fn read(from: impl Read, seen: &[AtomicU64; THREADS]) -> Arrived {
     let mut arrived = Arrived::default();
     // The author that has to be next, and how many of its messages are to follow.
     let mut next: Option<(usize, usize)> = None;
-    // What was marked when each thread was last heard of.
+    // The number of marked messages at each thread's last message.
     let mut marked = [0; THREADS];
     while lines.read_line(&mut line).unwrap() > 0 {
         let mut words = line.strip_suffix('\n').expect("a whole line").split(' ');
@@ -246,9 +246,9 @@ fn read(from: impl Read, seen: &[AtomicU64; THREADS]) -> Arrived {
     arrived
 }
 
-/// Returns how many messages were sent, when `over` says so of their number so far, at the end of a round; and
-/// what arrived of them.
-fn stress(mix: Mix, over: impl Fn(u64) -> bool + Sync) -> (u64, Arrived, Stats) {
+/// Returns how many messages were sent, until `over` is true of their number and the stream's counters at the end of a
+/// round; and what arrived of them.
+fn stress(mix: Mix, over: impl Fn(u64, Stats) -> bool + Sync) -> (u64, Arrived, Stats) {
     let (reader, writer) = io::pipe().unwrap();
     let stream = Stream::new(OwnedFd::from(writer), Buffering::prompt()).unwrap();
     stream.gap_marker(marker());
@@ -267,13 +267,14 @@ fn stress(mix: Mix, over: impl Fn(u64) -> bool + Sync) -> (u64, Arrived, Stats) 
                 random: Random::new(1 + number as u64),
                 sent: 0,
             };
-            let (round, ends, sent, over) = (&round, &ends, &sent, &over);
+            let (stream, round, ends, sent, over) = (&stream, &round, &ends, &sent, &over);
             scope.spawn(move || {
                 for rounds in 0.. {
                     // In every other round some helper always looks after the stream.
                     let promptly = rounds % 2 == 1;
                     if round.wait().is_leader() {
-                        ends.store(over(sent.load(Ordering::Relaxed)), Ordering::Relaxed);
+                        let over = over(sent.load(Ordering::Relaxed), stream.stats());
+                        ends.store(over, Ordering::Relaxed);
                         let buffering = author.buffering(promptly);
                         author.stream.set_buffering(buffering);
                     }
@@ -311,15 +312,16 @@ fn asked_for(variable: &str) -> Option<u64> {
 }
 
 /// Whether so many seconds are over.
-fn for_seconds(default: u64) -> impl Fn(u64) -> bool {
+fn for_seconds(default: u64) -> impl Fn() -> bool {
     let seconds = asked_for("OUTPACE_STRESS_SECONDS").unwrap_or(default);
     let end = Instant::now() + Duration::from_secs(seconds);
-    move |_| Instant::now() >= end
+    move || Instant::now() >= end
 }
 
 #[test]
 fn lossless_every_message_of_every_thread_arrives_once_whole_and_in_order() {
-    let (sent, arrived, stats) = stress(Mix::Lossless, for_seconds(2));
+    let by_time = for_seconds(2);
+    let (sent, arrived, stats) = stress(Mix::Lossless, |sent, _| sent > 0 && by_time());
     assert_eq!((arrived.messages, arrived.marked), (sent, (0, 0)));
     assert_eq!(stats.messages_accepted, sent);
 }
@@ -328,9 +330,9 @@ fn lossless_every_message_of_every_thread_arrives_once_whole_and_in_order() {
 fn dropped_messages_are_counted_and_marked_and_all_others_arrive_once_whole_and_in_order() {
     let by_time = for_seconds(2);
     let wanted = asked_for("OUTPACE_STRESS_MESSAGES");
-    let (sent, arrived, stats) = stress(Mix::Dropping, |sent| match wanted {
+    let (sent, arrived, stats) = stress(Mix::Dropping, |sent, stats| match wanted {
         Some(wanted) => sent >= wanted,
-        None => by_time(sent),
+        None => stats.messages_dropped > 0 && by_time(),
     });
     assert_eq!(stats.messages_accepted, sent);
     assert_eq!(arrived.messages + stats.messages_dropped, sent);

@@ -1,4 +1,4 @@
-//! What several test programs need.
+//! Helpers of several test programs.
 #![allow(dead_code, reason = "none of them needs all of it")]
 
 use std::thread;

@@ -5,7 +5,7 @@ use crate::common::Random;
 /// A random value.
 pub(crate) struct Value {
     pub(crate) source: String,
-    /// What may stand last in its braces.
+    /// The types that its braces may end with.
     pub(crate) kinds: &'static [&'static str],
 }
 

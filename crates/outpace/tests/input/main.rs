@@ -1,4 +1,4 @@
-//! What `outpace::input` reads, and what it says of input that is wrong.
+//! Values that `outpace::input` reads, and its errors.
 
 // `Input::map` is unsafe.
 #![allow(unsafe_code)]
@@ -33,7 +33,7 @@ impl Random {
         of[self.below(of.len())]
     }
 
-    /// So many digits, sometimes all of them nines or zeros.
+    /// Random digits, sometimes all of them nines or zeros.
     fn digits(&mut self, most: usize) -> String {
         let of = ["9", "0", "0123456789", "0123456789", "0123456789"][self.below(5)].as_bytes();
         (0..self.below(most + 1))
@@ -156,7 +156,7 @@ fn longer_inputs_than_the_buffer_are_read_alike() {
         let text = text(&mut random, 40_000);
         assert!(text.len() > 300_000);
         let choices = [&[3, 12, 20, 21, 29][..], &[6, 23], &[16, 26, 4, 4, 4]][round];
-        // What the naive twin counts, it counts from the beginning, so only a few errors are wanted: valid text.
+        // The naive twin counts lines from the beginning, so errors must be few: valid text.
         let valid: Vec<u8> = text
             .iter()
             .map(|&byte| {
@@ -383,7 +383,7 @@ fn a_token_or_line_over_the_limit_is_refused_as_a_whole() {
     let mut input = Input::new(text.as_bytes());
     input.set_limit(10);
     assert_eq!(input.rest().unwrap_err().kind(), ErrorKind::TooLong);
-    // What is behind it is no part of it.
+    // Bytes behind it are no part of it.
     let mut input = Input::of_bytes(b"12345 67\nabcdef\ng");
     input.set_limit(3);
     assert_eq!(input.read::<u64>().unwrap_err().found(), b"12345");

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::io::{self, Read};
 use std::str::FromStr;
 
-/// What the naive twin says of an error: kind, line, column, what was expected.
+/// An error of the naive twin: kind, line, column, the expected value.
 type Wrong = (ErrorKind, u64, u64, &'static str);
 
 pub(crate) struct Naive<'a> {
@@ -311,7 +311,7 @@ pub(crate) fn compare<S: Source>(mut input: Input<S>, text: &[u8], choices: &[u8
                 agree(input.try_read::<i32>(), expected, |a, b| a == b, text);
             }
             30 => {
-                // What is behind a CR at the end of what has been read is not known yet.
+                // The byte behind a CR at the end of the window is not known yet.
                 if naive.at == 0 || text[naive.at - 1] != b'\n' {
                     let (_, line, column, _) = naive.wrong(naive.at, ErrorKind::End, "");
                     assert_eq!(input.position(), (line, column));

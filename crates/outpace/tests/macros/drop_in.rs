@@ -1,4 +1,4 @@
-//! What compiles and runs with std's macros does so with ours.
+//! Code that compiles and runs with std's macros does so with these.
 
 use outpace::{format, print, println, write, writeln};
 use std::cell::RefCell;
@@ -368,7 +368,7 @@ fn a_literal_stands_for_itself() {
         ("a{b}a{b}\n\n", "{}".to_string())
     );
 
-    /// What a literal is recognized by.
+    /// A mark by which a literal is recognized.
     struct Logger(Option<&'static str>);
     impl Logger {
         fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) {

@@ -23,7 +23,7 @@ const GENEROUS: Duration = Duration::from_secs(60);
 /// How deep guards and messages in the making are put into each other.
 const MAX_DEPTH: u32 = 4;
 
-/// What is done next, and with what: bytes, and zeros when there are no more.
+/// The next actions and their parameters: bytes, and zeros after the last one.
 pub(crate) struct Choices<'a>(pub(crate) &'a [u8]);
 
 impl Choices<'_> {
@@ -126,7 +126,7 @@ enum Destination {
     File(File),
 }
 
-/// What has to have happened.
+/// The expected results.
 struct Model<'c, 'b> {
     choices: &'c mut Choices<'b>,
     stream: Rc<Stream<OwnedFd>>,
@@ -444,13 +444,13 @@ impl Model<'_, '_> {
         }
     }
 
-    /// What the policy in force says about what is still pending, where that is not a matter of time.
+    /// Checks pending bytes against the policy in force, where time does not decide.
     fn check(&self) {
         // A switch comes into force with an empty message, too, if that has to ask.
         if !self.intact() || self.chosen.is_some() {
             return;
         }
-        // What was dropped does not have to be written any more.
+        // Dropped messages are not written.
         let stats = self.stream.stats();
         let written = stats.bytes_written + stats.bytes_dropped - self.lost;
         assert!(written <= self.log.bytes.len() as u64);
@@ -586,7 +586,7 @@ struct Log {
 }
 
 impl Log {
-    /// What arrived is the messages, whole and in order, and markers where some were dropped.
+    /// Checks that the messages arrived whole and in order, with markers where some were dropped.
     fn compare(&self, arrived: &[u8], all: bool) {
         if !self.dropping {
             assert!(self.bytes.starts_with(arrived), "something else arrived");

@@ -249,7 +249,7 @@ fn output_that_cannot_be_written_is_told_of() {
 }
 
 fn output_that_exit_cannot_write_is_told_of() {
-    // What is buffered until the end is drained by the end of the thread, which cannot choose the status.
+    // The end of the thread drains the rest, and cannot choose the status.
     for program in [Program::new(exits_with_a_little), Program::new(exits)] {
         let program = program.under(&["sh", "-c", "(\"$@\") >/dev/full; exit $?", "sh"]);
         let finished = program.run(To::Pipe);

@@ -18,7 +18,7 @@ const COLUMNS: [(&str, &str); 5] = [
     ("Background", "background"),
 ];
 
-/// What a program does at its end, by the name in the table.
+/// The endings, by their names in the table.
 const ENDINGS: [(&str, fn()); 34] = [
     ("return from `main`", || {}),
     ("`process::exit(3)` in `main`", || exit(3)),
@@ -91,7 +91,7 @@ const ENDINGS: [(&str, fn()); 34] = [
     }),
 ];
 
-/// What the child with an inherited stdout prints.
+/// The output of the child with an inherited stdout.
 const CHILD: &str = "the child";
 
 /// The hook is called, and then the process aborts: as with `panic = "abort"`.
@@ -165,12 +165,12 @@ fn wait_for_parent(parent: u32) {
     }
 }
 
-/// What every program writes long before its end.
+/// The output of each program long before its end.
 fn early() -> String {
     (0..40).map(|i| format!("early line {i}\n")).collect()
 }
 
-/// What every program writes right before its end: more lines, and the beginning of another.
+/// The output of each program right before its end: more lines, and the beginning of another.
 fn late() -> String {
     let lines = (0..100).map(|i| format!("late line {i}\n"));
     lines.collect::<String>() + "the unfinished last line"
@@ -232,6 +232,11 @@ pub(crate) fn trials() -> Vec<Trial> {
 
     let mut trials = Vec::new();
     for (ending, status, words) in rows() {
+        assert_eq!(
+            words.len(),
+            COLUMNS.len(),
+            "a word for each policy: {ending}"
+        );
         for ((column, policy), word) in COLUMNS.into_iter().zip(words) {
             trials.push(Trial::test(
                 format!("endings::{ending}, under {column}"),

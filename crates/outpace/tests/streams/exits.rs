@@ -63,7 +63,7 @@ fn exit_waits_for_a_slow_reader() {
     }
 }
 
-/// That SIGINT ends a program that waits for a reader that does not read.
+/// Checks that SIGINT ends a program that waits for a stalled reader.
 fn ctrl_c_ends(program: fn() -> Program) {
     for buffering in POLICIES {
         let (running, reader) = program().buffering(buffering).start_unread();
@@ -73,6 +73,8 @@ fn ctrl_c_ends(program: fn() -> Program) {
         assert_eq!(running.ended(), 128 + libc::SIGINT);
         reader.resume();
         let found = reader.all();
+        // It was waiting in a write.
+        assert!(!found.is_empty());
         assert!(filling().as_bytes().starts_with(&found), "an exact prefix");
     }
 }

@@ -8,7 +8,7 @@ use crate::support::{
 use outpace::BrokenPipe;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 list! {
@@ -55,7 +55,7 @@ fn fill() {
 
 const LINES: usize = 50_000;
 
-/// What [`fill`] writes.
+/// The output of [`fill`].
 fn filling() -> Vec<u8> {
     let lines = (0..LINES).map(|i| format!("line {i}\n"));
     lines.collect::<String>().into_bytes()
@@ -297,15 +297,16 @@ fn other_streams_are_drained_before_a_quiet_end() {
     }
 }
 
-/// That everything arrives although the descriptor is non-blocking and the reader slow, and that the
-/// program sleeps while it waits.
+/// Checks that all output arrives although the descriptor is non-blocking and the reader slow, and that the program
+/// sleeps while it waits.
 fn waits_without_spinning(mut open: impl FnMut() -> (File, OwnedFd)) {
     for buffering in POLICIES {
         let (read, write) = open();
         set_nonblocking(&write);
-        let reader = Reader::paused(read);
+        let reader = Reader::paused(read.try_clone().expect("another descriptor"));
         let program = Program::new(fill).buffering(buffering);
         let running = program.start_on(write, reader.clone());
+        wait_until("it prints", || events(read.as_raw_fd(), libc::POLLIN) != 0);
         running.wait_until_asleep();
         let before = running.write_calls();
         std::thread::sleep(Duration::from_millis(300));
@@ -374,7 +375,7 @@ fn exit_in_handler() {
     }
     // SAFETY: not sound by the letter of the law, and yet what programs do.
     unsafe { libc::signal(libc::SIGUSR1, exit as *const () as usize) };
-    // What takes memory does so now: an exit in the middle of `malloc` is not supported.
+    // Allocates everything now, because an exit in the middle of `malloc` is not supported.
     outpace::stdout().lock().str("x");
     eprint!("ready");
     loop {

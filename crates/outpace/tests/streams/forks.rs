@@ -323,6 +323,7 @@ fn forks_among_printing_threads_lose_and_double_nothing() {
             let lines = text.split_inclusive('\n');
             lines.filter(|line| line.starts_with(author)).collect()
         };
+        assert_eq!(finished.stderr.lines().count(), 2, "a count of each thread");
         for line in finished.stderr.lines() {
             let (thread, count) = line.split_once(' ').unwrap();
             let expected = lines(thread, count.parse().unwrap());

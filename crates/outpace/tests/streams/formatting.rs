@@ -2,7 +2,7 @@
 //! appears only if it is finished; on a guard it is put together in the stream's own buffer.
 
 use crate::common::Random;
-use crate::support::{Program, To, list, spawn_until_it_waits};
+use crate::support::{Program, To, list, spawn_until_it_waits, wait_until_helpers_sleep};
 use outpace::Buffering;
 use std::fmt::{self, Display};
 use std::io::Write;
@@ -265,8 +265,7 @@ fn disturbed() {
                 outpace::stdout().redetect();
             };
             std::thread::scope(|scope| scope.spawn(disturb).join().unwrap());
-            // For the helper, if there is one.
-            std::thread::sleep(Duration::from_millis(5));
+            wait_until_helpers_sleep();
         }));
         write(&"next");
     }
@@ -555,7 +554,7 @@ fn a_display_may_fork() {
                 let program = program.buffering(buffering).argument(way).argument(warm);
                 let output = program.run(To::Pipe).succeeded().stdout;
                 let text = String::from_utf8(output).unwrap();
-                // What was pending is the parent's, which may have drained it before.
+                // The parent writes its pending bytes, perhaps before the fork.
                 let lines: Vec<&str> = text
                     .lines()
                     .map(|line| line.trim_start_matches('.'))

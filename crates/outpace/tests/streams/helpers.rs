@@ -131,7 +131,7 @@ fn a_marker_may_take_as_much_stack_as_a_function_usually_does() {
 fn own_the_terminal() {
     // SAFETY: plain calls with values that live until they return.
     unsafe {
-        // What runs the tests may ignore it, as tmux does, and programs inherit that.
+        // The tests' parent may ignore it, as tmux does, and programs inherit that.
         libc::signal(libc::SIGTTOU, libc::SIG_DFL);
         assert!(libc::setsid() > 0, "{}", io::Error::last_os_error());
         assert_eq!(

@@ -15,7 +15,7 @@ list! {
     native: [
         reading_a_file_costs_no_drain,
         a_terminal_that_does_not_read_is_not_waited_for_in_the_background,
-        an_input_that_somebody_made_non_blocking_is_waited_for,
+        a_read_of_a_non_blocking_input_waits,
         a_closed_input_is_an_error_by_value,
     ],
     programs: [guess, guess_within_a_guard, expect_numbers, read_a_file, in_background, nonblocking, closed],
@@ -139,7 +139,7 @@ fn nonblocking() {
     writeln!(outpace::stdout(), "answer {answer:?}").unwrap();
 }
 
-fn an_input_that_somebody_made_non_blocking_is_waited_for() {
+fn a_read_of_a_non_blocking_input_waits() {
     let mut running = Program::new(nonblocking).start(To::Pipe);
     running.stdout().wait_for("question?");
     running.wait_until_asleep();

@@ -1,4 +1,4 @@
-//! What programs that use outpace do, as seen from outside.
+//! Programs that use outpace, seen from outside.
 //!
 //! A test starts this executable anew as the *program* it is about: a function of this crate, with a
 //! `main` of its own, its standard streams on a pipe, a terminal or a file, and nothing of a test

@@ -225,7 +225,7 @@ fn alternate_with_c() {
             libc::fflush(std::ptr::null_mut());
         }
     }
-    // What C has buffered at exit is C's to write, after ours.
+    // C writes its own buffers at exit, after outpace.
     writeln!(outpace::stdout(), "outpace at exit").unwrap();
     // SAFETY: as above.
     unsafe { libc::printf(c"c at exit\n".as_ptr()) };

@@ -70,7 +70,7 @@ fn build_a_message() {
     }
 }
 
-/// That the text appears although the program never does anything about it.
+/// Checks that the text appears although the program does nothing more.
 fn appears(program: fn() -> Program, buffering: &str) {
     for to in [To::Pipe, To::Terminal] {
         let running = program().buffering(buffering).start(to);

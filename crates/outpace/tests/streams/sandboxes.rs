@@ -1,7 +1,9 @@
 //! Sandboxes that allow a program less from some moment on: seccomp filters (`seccomp(2)`).
 #![allow(unsafe_code)]
 
-use crate::support::{Program, To, assert_same, events, in_parallel, list, skip, wait_until};
+use crate::support::{
+    Program, To, assert_same, events, in_parallel, list, skip, wait_until, wait_until_helpers_sleep,
+};
 use outpace::Buffering;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -29,7 +31,7 @@ const POLICIES: [&str; 6] = [
     "background",
 ];
 
-/// What the filter does about `membarrier(2)`.
+/// The filter's answers to `membarrier(2)`.
 const REFUSALS: [libc::c_int; 2] = [libc::EPERM, libc::ENOSYS];
 
 /// Has a filter apply to all threads of this process.
@@ -107,7 +109,7 @@ fn print_bursts() {
                 scope.spawn(move || print(author, 2 * round + 1));
             }
         });
-        std::thread::sleep(Duration::from_millis(20));
+        wait_until_helpers_sleep();
     }
 }
 
@@ -161,8 +163,14 @@ fn refused_and_switched() {
     for i in 0..LINES {
         writeln!(outpace::stdout(), "main {i}").unwrap();
         if i == LINES / 2 {
-            // There is a second thread, and with that it takes some milliseconds until there is a fence.
-            std::thread::sleep(Duration::from_millis(100));
+            // With a second thread, another one registers for the fence, and ends then.
+            wait_until("the fence is ready", || {
+                let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+                let names = tasks
+                    .flatten()
+                    .map(|task| std::fs::read_to_string(task.path().join("comm")));
+                !names.flatten().any(|name| name == "outpace-setup\n")
+            });
         }
     }
     refuse_the_fence();
@@ -200,7 +208,7 @@ fn a_signal_ends_a_program_whose_fence_is_refused() {
 fn stalled_server() {
     static LISTENER: AtomicI32 = AtomicI32::new(-1);
     let asks = std::thread::spawn(|| {
-        // Nobody answers what comes there.
+        // No thread answers these notifications.
         let listener = install_with(
             libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
             &mut [
@@ -233,7 +241,7 @@ fn a_file_server_that_does_not_answer_holds_up_only_the_thread_that_asks() {
     assert_same(&finished.stdout, b"");
 }
 
-/// What the documentation says is called.
+/// The calls that the documentation lists.
 const TABLE: &str = include_str!("../../docs/sandboxes.md");
 
 /// The names of a row of the table, and what its last column says.
@@ -352,9 +360,9 @@ fn what_the_table_says_may_be_refused_costs_no_output() {
 }
 
 fn killed_otherwise() {
-    // What ends a process of Rust's, whatever it prints.
+    // Calls at the end of any Rust process.
     const ENDS: [libc::c_long; 2] = [libc::SYS_exit_group, libc::SYS_sigaltstack];
-    // What the test itself calls for its pauses.
+    // Calls of the test's own pauses.
     const PAUSES: [libc::c_long; 2] = [libc::SYS_clock_nanosleep, libc::SYS_nanosleep];
     let calls = rows().flat_map(|(names, _)| names).filter_map(number);
     let mut filter = vec![load_number()];

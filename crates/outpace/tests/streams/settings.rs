@@ -1,4 +1,4 @@
-//! Which buffering holds: what the code says, what the environment says, what the destination is.
+//! The buffering in force: by code, by the environment, by the destination.
 
 use crate::support::{Finished, Program, To, assert_same, list, skip};
 use outpace::Buffering;
@@ -227,7 +227,7 @@ fn block_buffering_writes_blocks() {
         .buffering("block:1400")
         .start(To::Packets);
     let writes = running.stdout().reads();
-    // As many messages as fit, never a part of one.
+    // Whole messages, as many as fit.
     assert!(writes.iter().all(|write| write.ends_with(b"\n")));
     assert!(writes.iter().rev().skip(1).all(|write| write.len() == 1400));
     let expected: String = (0..10_000).map(|i| format!("line {i:08}\n")).collect();

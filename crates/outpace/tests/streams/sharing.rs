@@ -21,7 +21,7 @@ list! {
         a_guard_costs_few_system_calls,
         a_shared_prompt_starts_no_thread_for_statements,
         what_a_guard_holds_back_still_appears_within_the_delay,
-        a_background_stream_waits_for_nobody_though_it_is_shared,
+        a_shared_background_stream_does_not_wait_for_its_reader,
         a_background_stream_does_not_wait_for_stds_lock,
     ],
     programs: [
@@ -366,7 +366,7 @@ fn shares_in_the_background() {
     std::process::abort();
 }
 
-fn a_background_stream_waits_for_nobody_though_it_is_shared() {
+fn a_shared_background_stream_does_not_wait_for_its_reader() {
     let (running, reader) = Program::new(shares_in_the_background).start_unread();
     running.stderr.wait_for("went on");
     reader.resume();

@@ -97,7 +97,7 @@ fn pending_on_a_terminal() {
     }
 }
 
-/// What poll(2) calls writable has room for some bytes, and a terminal that is given more keeps the writer.
+/// If poll(2) reports a terminal as writable, it has room for some bytes, and blocks the writer of more.
 fn nothing_that_gives_up_is_held_by_a_terminal_that_takes_a_part() {
     for end in ENDS {
         let terminal = Terminal::open();

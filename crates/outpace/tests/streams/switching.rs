@@ -142,7 +142,7 @@ fn write_in_any_way() {
     std::io::stderr().write_all(&expected).unwrap();
 }
 
-/// That what the program wrote is what it says it wrote.
+/// Checks the program's output against its own list.
 fn assert_true_to_its_word(program: Program, to: To) {
     let finished = program.run(to);
     assert!(finished.status.success(), "{}", finished.status);

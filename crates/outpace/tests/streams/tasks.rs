@@ -1,4 +1,4 @@
-//! What asynchronous writers leave behind when the program ends.
+//! The output of asynchronous writers at the end of a program.
 
 use crate::support::{Program, To, assert_same, list};
 use tokio::io::AsyncWriteExt;
@@ -26,7 +26,7 @@ fn runtimes() -> [Runtime; 2] {
     ]
 }
 
-/// Which of them is the program's argument.
+/// The one with the index in the program's argument.
 fn runtime() -> Runtime {
     let which: usize = std::env::args().nth(1).unwrap().parse().unwrap();
     runtimes().into_iter().nth(which).unwrap()

@@ -12,7 +12,7 @@ pub(crate) use crate::common::{LIMIT, wait_until};
 pub(crate) use allocator::watch_allocations;
 pub(crate) use process::{
     Finished, Program, Running, To, default_signals, exit_at_once, fill_the_pipe,
-    spawn_until_it_waits, temporary_file, wait_to_go_on, write_calls,
+    spawn_until_it_waits, temporary_file, wait_to_go_on, wait_until_helpers_sleep, write_calls,
 };
 pub(crate) use reader::Reader;
 pub(crate) use terminal::{Terminal, events, pipe, set_nonblocking};
@@ -51,7 +51,7 @@ pub(crate) struct List {
     pub(crate) programs: Vec<Named>,
 }
 
-/// What a module consists of.
+/// The tests and programs of a module.
 macro_rules! list {
     (portable: [$($portable:path),* $(,)?], native: [$($native:path),* $(,)?],
      programs: [$($program:path),* $(,)?] $(,)?) => {

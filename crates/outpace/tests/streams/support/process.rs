@@ -7,14 +7,14 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What a program's standard output is connected to.
+/// The destination of a program's standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum To {
     Pipe,
@@ -99,7 +99,7 @@ impl Program {
     pub(crate) fn set_user_id(mut self) -> Option<Self> {
         use std::os::unix::fs::{PermissionsExt, chown};
         use std::os::unix::process::CommandExt;
-        /// That of the user and the group that own nothing.
+        /// With the user and the group `nobody`.
         const NOBODY: u32 = 65_534;
         // SAFETY: only asks.
         if unsafe { libc::geteuid() } != 0 {
@@ -220,7 +220,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// That it succeeded, and said nothing on standard error.
+    /// Checks that it succeeded, with an empty standard error.
     #[track_caller]
     pub(crate) fn succeeded(self) -> Self {
         assert!(self.status.success(), "{}: {}", self.status, self.stderr);
@@ -247,7 +247,7 @@ impl Running {
         }
     }
 
-    /// What it has said on standard error by now.
+    /// Its standard error so far.
     #[cfg(all(target_os = "linux", target_arch = "x86_64", not(outpace_portable)))]
     pub(crate) fn stderr_text(&self) -> String {
         String::from_utf8_lossy(&self.stderr.so_far()).into_owned()
@@ -362,23 +362,48 @@ impl Running {
     /// Waits until every thread of it sleeps without an end: in a call that has no time limit, or is no `futex(2)`.
     #[track_caller]
     pub(crate) fn wait_until_asleep_for_good(&self) {
-        let is_futex = format!("{} ", libc::SYS_futex);
         wait_until("all of its threads sleep until they are woken", || {
-            self.each_thread("syscall").iter().all(|call| {
-                // The number, and six arguments, the fourth of which is the limit of a `futex`.
-                let limit = call.split(' ').nth(4);
-                call != "running\n" && (!call.starts_with(&is_futex) || limit == Some("0x0"))
-            })
+            let calls = self.each_thread("syscall");
+            calls.iter().all(|call| sleeps_until_woken(call))
         });
     }
 
-    /// That file of `/proc` of each of its threads.
+    /// A file of `/proc` of each of its threads.
     fn each_thread(&self, file: &str) -> Vec<String> {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).expect("it runs");
-        let read = |path| fs::read_to_string(path).unwrap_or_default();
-        let files = tasks.flatten().map(|task| read(task.path().join(file)));
-        files.collect()
+        let tasks = tasks(&self.id().to_string());
+        tasks.map(|task| read(&task.join(file))).collect()
     }
+}
+
+/// The directory of each thread of a process.
+fn tasks(process: &str) -> impl Iterator<Item = PathBuf> + use<> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    tasks.flatten().map(|task| task.path())
+}
+
+/// The text of a file of `/proc`; empty if the thread has ended.
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// Whether a thread with this `/proc/PID/task/TID/syscall` sleeps without an end: in a call that has no time limit, or is no
+/// `futex(2)`.
+fn sleeps_until_woken(call: &str) -> bool {
+    let is_futex = call.starts_with(&format!("{} ", libc::SYS_futex));
+    // The number, and six arguments, the fourth of which is the limit of a `futex`.
+    let limit = call.split(' ').nth(4);
+    call != "running\n" && (!is_futex || limit == Some("0x0"))
+}
+
+/// Called by a program: waits until its helpers sleep until they are woken, or have ended.
+#[track_caller]
+pub(crate) fn wait_until_helpers_sleep() {
+    let own = fs::read_link("/proc/thread-self").expect("a thread");
+    let own = own.file_name().expect("its number");
+    wait_until("the helpers sleep", || {
+        let mut others = tasks("self").filter(|task| task.file_name() != Some(own));
+        others.all(|task| sleeps_until_woken(&read(&task.join("syscall"))))
+    });
 }
 
 impl Drop for Running {

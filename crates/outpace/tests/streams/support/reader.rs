@@ -124,7 +124,7 @@ impl Reader {
         self.wait("the end", |state| state.ended).bytes.clone()
     }
 
-    /// What has arrived by now.
+    /// The bytes that have arrived so far.
     pub(crate) fn so_far(&self) -> Vec<u8> {
         self.lock().bytes.clone()
     }

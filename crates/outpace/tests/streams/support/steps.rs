@@ -5,13 +5,13 @@ use super::{Running, skip};
 use std::io;
 use std::ptr;
 
-/// What `ptrace(2)` is asked for.
+/// A request of `ptrace(2)`.
 #[cfg(target_env = "musl")]
 type Request = libc::c_int;
 #[cfg(not(target_env = "musl"))]
 type Request = libc::c_uint;
 
-/// What an instruction does that a message in a burst must not do.
+/// Instructions that a message in a burst must not contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Costly {
     /// An atomic read-modify-write.

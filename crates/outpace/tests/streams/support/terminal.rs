@@ -1,4 +1,4 @@
-//! What a program's stdout can be connected to.
+//! Destinations of a program's standard output.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -64,7 +64,7 @@ pub(crate) fn set_nonblocking(fd: &impl AsRawFd) {
     }
 }
 
-/// What `poll(2)` says about a descriptor now: of `wanted`, and what it says unasked.
+/// The events of a descriptor now: of `wanted`, and those that `poll(2)` always reports.
 pub(crate) fn events(fd: RawFd, wanted: libc::c_short) -> libc::c_short {
     let mut poll = libc::pollfd {
         fd,
