@@ -195,7 +195,7 @@
 // A function that is `extern "C"` or `extern "C-unwind"` returns an answer in registers. The first also tells the compiler
 // that it does not unwind.
 #![allow(improper_ctypes_definitions)]
-// Under the model checker only the modules that tests/loom.rs takes in are compiled.
+// Under the model checker only the modules that tests/loom takes in are compiled.
 #![cfg(not(loom))]
 
 mod api;

@@ -1,6 +1,6 @@
 //! The mutex and the condition of [`mutex`](crate::sync::mutex) where there are futexes.
 //!
-//! tests/loom.rs includes them, with a futex made of the model checker's primitives.
+//! tests/loom includes them, with a futex made of the model checker's primitives.
 
 use super::{AtomicU32, Ordering, const_fn};
 use crate::sys;

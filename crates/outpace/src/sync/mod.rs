@@ -1,9 +1,9 @@
 //! Synchronisation of threads: the asymmetric lock, its fence, a mutex of one word.
 //!
 //! Re-exports the primitives that these are made of, so that the model checker's replace std's under `--cfg loom`:
-//! tests/loom.rs includes this folder unchanged.
+//! tests/loom includes this folder unchanged.
 
-/// `right`, or `wrong` if a model has that fault: tests/loom.rs breaks a protocol in one place, and a model has to
+/// `right`, or `wrong` if a model has that fault: tests/loom breaks a protocol in one place, and a model has to
 /// fail.
 macro_rules! unless {
     ($fault:literal, $right:expr, $wrong:expr) => {{
