@@ -16,7 +16,7 @@
 //! match (&(y), &(x)) { (__outpace_0, __outpace_1) => print(…) }
 //! ```
 //!
-//! A short message of plain fields is `print2(b"…", &(x), &(y))`. Expansions are short, because that saves build time:
+//! A short message of plain placeholders is `print2(b"…", &(x), &(y))`. Expansions are short, because that saves build time:
 //! `examples/build-costs.rs` in outpace measures it. `format_args!`, with the user's own tokens, makes its own errors
 //! and lints.
 
@@ -24,7 +24,7 @@ use crate::destination::{Form, after_comma};
 use crate::input::{Given, awaits, bare, settled, split};
 use crate::literal::string_value;
 use crate::out::Out;
-use crate::template::{Argument, Count, Field, Part, parse};
+use crate::template::{Argument, Count, Part, Placeholder, parse};
 use proc_macro::{Delimiter, Ident, Literal, Span, TokenStream, TokenTree};
 
 /// The target of the text.
@@ -81,13 +81,14 @@ impl Expansion {
             None => {
                 let borrowed = [out.punct('&'), out.format_args(settled(input))];
                 let borrowed = borrowed.into_iter().collect::<TokenStream>();
-                let fields = borrowed_list(out, std::iter::once(out.call("formatted", borrowed)));
+                let placeholders =
+                    borrowed_list(out, std::iter::once(out.call("formatted", borrowed)));
                 let newline = if self.newline { "\n" } else { "" };
                 let texts = [
                     encoded(&[String::new(), newline.to_string()]),
                     out.punct(','),
                 ];
-                let parameters = texts.into_iter().chain(fields);
+                let parameters = texts.into_iter().chain(placeholders);
                 out.call(function, parameters.collect::<TokenStream>())
                     .into()
             }
@@ -180,8 +181,10 @@ impl Message {
         }
         let mut used = vec![false; explicit];
         for part in &mut parts {
-            let Part::Field(field) = part else { continue };
-            for argument in field.arguments_mut() {
+            let Part::Placeholder(placeholder) = part else {
+                continue;
+            };
+            for argument in placeholder.arguments_mut() {
                 let index = match argument {
                     // A named argument used by position: the compiler has a lint for that.
                     Argument::Position(index) if (named..explicit).contains(index) => return None,
@@ -216,17 +219,17 @@ impl Message {
             arguments,
             bound: true,
         };
-        let used_once = |(i, field): (usize, &Field)| {
-            let is_named_once = match field.kind.as_str() {
-                "" => field.is_simple() && !field.counts_are_arguments(),
-                "?" => field.is_plain_or_alternate(),
+        let used_once = |(i, placeholder): (usize, &Placeholder)| {
+            let is_named_once = match placeholder.kind.as_str() {
+                "" => placeholder.is_simple() && !placeholder.counts_are_arguments(),
+                "?" => placeholder.is_plain_or_alternate(),
                 _ => false,
             };
-            field.argument.index() == i && is_named_once
+            placeholder.argument.index() == i && is_named_once
         };
         // A value made from an argument must not live across the `await` in another.
-        message.bound = message.fields().count() != message.arguments.len()
-            || !message.fields().enumerate().all(used_once)
+        message.bound = message.placeholders().count() != message.arguments.len()
+            || !message.placeholders().enumerate().all(used_once)
             || (message.arguments.iter()).any(|given| awaits(given.value.clone()));
         Some(message)
     }
@@ -257,35 +260,35 @@ impl Message {
         out.grouped(place.into_iter().collect())
     }
 
-    /// The texts before, between and behind the fields.
+    /// The texts before, between and behind the placeholders.
     fn texts(&self) -> Vec<String> {
         let mut texts = vec![String::new()];
         for part in &self.parts {
             match part {
                 Part::Text(text) => texts.last_mut().expect("there is one").push_str(text),
-                Part::Field(_) => texts.push(String::new()),
+                Part::Placeholder(_) => texts.push(String::new()),
             }
         }
         texts
     }
 
-    fn fields(&self) -> impl Iterator<Item = &Field> {
+    fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Field(field) => Some(field),
+            Part::Placeholder(placeholder) => Some(placeholder),
             Part::Text(_) => None,
         })
     }
 
-    /// Whether the message has few plain fields of one kind, between short texts: each kind of these has a function.
+    /// Whether the message has few plain placeholders of one kind, between short texts: each kind of these has a function.
     fn is_short(&self, texts: &[String], most: usize, kind: &str) -> bool {
         (1..=most).contains(&(texts.len() - 1))
             && texts.iter().all(|text| text.len() <= TEXT)
             && self
-                .fields()
-                .all(|field| field.is_plain() && field.kind == kind)
+                .placeholders()
+                .all(|placeholder| placeholder.is_plain() && placeholder.kind == kind)
     }
 
-    /// The text of a message without fields.
+    /// The text of a message without placeholders.
     fn only_text(texts: &[String]) -> Option<&String> {
         match texts {
             [text] => Some(text),
@@ -305,8 +308,8 @@ impl Message {
             _ => return out.call(function, self.any(out, &texts)),
         };
         let values = self
-            .fields()
-            .map(|field| self.reference(out, field.argument.index()));
+            .placeholders()
+            .map(|placeholder| self.reference(out, placeholder.argument.index()));
         let parameters = std::iter::once(encoded(&texts).into()).chain(values);
         out.call(&print, out.separated(parameters))
     }
@@ -318,12 +321,14 @@ impl Message {
             return out.call("Literal", literal(out, text));
         }
         if !self.is_short(&texts, SHORT, "") {
-            let fields = self.fields().map(|field| self.field(out, field, true));
-            let [texts, arguments] = [encoded(&texts).into(), borrowed_list(out, fields)];
+            let placeholders = self
+                .placeholders()
+                .map(|placeholder| self.placeholder(out, placeholder, true));
+            let [texts, arguments] = [encoded(&texts).into(), borrowed_list(out, placeholders)];
             return out.structure("MessageArgs", [("texts", texts), ("arguments", arguments)]);
         }
-        let values = self.fields().map(|field| {
-            let value = self.reference(out, field.argument.index());
+        let values = self.placeholders().map(|placeholder| {
+            let value = self.reference(out, placeholder.argument.index());
             out.call("value", value).into()
         });
         let parameters = [encoded(&texts), out.punct(','), out.list(values)];
@@ -339,47 +344,51 @@ impl Message {
             .into_iter()
             .chain(borrowed_list(
                 out,
-                self.fields().map(|field| self.field(out, field, false)),
+                self.placeholders()
+                    .map(|placeholder| self.placeholder(out, placeholder, false)),
             ))
             .collect()
     }
 
-    /// A field as a type-erased argument. `std_gets_all`: `format_args!` also gets the whole message, so a fallback
+    /// A placeholder as a type-erased argument. `std_gets_all`: `format_args!` also gets the whole message, so a fallback
     /// argument need not be formatted alone.
-    fn field(&self, out: &Out, field: &Field, std_gets_all: bool) -> TokenTree {
-        let function = match field.kind.as_str() {
-            "" if field.is_plain() && std_gets_all => "if_display",
-            "?" if field.is_plain_or_alternate() && std_gets_all => "if_debug",
-            "" if field.is_plain() => "display",
-            "?" if field.is_plain() => "debug",
-            "?" if field.is_plain_or_alternate() => "pretty",
-            "" if field.is_simple() && !std_gets_all => "display_simple",
+    fn placeholder(&self, out: &Out, placeholder: &Placeholder, std_gets_all: bool) -> TokenTree {
+        let function = match placeholder.kind.as_str() {
+            "" if placeholder.is_plain() && std_gets_all => "if_display",
+            "?" if placeholder.is_plain_or_alternate() && std_gets_all => "if_debug",
+            "" if placeholder.is_plain() => "display",
+            "?" if placeholder.is_plain() => "debug",
+            "?" if placeholder.is_plain_or_alternate() => "pretty",
+            "" if placeholder.is_simple() && !std_gets_all => "display_simple",
             "" => "display_as",
             "?" => "debug_as",
             "x" => "lower_hex_as",
             "X" => "upper_hex_as",
             "o" => "octal_as",
             "b" => "binary_as",
-            "e" if field.precision.is_none() => "lower_exp_as",
-            _ => return self.fallback(out, field, std_gets_all),
+            "e" if placeholder.precision.is_none() => "lower_exp_as",
+            _ => return self.fallback(out, placeholder, std_gets_all),
         };
-        let mut parameters = self.reference(out, field.argument.index());
+        let mut parameters = self.reference(out, placeholder.argument.index());
         if function == "display_simple" || function.ends_with("_as") {
             parameters.extend([out.punct(',')]);
-            parameters.extend(self.braces(out, field));
+            parameters.extend(self.braces(out, placeholder));
         }
         if function.ends_with("_as") {
-            parameters.extend([out.punct(','), self.fallback(out, field, std_gets_all)]);
+            parameters.extend([
+                out.punct(','),
+                self.fallback(out, placeholder, std_gets_all),
+            ]);
         }
         out.call(function, parameters)
     }
 
     /// `formatted(&format_args!(…))`, or `left_to_std()`.
-    fn fallback(&self, out: &Out, field: &Field, std_gets_all: bool) -> TokenTree {
+    fn fallback(&self, out: &Out, placeholder: &Placeholder, std_gets_all: bool) -> TokenTree {
         if std_gets_all {
             return out.call("left_to_std", TokenStream::new());
         }
-        let formatted = [out.punct('&'), self.formatted(out, field)];
+        let formatted = [out.punct('&'), self.formatted(out, placeholder)];
         out.call("formatted", formatted.into_iter().collect::<TokenStream>())
     }
 
@@ -392,21 +401,21 @@ impl Message {
     }
 
     /// `PackedSpec(…)`, in outpace's encoding, with `.width(…)` and `.precision(…)` if these are arguments.
-    fn braces(&self, out: &Out, field: &Field) -> TokenStream {
-        let align = match field.align {
+    fn braces(&self, out: &Out, placeholder: &Placeholder) -> TokenStream {
+        let align = match placeholder.align {
             None => 0,
             Some('<') => 1,
             Some('>') => 2,
             Some(_) => 3,
         };
-        let mut bits = u64::from(field.fill.unwrap_or(' ')) | align << 21;
-        bits |= u64::from(field.sign == Some('+')) << 23;
-        bits |= u64::from(field.alternate) << 24;
-        bits |= u64::from(field.zero) << 25;
+        let mut bits = u64::from(placeholder.fill.unwrap_or(' ')) | align << 21;
+        bits |= u64::from(placeholder.sign == Some('+')) << 23;
+        bits |= u64::from(placeholder.alternate) << 24;
+        bits |= u64::from(placeholder.zero) << 25;
         let mut given = Vec::new();
         let counts = [
-            (&field.width, "width", 26, 28),
-            (&field.precision, "precision", 27, 44),
+            (&placeholder.width, "width", 26, 28),
+            (&placeholder.precision, "precision", 27, 44),
         ];
         for (count, name, is_there, place) in counts {
             match count {
@@ -422,10 +431,10 @@ impl Message {
         })
     }
 
-    /// `format_args!` of the field alone.
-    fn formatted(&self, out: &Out, field: &Field) -> TokenTree {
+    /// `format_args!` of the placeholder alone.
+    fn formatted(&self, out: &Out, placeholder: &Placeholder) -> TokenTree {
         let mut arguments = Vec::new();
-        let text = field.rebuilt(|index| {
+        let text = placeholder.rebuilt(|index| {
             arguments.push(self.place(out, index));
             arguments.len() - 1
         });
@@ -437,7 +446,7 @@ impl Message {
     fn all_formatted(&self, out: &Out) -> TokenTree {
         let text = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
-            Part::Field(field) => field.rebuilt(|index| index),
+            Part::Placeholder(placeholder) => placeholder.rebuilt(|index| index),
         });
         let text = out.string(&text.collect::<String>(), Span::mixed_site());
         let places = (0..self.arguments.len()).map(|index| self.place(out, index));
@@ -507,10 +516,10 @@ impl Message {
 /// The size of a short text, and its longest length: `TEXT` in outpace.
 const TEXT: usize = 16;
 
-/// The most fields of a short message.
+/// The most placeholders of a short message.
 const SHORT: usize = 4;
 
-/// The texts before, between and behind the fields, in outpace's encoding.
+/// The texts before, between and behind the placeholders, in outpace's encoding.
 fn encoded(texts: &[String]) -> TokenTree {
     const LONG: u8 = u8::MAX;
     let mut bytes = Vec::new();
@@ -553,10 +562,10 @@ fn print_literal(out: &Out, function: &str, text: &str) -> TokenTree {
     }
 }
 
-/// `&[field, …]`
-fn borrowed_list(out: &Out, fields: impl Iterator<Item = TokenTree>) -> TokenStream {
-    let fields = out.separated(fields.map(Into::into));
-    [out.punct('&'), out.group(Delimiter::Bracket, fields)]
+/// `&[item, …]`
+fn borrowed_list(out: &Out, placeholders: impl Iterator<Item = TokenTree>) -> TokenStream {
+    let placeholders = out.separated(placeholders.map(Into::into));
+    [out.punct('&'), out.group(Delimiter::Bracket, placeholders)]
         .into_iter()
         .collect()
 }

@@ -4,12 +4,12 @@
 #[derive(Debug, PartialEq)]
 pub(crate) enum Part {
     Text(String),
-    Field(Field),
+    Placeholder(Placeholder),
 }
 
 /// The contents of a pair of braces.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Field {
+pub(crate) struct Placeholder {
     pub(crate) argument: Argument,
     pub(crate) fill: Option<char>,
     /// `<`, `>` or `^`.
@@ -23,7 +23,7 @@ pub(crate) struct Field {
     pub(crate) kind: String,
 }
 
-impl Field {
+impl Placeholder {
     /// Whether it has only the argument and the type.
     pub(crate) fn is_plain(&self) -> bool {
         !self.alternate && self.is_plain_or_alternate()
@@ -64,7 +64,7 @@ impl Field {
         in_counts.chain([&mut self.argument])
     }
 
-    /// The text of the field, with the arguments at positions from `position`.
+    /// The text of the placeholder, with the arguments at positions from `position`.
     pub(crate) fn rebuilt(&self, mut position: impl FnMut(usize) -> usize) -> String {
         // `{0}` if empty: in `{0:}` a `<` behind the brace would make the brace a fill.
         let mut text = String::new();
@@ -135,13 +135,13 @@ pub(crate) fn parse(text: &str) -> Option<Vec<Part>> {
             rest: after,
             next_position,
         };
-        let field = reader.field()?;
+        let placeholder = reader.placeholder()?;
         next_position = reader.next_position;
         rest = reader.rest;
         if !verbatim.is_empty() {
             parts.push(Part::Text(std::mem::take(&mut verbatim)));
         }
-        parts.push(Part::Field(field));
+        parts.push(Part::Placeholder(placeholder));
     }
     verbatim.push_str(rest);
     if !verbatim.is_empty() {
@@ -157,9 +157,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// From after the opening brace to after the closing one.
-    fn field(&mut self) -> Option<Field> {
+    fn placeholder(&mut self) -> Option<Placeholder> {
         let explicit = self.argument()?;
-        let mut field = Field {
+        let mut placeholder = Placeholder {
             argument: Argument::Position(0),
             fill: None,
             align: None,
@@ -171,18 +171,18 @@ impl Reader<'_> {
             kind: String::new(),
         };
         if self.eat(':') {
-            self.specification(&mut field)?;
+            self.specification(&mut placeholder)?;
         }
-        // A `*` takes its argument before the field does.
-        field.argument = match explicit {
+        // A `*` takes its argument before the placeholder does.
+        placeholder.argument = match explicit {
             Some(argument) => argument,
             None => self.next_argument(),
         };
         self.rest = self.rest.trim_start();
-        self.eat('}').then_some(field)
+        self.eat('}').then_some(placeholder)
     }
 
-    fn specification(&mut self, field: &mut Field) -> Option<()> {
+    fn specification(&mut self, placeholder: &mut Placeholder) -> Option<()> {
         let mut chars = self.rest.chars();
         let (first, second) = (chars.next()?, chars.next());
         let is_align = |c: &char| matches!(c, '<' | '>' | '^');
@@ -191,19 +191,19 @@ impl Reader<'_> {
             if matches!(first, '{' | '}') {
                 return None;
             }
-            (field.fill, field.align) = (Some(first), Some(align));
+            (placeholder.fill, placeholder.align) = (Some(first), Some(align));
             self.rest = chars.as_str();
         } else if is_align(&first) {
-            field.align = Some(first);
+            placeholder.align = Some(first);
             self.rest = &self.rest[1..];
         }
-        field.sign = ['+', '-'].into_iter().find(|&sign| self.eat(sign));
-        field.alternate = self.eat('#');
+        placeholder.sign = ['+', '-'].into_iter().find(|&sign| self.eat(sign));
+        placeholder.alternate = self.eat('#');
         // `0$` is a width, `0` a flag.
         if self.rest.starts_with('0') && !self.rest[1..].starts_with('$') {
-            field.zero = self.eat('0');
+            placeholder.zero = self.eat('0');
         }
-        field.width = self.count()?;
+        placeholder.width = self.count()?;
         if self.eat('.') {
             // A point without a number is left to the compiler, which may warn.
             let precision = if self.eat('*') {
@@ -211,14 +211,14 @@ impl Reader<'_> {
             } else {
                 self.count()??
             };
-            field.precision = Some(precision);
+            placeholder.precision = Some(precision);
         }
         let end = self.rest.find(|c: char| c == '}' || c.is_whitespace())?;
         let kind = &self.rest[..end];
         if !["", "?", "x?", "X?", "x", "X", "o", "b", "e", "E", "p"].contains(&kind) {
             return None;
         }
-        field.kind = kind.to_string();
+        placeholder.kind = kind.to_string();
         self.rest = &self.rest[end..];
         Some(())
     }
@@ -280,26 +280,28 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn only_field(text: &str) -> Field {
+    fn only_placeholder(text: &str) -> Placeholder {
         match parse(text)
             .unwrap_or_else(|| panic!("{text} should be read"))
             .as_mut_slice()
         {
-            [Part::Field(_)] => {}
+            [Part::Placeholder(_)] => {}
             parts => panic!("{text} is {parts:?}"),
         }
-        let Some(Part::Field(field)) = parse(text).unwrap().pop() else {
+        let Some(Part::Placeholder(placeholder)) = parse(text).unwrap().pop() else {
             unreachable!()
         };
-        field
+        placeholder
     }
 
     #[test]
-    fn text_and_fields_alternate_and_doubled_braces_are_text() {
+    fn text_and_placeholders_alternate_and_doubled_braces_are_text() {
         let parts = parse("a{{b}}c{}{x}").unwrap();
         assert_eq!(parts[0], Part::Text("a{b}c".into()));
-        assert!(matches!(&parts[1], Part::Field(f) if f.argument == Argument::Position(0)));
-        assert!(matches!(&parts[2], Part::Field(f) if f.argument == Argument::Name("x".into())));
+        assert!(matches!(&parts[1], Part::Placeholder(f) if f.argument == Argument::Position(0)));
+        assert!(
+            matches!(&parts[2], Part::Placeholder(f) if f.argument == Argument::Name("x".into()))
+        );
         assert_eq!(parts.len(), 3);
         assert_eq!(parse("").unwrap(), []);
         assert_eq!(parse("{{}}").unwrap(), [Part::Text("{}".into())]);
@@ -307,43 +309,43 @@ mod tests {
 
     #[test]
     fn a_specification_has_its_parts_in_order() {
-        let field = only_field("{0:*^+#012.34x}");
-        assert_eq!(field.argument, Argument::Position(0));
+        let placeholder = only_placeholder("{0:*^+#012.34x}");
+        assert_eq!(placeholder.argument, Argument::Position(0));
         assert_eq!(
-            (field.fill, field.align, field.sign),
+            (placeholder.fill, placeholder.align, placeholder.sign),
             (Some('*'), Some('^'), Some('+'))
         );
-        assert!(field.alternate && field.zero);
-        assert_eq!(field.width, Some(Count::Number(12)));
-        assert_eq!(field.precision, Some(Count::Number(34)));
-        assert_eq!(field.kind, "x");
+        assert!(placeholder.alternate && placeholder.zero);
+        assert_eq!(placeholder.width, Some(Count::Number(12)));
+        assert_eq!(placeholder.precision, Some(Count::Number(34)));
+        assert_eq!(placeholder.kind, "x");
     }
 
     #[test]
     fn counts_are_numbers_or_arguments() {
-        let field = only_field("{:width$.prec$?}");
+        let placeholder = only_placeholder("{:width$.prec$?}");
         assert_eq!(
-            field.width,
+            placeholder.width,
             Some(Count::Argument(Argument::Name("width".into())))
         );
         assert_eq!(
-            field.precision,
+            placeholder.precision,
             Some(Count::Argument(Argument::Name("prec".into())))
         );
-        assert_eq!(field.kind, "?");
+        assert_eq!(placeholder.kind, "?");
         assert_eq!(
-            only_field("{:0$}").width,
+            only_placeholder("{:0$}").width,
             Some(Count::Argument(Argument::Position(0)))
         );
-        assert!(!only_field("{:0$}").zero);
-        assert_eq!(only_field("{:05}").width, Some(Count::Number(5)));
-        assert_eq!(only_field("{:.0}").precision, Some(Count::Number(0)));
+        assert!(!only_placeholder("{:0$}").zero);
+        assert_eq!(only_placeholder("{:05}").width, Some(Count::Number(5)));
+        assert_eq!(only_placeholder("{:.0}").precision, Some(Count::Number(0)));
     }
 
     #[test]
     fn a_star_takes_its_argument_first() {
         let parts = parse("{}{:.*}{}").unwrap();
-        let Part::Field(second) = &parts[1] else {
+        let Part::Placeholder(second) = &parts[1] else {
             panic!()
         };
         assert_eq!(
@@ -351,12 +353,12 @@ mod tests {
             Some(Count::Argument(Argument::Position(1)))
         );
         assert_eq!(second.argument, Argument::Position(2));
-        let Part::Field(third) = &parts[2] else {
+        let Part::Placeholder(third) = &parts[2] else {
             panic!()
         };
         assert_eq!(third.argument, Argument::Position(3));
         assert_eq!(
-            only_field("{x:.*}").precision,
+            only_placeholder("{x:.*}").precision,
             Some(Count::Argument(Argument::Position(0)))
         );
     }
@@ -364,9 +366,9 @@ mod tests {
     #[test]
     fn the_kind_is_not_taken_for_a_name() {
         for kind in ["x", "X", "o", "b", "e", "E", "p", "?", "x?", "X?"] {
-            assert_eq!(only_field(&format!("{{:{kind}}}")).kind, kind);
-            assert_eq!(only_field(&format!("{{:#08{kind}}}")).kind, kind);
-            assert_eq!(only_field(&format!("{{:w$.p${kind}}}")).kind, kind);
+            assert_eq!(only_placeholder(&format!("{{:{kind}}}")).kind, kind);
+            assert_eq!(only_placeholder(&format!("{{:#08{kind}}}")).kind, kind);
+            assert_eq!(only_placeholder(&format!("{{:w$.p${kind}}}")).kind, kind);
         }
     }
 
