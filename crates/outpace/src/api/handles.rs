@@ -10,7 +10,7 @@ use crate::stream::state::BrokenPipe;
 use crate::stream::stats::Stats;
 use crate::sys::Output;
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -140,6 +140,11 @@ macro_rules! handle {
                 self.engine().redetect();
             }
 
+            /// Whether this is a terminal, as the system says now.
+            pub fn is_terminal(&self) -> bool {
+                self.engine().output.is_terminal()
+            }
+
             /// Counters of this stream.
             pub fn stats(&self) -> Stats {
                 self.engine().stats()
@@ -220,7 +225,7 @@ macro_rules! handle {
 }
 
 macro_rules! standard {
-    ($handle:ident, $engine:ident, $std:path) => {
+    ($handle:ident, $engine:ident) => {
         handle!([] $handle);
 
         impl $handle {
@@ -237,17 +242,12 @@ macro_rules! standard {
             pub fn lock(&self) -> Guard<'static> {
                 Guard::new(self.engine())
             }
-
-            /// Whether this is a terminal.
-            pub fn is_terminal(&self) -> bool {
-                $std().is_terminal()
-            }
         }
     };
 }
 
-standard!(Stdout, STDOUT, io::stdout);
-standard!(Stderr, STDERR, io::stderr);
+standard!(Stdout, STDOUT);
+standard!(Stderr, STDERR);
 handle!([F] Stream<F>);
 
 #[cfg(unix)]

@@ -2,8 +2,6 @@
 
 use super::guard::Guard;
 use super::handles::{Stderr, Stdout, Stream};
-use crate::sys::Output;
-use std::io::IsTerminal;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::process::Stdio;
 
@@ -52,13 +50,6 @@ macro_rules! descriptor {
     };
 }
 
-fn borrow(output: &Output) -> impl IsTerminal + '_ {
-    #[cfg(unix)]
-    return output.as_fd();
-    #[cfg(windows)]
-    return output.as_handle();
-}
-
 descriptor! { [] Stdout, |this| this.engine().output }
 descriptor! { [] Stderr, |this| this.engine().output }
 descriptor! { [] Guard<'_>, |this| this.engine.output }
@@ -73,27 +64,7 @@ impl Guard<'_> {
     /// out.str(bold).str("done\n");
     /// ```
     pub fn is_terminal(&self) -> bool {
-        borrow(&self.engine.output).is_terminal()
-    }
-}
-
-impl<F: AsHandleOrFd> Stream<F> {
-    /// Whether the stream is a terminal, as the system says now.
-    ///
-    /// ```
-    /// use outpace::{Buffering, Stream};
-    ///
-    /// # let path = std::env::temp_dir().join(format!("outpace-terminal-{}", std::process::id()));
-    /// let log = Stream::new(std::fs::File::create(&path)?, Buffering::block())?;
-    /// assert!(!log.is_terminal());
-    /// # std::fs::remove_file(path)?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn is_terminal(&self) -> bool {
-        #[cfg(unix)]
-        return self.get_ref().as_fd().is_terminal();
-        #[cfg(windows)]
-        return self.get_ref().as_handle().is_terminal();
+        self.engine.output.is_terminal()
     }
 }
 

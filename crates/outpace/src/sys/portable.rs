@@ -69,10 +69,7 @@ impl Output {
 
     /// May wait: std has no call that does not.
     pub(crate) fn write_now(&self, bytes: &[u8]) -> Result<usize, OsError> {
-        self.write(super::polled(
-            bytes,
-            self.destination().0 == Destination::Terminal,
-        ))
+        self.write(super::polled(bytes, self.is_terminal()))
     }
 
     /// std has no call that waits for the reader: sleeps for a moment.
@@ -82,12 +79,16 @@ impl Output {
         true
     }
 
-    pub(crate) fn destination(&self) -> (Destination, Option<FileIdentity>) {
-        let terminal = match self {
+    pub(crate) fn is_terminal(&self) -> bool {
+        match self {
             Output::Stdout => io::stdout().is_terminal(),
             Output::Stderr => io::stderr().is_terminal(),
             Output::File(file) => file.is_terminal(),
-        };
+        }
+    }
+
+    pub(crate) fn destination(&self) -> (Destination, Option<FileIdentity>) {
+        let terminal = self.is_terminal();
         let destination = match self {
             _ if terminal => Destination::Terminal,
             Output::File(file) if file.metadata().is_ok_and(|status| status.is_file()) => {

@@ -95,7 +95,7 @@ impl Output {
         (destination, Some(FileIdentity(identity)))
     }
 
-    fn is_terminal(&self) -> bool {
+    pub(crate) fn is_terminal(&self) -> bool {
         // SAFETY: accesses no memory.
         unsafe { libc::isatty(self.0) == 1 }
     }
