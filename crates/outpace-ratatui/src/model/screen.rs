@@ -1,4 +1,4 @@
-//! The grid: what a terminal shows, or what it should show.
+//! The grid of cells that a terminal shows, or should show.
 //!
 //! A [`Screen`] holds one 16-byte [`Cell`] a position, so that comparing two cells is comparing two
 //! 128-bit numbers and copying a screen is one `memcpy`. A symbol of one `char` is stored in the cell
@@ -6,9 +6,10 @@
 //! through a cell) are interned in [`Symbols`].
 //!
 //! Cells are *canonical*: two cells that look the same are the same. A blank has no foreground, since
-//! it is invisible; the foreground that shows beneath the cursor is kept beside the cells. Where half blocks may be exchanged, `▄` is a `▀` with its colours exchanged, and `█` a space on
-//! another background.
-//! What the canonical form leaves open, the encoder decides by price.
+//! it is invisible; the foreground that shows beneath the cursor is kept beside the cells. (An exception are blanks in
+//! bold text that xterm draws otherwise if they are not printed with it.) Where half blocks may be exchanged, `▄` is a `▀` with its
+//! colours exchanged, and `█` a space on another background.
+//! The encoder chooses among the cells of one canonical form by price.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,11 +47,11 @@ pub struct Screen {
     cells: Vec<Cell>,
     symbols: Arc<Symbols>,
     half_blocks: bool,
-    /// No cell is untouched, except perhaps among escape sequences. `false` says nothing.
+    /// `true`: no cell is untouched, except perhaps among escape sequences. `false`: unknown.
     complete: bool,
     /// The cursor that the terminal shall show.
     pub cursor: Cursor,
-    /// What a blank beneath the cursor hides of its style, if it was put. Many terminals draw a cursor in the foreground of its cell.
+    /// The hidden style of a blank beneath the cursor, if it was put. Many terminals draw a cursor in the foreground of its cell.
     pub(crate) beneath_cursor: Option<Style>,
 }
 
@@ -123,8 +124,8 @@ impl Screen {
         usize::from(y) * usize::from(self.width) + usize::from(x)
     }
 
-    /// The text of a cell: a symbol, nothing for the later columns of a wide one, nothing for a cell that
-    /// was never touched, a space beyond the edges.
+    /// The text of a cell: its symbol; empty for the later columns of a wide symbol and for a cell that was never touched; a space
+    /// beyond the edges.
     pub fn text(&self, x: u16, y: u16) -> String {
         if x >= self.width || y >= self.height {
             return " ".into();
@@ -154,7 +155,7 @@ impl Screen {
         }
     }
 
-    /// Puts one symbol of `width` columns into a cell. Outside the screen it does nothing; a wide symbol
+    /// Puts one symbol of `width` columns into a cell, and ignores a cell outside the screen. A wide symbol
     /// that does not fit, and a symbol without a width, become a space. Wide symbols that lose a
     /// half become blanks, as in a terminal.
     #[inline]
@@ -202,7 +203,13 @@ impl Screen {
         at
     }
 
-    /// Blanks what a cell that takes one column leaves of wide symbols.
+    /// Gives blanks among these cells a style that does not show on them.
+    pub(crate) fn dress_blanks(&mut self, cells: Range<usize>, style: Style) {
+        let blanks = self.cells[cells].iter_mut().filter(|cell| cell.is_blank());
+        blanks.for_each(|cell| *cell = Cell::new(' ' as u32, style));
+    }
+
+    /// Blanks the rests of wide symbols around a cell of one column.
     #[cold]
     fn break_wide_around(&mut self, at: usize, y: u16) {
         if self.cells[at].is_continuation() {
@@ -244,7 +251,7 @@ impl Screen {
 
     /// Forgets the symbols that no cell refers to.
     fn rebuild_symbols(&mut self) {
-        // What was cut from among escape sequences stays untouched, though the sequences may be gone.
+        // Cells that were cut from among escape sequences stay untouched, though the sequences may be gone.
         self.complete &= !self.symbols.has_opaque();
         let old = std::mem::take(&mut self.symbols);
         self.adopt(&old);
@@ -301,7 +308,7 @@ impl Screen {
         self.beneath_cursor = other.beneath_cursor;
     }
 
-    /// What a wide symbol that was cut leaves behind. Beneath an image it must not be drawn.
+    /// The cell that replaces the rest of a wide symbol. Beneath an image it must not be drawn.
     fn left_over(&self, bg: Color) -> Cell {
         match self.symbols.has_opaque() {
             true => Cell::UNKNOWN,
@@ -332,8 +339,8 @@ impl Screen {
         }
     }
 
-    /// Blanks what a wide symbol leaves behind. ratatui does not say what lies there: in a highlighted
-    /// row it is the highlight, which then goes on to the right; elsewhere nothing.
+    /// Blanks the rest of a wide symbol, for which ratatui sends no cell. In a highlighted row it gets the highlight, which then goes
+    /// on to the right; elsewhere the default background.
     #[cold]
     fn blank_continuations(&mut self, from: usize, row_end: usize) {
         let columns = self.cells[from..row_end]
@@ -396,7 +403,7 @@ impl Screen {
         x - tails as u16
     }
 
-    /// Puts what was ever touched of another screen where it lies in both. A wide symbol that the other's edge has cut
+    /// Puts the touched cells of another screen that lie in both. A wide symbol that the other's edge has cut
     /// stays whole here.
     pub(crate) fn overlay(&mut self, other: &Self) {
         for y in 0..self.height.min(other.height) {
@@ -421,7 +428,7 @@ impl Screen {
         }
     }
 
-    /// Changes the size, keeping what lies in both; new cells are untouched.
+    /// Changes the size and keeps the cells that lie in both sizes. New cells are untouched.
     pub fn resize(&mut self, width: u16, height: u16) {
         if (width, height) == (self.width, self.height) {
             return;

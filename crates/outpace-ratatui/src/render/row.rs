@@ -1,4 +1,4 @@
-//! Prints what still differs in a row, each cell the cheapest way.
+//! Prints the cells that still differ in a row, each the cheapest way.
 
 use super::Renderer;
 use super::encode::At;
@@ -6,11 +6,11 @@ use crate::model::{
     Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, first_difference, is_narrow, trusted_width,
 };
 
-/// Where bytes are not dear, only one row in so many is drawn in colour order: a part of the gain for a part of the time.
+/// Where bytes are cheap, one row in so many is drawn in colour order: a part of the gain for a part of the time.
 const SAMPLE: u16 = 5;
 
 impl Renderer {
-    /// Prints what differs in a row: nothing does before the column `first`.
+    /// Prints the cells that differ in a row, of which the first is at column `first` or behind it.
     pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16, first: u16) {
         let width = usize::from(wanted.width());
         let start = wanted.index(0, y);
@@ -60,7 +60,7 @@ impl Renderer {
             return 0;
         }
         let pen = match self.encoder.pen() {
-            // Nothing has been drawn in this frame.
+            // The first cells of this frame.
             None => Style::default(),
             Some(_) => match self.encoder.picture_pen() {
                 Some(pen) => pen,
@@ -95,8 +95,8 @@ impl Renderer {
         drawn
     }
 
-    /// Prints cells of two colours each, as long as there are nothing but such, one after another: what
-    /// [`draw_char`](Self::draw_char) would do with them, without its questions. Returns how many.
+    /// Prints an unbroken run of cells of two colours each, as [`draw_char`](Self::draw_char) would, without its questions. Returns how
+    /// many.
     fn draw_picture(&mut self, target: &[Cell], start: usize, from: usize, y: u16) -> usize {
         let Some(mut pen) = self.encoder.picture_pen() else {
             return 0;
@@ -134,8 +134,8 @@ impl Renderer {
         drawn
     }
 
-    /// Prints cells that the pen draws as it is, as long as there are nothing but such, one after another: what
-    /// [`draw_char`](Self::draw_char) would do with them, without its questions. Returns how many.
+    /// Prints an unbroken run of cells in the pen's style, as [`draw_char`](Self::draw_char) would, without its questions. Returns how
+    /// many.
     fn draw_text(&mut self, target: &[Cell], start: usize, from: usize, y: u16) -> usize {
         let Some(pen) = self.encoder.pen() else {
             return 0;
@@ -241,7 +241,7 @@ impl Renderer {
         let repeats = self.capabilities.repeat != Repeat::Nothing;
         let run = match repeats || cell.is_blank() {
             true => self.run_to_draw(target, start, x),
-            // Drawn one by one, as what is not alike.
+            // One by one.
             false => 1,
         };
         if run > 8 && cell.is_blank() && self.erase_run(cell, x, y, run) {
@@ -258,7 +258,7 @@ impl Renderer {
         // Some terminals (wezterm) wrap at once when repeating reaches the edge, so it stops before.
         let more = (run - 1).min(usize::from(wanted.width()).saturating_sub(x + 2));
         // CSI n b takes 4 bytes, or 5 from 10 repetitions on.
-        if repeatable && more * printed.len_utf8() > 5 {
+        if repeatable && more * printed.len_utf8() > 5 && !self.has_to_be_one_run(target, x) {
             self.encoder.csi(more as u16, b'b');
             self.encoder.advance(more as u16);
             self.settle(wanted, x + 1, y, more);
@@ -266,6 +266,16 @@ impl Renderer {
             return x + 1 + more;
         }
         x + 1
+    }
+
+    /// Whether a cell belongs to a run of bold text that xterm draws by another font if it is not printed at once: because of a symbol
+    /// that the bold font lacks. Of the terminals that repeat ASCII alone, it is one.
+    fn has_to_be_one_run(&self, target: &[Cell], x: usize) -> bool {
+        let style = target[x].style();
+        let alike = |cell: &&Cell| cell.style() == style || cell.is_continuation();
+        let before = target[..x].iter().rev().take_while(alike);
+        let mut run = before.chain(target[x..].iter().take_while(alike));
+        self.capabilities.repeat == Repeat::Ascii && run.any(|cell| cell.may_stick_out())
     }
 
     /// In pictures made of half blocks most of the bytes are colours. If the pen has none of the next cell's
@@ -326,7 +336,7 @@ impl Renderer {
         true
     }
 
-    /// Notes that cells now show what is wanted.
+    /// Notes that cells now show the wanted ones.
     #[inline]
     fn settle(&mut self, wanted: &Screen, x: usize, y: u16, columns: usize) {
         let start = wanted.index(x as u16, y);
@@ -349,8 +359,8 @@ impl Renderer {
         self.record(start, columns);
     }
 
-    /// Prints a symbol on whose width or effect terminals may not agree, so that the outcome is right
-    /// in all of them: blanks first, then the symbol, then everything it may have run over again.
+    /// Prints a symbol on whose width or effect terminals may disagree, so that the picture is right in all of them: blanks, then the
+    /// symbol, then the cells again that it may have overwritten.
     fn draw_cluster(&mut self, wanted: &Screen, x: usize, y: u16, cell: Cell) -> usize {
         let start = wanted.index(0, y);
         let width = usize::from(wanted.width());
@@ -378,8 +388,7 @@ impl Renderer {
         self.reach(x, y);
         let opaque = symbols.is_opaque(cell);
         let reach = usize::from(symbols.widest(cell)).max(columns);
-        // A terminal that takes the symbol to have no width, or does not know it, draws nothing: then nothing of what was
-        // there before must be left.
+        // A terminal that takes the symbol to have no width, or does not know it, does not draw: then the text before must not be left.
         let before = self.shown.cells()[start + x];
         let plain =
             cell.bg == before.bg && !cell.attributes().intersects(Attributes::VISIBLE_ON_BLANK);
@@ -406,7 +415,7 @@ impl Renderer {
         x + columns
     }
 
-    /// Brings the cursor to a column: by motion, or by printing again what lies between if that is
+    /// Brings the cursor to a column: by motion, or by printing the cells between again if that is
     /// shorter.
     #[inline]
     fn reach(&mut self, x: usize, y: u16) {
@@ -426,9 +435,13 @@ impl Renderer {
             let price = self.encoder.price_ahead(x as u16, y) as usize;
             let start = self.shown.index(0, y);
             let gap = start + usize::from(from)..start + x;
-            // What sticks out of the cell before it stays, as through a backend that moves over the gap.
+            // A symbol that its bold font lacks sticks out of its cell in xterm, and changes the font of the text that is printed
+            // with it. So this moves over the gap, as crossterm's backend does.
+            let row = self.shown.row(y);
             let before = usize::from(from).checked_sub(1);
-            let sticks_out = before.is_some_and(|x| self.shown.cells()[start + x].may_stick_out());
+            let sticks_out = before.is_some_and(|before| row[before].may_stick_out())
+                || pen.attributes.intersects(Attributes::BOLD)
+                    && row.iter().any(|cell| cell.may_stick_out());
             let mut length = 0;
             let printable = !sticks_out
                 && self.shown.cells()[gap.clone()].iter().all(|&cell| {
@@ -469,7 +482,7 @@ pub(super) fn blank_tail(row: &[Cell]) -> usize {
 }
 
 /// How many columns the symbol at `x` takes.
-fn columns_of(row: &[Cell], x: usize) -> usize {
+pub(super) fn columns_of(row: &[Cell], x: usize) -> usize {
     1 + row[x + 1..]
         .iter()
         .take_while(|cell| cell.is_continuation())

@@ -1,21 +1,24 @@
-//! What a [`Screen`](crate::Screen) leaves out of the styles of blanks, since it shows beneath the cursor alone.
+//! The styles of blanks, of which a [`Screen`] keeps the background alone. The rest shows beneath the cursor, and xterm draws bold
+//! text by it.
 
 use std::ops::Range;
 
-use crate::model::{Attributes, Style};
+use crate::model::{Attributes, Cell, Screen, Style};
 
-/// What a cell that the application has made blank hides of its style; [`NONE`] where it has not, or where a picture may cover the blank.
+/// The hidden part of each blank's style, where the application has put a blank; else [`NONE`], and where a picture may cover it.
 #[derive(Debug, Default)]
 pub(super) struct Blanks {
     columns: usize,
     hidden: Vec<u32>,
+    /// Rows in which bold blanks were put since they were last [joined](Self::join_bold).
+    bold_rows: Vec<u16>,
 }
 
-/// No style hides that: its colour is of no kind.
+/// Not the hidden part of any style: its colour is of no kind.
 const NONE: u32 = u32::MAX;
 
 impl Blanks {
-    /// Takes note of what was put into a cell of a screen of so many columns and rows.
+    /// Notes that a symbol was put into a cell of a screen of so many columns and rows.
     #[inline]
     pub(super) fn put(&mut self, size: (u16, u16), at: usize, is_blank: bool, style: Style) {
         let hidden = style.fg.is_explicit() || style.attributes != Attributes::NONE;
@@ -31,7 +34,7 @@ impl Blanks {
         }
     }
 
-    /// Takes note of a blank that was put.
+    /// Notes that a blank was put.
     pub(super) fn note(&mut self, (columns, rows): (u16, u16), at: usize, style: Style) {
         let (columns, cells) = (
             usize::from(columns),
@@ -43,9 +46,57 @@ impl Blanks {
             self.hidden.resize(cells, NONE);
         }
         self.hidden[at] = style.hidden_on_blank();
+        if style.attributes.intersects(Attributes::BOLD) {
+            let y = (at / columns) as u16;
+            if self.bold_rows.last() != Some(&y) {
+                self.bold_rows.push(y);
+            }
+        }
     }
 
-    /// A picture may cover so many rows from this cell on, and all columns to its right.
+    /// Gives blanks between bold words their whole style, where xterm draws words and blanks by the same font only if they are
+    /// printed at once: of a run of bold text with a symbol that its bold font lacks, it draws everything by its usual font, twice.
+    pub(super) fn join_bold(&mut self, screen: &mut Screen) {
+        let mut rows = std::mem::take(&mut self.bold_rows);
+        for y in rows.drain(..) {
+            if screen.row(y).iter().any(|cell| cell.may_stick_out()) {
+                self.join_bold_in(screen, y);
+            }
+        }
+        self.bold_rows = rows;
+    }
+
+    fn join_bold_in(&self, screen: &mut Screen, y: u16) {
+        let start = screen.index(0, y);
+        let mut styles: Vec<Style> = Vec::new();
+        for (at, cell) in (start..).zip(screen.row(y)) {
+            let style = match styles.last() {
+                Some(&style) if cell.is_continuation() => style,
+                _ if cell.is_blank() => Style {
+                    bg: cell.bg,
+                    ..self.style_at(screen.width(), at).unwrap_or_default()
+                },
+                _ => cell.style(),
+            };
+            styles.push(style);
+        }
+        let mut at = start;
+        for run in styles.chunk_by(PartialEq::eq) {
+            let cells = &screen.cells()[at..at + run.len()];
+            let is_text = |cell: &Cell| !cell.is_blank();
+            let is_bold = run[0].attributes.intersects(Attributes::BOLD);
+            if is_bold
+                && cells.iter().any(|cell| cell.may_stick_out())
+                && let Some(first) = cells.iter().position(is_text)
+                && let Some(last) = cells.iter().rposition(is_text)
+            {
+                screen.dress_blanks(at + first..at + last, run[0]);
+            }
+            at += run.len();
+        }
+    }
+
+    /// Notes that a picture may cover so many rows from this cell on, and all columns to its right.
     pub(super) fn cover(&mut self, columns: u16, at: usize, rows: u16) {
         let columns = usize::from(columns);
         if columns != self.columns {
@@ -57,7 +108,7 @@ impl Blanks {
         }
     }
 
-    /// These cells are blank now, without a style.
+    /// Notes that cells are blank, without a style.
     pub(super) fn clear(&mut self, cells: Range<usize>) {
         let end = cells.end.min(self.hidden.len());
         if cells.start < end {
@@ -65,7 +116,7 @@ impl Blanks {
         }
     }
 
-    /// What a cell hides of its style, if it is a blank that was put.
+    /// The hidden part of a cell's style, if it is a blank that was put.
     pub(super) fn style_at(&self, columns: u16, at: usize) -> Option<Style> {
         let known = self.columns == usize::from(columns);
         let hidden = self

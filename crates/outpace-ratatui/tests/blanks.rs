@@ -1,14 +1,18 @@
-//! What shows beneath the cursor.
+//! The styles of blanks where they matter: beneath the cursor, and in bold text.
+
+#[path = "support/wire.rs"]
+mod wire;
 
 use std::io::{self, Write};
 use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex};
 
-use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
+use outpace_ratatui::{Capabilities, Options, OutpaceBackend, Repeat};
 use ratatui::Terminal;
 use ratatui::buffer::CellDiffOption;
 use ratatui::layout::Size;
 use ratatui::style::{Color, Style};
+use wire::Wire;
 
 /// An emulator as a writer.
 #[derive(Clone)]
@@ -64,7 +68,7 @@ fn a_blank_beneath_the_cursor_has_the_foreground_that_was_asked_for() {
     // It moves, within the same style, to the edge too.
     assert_eq!(foreground("find: ab", Color::Indexed(1), 8, true), red);
     assert_eq!(foreground("find: ab", Color::Indexed(1), 19, true), red);
-    // Nothing but the foreground of blanks changes, beneath a cursor that stays.
+    // The foreground of blanks alone changes, beneath a cursor that stays.
     foreground("", Color::Indexed(1), 5, true);
     assert_eq!(foreground("", Color::Indexed(2), 5, true), green);
     // The terminal's own foreground, where another was used to draw the blank.
@@ -149,4 +153,42 @@ fn a_picture_beneath_the_cursor_stays() {
     // The application draws there again.
     let drawn = pictures.draw(picture, Color::Indexed(2), (3, 2));
     assert_eq!(drawn, (String::new(), vt100::Color::Idx(2)));
+}
+
+/// xterm draws a run of bold text by its usual font if the bold font lacks one of its symbols, so the run has to be the one that
+/// crossterm's backend prints: found by the screenshots of bottom.
+#[test]
+fn bold_words_around_a_symbol_that_bold_fonts_lack_are_printed_with_the_blanks_between_them() {
+    for (symbol, is_one) in [("▲", true), ("^", false)] {
+        let wire = Wire::default();
+        let mut capabilities = Capabilities::full();
+        capabilities.repeat = Repeat::Ascii;
+        let options = Options::default().capabilities(capabilities);
+        let backend = OutpaceBackend::writer(wire.clone(), Size::new(80, 3), options).unwrap();
+        let mut terminal = Terminal::new(backend).unwrap();
+        let mut draw = |last: &str, color: Color| {
+            let text = format!("Disk{symbol}          Mount   {last}");
+            let style = Style::new().fg(color).bold();
+            terminal
+                .draw(|frame| {
+                    frame
+                        .buffer_mut()
+                        .set_string(0, 1, format!("{text:<80}"), style);
+                })
+                .unwrap();
+            let bytes = String::from_utf8(wire.take()).unwrap();
+            (bytes.contains(&text), bytes)
+        };
+        // At first, and when the foreground changes, which a blank does not show.
+        for color in [Color::Red, Color::Green] {
+            let (is_whole, bytes) = draw("Name", color);
+            assert_eq!(is_whole, is_one, "{bytes:?}");
+            assert!(bytes.len() < 80, "blanks behind the text: {bytes:?}");
+        }
+        let (_, bytes) = draw("Total", Color::Green);
+        assert!(
+            bytes.ends_with("Total") && !bytes.contains("Mount"),
+            "{bytes:?}"
+        );
+    }
 }

@@ -1,0 +1,154 @@
+//! Puts ratatui's cells into the screen that is wanted.
+
+use std::ops::Range;
+
+use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
+use ratatui_core::layout::Size;
+
+use super::super::cells::{narrow, style_of};
+use super::OutpaceBackend;
+use crate::model::Screen;
+
+/// The cells that belong to the application although ratatui never sent them. ratatui takes a viewport to be blank at first, and does
+/// not send those blanks. It does not tell the viewport's place either, but all cells that it sends lie in it, and so does the
+/// rectangle around them.
+pub(super) enum Claimed {
+    /// The whole screen was cleared.
+    Everything,
+    /// Columns and rows, each from the first to behind the last.
+    Rectangle {
+        columns: Range<u16>,
+        rows: Range<u16>,
+    },
+    /// None: an inline viewport clears its rows.
+    Nothing,
+}
+
+impl OutpaceBackend {
+    /// Keeps cells that no longer fit: ratatui does not draw a fixed viewport again when the terminal grows.
+    pub(super) fn change_size(&mut self, size: Size) {
+        let (width, height) = (self.screen.width(), self.screen.height());
+        let mut canvas = self
+            .beyond
+            .take()
+            .unwrap_or_else(|| Screen::untouched(0, 0));
+        canvas.exchange_half_blocks(self.capabilities.half_blocks);
+        canvas.resize(canvas.width().max(width), canvas.height().max(height));
+        canvas.overlay(&self.screen);
+        self.screen.resize(size.width, size.height);
+        if size.width > width || size.height > height {
+            self.screen.overlay(&canvas);
+        }
+        if canvas.width() > size.width || canvas.height() > size.height {
+            self.beyond = Some(canvas);
+        }
+    }
+
+    /// Blanks the untouched cells within the rectangle around all cells that were drawn. Once an image was drawn, they may be covered
+    /// by one, and are taken to be blank already.
+    pub(super) fn claim(&mut self, drawn_columns: &Range<u16>, drawn_rows: &Range<u16>) {
+        let Claimed::Rectangle { columns, rows } = &mut self.claimed else {
+            return;
+        };
+        let wider = (around(columns, drawn_columns), around(rows, drawn_rows));
+        if wider != (columns.clone(), rows.clone()) {
+            self.damage.touch_all();
+            self.screen.claim(wider.0.clone(), wider.1.clone());
+            if self.opaque_seen {
+                for y in wider.1.start..wider.1.end.min(self.screen.height()) {
+                    let end = wider.0.end.min(self.screen.width());
+                    let row = self.screen.index(wider.0.start, y)..self.screen.index(end, y);
+                    self.damage.assume_blank(row.start, row.end);
+                }
+            }
+            (*columns, *rows) = wider;
+        }
+    }
+
+    /// Keeps a cell that lies beyond the edges, for when the terminal grows.
+    #[cold]
+    pub(super) fn put_beyond(&mut self, x: u16, y: u16, cell: &buffer::Cell) {
+        let beyond = self.beyond.get_or_insert_with(|| {
+            let mut beyond = Screen::untouched(0, 0);
+            beyond.exchange_half_blocks(self.capabilities.half_blocks);
+            beyond
+        });
+        let width = cell.cell_width().max(1);
+        let columns = beyond.width().max(x.saturating_add(width));
+        beyond.resize(columns, beyond.height().max(y.saturating_add(1)));
+        beyond.put_symbol(x, y, cell.symbol(), width, style_of(cell, self.colors_off));
+    }
+
+    /// Puts a cell that lies on the screen, and returns its width. Inlined into the loop over all cells of a frame: the call would
+    /// take a quarter of its time.
+    #[inline(always)]
+    pub(super) fn put(&mut self, x: u16, y: u16, cell: &buffer::Cell, symbol: &str) -> u16 {
+        let plain = matches!(cell.diff_option, CellDiffOption::None) && !self.opaque_seen;
+        match narrow(symbol).filter(|_| plain) {
+            Some(c) => {
+                let style = style_of(cell, self.colors_off);
+                let at = self.screen.put_char(x, y, c, style);
+                let size = (self.screen.width(), self.screen.height());
+                self.blanks.put(size, at, c == ' ', style);
+                1
+            }
+            None => self.put_symbol(x, y, cell, symbol),
+        }
+    }
+
+    #[cold]
+    pub(super) fn put_symbol(&mut self, x: u16, y: u16, cell: &buffer::Cell, symbol: &str) -> u16 {
+        let mut width = match cell.diff_option {
+            CellDiffOption::ForcedWidth(width) => width.get(),
+            _ => symbol.cell_width(),
+        };
+        if symbol.len() > 4 && symbol.contains('\x1b') {
+            self.opaque_seen = true;
+            // The sequences take no columns, but their characters count as if they did.
+            width = width.min(self.screen.width() - x);
+            let at = self.screen.index(x, y);
+            self.blanks
+                .cover(self.screen.width(), at, rows_of_picture(symbol));
+        }
+        let style = style_of(cell, self.colors_off);
+        self.screen.put_symbol(x, y, symbol, width, style);
+        let size = (self.screen.width(), self.screen.height());
+        let at = self.screen.index(x, y);
+        match symbol {
+            // Among pictures only a cell that was put is known to be blank.
+            " " if self.opaque_seen => self.blanks.note(size, at, style),
+            _ => self.blanks.put(size, at, symbol == " ", style),
+        }
+        if self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
+            let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
+            self.damage.cells(at, at + columns);
+        }
+        width
+    }
+}
+
+/// The rows, from its own on, in which text may erase the picture of a symbol of escape sequences: as many as it names, else all.
+fn rows_of_picture(symbol: &str) -> u16 {
+    // kitty's protocol: pictures lie in a layer of their own, which text leaves alone.
+    if symbol.contains("\x1b_G") && !symbol.contains("\x1bP") {
+        return 0;
+    }
+    // iTerm2's: a single sequence, whose height counts cells if it has no unit.
+    let file = symbol
+        .strip_prefix("\x1b]1337;File=")
+        .filter(|rest| !rest.contains('\x1b'));
+    let arguments = file.and_then(|file| file.split_once(':'));
+    let height = arguments.and_then(|(arguments, _)| {
+        let mut arguments = arguments.split(';');
+        arguments.find_map(|argument| argument.strip_prefix("height=")?.parse().ok())
+    });
+    height.unwrap_or(u16::MAX)
+}
+
+/// The range around both.
+fn around(one: &Range<u16>, other: &Range<u16>) -> Range<u16> {
+    match one.is_empty() {
+        true => other.clone(),
+        false => one.start.min(other.start)..one.end.max(other.end),
+    }
+}
