@@ -1,0 +1,122 @@
+//! A line that grows in a terminal that reflows before it tells of its new width ([`Reflow::Ahead`](super::Reflow::Ahead), tmux): it is
+//! printed at once, and the cursor rests on its last symbol.
+
+use super::{DOWN, ERASE_BELOW, Glyph, Last, SAVE_CURSOR, TranscriptRenderer};
+use crate::model::{Screen, trusted_width};
+
+impl TranscriptRenderer {
+    /// Prints a line that may grow, below the one before, and rests on its last symbol.
+    pub(super) fn print_line(&mut self, glyphs: &[Glyph]) {
+        if self.on_last {
+            self.take_up_last(self.drawn_below);
+            self.end_row();
+            self.on_last = false;
+        } else {
+            self.erase_below();
+            self.go_home();
+        }
+        self.below = 1;
+        let mut last = Last {
+            rows: 1,
+            ..Last::default()
+        };
+        last.push(glyphs.to_vec(), self.width);
+        self.print(&last.glyphs);
+        self.forget_long(&mut last);
+        self.last = Some(last);
+        self.put_down_last();
+    }
+
+    /// Prints the continuation of the last line, at any width of the terminal.
+    pub(super) fn continue_last(&mut self, last: Last, glyphs: &[Glyph]) {
+        let (rows, column, already) = (last.rows, last.column, last.glyphs.len());
+        let mut grown = last;
+        grown.push(glyphs.to_vec(), self.width);
+        let wraps = grown.rows > rows;
+        let added = grown.glyphs.split_off(already);
+        self.last = Some(grown);
+        if added.is_empty() {
+            return;
+        }
+        if !self.on_last {
+            self.encoder.text("\x1b[A");
+            let on_it = u16::from(self.resting_place().is_some());
+            self.go_to_column(column.saturating_sub(on_it));
+        }
+        self.take_up_last(wraps && self.drawn_below);
+        self.print(&added);
+        if let Some(mut last) = self.last.take() {
+            last.glyphs.extend(added);
+            self.forget_long(&mut last);
+            self.last = Some(last);
+        }
+        self.put_down_last();
+    }
+
+    /// The symbol that the cursor rests on. `None` where the line is empty, or where terminals may disagree on the width of its last
+    /// symbol: there the cursor rests behind it.
+    fn resting_place(&self) -> Option<&Glyph> {
+        let last = self.last.as_ref()?.glyphs.last()?;
+        let mut chars = last.text.chars();
+        let width = chars.next().map_or(0, trusted_width);
+        (chars.next().is_none() && width == usize::from(last.columns)).then_some(last)
+    }
+
+    fn is_last_empty(&self) -> bool {
+        let last = self.last.as_ref();
+        last.is_none_or(|last| last.glyphs.is_empty())
+    }
+
+    /// Goes behind the last symbol by printing it again, so that the terminal wraps if it has to. `erases`: erases all that follows.
+    /// That begins there, not in the next row: tmux forgets that a row was wrapped when all of the next is erased.
+    pub(super) fn take_up_last(&mut self, erases: bool) {
+        if let Some(glyph) = self.resting_place().cloned() {
+            if glyph.columns > 1 {
+                self.encoder.text("\x08");
+            }
+            self.print(&[glyph]);
+        }
+        let is_empty = self.is_last_empty();
+        if erases {
+            self.set_plain_pen();
+            self.encoder
+                .text(if is_empty { ERASE_BELOW } else { "\x1b[J" });
+            self.destructive = true;
+            self.shown = Screen::new(self.width, 0);
+            self.drawn_below = false;
+        }
+        if is_empty {
+            self.encoder.text("\r");
+        }
+    }
+
+    /// Goes back onto the last symbol: in tmux one column to the left, where the row is full, too.
+    pub(super) fn put_down_last(&mut self) {
+        if self.resting_place().is_some() {
+            self.encoder.text("\x08");
+        }
+        self.home = false;
+        self.on_last = true;
+    }
+
+    /// Goes to the anchor, in the row below the last one.
+    pub(super) fn leave_last(&mut self) {
+        if self.on_last {
+            self.end_row();
+            self.on_last = false;
+        }
+    }
+
+    /// Goes from the last symbol to the anchor. First makes sure of so many rows below, so that the screen does not scroll before the
+    /// cursor is restored.
+    pub(super) fn go_below_last(&mut self, rows: u16) {
+        self.set_plain_pen();
+        (0..rows).for_each(|_| self.encoder.text(DOWN));
+        if rows > 0 {
+            self.encoder.csi(rows, b'A');
+        }
+        self.encoder.text(SAVE_CURSOR);
+        self.encoder.text("\r");
+        self.encoder.text(DOWN);
+    }
+}

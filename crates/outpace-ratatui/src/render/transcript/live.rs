@@ -1,0 +1,197 @@
+//! The rows below the anchor, drawn one by one without wrapping: the open line and the live region.
+
+use super::{
+    DOWN, ERASE_BELOW, Last, NO_WRAP, RESTORE_CURSOR, Reflow, TranscriptRenderer, WRAP, after,
+};
+use crate::model::{Attributes, Cell, Screen, Style, same_cells, trusted_width};
+use crate::render::row::{blank_tail, columns_of};
+
+impl TranscriptRenderer {
+    /// Makes the terminal show the open line and the live region from the anchor on, and returns there.
+    pub(super) fn draw(&mut self, wanted: &Screen) {
+        let mut last = self.last.take_if(|last| last.is_open());
+        let open = last.as_ref().map_or(0, |last| last.rows);
+        let elsewhere = match self.reflow {
+            Reflow::AboveCursor => open.max(1) + 1,
+            _ => open + u16::from(self.on_last),
+        };
+        let wanted_rows = wanted.height().min(self.rows.saturating_sub(elsewhere));
+        let height = open + wanted_rows;
+        let old = self.shown.height();
+        if height > old {
+            self.shown.resize(self.width, height);
+            self.shown.claim(0..self.width, old..height);
+        }
+        self.shown.share_symbols(wanted);
+        let start = self.encoder.out.len();
+        if self.on_last {
+            let differs = |y: &u16| match *y < height {
+                true => !same_cells(self.shown.row(*y), wanted.row(*y)),
+                false => self.is_left_over(*y, 0),
+            };
+            let lowest = (0..height.max(old)).rev().find(differs);
+            self.go_below_last(lowest.map_or(0, |y| y + 1));
+        }
+        self.encoder.text(NO_WRAP);
+        let empty = self.encoder.out.len();
+        let mut at = 0;
+        if let Some(last) = &mut last {
+            self.draw_open(last, &mut at);
+        }
+        for y in 0..wanted_rows {
+            let shown = self.shown.row(open + y);
+            if same_cells(shown, wanted.row(y)) {
+                self.stats.cells_unchanged += u64::from(self.width);
+                continue;
+            }
+            let shown = shown.to_vec();
+            self.go_down(&mut at, open + y);
+            self.draw_row(&shown, wanted, y);
+        }
+        // Rows of a region that was higher.
+        let mut left = (height..old).filter(|&y| self.is_left_over(y, 0));
+        if let Some(first) = left.next() {
+            self.go_down(&mut at, first);
+            self.set_plain_pen();
+            self.encoder.text(ERASE_BELOW);
+        }
+        if self.encoder.out.len() == empty {
+            self.encoder.out.truncate(start);
+        } else {
+            self.encoder.text(WRAP);
+            self.drawn_below = true;
+            if self.on_last {
+                self.encoder.text(RESTORE_CURSOR);
+                self.encoder.forget();
+            } else {
+                if at > 0 {
+                    self.encoder.csi(at, b'A');
+                }
+                self.encoder.text("\x1b[2G");
+            }
+            self.home = false;
+        }
+        self.below = self.below.max(at + 1);
+        self.shown.resize(self.width, height);
+        let from = self.shown.index(0, open);
+        let cells = &wanted.cells()[..usize::from(wanted_rows) * usize::from(self.width)];
+        self.shown.cells_mut()[from..].copy_from_slice(cells);
+        if last.is_some() {
+            self.last = last;
+        }
+    }
+
+    /// Goes to a row below the anchor.
+    pub(super) fn go_down(&mut self, at: &mut u16, row: u16) {
+        if row > *at {
+            self.set_plain_pen();
+        }
+        (*at..row).for_each(|_| self.encoder.text(DOWN));
+        *at = row;
+    }
+
+    /// Draws the symbols that the open line has grown by.
+    fn draw_open(&mut self, last: &mut Last, at: &mut u16) {
+        let drawn = last.open.replace(last.glyphs.len()).unwrap_or(0);
+        if drawn == last.glyphs.len() {
+            return;
+        }
+        let (mut row, mut column) = (0, 0);
+        for &columns in &last.columns[..drawn] {
+            let (next, wrapped) = after(column, columns, self.width);
+            (row, column) = (row + u16::from(wrapped), next);
+        }
+        let mut begun = false;
+        for glyph in &last.glyphs[drawn..] {
+            let (next, wrapped) = after(column, glyph.columns, self.width);
+            if wrapped {
+                if begun {
+                    self.end_open_row(row, column);
+                }
+                (row, column, begun) = (row + 1, 0, false);
+            }
+            if !begun {
+                self.go_down(at, row);
+                self.go_to_column(column);
+                begun = true;
+            }
+            self.encoder.set_pen(glyph.style);
+            self.encoder.text(&glyph.text);
+            column = next;
+        }
+        self.end_open_row(row, column);
+    }
+
+    /// Erases the rest of a row behind the open line.
+    fn end_open_row(&mut self, row: u16, column: u16) {
+        if column < self.width && self.is_left_over(row, column) {
+            self.set_plain_pen();
+            self.encoder.text("\x1b[K");
+        }
+        self.mark_drawn(row, column);
+    }
+
+    /// Notes that a row shows the open line up to a column, and blanks behind it.
+    fn mark_drawn(&mut self, row: u16, column: u16) {
+        let (start, end) = (self.shown.index(0, row), self.shown.index(column, row));
+        self.shown.cells_mut()[start..end].fill(Cell::UNKNOWN);
+        self.blank_behind(row, column);
+    }
+
+    /// Draws the cells that differ in the cursor's row, and leaves the cursor anywhere in it.
+    fn draw_row(&mut self, shown: &[Cell], wanted: &Screen, y: u16) {
+        let target = wanted.row(y);
+        let tail = blank_tail(target);
+        let mut x = 0;
+        // The cursor's column, if that is sure.
+        let mut cursor = None;
+        while x < target.len() {
+            let cell = target[x];
+            let columns = columns_of(target, x);
+            if shown[x..x + columns] == target[x..x + columns] || cell.is_continuation() {
+                x += columns;
+                continue;
+            }
+            if x >= tail && cell == Cell::BLANK {
+                // From the first of them: blanks that were printed would count as text when the row is reflowed.
+                self.go_to_column(tail as u16);
+                self.set_plain_pen();
+                self.encoder.text("\x1b[K");
+                self.stats.cells_erased += (target.len() - x) as u64;
+                return;
+            }
+            if cursor != Some(x) {
+                self.go_to_column(x as u16);
+            }
+            self.encoder.set_pen(cell.style());
+            self.encoder.text(&wanted.text(x as u16, y));
+            self.stats.cells_written += columns as u64;
+            let sure = cell.as_char().is_some_and(|c| trusted_width(c) == columns);
+            x += columns;
+            // At the right edge the cursor stays on the last column.
+            cursor = (sure && x < target.len()).then_some(x);
+        }
+    }
+
+    /// Draws the region's cursor into it, as a cell in reverse: the terminal's own cursor stays at the anchor.
+    pub(crate) fn with_cursor(screen: &mut Screen) {
+        let cursor = screen.cursor;
+        if cursor.visible && cursor.x < screen.width() && cursor.y < screen.height() {
+            let at = screen.index(cursor.x, cursor.y);
+            let cell = screen.cells()[at];
+            let style = cell.style();
+            let text = screen.text(cursor.x, cursor.y);
+            let columns = columns_of(screen.row(cursor.y), usize::from(cursor.x));
+            let attributes = match style.attributes.intersects(Attributes::REVERSED) {
+                true => style.attributes.difference(Attributes::REVERSED),
+                false => style.attributes.union(Attributes::REVERSED),
+            };
+            let symbol = if text.is_empty() { " " } else { &text };
+            let style = Style {
+                attributes,
+                ..style
+            };
+            screen.put_symbol(cursor.x, cursor.y, symbol, columns as u16, style);
+        }
+    }
+}
