@@ -47,7 +47,7 @@ mod linux {
         assert!(shown.contains("printed 19"), "{shown}");
     }
 
-    /// Draws small pictures, each behind what was printed before it and not flushed.
+    /// Draws small pictures, each behind text that was printed and not flushed.
     fn draw() {
         let backend = OutpaceBackend::stdout().expect("a terminal");
         let mut terminal = Terminal::new(backend).expect("a terminal");

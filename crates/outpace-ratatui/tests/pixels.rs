@@ -20,11 +20,11 @@ const LONG: Duration = Duration::from_secs(60);
 /// Names the picture that this executable is to draw, and the backend.
 const PICTURE: &str = "OUTPACE_TEST_PICTURE";
 const BACKEND: &str = "OUTPACE_TEST_BACKEND";
-/// Names the file that is made when it is drawn.
+/// Names the file that is made when the terminal has read it.
 const DRAWN: &str = "OUTPACE_TEST_DRAWN";
 const PICTURES: [&str; 5] = ["titles", "log", "editor", "dashboard", "animation"];
 
-/// Not a test: what the test starts in its terminals.
+/// Not a test: the program that the test starts in its terminals.
 #[test]
 fn program() {
     let Ok(picture) = std::env::var(PICTURE) else {
@@ -75,8 +75,10 @@ fn titles(buffer: &mut Buffer, number: u16) {
     }
 }
 
-/// Until the terminal is closed.
+/// Says that the terminal has read the picture, and stays until it is closed.
 fn stay() -> ! {
+    // It answers behind all that came before the question.
+    crossterm::cursor::position().unwrap();
     fs::write(std::env::var_os(DRAWN).unwrap(), "").unwrap();
     loop {
         std::thread::park();
@@ -169,7 +171,7 @@ impl Display {
 
 impl Drop for Display {
     fn drop(&mut self) {
-        // Whatever fails here, the test has been decided.
+        // The test has been decided.
         let _ = self.server.kill();
         let _ = self.server.wait();
         let _ = fs::remove_dir_all(&self.directory);

@@ -47,7 +47,7 @@ fn fill(terminal: &mut Terminal<OutpaceBackend>, number: u32) -> std::io::Result
     terminal.draw(draw).map(|_| ())
 }
 
-/// Reads until the emulator's end has nothing more to say, into an emulator of ours.
+/// Reads the emulator's end to its end of file, into an emulator of the test's.
 fn show(mut emulator: File, width: u16, height: u16) -> mpsc::Receiver<String> {
     let (sender, screens) = mpsc::channel();
     std::thread::spawn(move || {
@@ -81,14 +81,14 @@ fn a_stalled_terminal_does_not_hold_the_application_back() {
     let (emulator, program) = terminal();
     let backend = OutpaceBackend::open(&program, options()).unwrap();
     let mut terminal = Terminal::new(backend).unwrap();
-    // Nobody reads, and 500 screens are far more than a pseudo-terminal holds: every draw returns.
+    // The terminal is not read, and 500 screens are far more than it holds: every draw returns.
     for number in 0..500 {
         fill(&mut terminal, number).unwrap();
     }
     let stats = terminal.backend().stats();
     assert_eq!(stats.frames_drawn, 500);
     assert!(stats.frames_skipped > 400, "{stats:?}");
-    // Once somebody reads, the newest frame is what gets shown.
+    // Once it is read, the newest frame is shown.
     let screens = show(emulator, 80, 24);
     terminal
         .draw(|frame| frame.render_widget("the newest", frame.area()))
@@ -254,7 +254,7 @@ fn dropping_the_backend_shows_the_cursor_and_resets_the_style() {
         .unwrap();
     drop((terminal, program));
     let mut shown = Vec::new();
-    // It ends with an error, when nobody has it open on the other side.
+    // It ends with an error, since the other side is closed.
     let _ = emulator.read_to_end(&mut shown);
     assert!(
         shown.ends_with(b"\x1b[m\x1b[?25h"),

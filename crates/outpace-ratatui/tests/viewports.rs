@@ -1,14 +1,17 @@
-//! What a viewport leaves alone, and what comes back when a terminal grows.
+//! The cells that a viewport leaves alone, and those that come back when a terminal grows.
 
+#[path = "support/transcripts.rs"]
+mod transcripts;
 #[path = "support/wire.rs"]
 mod wire;
 
-use outpace_ratatui::{Capabilities, Live, Options, OutpaceBackend, Reflow, Transcript};
+use outpace_ratatui::{Capabilities, Live, Options, OutpaceBackend};
 use ratatui::backend::Backend;
 use ratatui::layout::{Rect, Size};
 use ratatui::text::Text;
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
+use transcripts::REFLOWS;
 use wire::Wire;
 
 struct Session {
@@ -71,7 +74,7 @@ fn a_fixed_viewport_leaves_the_rest_alone_however_often_the_size_was_asked_for()
         for _ in 0..asked {
             session.terminal.size().unwrap();
         }
-        // Inside the viewport all is ours, and what ratatui takes to be blank becomes so up to what is drawn.
+        // Inside the viewport the rectangle around the drawn cells is blanked, as ratatui takes it to be.
         session.draw("AB\nCDEFGHIJKL");
         assert_eq!(
             session.rows(),
@@ -148,7 +151,7 @@ fn tiny_and_back() -> impl Iterator<Item = (Size, Size)> {
 
 #[test]
 fn a_terminal_of_one_cell_shows_its_part_of_the_picture() {
-    // Of a wide symbol in a single column nothing is asked but that all goes on.
+    // A wide symbol in a single column must not stop the program; its picture is not compared.
     let texts = ["abcdefgh\nijkl\nm", "x\n\nyz", "日本é語\nb日", ""];
     for (first, second) in tiny_and_back() {
         for (at, text) in texts.iter().enumerate() {
@@ -196,15 +199,8 @@ fn inline_viewports_outlive_a_terminal_of_one_cell() {
 #[test]
 fn a_transcript_outlives_a_terminal_of_one_cell() {
     for (first, second) in tiny_and_back() {
-        for reflow in [
-            Reflow::All,
-            Reflow::Ahead,
-            Reflow::AboveCursor,
-            Reflow::Never,
-        ] {
-            let wire = Wire::default();
-            let mut transcript = Transcript::writer(wire.clone(), first).unwrap();
-            transcript.set_reflow(reflow);
+        for reflow in REFLOWS {
+            let (mut transcript, wire) = transcripts::transcript(first, reflow);
             let mut printed = Vec::new();
             for (at, size) in [first, second, first, second].into_iter().enumerate() {
                 transcript.set_size(size);
@@ -220,7 +216,7 @@ fn a_transcript_outlives_a_terminal_of_one_cell() {
             }
             transcript.finish().unwrap();
             printed.extend(wire.take());
-            // Of each line at least what fits into a column.
+            // Of each line at least the column that fits.
             let letters = printed.iter().filter(|byte| **byte == b'<').count();
             assert!(
                 letters >= 4,

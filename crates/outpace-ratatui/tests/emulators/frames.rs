@@ -74,7 +74,7 @@ const SYMBOLS: [&str; 36] = [
 ];
 
 fn symbol(choices: &mut impl Choices) -> &'static str {
-    // Mostly plain ones, or nothing would ever be optimised.
+    // Mostly plain ones, since most optimisations are for those.
     let limit = [5, 14, 20, SYMBOLS.len() as u32][choices.below(4) as usize];
     SYMBOLS[choices.below(limit) as usize]
 }
@@ -129,7 +129,7 @@ fn part(choices: &mut impl Choices, area: Rect) -> Rect {
     )
 }
 
-/// Puts a symbol as ratatui's own text functions do: what a wide one covers is reset.
+/// Puts a symbol as ratatui's own text functions do: the cells beneath a wide one are reset.
 fn put(buffer: &mut Buffer, x: u16, y: u16, symbol: &str, style: Style) {
     let width = symbol.cell_width();
     if x + width > buffer.area.right() {
@@ -172,7 +172,7 @@ fn copy_part(buffer: &mut Buffer, area: Rect, from_x: i32, from_y: i32) {
     repair(buffer);
 }
 
-/// Blanks wide symbols that lost their later columns, and what lies under the others.
+/// Blanks wide symbols that lost their later columns, and the cells beneath the others.
 fn repair(buffer: &mut Buffer) {
     let area = buffer.area;
     for y in area.top()..area.bottom() {
@@ -281,7 +281,7 @@ fn keep_clear_of_edge(buffer: &mut Buffer) {
 }
 
 /// Has ratatui send the cells that a wide symbol covered before and none does now: it takes them to be
-/// unchanged, though nobody can tell what a terminal shows there.
+/// unchanged, though their contents differ between terminals.
 fn send_uncovered(before: &Buffer, after: &mut Buffer) {
     if before.area != after.area {
         return;
@@ -358,7 +358,7 @@ fn wanted_look(cell: &Cell) -> Look {
     }
 }
 
-/// Compares what an emulator shows with a buffer; says what differs first.
+/// Compares an emulator's cells with a buffer. The error names the first that differs.
 pub fn compare(emulator: &mut dyn Emulator, buffer: &Buffer) -> Result<(), String> {
     let modifiers = emulator.modifiers();
     let area = buffer.area;
@@ -381,7 +381,7 @@ pub fn compare(emulator: &mut dyn Emulator, buffer: &Buffer) -> Result<(), Strin
                     .all(|c| c == ' ' || wanted.text.contains(c))
                 {
                     if is_invisible(cell.symbol()) {
-                        // Nothing but the background shows of it.
+                        // Its background alone shows.
                         seen.bg = normal(seen.clone(), modifiers).bg;
                         (seen.fg, seen.modifier) = (wanted.fg, wanted.modifier);
                     }
@@ -452,8 +452,7 @@ pub fn capabilities(choices: &mut impl Choices) -> Capabilities {
     capabilities
 }
 
-/// What an image looks like here: cells of its own, drawn by the escape sequences in its first cell, of which ratatui
-/// knows nothing.
+/// An image's cells here: drawn by the escape sequences in its first cell, and unknown to ratatui.
 const IMAGE: &str = "#";
 /// More than the columns of the widest symbol, each of its characters taken by itself.
 const CLEAR_OF_IMAGE: u16 = 6;
@@ -468,13 +467,13 @@ fn image_sequences(size: Size) -> String {
 /// Puts an image somewhere, lets it stay, or takes it away.
 fn change_image(choices: &mut impl Choices, picture: &mut Buffer, image: &mut Option<Rect>) {
     if choices.below(8) == 0 {
-        // Whoever takes an image away has to have its cells drawn.
+        // An application that takes an image away has to draw its cells.
         if let Some(area) = image.take() {
             fill(picture, area, &Cell::EMPTY);
         } else {
             let mut area = part(choices, picture.area);
-            // Not in the last column, where the cursor would be about to wrap. Nor in the first ones: a symbol of which
-            // nobody knows the width has to keep clear of it.
+            // Not in the last column, where the cursor would be about to wrap. Nor in the first ones: a symbol of unknown width has to
+            // keep clear of it.
             area.x = area.x.max(CLEAR_OF_IMAGE);
             area.width = area
                 .width
@@ -517,7 +516,7 @@ fn send_image(sent: &mut Buffer, area: Rect) {
         .set_diff_option(CellDiffOption::ForcedWidth(1.try_into().expect("not zero")));
 }
 
-/// What another writer may do to a terminal between two frames without leaving a mark on its cells.
+/// Output of another writer between two frames, which leaves no mark on the cells.
 fn foreign_output(choices: &mut impl Choices, size: Size) -> String {
     match choices.below(4) {
         0 => format!(
@@ -609,7 +608,7 @@ pub fn play(
         check_sequences(&bytes)?;
         let foreign =
             (choices.below(5) == 0).then(|| foreign_output(choices, Size::new(width, height)));
-        // A frame in which nothing is drawn heals nothing.
+        // An empty frame heals nothing.
         let healed = !bytes.is_empty() || last_foreign.is_none();
         for emulator in &mut emulators {
             emulator.feed(&bytes);

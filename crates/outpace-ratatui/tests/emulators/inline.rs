@@ -1,4 +1,4 @@
-//! Inline viewports: what lies above them is not ours, and `insert_before` pushes lines there.
+//! Inline viewports: the rows above them are left alone, and `insert_before` pushes lines there.
 
 use outpace_ratatui::{Capabilities, Options, OutpaceBackend};
 use ratatui::backend::Backend;

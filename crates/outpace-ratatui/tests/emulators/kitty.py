@@ -2,7 +2,7 @@
 
 Reads commands, a line each, and answers `lines` with their number and the lines, and `gaps` likewise with how many changes of size have put
 blanks into lines: kitty 0.26 reflows its history and its screen each by itself, which leaves a row that is shorter than the window is
-wide and goes on in the next, and takes what is behind that row for blanks with the next change.
+wide and goes on in the next, and takes the cells behind that row for blanks with the next change.
     start COLUMNS ROWS | feed LENGTH, then the bytes | resize COLUMNS ROWS | lines | gaps
 """
 import sys
@@ -23,9 +23,9 @@ except ImportError:  # Newer ones have their parser in the screen.
             screen.test_parse_written_data()
 
 
-# kitty runs this within a function: what is defined here sees only what it is given.
+# kitty runs this within a function: definitions see their parameters alone.
 class Callbacks:
-    """What a window would be told."""
+    """Ignores all calls for a window."""
 
     def __getattr__(self, name):
         return lambda *arguments: None

@@ -1,5 +1,5 @@
-//! What the backend draws is what four independent terminal emulators show, cell by cell, after every
-//! frame. A sample runs by default; for more, in release mode:
+//! Four independent terminal emulators show the backend's picture, cell by cell, after every frame. A sample runs by default; for more,
+//! in release mode:
 //!
 //! ```text
 //! OUTPACE_FRAMES=1000000 cargo test --release -p outpace-ratatui --test emulators -- --nocapture
@@ -16,6 +16,8 @@ mod inline;
 mod scrollback;
 mod tmux;
 mod transcript;
+#[path = "../support/transcripts.rs"]
+mod transcripts;
 mod widgets;
 #[path = "../support/wire.rs"]
 mod wire;

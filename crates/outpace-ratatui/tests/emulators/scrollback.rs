@@ -1,5 +1,4 @@
-//! Terminal emulators that keep what scrolls away: four in this process, kitty's screen and xterm.js in processes of their own,
-//! and tmux.
+//! Terminal emulators with a scrollback: four in this process, kitty's screen and xterm.js in processes of their own, and tmux.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -18,7 +17,7 @@ const HISTORY: usize = 20_000;
 
 pub trait Scrollback {
     fn name(&self) -> &'static str;
-    /// What it does when its width changes.
+    /// Its treatment of lines when its width changes.
     fn reflow(&self) -> Reflow {
         Reflow::All
     }
@@ -34,8 +33,8 @@ pub trait Scrollback {
     fn reflows_wide_symbols(&self) -> bool {
         false
     }
-    /// Whether a row that goes on in the next is wider than the terminal: the next change of size then puts what is beyond the edge
-    /// into the middle of a line, which may take more rows than its text.
+    /// Whether a row that goes on in the next is wider than the terminal: the next change of size then puts its part beyond the edge into
+    /// the middle of a line, which may take more rows than its text.
     fn has_wrapped_beyond_its_edge(&mut self) -> bool {
         false
     }
@@ -138,7 +137,7 @@ impl Scrollback for Wezterm {
         Emulator::name(self)
     }
 
-    /// What was beyond its edge when it became narrower is there again, as blanks, where it becomes wider.
+    /// The cells that were beyond its edge when it became narrower are there again, as blanks, when it becomes wider.
     fn adds_no_blanks(&mut self) -> bool {
         false
     }
@@ -268,7 +267,7 @@ impl Scrollback for Vt100 {
     }
 }
 
-/// An emulator in a process of its own, which is told what to do on its standard input.
+/// An emulator in a process of its own, which reads commands from its standard input.
 struct External {
     name: &'static str,
     child: Child,
@@ -368,8 +367,8 @@ impl Scrollback for External {
     }
 }
 
-/// A tmux server of its own, told what to do by a client in control mode. The program of its pane is this process, which writes
-/// to the pane's terminal.
+/// A tmux server of its own, commanded by a client in control mode. The program of its pane is this process, which writes to the
+/// pane's terminal.
 #[cfg(target_os = "linux")]
 struct Tmux {
     client: Child,
@@ -428,8 +427,7 @@ impl Tmux {
         }
     }
 
-    /// What is read comes at once, or nothing does within two seconds.
-    /// Within two seconds.
+    /// Whether an answer comes within two seconds.
     fn has_answered(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
 

@@ -2,22 +2,29 @@
 //! process of its own: this executable, started again. (`scripts/compare-examples.py` does the same with
 //! ratatui's own examples.)
 
+use std::io::Read;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event, KeyCode};
 use ratatui::Terminal;
 use ratatui::backend::Backend;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::emulator::{self, Look};
 use crate::frames::normal;
 use crate::widgets::{SIZE, draw};
 
 const LONG: Duration = Duration::from_secs(60);
+/// How often a window changes its size, at least, and how many lines come meanwhile.
+const RESIZES: u32 = 40;
+const LINES: usize = 100;
 /// Names the backend that this executable is to draw through.
 const BACKEND: &str = "OUTPACE_TEST_BACKEND";
 
-/// Not a test: what the test starts in tmux.
+/// Not a test: the program that the tests start in tmux.
 #[test]
 fn program() {
     match std::env::var(BACKEND).as_deref() {
@@ -38,19 +45,30 @@ where
     while !matches!(event::read(), Ok(Event::Key(key)) if key.code == KeyCode::Char('q')) {}
 }
 
-/// The lines that are streamed.
-fn talked() -> Vec<String> {
-    let line = |number: usize| {
-        let words = (0..1 + number * 7 % 23).map(|word| format!(" word{}", word * 31 % 1000));
-        format!("line {number}:{}", words.collect::<String>())
-    };
-    (0..120).map(line).chain(["the end".to_owned()]).collect()
+/// A line that is streamed.
+fn talked(number: usize) -> String {
+    let words = (0..1 + number * 7 % 23).map(|word| format!(" word{}", word * 31 % 1000));
+    format!("line {number}:{}", words.collect::<String>())
 }
 
-/// Streams them, a word a millisecond, above a live region of three rows.
+/// Streams lines until a key is pressed, a word a millisecond, above a live region of three rows.
 fn talk() -> std::io::Result<()> {
+    // The key is not echoed.
+    let mut modes = tcgetattr(rustix::stdio::stdin())?;
+    modes.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &modes)?;
     let mut transcript = outpace_ratatui::Transcript::stdout()?;
-    for line in talked() {
+    let pressed = Arc::new(AtomicBool::new(false));
+    let theirs = pressed.clone();
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().read_exact(&mut [0]);
+        theirs.store(true, Ordering::Release);
+    });
+    for number in 0.. {
+        let line = match pressed.load(Ordering::Acquire) {
+            true => "the end".to_owned(),
+            false => talked(number),
+        };
         transcript.append("")?;
         for word in line.split_inclusive(' ') {
             transcript.extend(word)?;
@@ -64,6 +82,9 @@ fn talk() -> std::io::Result<()> {
                 live.buffer_mut().set_string(0, 2, "? for help", style);
             })?;
             std::thread::sleep(Duration::from_millis(1));
+        }
+        if line == "the end" {
+            break;
         }
     }
     transcript.finish()?;
@@ -101,7 +122,7 @@ impl Tmux {
             backend,
         ];
         // Set before the window is made.
-        let history = ["set-option", "-g", "history-limit", "5000", ";"];
+        let history = ["set-option", "-g", "history-limit", "50000", ";"];
         // tmux shows cells erased to a colour, but leaves them out of what it captures.
         let off = "OUTPACE_DRAW_OFF=background";
         let named = format!("{BACKEND}={backend}");
@@ -111,7 +132,7 @@ impl Tmux {
         self.command(&[&history, &session[..], &run, &filter, &quiet].concat());
     }
 
-    /// What a pane shows, as an emulator reads it; nothing as long as it shows nothing.
+    /// The cells of a pane, as an emulator reads them. `None`: the picture is not there yet.
     fn screen(&self, backend: &str) -> Option<Vec<Look>> {
         let text = self.command(&["capture-pane", "-epN", "-t", backend])?;
         if !text.contains("tabs") {
@@ -196,7 +217,7 @@ fn a_transcript_streamed_while_tmux_changes_its_size_loses_no_line_and_doubles_n
         "-",
     ];
     let mut random = crate::frames::Random::new(crate::number("OUTPACE_SEED", 1));
-    let (mut width, began) = (60, Instant::now());
+    let (mut width, mut resizes, began) = (60, 0, Instant::now());
     // As many rows above the cursor as a narrower window may add below: tmux pushes so many out at the top.
     while !tmux.command(&pane).unwrap().contains("line 8:") {
         assert!(began.elapsed() < LONG, "it does not begin");
@@ -217,14 +238,22 @@ fn a_transcript_streamed_while_tmux_changes_its_size_loses_no_line_and_doubles_n
             "-y",
             &height,
         ]);
+        resizes += 1;
         let text = tmux.command(&pane).unwrap();
         if text.contains("the end") {
             break text;
+        }
+        // All of these came between the words of the first lines, and those that follow come behind the last, too.
+        if resizes >= RESIZES && text.contains(&format!("line {LINES}:")) {
+            tmux.command(&["send-keys", "-t", "transcript", "Enter"]);
         }
         assert!(began.elapsed() < LONG, "it does not end:\n{text}");
     };
     let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
     let end = lines.iter().position(|line| *line == "the end").unwrap();
     let begin = lines.iter().position(|line| line.starts_with("line 0:"));
-    assert_eq!(lines[begin.unwrap()..=end], talked());
+    let lines = &lines[begin.unwrap()..end];
+    let streamed: Vec<String> = (0..lines.len()).map(talked).collect();
+    assert_eq!(lines, streamed);
+    assert!(lines.len() > LINES, "{} lines", lines.len());
 }

@@ -17,6 +17,7 @@ use ratatui::text::Span;
 use crate::emulator::Wezterm;
 use crate::frames::{Choices, Random};
 use crate::scrollback::{self, Scrollback};
+use crate::transcripts::{self, REFLOWS};
 use crate::wire::Wire;
 
 fn is_wide(c: char) -> bool {
@@ -45,13 +46,13 @@ fn normal(lines: &[String]) -> Vec<String> {
     lines
 }
 
-/// What happens to a terminal.
+/// An event of a terminal.
 enum Event {
     Bytes(Vec<u8>),
     Resize(Size),
 }
 
-/// A session: what happens to the terminal, and the lines that it then has.
+/// A session: the terminal's events, and the lines that it then has.
 struct Session {
     first: Size,
     events: Vec<Event>,
@@ -59,21 +60,21 @@ struct Session {
     history: Vec<String>,
 }
 
-/// What became of a session in an emulator.
+/// The outcome of a session in an emulator.
 #[derive(PartialEq)]
 enum Outcome {
     Same,
     KnownDifference,
 }
 
-/// What sessions are like.
+/// The kinds of sessions.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// Of any size, which stays.
     Steady,
     /// Changes of size, each noticed before anything else happens.
     Noticed,
-    /// Changes of size that overtake what is on its way, and are noticed later.
+    /// Changes of size that overtake bytes on their way, and are noticed later.
     Overtaking,
 }
 
@@ -106,7 +107,7 @@ struct Player<'a, C> {
     unread: Vec<u8>,
     /// How long the frames are of which that consists.
     frames: Vec<usize>,
-    /// It was suspended behind the last line: what extends that begins another one.
+    /// It was suspended behind the last line: an extension begins another one.
     interrupted: bool,
     session: Session,
 }
@@ -122,7 +123,7 @@ fn word(choices: &mut impl Choices, longest: u32, wide: bool) -> String {
 
 fn style(choices: &mut impl Choices, kind: Kind) -> Style {
     match choices.below(4) {
-        // What is scrolled in by a wrap that nobody expected has the colours, and counts as text.
+        // A row that an unexpected wrap scrolls in has the colours, and counts as text.
         _ if kind == Kind::Overtaking => Style::new(),
         0 => Style::new().fg(Color::Red),
         1 => Style::new().bg(Color::Indexed(200)),
@@ -145,9 +146,7 @@ fn size(choices: &mut impl Choices, kind: Kind, before: Option<Size>) -> Size {
 impl<C: Choices> Player<'_, C> {
     fn play(choices: &mut C, kind: Kind, reflow: Reflow, wide: bool) -> io::Result<Session> {
         let first = size(choices, kind, None);
-        let wire = Wire::default();
-        let mut transcript = Transcript::writer(wire.clone(), first)?;
-        transcript.set_reflow(reflow);
+        let (transcript, wire) = transcripts::transcript(first, reflow);
         let mut player = Player {
             transcript,
             choices,
@@ -350,7 +349,7 @@ impl<C: Choices> Player<'_, C> {
 }
 
 impl Session {
-    /// What differs in an emulator, if anything does but what is known: `a_row_that_was_erased_in_wezterm_stays_as_wide_as_it_was`.
+    /// Compares the lines of an emulator. A difference may be known: `a_row_that_was_erased_in_wezterm_stays_as_wide_as_it_was`.
     fn compare(&self, emulator: &mut dyn Scrollback) -> Result<Outcome, String> {
         emulator.start(self.first);
         let mut known = false;
@@ -443,9 +442,9 @@ fn every_line_is_in_the_scrollback_once() {
     );
 }
 
-/// Seed 2252 of `every_line_is_in_the_scrollback_once` differs for that: what is wrapped in a row that was erased, and that was wider
-/// before, takes more rows than its text once the terminal is wider again. That cannot be known; what extends that line begins a row too low.
-/// Once this fails, `has_wrapped_beyond_its_edge` can go.
+/// Seed 2252 of `every_line_is_in_the_scrollback_once` differs because of that. A line that is wrapped in a row that was erased, and was
+/// wider before, takes more rows than its text once the terminal is wider again. That cannot be known, so an extension of the line
+/// begins a row too low. Once this test fails, `has_wrapped_beyond_its_edge` can go.
 #[test]
 fn a_row_that_was_erased_in_wezterm_stays_as_wide_as_it_was() {
     let mut terminal = Wezterm::with_history(10, 5, 100);
@@ -463,7 +462,7 @@ fn a_row_that_was_erased_in_wezterm_stays_as_wide_as_it_was() {
     assert_eq!(lines, ["abcde     ", "fg"]);
 }
 
-/// kitty 0.26 puts blanks into lines, with nothing but text on its way: seed 310227 of `every_line_is_in_the_scrollback_once` has two.
+/// kitty 0.26 puts blanks into lines of plain text: seed 310227 of `every_line_is_in_the_scrollback_once` has two.
 #[test]
 fn blanks_that_kitty_puts_into_lines_by_itself_are_told_from_ours() {
     let Some(mut kitty) = scrollback::kitty() else {
@@ -492,9 +491,7 @@ fn a_line_that_wraps_into_the_live_region_unexpectedly_keeps_none_of_it() {
     };
     let (wide, narrow) = (Size::new(30, 10), Size::new(19, 10));
     for (columns, token) in (17..=21).flat_map(|columns| [(columns, "ab"), (columns, "c")]) {
-        let wire = Wire::default();
-        let mut transcript = Transcript::writer(wire.clone(), wide).unwrap();
-        transcript.set_reflow(Reflow::Ahead);
+        let (mut transcript, wire) = transcripts::transcript(wide, Reflow::Ahead);
         let mut wanted: Vec<String> = (0..8).map(|number| number.to_string()).collect();
         for line in &wanted {
             transcript.append(line.as_str()).unwrap();
@@ -570,19 +567,12 @@ fn a_keystroke_below_a_long_transcript_takes_at_most_40_bytes_and_a_token_little
     }
 }
 
-/// Behind each line feed Linux hands over what it has of a write, where its driver adds a return: a terminal may change its size there,
+/// Where its driver adds a return to a line feed, Linux hands over the bytes of a write up to there: a terminal may change its size then,
 /// while the cursor is somewhere in the live region.
 #[test]
 fn a_live_region_is_drawn_without_line_feeds() {
-    for reflow in [
-        Reflow::All,
-        Reflow::Ahead,
-        Reflow::AboveCursor,
-        Reflow::Never,
-    ] {
-        let wire = Wire::default();
-        let mut transcript = Transcript::writer(wire.clone(), Size::new(80, 24)).unwrap();
-        transcript.set_reflow(reflow);
+    for reflow in REFLOWS {
+        let (mut transcript, wire) = transcripts::transcript(Size::new(80, 24), reflow);
         transcript.append("above").unwrap();
         transcript.flush_and_wait(None).unwrap();
         wire.take();

@@ -177,7 +177,7 @@ fn a_warning_between_frames_misplaces_nothing_that_is_drawn_after_it() {
                 );
             }
             assert_ne!(emulator.cursor_visible(), Some(true), "{}", emulator.name());
-            // As `eprintln!`, crossterm's `MoveTo` and `Show` do; the text lies where nothing is drawn.
+            // As `eprintln!`, crossterm's `MoveTo` and `Show` do; the text lies outside of all widgets.
             emulator.feed(b"\x1b[2;32H\x1b[?25h\x1b[33mwarn\x1b[0m\r\n");
         }
     }

@@ -1,9 +1,10 @@
-//! What was written and nobody has read yet.
+//! A writer whose bytes a test takes.
 #![allow(unreachable_pub, reason = "shared by tests")]
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+/// The bytes that were written and not taken yet.
 #[derive(Clone, Default)]
 pub struct Wire(Arc<Mutex<Vec<u8>>>);
 

@@ -1,0 +1,133 @@
+//! Transcripts: how they end, stop, and give the terminal to others.
+
+use std::io::Write;
+
+use rustix::process::{Signal, kill_process};
+
+use super::session::{Session, is_stopped};
+
+#[test]
+fn a_transcript_stays_as_text_with_the_shell_below_however_its_program_ends() {
+    for (how, message) in [
+        ("exit\n", None),
+        ("panic\n", Some("the message of the panic")),
+        ("\x03", None),
+        ("\x1c", None),
+        ("TERM", None),
+        ("HUP", None),
+        ("KILL", None),
+    ] {
+        let mut session = Session::start("talks");
+        let pid = session.pid();
+        session.wait("printed", |screen| {
+            screen.contents().contains("streamed further")
+        });
+        match how {
+            "TERM" => kill_process(pid, Signal::TERM).unwrap(),
+            "HUP" => kill_process(pid, Signal::HUP).unwrap(),
+            "KILL" => {
+                // The line has not been extended for a while.
+                let below = |screen: &vt100::Screen| screen.cursor_position().0 == 8;
+                session.wait("below the last line", below);
+                kill_process(pid, Signal::KILL).unwrap();
+            }
+            keys => session.press(keys),
+        }
+        session.wait_for_end();
+        // As a shell would.
+        write!(&session.program, "\r\x1b[J$ prompt").unwrap();
+        let screen = session.wait_for("$ prompt");
+        if how != "KILL" {
+            session.wait("shown", |screen| !screen.hide_cursor());
+        }
+        let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
+        let said: Vec<&str> = lines
+            .iter()
+            .copied()
+            .filter(|line| line.contains("message of"))
+            .collect();
+        assert_eq!(
+            said.len(),
+            usize::from(message.is_some()),
+            "{how:?}: {screen}"
+        );
+        let rest: Vec<String> = lines
+            .iter()
+            .filter(|line| {
+                line.starts_with("line") || line.starts_with("streamed") || line.starts_with('$')
+            })
+            .map(|line| (*line).to_owned())
+            .collect();
+        assert_eq!(
+            rest.last().map(String::as_str),
+            Some("$ prompt"),
+            "{how:?}: {screen}"
+        );
+        assert_eq!(
+            rest[rest.len() - 2],
+            "streamed further",
+            "{how:?}: {screen}"
+        );
+        let left = screen.contains("keys [");
+        assert_eq!(
+            left,
+            how == "KILL",
+            "the live region after {how:?}: {screen}"
+        );
+    }
+}
+
+#[test]
+fn a_transcript_stops_and_goes_on() {
+    let mut session = Session::start("talks");
+    let pid = session.pid();
+    for round in 0..2 {
+        session.press("\x1a");
+        session.wait_until("stopped", || is_stopped(pid));
+        let screen = session.wait("given back", |screen| {
+            !screen.hide_cursor() && !screen.contents().contains("keys [")
+        });
+        assert!(screen.contains("streamed further"), "{screen}");
+        write!(&session.program, "the shell {round}\r\n").unwrap();
+        kill_process(pid, Signal::CONT).unwrap();
+        session.wait("shown again", |screen| {
+            screen.hide_cursor() && screen.contents().contains("keys [")
+        });
+        session.wait_until("running", || !is_stopped(pid));
+    }
+    session.press("exit\n");
+    session.wait_for_end();
+    let screen = session.wait("given back", |screen| !screen.hide_cursor());
+    assert!(
+        screen.contains("the shell 0") && screen.contains("the shell 1"),
+        "{screen}"
+    );
+    assert!(!screen.contains("keys ["), "{screen}");
+}
+
+#[test]
+fn what_an_editor_and_a_child_print_comes_between_the_lines_of_a_transcript() {
+    let mut session = Session::start("talks");
+    session.pid();
+    session.press("editor\n");
+    session.wait_for("edited");
+    session.wait_for("round 1 ");
+    session.press("exit\n");
+    session.wait_for_end();
+    let screen = session.wait("given back", |screen| !screen.hide_cursor());
+    let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
+    let at = |text: &str| {
+        lines
+            .iter()
+            .position(|line| *line == text)
+            .unwrap_or_else(|| panic!("no {text}: {screen}"))
+    };
+    assert!(
+        at("streamed further") < at("a child") && at("a child") < at("edited"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains("the editor") && !screen.contains("keys ["),
+        "{screen}"
+    );
+}
