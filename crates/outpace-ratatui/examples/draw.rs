@@ -14,7 +14,7 @@ use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::layout::{Position, Rect, Size};
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
-/// Counts what is written to it.
+/// Counts the bytes that are written to it.
 #[derive(Clone, Default)]
 struct Counter(Arc<(AtomicU64, AtomicU64)>);
 
@@ -45,7 +45,7 @@ struct Cost {
     time: Duration,
 }
 
-/// What this thread has used.
+/// The processor time of this thread.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

@@ -33,7 +33,7 @@ mod linux {
     const LIMIT: Duration = Duration::from_millis(2);
     const LEAVING_LIMIT: Duration = Duration::from_secs(1);
 
-    /// A terminal that nobody reads from, while the first is kept.
+    /// A terminal that is not read, as long as the first is kept.
     fn terminal() -> io::Result<(File, File)> {
         let emulator = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
         grantpt(&emulator)?;
@@ -55,7 +55,7 @@ mod linux {
         Ok(tcsetwinsize(program, size)?)
     }
 
-    /// What this thread has waited for a processor.
+    /// How long this thread has waited for a processor.
     fn delay() -> Duration {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
         let ns = text.split(' ').nth(1).and_then(|ns| ns.parse().ok());
@@ -148,7 +148,7 @@ mod linux {
         }
         clock.time("leaving", || {
             drop(screen);
-            // That says what was given up.
+            // The error names the output that was given up.
             let _ = outpace_ratatui::try_restore();
         });
         clock.time("leaving, inline", || drop(inline));

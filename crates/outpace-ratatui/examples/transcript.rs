@@ -1,5 +1,5 @@
-//! Streams Markdown into the terminal's scrollback at 1,000 tokens a second, with a live region below it that shows what is
-//! going on and what is typed. F2 opens `$EDITOR`. `q` ends it, and so does the end of the text; the transcript stays.
+//! Streams Markdown into the terminal's scrollback at 1,000 tokens a second, with a live region below it that shows progress and the
+//! keys that are typed. F2 opens `$EDITOR`. `q` ends it, and so does the end of the text; the transcript stays.
 //! `cargo run -p outpace-ratatui --example transcript`
 
 use std::io;
@@ -119,7 +119,7 @@ fn talk() -> io::Result<()> {
     transcript.finish()
 }
 
-/// Lets the editor have the terminal. What it leaves there belongs to the transcript.
+/// Lets the editor have the terminal. The text that it leaves there belongs to the transcript.
 fn edit(transcript: &mut Transcript) -> io::Result<()> {
     let editor = std::env::var("EDITOR").unwrap_or_else(|_| "vi".into());
     crossterm::terminal::disable_raw_mode()?;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares what real terminals show, pixel by pixel, of real applications on crossterm's backend and on this one.
+"""Compares screenshots of real terminals, pixel by pixel, with real applications on crossterm's backend and on this one.
 
     crates/outpace-ratatui/examples/ports/build.py
     crates/outpace-ratatui/scripts/compare-applications.py [--terminals xterm,…] [--work DIRECTORY] [APPLICATION…]
@@ -7,8 +7,8 @@
 Three terminals of a kind open side by side, each on a display of its own (Xvfb; foot in a weston in that), with their default settings:
 one runs the application as it is, one again as it is, one on this backend. All get the same keys (applications.toml). After each
 key, once the screens stand still, it counts the pixels in which this backend's screenshot differs from crossterm's, and in which
-crossterm's two differ. Screens that differ are awaited for a while, as one terminal may lag behind another. What is not installed is
-reported and skipped. The screenshots of screens that differ are kept. Exit status 1 if any screen differs in
+crossterm's two differ. Screens that differ are awaited for a while, as one terminal may lag behind another. Terminals that are not
+installed are reported and skipped. The screenshots of screens that differ are kept. Exit status 1 if any screen differs in
 more pixels than crossterm's own two.
 """
 
@@ -58,7 +58,7 @@ class Run:
             keys.write(typed(key))
 
     def shoot(self):
-        """What the terminal shows once it stands still, or after a while: of what never does."""
+        """The terminal's screenshot once it stands still, or after a while."""
         start = time.monotonic()
         last, alike = (None, None), 0
         while alike < 4 and time.monotonic() - start < 5:

@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 SIZE = (100, 36)
 LIMIT = 20
 
-# What is pressed, one screen after another. The last key of all is `q`.
+# The keys, one screen after another. The last key of all is `q`.
 EXAMPLES = {
     "calendar-explorer": ["", "l", "j", "n", "s"],
     "color-explorer": [""],
@@ -113,7 +113,7 @@ def tmux(*arguments):
 
 def screen(session):
     """The cells of a pane: symbol, foreground, background, attributes, each in its one form."""
-    # tmux says only what changes, from line to line too.
+    # tmux sends changes only, from line to line, too.
     rows, fg, bg, attributes = [], "", "", frozenset()
     for line in tmux("capture-pane", "-epN", "-t", session).split("\n")[: SIZE[1]]:
         cells = []
@@ -176,7 +176,7 @@ def difference(one, other):
 
 
 def compare(work, name, keys):
-    """The number of screens that were alike; else what differs."""
+    """The number of screens that were alike; else a text on the difference."""
     sessions = {backend: f"{backend}-{name}" for backend in ("crossterm", "outpace")}
     for backend, session in sessions.items():
         # tmux shows cells erased to a colour, but leaves them out of what it captures.
@@ -190,7 +190,7 @@ def compare(work, name, keys):
             if key:
                 for session in sessions.values():
                     tmux("send-keys", "-t", session, key)
-            # Alike twice in a row, and not blank: both have drawn what they will.
+            # Alike three times in a row, and not blank: both have drawn everything.
             began, alike = time.monotonic(), 0
             while alike < 3:
                 one, other = (screen(session) for session in sessions.values())

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Compares what real terminals show, pixel by pixel, of pictures drawn through crossterm's backend and through this one.
+"""Compares screenshots of real terminals, pixel by pixel, with pictures drawn through crossterm's backend and through this one.
 
     cargo build -p outpace-ratatui --example looks --features workloads
     crates/outpace-ratatui/scripts/compare-pixels.py target/debug/examples/looks [WORK_DIRECTORY [TERMINAL,…]]
 
 Each terminal runs with its default settings in an X server of its own (Xvfb); foot, which needs Wayland, in a weston in that. For
-each picture: how many pixels differ between both backends, and between two runs of crossterm's, which is what cannot be asked for.
+each picture: how many pixels differ between both backends, and between two runs of crossterm's, which is the least to be expected.
 Then in how many each of both differs from the last frame alone, drawn through crossterm's backend on a screen that never showed
-another: where crossterm's picture keeps something of earlier frames, this backend's is to be that one. Where terminals disagree about
+another: where crossterm's picture keeps rests of earlier frames, this backend's has to be that one. Where terminals disagree about
 the width of a symbol, crossterm's picture is displaced behind it: the picture `symbols` is compared with this backend's own last frame
 alone. Of a picture that blinks it takes screenshots for some seconds: each phase that one of them shows is to be one that the other
-shows. What is not installed is reported and skipped. Exit status 1 if anything differs.
+shows. Terminals that are not installed are reported and skipped. Exit status 1 if anything differs.
 """
 
 import sys
@@ -23,7 +23,7 @@ from displays import TERMINALS, Display, different, missing, wait_for
 # Names, and how many frames lead to the picture.
 PICTURES = [("styles", 1), ("styles", 8), ("blinking", 1), ("blinking", 8), ("animation", 8), ("noise", 8), ("log", 8), ("editor", 8), ("dashboard", 8),
             ("symbols", 4), ("symbols", 8)]
-# Who draws each picture, and how. Alone is its last frame on a screen that never showed another.
+# The backends that draw each picture. Alone: its last frame, on a screen that never showed another.
 RUNS = {"theirs": ("crossterm", ""), "again": ("crossterm", ""), "ours": ("outpace", ""), "alone": ("crossterm", "alone"),
         "lone": ("outpace", "alone")}
 # In whose picture alone the frames have to end.
@@ -33,7 +33,7 @@ BLINKS = 24
 
 
 def shoot(display, looks, run, picture, frames, place):
-    """What the terminal shows once it has drawn the picture and shows nothing new any more: one picture, or those of all phases."""
+    """The terminal's screenshot once it has drawn the picture and stands still: one picture, or those of all phases."""
     backend, alone = RUNS[run]
     said = place / "said"
     said.unlink(missing_ok=True)

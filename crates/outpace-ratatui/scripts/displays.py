@@ -1,4 +1,4 @@
-"""Real terminals on displays of their own, and what they show: for compare-pixels.py and compare-applications.py."""
+"""Real terminals on displays of their own, and their screenshots: for compare-pixels.py and compare-applications.py."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import subprocess
 import time
 import zlib
 
-# With their default settings, but for a size that holds what applications draw (foot fills its display). A command follows.
+# With their default settings, but for a size that applications need (foot fills its display). A command follows.
 TERMINALS = {
     "xterm": ["xterm", "-geometry", "100x30", "-e"],
     "alacritty": ["alacritty", "-o", "window.dimensions.columns=100", "-o", "window.dimensions.lines=30", "-e"],
@@ -26,7 +26,7 @@ def wait_for(condition, what, limit=LIMIT):
 
 
 def missing(terminal):
-    """What has to be installed and is not."""
+    """The programs that have to be installed and are not."""
     needed = ["Xvfb", terminal] + (["weston"] if terminal == "foot" else [])
     return [tool for tool in needed if not shutil.which(tool)]
 
@@ -74,7 +74,7 @@ class Display:
         self.windows = []
 
     def screenshot(self):
-        """What the display shows: the server keeps it in a file, after the header of an xwd file (XWDFile.h)."""
+        """The display's pixels: the server keeps them in a file, after the header of an xwd file (XWDFile.h)."""
         data = self.frame_buffer.read_bytes()
         header = struct.unpack(">20I", data[:80])
         start = header[0] + 12 * header[19]

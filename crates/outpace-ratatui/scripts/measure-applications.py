@@ -5,7 +5,7 @@
     crates/outpace-ratatui/scripts/measure-applications.py [--rounds N] [--size COLUMNSxROWS] [--time] [APPLICATION…]
 
 Each application runs on a pseudo-terminal that is read at once, once as it is and once on this backend, and gets the keys of
-applications.toml, each as soon as nothing has been written for a moment. Bytes are all that it writes from start to end. Processor time
+applications.toml, each as soon as no byte has been written for a moment. Bytes are counted from start to end. Processor time
 is counted in instructions, by `perf stat` where the machine counts them, otherwise by valgrind (cachegrind without its
 caches); those of all threads and of the whole session, the application's own included. An application that draws all the time is
 measured in bytes only. `--time` measures processor time, user and system, without either, which needs a quiet machine. Rounds
@@ -36,7 +36,7 @@ ANSWERS = {b"\x1b[c": b"\x1b[?62c", b"\x1b[6n": b"\x1b[1;1R"}
 
 
 class Terminal:
-    """A terminal that reads at once, and answers what terminals are asked for."""
+    """A terminal that reads at once, and answers the questions that terminals are asked."""
 
     def __init__(self, command, size, environment, directory):
         self.process, self.descriptor = start(command, size, environment, directory)
@@ -44,7 +44,7 @@ class Terminal:
         self.ended = False
 
     def read(self, quiet):
-        """Reads until nothing has come for so long, or for several times as long, or until the program has ended."""
+        """Reads until no byte has come for so long, for five times as long at most, or until the program has ended."""
         began = time.monotonic()
         while not self.ended and time.monotonic() - began < 5 * quiet:
             if not select.select([self.descriptor], [], [], quiet)[0]:
@@ -60,7 +60,7 @@ class Terminal:
                     os.write(self.descriptor, answer)
 
     def end(self):
-        """What the program used: user and system time in seconds."""
+        """The program's user and system time in seconds."""
         os.kill(self.process, signal.SIGKILL)
         usage = os.wait4(self.process, 0)[2]
         os.close(self.descriptor)
@@ -133,7 +133,7 @@ def main():
         found = {"before": [], "after": []}
         for _ in range(options.rounds):
             for version, values in found.items():
-                # Bytes without what slows the program down.
+                # Bytes without valgrind, which slows the program down.
                 drawn, used = run(session, version, programs, size, work, None, 0.4)
                 if counter and name not in ALWAYS_DRAWING:
                     used = run(session, version, programs, size, work, counter, 1.5)[1] / 1e6

@@ -1,7 +1,7 @@
 """Sessions of real applications: their fixtures and keys (examples/ports/applications.toml), and a terminal to drive one on.
 
 As a program, `sessions.py relay DIRECTORY PROGRAM…` runs a program on a pseudo-terminal of its own between it and the terminal it is
-started in: what the program writes is also appended to DIRECTORY/output, and what is written to DIRECTORY/keys is typed.
+started in: the program's output is also appended to DIRECTORY/output, and bytes written to DIRECTORY/keys are typed.
 """
 
 import fcntl
@@ -28,7 +28,7 @@ NAMED = {
 
 
 def typed(key):
-    """What a terminal sends for a key, or for several: `C-a`, `Down`, `abc`; `5*Down` is five times the key."""
+    """The bytes that a terminal sends for a key, or for several: `C-a`, `Down`, `abc`; `5*Down` is five times the key."""
     count, star, rest = key.partition("*")
     if star and count.isdigit():
         return typed(rest) * int(count)
@@ -46,7 +46,7 @@ class Session:
         self.place = entry.get("directory")
 
     def directory(self, fixtures):
-        """Where it is started; wherever this program was if nothing is said."""
+        """The directory it is started in; by default this program's."""
         return fixtures / self.place if self.place else None
 
     def command(self, programs, version, fixtures):
@@ -67,7 +67,7 @@ def sessions():
 
 
 def make_fixtures(directory, programs):
-    """What the applications are shown: the same in every run."""
+    """The files that the applications are shown: the same in every run."""
     directory.mkdir(parents=True, exist_ok=True)
     words = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu".split()
     rows = ["number,square,name,remark,日本"]

@@ -25,29 +25,29 @@
 //! # as std::io::Result<()>;
 //! ```
 //!
-//! # What it does
+//! # Properties
 //!
-//! - **Few bytes.** Each frame is compared with what the terminal really shows. Text that moved is moved
+//! - **Few bytes.** Each frame is compared with the screen that the terminal really shows. Text that moved is moved
 //!   there, by rows or within them, colours included; blanks are erased; only attributes that
-//!   change are sent, both colours in one sequence; the cursor takes the cheapest way. If nothing changed,
-//!   nothing is written.
+//!   change are sent, both colours in one sequence; the cursor takes the cheapest way. A frame without a change takes no bytes.
 //! - **One write a frame**, wrapped in synchronized output where the terminal has it.
-//! - **No waiting.** What the terminal does not take at once a thread of its own writes, which starts when it
-//!   is first needed. While the terminal is busy, frames it had no time for are replaced by newer ones. [`Options::direct`] draws every frame instead, on the caller's thread;
-//!   [`Options::max_lag`] bounds how stale the picture may be; [`OutpaceBackend::flush_and_wait`] waits. A draw waits, too, for a
-//!   terminal that has stalled with less room than the program has printed without a flush (under 1 KiB).
+//! - **No waiting.** Bytes that the terminal does not take at once are written by a thread, which starts when it
+//!   is first needed. While the terminal is busy, frames it had no time for are replaced by newer ones. [`Options::direct`] draws every
+//!   frame instead, on the caller's thread; [`Options::max_lag`] bounds how stale the picture may be;
+//!   [`OutpaceBackend::flush_and_wait`] waits. A draw waits, too, for a terminal that has stalled with less room than the program has
+//!   printed without a flush (under 1 KiB).
 //! - **The same on standard error** ([`OutpaceBackend::stderr`]) and on any other terminal
 //!   ([`OutpaceBackend::open`]).
 //!
-//! What it did is counted: [`OutpaceBackend::stats`]. Without ratatui, [`Renderer`] turns one [`Screen`]
+//! [`OutpaceBackend::stats`] counts frames, bytes and savings. Without ratatui, [`Renderer`] turns one [`Screen`]
 //! after another into bytes.
 //!
 //! # Terminals
 //!
-//! What a terminal can do is known by its name and the variables it sets; what is not known is not used. It is not asked, so
+//! A terminal's capabilities are known by its name and the variables it sets; only known ones are used. It is not asked, so
 //! no key is lost that is pressed while a program starts. `OUTPACE_DRAW_OFF` turns optimisations off, a list of `sync`,
-//! `repeat`, `scroll`, `shift`, `erase`, `background`, `blocks` and `order`; `OUTPACE_DRAW_REPORT` names a
-//! file (or `-`, standard error) that gets a report of what was detected and done when the backend is
+//! `repeat`, `scroll`, `shift`, `erase`, `background`, `blocks` and `order`. `OUTPACE_DRAW_REPORT` names a
+//! file (or `-`, standard error) that gets a report of capabilities and counters when the backend is
 //! dropped.
 //!
 //! `NO_COLOR`, unless it is empty, takes the colours and leaves bold, underlined and so on, as crossterm's backend does;
@@ -69,8 +69,8 @@
 //! # std::io::Result::Ok(())
 //! ```
 //!
-//! Commands sent through [`std::io::stdout`], and what is printed there, come behind the frames before them, too: while frames are on
-//! their way, a thread of ours holds its lock. That needs the lock to be free: a program that keeps a `StdoutLock`, or writes to
+//! Commands and text sent through [`std::io::stdout`] come behind the frames before them, too: while frames are on
+//! their way, a thread of the backend's holds its lock. That needs the lock to be free: a program that keeps a `StdoutLock`, or writes to
 //! the descriptor in another way, calls [`OutpaceBackend::flush_and_wait`] first. A frame that still waits when raw mode
 //! ends, on the alternate screen, is not drawn any more.
 //!
@@ -88,8 +88,8 @@
 //!
 //! A panic in any thread gives the terminal back; from then on drawing is an error that names the thread.
 //!
-//! Escape sequences in a cell, as of `ratatui-image` or for links, are passed on. From the first one on, nothing is
-//! moved or erased that they may have drawn on, which takes more bytes.
+//! Escape sequences in a cell, as of `ratatui-image` or for links, are passed on. From the first one on, cells that they may have
+//! drawn on are neither moved nor erased, which takes more bytes.
 //!
 //! # Programs that talk
 //!
@@ -113,15 +113,15 @@
 //!
 //! # Features
 //!
-//! `crossterm`, `outpace` and `underline-color` are on. With `outpace`, [`init`] and [`run`] first write what was printed
-//! by that crate; an application that enters raw mode by itself calls `outpace::stdout().flush()` before. `scrolling-regions` must be on exactly if ratatui's feature of
-//! that name is. `workloads` adds the pictures that backends are measured with.
+//! `crossterm`, `outpace` and `underline-color` are on. With `outpace`, [`init`] and [`run`] first write the text that was printed
+//! by that crate; an application that enters raw mode by itself calls `outpace::stdout().flush()` before. `scrolling-regions` must be
+//! on exactly if ratatui's feature of that name is. `workloads` adds the pictures that backends are measured with.
 //!
 //! # Platforms
 //!
-//! Unix, and, by way of crossterm, what else that runs on: there the same bytes are drawn through std's streams, but commands on
+//! Unix, and all others that crossterm runs on, such as Windows: there the same bytes are drawn through std's streams, but commands on
 //! standard output are not held back behind frames, leaving a terminal that does not read may wait, and
-//! [`OutpaceBackend::open`] is not there.
+//! [`OutpaceBackend::open`] does not exist.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod model;

@@ -1,4 +1,4 @@
-//! What is drawn: a grid of cells, what a terminal may be sent to show it, and counters of what that took.
+//! The grid of cells that is drawn, the sequences that a terminal may be sent for it, and counters of the costs.
 
 mod capabilities;
 mod cell;

@@ -25,7 +25,7 @@ pub(crate) use output::Output;
 use output::Tempo;
 use worker::Worker;
 
-/// What is done to the terminal apart from showing a screen.
+/// A scroll that the application asks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scrolling {
     AppendLines(u16),
@@ -200,7 +200,7 @@ impl Presenter {
         }
     }
 
-    /// On the calling thread, what `make` makes is written, if that can be done without waiting. Says whether it was.
+    /// Writes the bytes of `make` on the calling thread, if that can be done without waiting. Returns whether it was.
     fn write_now(
         &mut self,
         is_frame: bool,
@@ -293,7 +293,7 @@ impl Presenter {
         }
     }
 
-    /// The same, for a millisecond at most, and not at all where a write has been in hand for as long: that terminal has stalled.
+    /// The same, for a millisecond at most, and not at all where a write has already taken as long: that terminal has stalled.
     pub(crate) fn wait_a_moment(&self) -> io::Result<bool> {
         const MOMENT: Duration = Duration::from_millis(1);
         match self {
@@ -324,7 +324,7 @@ impl Presenter {
         }
     }
 
-    /// What others use to give the terminal back while this presenter may still be in use.
+    /// Silences this presenter from elsewhere, while it may still be in use.
     pub(crate) fn closer(&self) -> Closer {
         let (closed, worker) = match self {
             Self::Direct(painter) => (painter.closed.clone(), None),
@@ -337,7 +337,7 @@ impl Presenter {
         }
     }
 
-    /// Shows what is left to show and says farewell to the terminal; gives up when the terminal does not
+    /// Shows the last frame and says farewell to the terminal; gives up when the terminal does not
     /// read for so long.
     pub(crate) fn close(&mut self, limit: Duration) {
         match self {
@@ -385,8 +385,8 @@ impl Closer {
         }
     }
 
-    /// Waits until the newest frame is shown, but not for long. From then on the presenter writes nothing, and drawing is
-    /// an error that names this reason. Returns what was given up on a terminal that does not read.
+    /// Waits until the newest frame is shown, but not for long. From then on the presenter does not write, and drawing is
+    /// an error that names this reason. Returns the output that was given up on a terminal that does not read.
     pub(crate) fn close(&self, limit: Duration, reason: String) -> Option<String> {
         let start = Instant::now();
         if self.closed.load(Ordering::Acquire) {
@@ -406,7 +406,7 @@ impl Closer {
         }
     }
 
-    /// Why nothing is written any more, if so.
+    /// Why the presenter does not write any more. `None`: it does.
     pub(crate) fn reason(&self) -> Option<String> {
         if !self.closed.load(Ordering::Acquire) {
             return None;

@@ -1,9 +1,9 @@
 //! Turns the screen that is wanted into the bytes that make the terminal show it.
 //!
-//! The [`Renderer`] keeps a copy of what the terminal shows. Drawing a frame means: blank cells of unknown
-//! content, scroll and shift what only moved, then go through the rows and print what still differs. The
-//! copy follows every sequence as it is written, so a step that saves nothing costs nothing but time,
-//! and a step that is wrong is caught by comparing the copy with real emulators (`tests/emulators.rs`).
+//! The [`Renderer`] keeps a copy of the screen that the terminal shows. A frame blanks rows of unknown content, scrolls and shifts
+//! text that only moved, and then prints the cells that still differ, row by row. The copy follows every sequence as it is
+//! written. So a step that saves no bytes costs time alone, and a wrong step is found by comparing the copy with real emulators
+//! (`tests/emulators`).
 
 mod colour_order;
 mod encode;
@@ -50,24 +50,24 @@ const SMALL_FRAME: usize = 512;
 #[derive(Debug)]
 pub struct Renderer {
     capabilities: Capabilities,
-    /// What the terminal shows.
+    /// The screen that the terminal shows.
     shown: Screen,
-    /// That is nothing: all of its cells are unknown.
+    /// All of its cells are unknown.
     nothing_known: bool,
-    /// Where and how the last frame left the cursor, and the style beneath it, unless something else may have moved it.
+    /// The last frame's cursor, and the style beneath it. `None`: other output may have moved it.
     placed: Option<(Cursor, Option<Style>)>,
     encoder: Encoder,
     planner: Planner,
     colour_order: ColourOrder,
     /// Memory for rows that wait for others of their style.
     pending_rows: Vec<rows::Pending>,
-    /// The rows that may differ, if that is known: where what is wanted was touched, or what is shown became unknown.
+    /// The rows that may differ: those of the wanted screen that were touched, and those of the shown one that became unknown.
     touched: Touched,
     /// Bytes are dearer than the time it takes to save them.
     thorough: bool,
-    /// Whether this frame has erased or moved anything: half drawn, it would look broken.
+    /// This frame has erased or moved cells: half drawn, it would look broken.
     destructive: bool,
-    /// Cells that are right stay untouched: they may hold something that only the application knows of, such as an image.
+    /// Cells that are right stay untouched: they may be covered by a picture of the application's.
     careful: bool,
     written: Option<Vec<bool>>,
     stats: Stats,
@@ -77,7 +77,7 @@ pub struct Renderer {
 }
 
 impl Renderer {
-    /// A renderer for a terminal of which nothing is known.
+    /// A renderer for a terminal whose screen is unknown.
     pub fn new(capabilities: Capabilities) -> Self {
         Self {
             capabilities,
@@ -99,7 +99,7 @@ impl Renderer {
         }
     }
 
-    /// What the terminal is taken to understand.
+    /// The terminal's capabilities, as far as they are used.
     pub const fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
@@ -109,7 +109,7 @@ impl Renderer {
         self.stats
     }
 
-    /// Forgets what the terminal shows: the next frame draws everything.
+    /// Forgets the terminal's screen: the next frame draws everything.
     pub fn forget(&mut self) {
         self.shown.cells_mut().fill(Cell::UNKNOWN);
         self.nothing_known = true;
@@ -117,14 +117,14 @@ impl Renderer {
         self.forget_pen();
     }
 
-    /// Forgets what pen and cursor are like, but not what the terminal shows.
+    /// Forgets pen and cursor, but not the terminal's screen.
     pub(crate) fn forget_pen(&mut self) {
         self.placed = None;
         self.encoder.forget();
     }
 
-    /// Takes note of bytes of the application's own: pen and cursor may be anything. A switch between main and alternate
-    /// screen leaves nothing known of what is shown.
+    /// Takes note of bytes of the application's own, after which pen and cursor are unknown. After a switch between main and alternate
+    /// screen, the whole screen is.
     pub(crate) fn after_foreign(&mut self, screen_switch: Option<bool>) {
         self.forget_pen();
         if let Some(alternate) = screen_switch {
@@ -143,7 +143,7 @@ impl Renderer {
         }
     }
 
-    /// Takes cells to be blank of which nothing is known.
+    /// Takes unknown cells to be blank.
     pub(crate) fn assume_blank(&mut self, from: usize, to: usize) {
         self.touched.all();
         let cells = self.shown.cells_mut();
@@ -166,12 +166,12 @@ impl Renderer {
         }
     }
 
-    /// The next screen has changed in these rows only, which are none then.
+    /// Takes over the rows in which the next screen has changed, and leaves `rows` empty.
     pub(crate) fn touched(&mut self, rows: &mut Touched) {
         self.touched.tell(rows);
     }
 
-    /// Whether to save bytes also where that takes more time than encoding them; so it does from the beginning.
+    /// Whether to save bytes where that takes more time than encoding them, too. So it does at first.
     pub(crate) fn be_thorough(&mut self, thorough: bool) {
         self.thorough = thorough;
     }
@@ -189,7 +189,7 @@ impl Renderer {
             .is_some_and(|written| written.get(at) == Some(&true))
     }
 
-    /// The bytes that turn what the terminal shows into `wanted`; none if it shows that already.
+    /// The bytes that make the terminal show `wanted`; none if it shows that already.
     pub fn render(&mut self, wanted: &Screen) -> &[u8] {
         self.adopt_size(wanted);
         if self.shown.share_symbols(wanted) {
@@ -206,8 +206,8 @@ impl Renderer {
         self.destructive = false;
         self.careful = wanted.symbols().has_opaque();
         self.encoder.out.clear();
-        // Something else may have written to the terminal since the last frame (a warning on standard error, another
-        // library's command). So every frame says where it begins, in which style, and whether the cursor shows.
+        // Other output may have come since the last frame (a warning on standard error, another library's command). So every frame
+        // sets position, style and the cursor's visibility by itself.
         self.encoder.forget();
         self.encoder.text(BEGIN_SYNCHRONIZED);
         if !wanted.cursor.visible {
@@ -243,20 +243,18 @@ impl Renderer {
         }
     }
 
-    /// Leaves the cursor as it is wanted. If the frame has written nothing since `start` and the cursor is so already,
-    /// nothing is left to write.
+    /// Leaves the cursor as it is wanted. If the frame has no bytes since `start`, and the cursor is so already, the frame stays empty.
     fn place_cursor(&mut self, wanted: &Screen, start: usize) {
         let cursor = wanted.cursor;
         let on_screen = cursor.x < wanted.width() && cursor.y < wanted.height();
-        // A hidden cursor stays where it is, but where only a part of the terminal is ours others
-        // will go on from it.
+        // A hidden cursor stays where it is. But where only a part of the terminal is drawn on, others write on from the cursor.
         let park = !self.capabilities.alternate_screen
             || wanted.cells().first().is_some_and(|cell| cell.is_unknown());
         let place = match cursor.visible || park {
             true => cursor,
             false => Cursor::default(),
         };
-        // What looks blank among pictures, and was not put, may be a part of one.
+        // Among pictures, a blank that was not put may be a part of one.
         let beneath = wanted
             .beneath_cursor
             .or_else(|| (!self.careful).then(Style::default));
@@ -298,14 +296,14 @@ impl Renderer {
         }
     }
 
-    /// Erases the rows at the bottom of which nothing is known, so that only what is not blank is drawn. Returns how many.
+    /// Erases the unknown rows at the bottom, so that their blanks need not be drawn. Returns how many.
     fn blank_unknown_rows(&mut self, wanted: &Screen) -> u16 {
         let (width, height) = (usize::from(wanted.width()), wanted.height());
         if width == 0 {
             return 0;
         }
         let unknown = |y: &u16| {
-            // Without an early end, which takes longer for a screen of which nothing is known.
+            // Without an early end, which takes longer for an unknown screen.
             let unknown = |cells: &[Cell]| cells.iter().filter(|cell| cell.is_unknown()).count();
             unknown(self.shown.row(*y)) == width && unknown(wanted.row(*y)) == 0
         };

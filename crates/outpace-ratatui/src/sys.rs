@@ -1,5 +1,5 @@
 //! The operating system: sizes, modes, readiness and signals of a terminal. On Unix a terminal is a descriptor; elsewhere, and
-//! on Unix with `--cfg outpace_portable`, it is what std and crossterm make of standard output.
+//! on Unix with `--cfg outpace_portable`, it is standard output by way of std and crossterm.
 
 #[cfg(unix)]
 mod environment;

@@ -1,4 +1,4 @@
-//! The backend on its terminal: what ratatui calls, what the terminal is asked, and how it is taken over and given back.
+//! The backend on its terminal: ratatui's calls, questions to the terminal, taking it over and giving it back.
 
 mod backend;
 mod blanks;

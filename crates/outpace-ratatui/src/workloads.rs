@@ -1,4 +1,4 @@
-//! Pictures to measure backends with: the published animation, and what terminal applications do all day.
+//! Pictures to measure backends with: the published animation, and pictures as terminal applications draw them.
 //!
 //! Each draws a whole frame into a buffer, from its own small generator, so that every backend gets the
 //! same frames. (Feature `workloads`.)
@@ -95,7 +95,7 @@ impl Scene {
         }
     }
 
-    /// The lines above the animation, if any: a title and something empty if nothing else is said.
+    /// The lines above the animation, if any: by default a title and an empty line.
     pub fn set_header(&mut self, lines: Vec<String>) {
         self.header = lines;
     }
@@ -133,7 +133,7 @@ impl Scene {
             }
         }
         for (row, text) in self.header.iter().enumerate().take(first) {
-            // Whatever the terminal's background is, its own foreground can be read on it.
+            // The terminal's own foreground can be read on any background.
             let style = Style::reset().add_modifier(Modifier::BOLD);
             buffer.set_stringn(
                 area.x,

@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CRATE = HERE.parent.parent
 DEFAULT = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "outpace" / "ports"
-# What ratatui's examples use beside it.
+# The dependencies of ratatui's examples.
 EXAMPLES_USE = """\
 color-eyre = "0.6"
 crossterm = "0.29"
@@ -37,7 +37,7 @@ strum = { version = "0.27", features = ["derive"] }
 time = { version = "0.3", features = ["formatting", "local-offset", "macros", "parsing"] }
 unicode-width = "0.2"
 """
-# The table of the README, but for what needs an eye.
+# The table of the README, except for replacements that need a human eye.
 TABLE = [
     (r"\bratatui::((?:try_)?(?:init|init_with_options|restore)\(|run\(|DefaultTerminal\b)", r"outpace_ratatui::\1"),
     (r"^(use ratatui::\{[^;]*?)\s*\bDefaultTerminal,", r"use outpace_ratatui::DefaultTerminal;\n\1"),

@@ -1,9 +1,9 @@
 //! The sequences that a terminal may be sent.
 
-/// Whether and what REP (`CSI n b`, print the character before again) repeats.
+/// The characters that REP (`CSI n b`, print the character before again) may repeat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeat {
-    /// Not to be used.
+    /// None: REP is not used.
     #[default]
     Nothing,
     /// ASCII characters.
@@ -36,12 +36,12 @@ pub struct Capabilities {
     pub half_blocks: bool,
     /// The cells of a picture may be drawn in any order within their row, where that saves colours.
     pub any_order: bool,
-    /// The alternate screen is on: nothing that scrolls reaches the scrollback.
+    /// The alternate screen is on: rows that scroll out do not reach the scrollback.
     pub alternate_screen: bool,
 }
 
 impl Capabilities {
-    /// What practically every terminal in use understands.
+    /// The sequences that practically every terminal in use understands.
     pub const fn basic() -> Self {
         Self {
             synchronized: false,
@@ -56,7 +56,7 @@ impl Capabilities {
         }
     }
 
-    /// What current xterm, alacritty, kitty, foot, wezterm and others understand.
+    /// The sequences that current xterm, alacritty, kitty, foot, wezterm and others understand.
     pub const fn full() -> Self {
         Self {
             synchronized: true,
@@ -66,7 +66,7 @@ impl Capabilities {
         }
     }
 
-    /// Nothing but printing, motion, colours and erasing to the default background.
+    /// Printing, motion, colours and erasing to the default background only.
     pub const fn least() -> Self {
         Self {
             scroll: false,

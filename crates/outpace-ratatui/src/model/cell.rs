@@ -21,7 +21,7 @@ impl Color {
         Self(RGB | (red as u32) << 16 | (green as u32) << 8 | blue as u32)
     }
 
-    /// What the terminal is to be told.
+    /// The way in which the colour is named.
     pub const fn kind(self) -> ColorKind {
         let [blue, green, red, tag] = self.0.to_le_bytes();
         match tag {
@@ -149,13 +149,13 @@ pub struct Style {
 const COLOR_BITS: u32 = 26;
 
 impl Style {
-    /// What a blank hides of its style: the foreground, and the attributes that do not show on it.
+    /// The part of a style that a blank hides: the foreground, and the attributes that do not show on it.
     #[inline]
     pub(crate) const fn hidden_on_blank(self) -> u32 {
         self.fg.0 | self.attributes.hidden_on_blank() << COLOR_BITS
     }
 
-    /// A style that hides that and has nothing else.
+    /// A style of this hidden part alone.
     pub(crate) fn of_hidden(hidden: u32) -> Self {
         Self {
             fg: Color(hidden & ((1 << COLOR_BITS) - 1)),
@@ -180,7 +180,7 @@ const SYMBOL_BITS: u32 = 22;
 pub(super) const SYMBOL_MASK: u32 = (1 << SYMBOL_BITS) - 1;
 /// Set in a symbol that is an index into [`Symbols`] rather than a `char`.
 pub(super) const INTERNED: u32 = 1 << 21;
-/// Two values that no `char` has (they are surrogates), for what is not a symbol.
+/// Two values that no `char` has (they are surrogates), for cells without a symbol of their own.
 pub(super) const CONTINUATION: u32 = 0xD800;
 const UNKNOWN: u32 = 0xD801;
 
@@ -197,7 +197,7 @@ pub(crate) fn same_cells(one: &[Cell], other: &[Cell]) -> bool {
     one.len() == other.len() && first_difference(one, other).is_none()
 }
 
-/// Where the first two cells are that differ, in what both have; looked for eight at a time.
+/// The index of the first cells that differ, within the shorter length. Compares eight cells at a time.
 #[inline]
 pub(crate) fn first_difference(one: &[Cell], other: &[Cell]) -> Option<usize> {
     if one.first()? != other.first()? {
@@ -220,7 +220,7 @@ pub(crate) fn first_difference(one: &[Cell], other: &[Cell]) -> Option<usize> {
 }
 
 impl Cell {
-    /// Zero if they are the same.
+    /// Zero if both cells are the same.
     #[inline]
     const fn differences(self, other: Self) -> u32 {
         (self.glyph ^ other.glyph)
@@ -236,7 +236,7 @@ impl Cell {
         bg: Color::DEFAULT,
         underline: Color::DEFAULT,
     };
-    /// In what is wanted: leave what is there. In what is shown: unknown.
+    /// In a screen that is wanted: leave the cell alone. In a screen that is shown: unknown.
     pub(crate) const UNKNOWN: Self = Self {
         glyph: UNKNOWN,
         ..Self::BLANK
@@ -302,14 +302,14 @@ impl Cell {
         char::from_u32(self.symbol())
     }
 
-    /// Whether this may be drawn over the edge of its cell: of a bold symbol that its bold font lacks, xterm draws the usual one
+    /// Whether the symbol may stick out of its cell: for a bold symbol that its bold font lacks, xterm draws the one of its usual font
     /// twice, a pixel apart. Bold fonts have ASCII.
     #[inline]
     pub(crate) const fn may_stick_out(self) -> bool {
         self.attributes().intersects(Attributes::BOLD) && self.symbol() >= 0x80
     }
 
-    /// Whether this is a `▀` of two 24-bit colours, which is as good as a `▄` of the two exchanged.
+    /// Whether this is a `▀` of two 24-bit colours, which looks like a `▄` with the two exchanged.
     #[inline]
     pub(crate) const fn is_two_colors(self) -> bool {
         self.glyph == UPPER_HALF as u32 && self.fg.0 & self.bg.0 & RGB != 0
@@ -327,7 +327,7 @@ impl Cell {
         self.fg == one || self.fg == other || self.bg == one || self.bg == other
     }
 
-    /// All of it in two numbers.
+    /// The whole cell in two numbers.
     #[inline]
     pub(crate) fn halves(self) -> (u64, u64) {
         let first = u64::from(self.glyph) | u64::from(self.fg.0) << 32;

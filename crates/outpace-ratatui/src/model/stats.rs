@@ -1,14 +1,14 @@
-//! Counters: what drawing cost, and what was saved.
+//! Counters of the costs of drawing, and of the savings.
 
 use std::time::Duration;
 
-/// What a backend has done since it was made. Copy it, compare two copies.
+/// Counters of a backend since it was made. Copy them, and compare two copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Frames that the application finished.
     pub frames_drawn: u64,
-    /// Frames that were written to the terminal. Those in which nothing changed count too.
+    /// Frames that were written to the terminal. Frames without a change count, too.
     pub frames_presented: u64,
     /// Frames that a newer one replaced before the terminal had time for them.
     pub frames_skipped: u64,

@@ -65,7 +65,7 @@ impl Symbols {
         self.entry(cell.symbol()).is_some_and(|entry| entry.opaque)
     }
 
-    /// Whether there is any such symbol. What it drew, perhaps an image, may cover other cells, too.
+    /// Whether there is any such symbol. It may have drawn over other cells, too, for example an image.
     pub(crate) const fn has_opaque(&self) -> bool {
         self.has_opaque
     }

@@ -1,28 +1,28 @@
-//! What the terminal no longer shows for sure.
+//! The cells that the terminal may not show any more.
 
 use crate::render::{Renderer, Touched};
 
-/// Cells that the terminal no longer shows for sure, in reading order: to be drawn again.
+/// Cells that the terminal may not show any more, in reading order: to be drawn again.
 #[derive(Debug, Default)]
 pub(crate) struct Damage {
     all: bool,
     ranges: Vec<(usize, usize)>,
-    /// Cells that are taken to be blank if nothing is known of them.
+    /// Cells that are taken to be blank if they are unknown.
     blank: Vec<(usize, usize)>,
-    /// Where what is wanted may have changed.
+    /// The rows in which the wanted screen may have changed.
     touched: Touched,
 }
 
 impl Damage {
     const MAX_RANGES: usize = 4096;
 
-    /// What is wanted may have changed in a row.
+    /// Notes that the wanted screen may have changed in a row.
     #[inline]
     pub(crate) fn touch_row(&mut self, y: u16) {
         self.touched.row(y);
     }
 
-    /// It may have in any row.
+    /// Notes that it may have in any row.
     pub(crate) fn touch_all(&mut self) {
         self.touched.all();
     }
@@ -34,7 +34,7 @@ impl Damage {
         self.blank.clear();
     }
 
-    /// Takes cells to be blank if nothing is known of them.
+    /// Takes cells to be blank if they are unknown.
     pub(crate) fn assume_blank(&mut self, from: usize, to: usize) {
         if !self.all {
             self.blank.push((from, to));
@@ -60,7 +60,7 @@ impl Damage {
         !self.all && self.ranges.is_empty() && self.blank.is_empty()
     }
 
-    /// Takes over what another one has damage, and leaves that empty.
+    /// Takes over another one's damage, and leaves that empty.
     pub(super) fn absorb(&mut self, newer: &mut Self) {
         self.touched.absorb(&mut newer.touched);
         if newer.all {

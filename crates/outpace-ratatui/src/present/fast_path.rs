@@ -1,9 +1,9 @@
 //! The fast path: the thread that draws also writes, where that takes no waiting.
 //!
 //! Most frames are small, and most terminals read at once. Handing such a frame to a thread costs more than writing it: a copy of the
-//! screen, and several switches between threads. So while nothing is on its way, the calling thread takes the presenter's place. It writes
-//! through a descriptor of its own that does not block. It leaves to the presenter what the terminal does not take within a moment. The presenter's
-//! threads start when they are first needed: a program whose terminal keeps up has none.
+//! screen, and several switches between threads. So while no bytes are on their way, the calling thread takes the presenter's place.
+//! It writes through a descriptor of its own that does not block. It leaves to the presenter the bytes that the terminal does not take
+//! within a moment. The presenter's threads start when they are first needed: a program whose terminal keeps up has none.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub(crate) struct FastPath {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What was printed is written, and others are held back if need be.
+/// The program's text is written, and other writers are held back if need be.
 pub(super) struct Printed<'a>(Option<Held<'a>>);
 
 impl Printed<'_> {
@@ -39,7 +39,7 @@ impl Printed<'_> {
     }
 }
 
-/// What became of the bytes.
+/// The result of a write.
 pub(super) struct Written {
     /// So many were written.
     pub(super) bytes: usize,
@@ -68,9 +68,9 @@ impl FastPath {
         sys::wait_writable(&self.terminal, Some(Duration::ZERO)).unwrap_or(false)
     }
 
-    /// Writes what the program has printed so far and not flushed: it comes before the frame. `our_threads` says how many threads of the
-    /// process are the presenter's. If there are others, one may keep the lock of standard output for as long as it likes: then the gate
-    /// takes that. Nothing if it cannot, in a moment.
+    /// Writes the text that the program has printed and not flushed: it comes before the frame. `our_threads`: how many threads of the
+    /// process are the presenter's. Another thread might keep the lock of standard output for as long as it likes, so the gate takes the
+    /// lock then. `None`: it could not, within a moment.
     pub(super) fn hold_back<'a>(
         &mut self,
         gate: Option<&'a Gate>,

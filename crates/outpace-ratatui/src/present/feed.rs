@@ -10,7 +10,7 @@ use crate::model::{Screen, Stats};
 use crate::render::{Addition, Reflow, TranscriptRenderer};
 use crate::sys::{self, Ending};
 
-/// When nothing has extended the last line for so long, it is printed: it may well be all of it.
+/// A line that has not been extended for so long is printed: it may be complete.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Where a change of size in the middle of a frame misplaces text ([`Reflow::Ahead`]), the live region is drawn no more often, so that
 /// the terminal is seldom a whole read behind, which is where it takes half a frame.
@@ -202,7 +202,7 @@ pub(crate) fn fit(live: &mut Screen, (columns, rows): (u16, u16)) {
     live.claim(0..columns, 0..height);
 }
 
-/// What a transcript's owner holds of it.
+/// A transcript's thread, as its owner holds it.
 pub(crate) struct Feed(Arc<Shared<FeedState>>);
 
 /// The transcripts on terminals.
@@ -212,7 +212,7 @@ fn on_terminals() -> MutexGuard<'static, Vec<Weak<Shared<FeedState>>>> {
     ON_TERMINALS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a process that is ended or stopped by a signal waits for its terminal.
+/// How long a process that is ended or stopped by a signal waits for its terminal.
 const LAST_LIMIT: Duration = Duration::from_millis(200);
 
 /// Takes the live regions away before the process ends or stops, and shows them again when it goes on.
@@ -260,7 +260,7 @@ impl Feed {
         self.0.change(|state| {
             for addition in additions {
                 match (addition, state.additions.last_mut()) {
-                    // What waits together is printed at once.
+                    // Parts of a line that wait together are printed at once.
                     (
                         Addition::Extend(more),
                         Some(Addition::Open(line) | Addition::Extend(line)),

@@ -1,4 +1,4 @@
-//! Keeps what a program prints on standard output behind the frames it has drawn before.
+//! Keeps text that a program prints on standard output behind the frames it has drawn before.
 //!
 //! `execute!(stdout(), LeaveAlternateScreen)` after a draw call must reach the terminal after that frame, though another
 //! thread writes the frame. Everything that goes through [`std::io::stdout`] takes its lock; so while frames are on their
@@ -18,8 +18,8 @@ const LIMIT: Duration = Duration::from_millis(1);
 /// How long the presenter waits for it in its place: on a processor that is too busy to run the thread that takes it, or
 /// once, if the program holds the lock itself.
 const PRESENTERS_LIMIT: Duration = Duration::from_millis(30);
-/// What the program printed before the lock was taken may have been the first half of leaving the screen. So long the
-/// presenter then waits for the other half, the end of raw mode, after which it draws nothing.
+/// Text that the program printed before the lock was taken may have been the first half of leaving the screen. So long the
+/// presenter then waits for the other half, the end of raw mode, after which it does not draw.
 const GRACE: Duration = Duration::from_millis(20);
 /// How often the thread that waits to flush sees whether the gate was opened meanwhile.
 const FLUSH_STEP: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Writes what the program has printed so far: it comes before the frame that is drawn next.
+    /// Writes the program's text so far: it comes before the next frame.
     pub(super) fn flush(self) -> io::Result<()> {
         match self {
             Self::Stdout => io::stdout().flush(),
@@ -40,7 +40,7 @@ impl Stream {
         }
     }
 
-    /// Whether there is nothing to flush, or the terminal takes bytes within the limit.
+    /// Whether a flush would not wait: the stream has no buffer, or the terminal takes bytes within the limit.
     fn wait_writable(self, limit: Duration) -> bool {
         match self {
             Self::Stdout => sys::wait_stdout_writable(limit),
@@ -55,7 +55,7 @@ struct GateState {
     closed: bool,
     /// The lock is held.
     held: bool,
-    /// What the program had printed before is written.
+    /// The program's text before the frame is written.
     flushed: bool,
     /// The draw call has not waited until then.
     late: bool,
@@ -91,9 +91,9 @@ impl Shared<GateState> {
 
     /// Holds the lock until the gate is opened.
     fn hold<L: Write>(&self, stream: Stream, mut lock: L) {
-        // What the program has printed before the frame and not flushed comes before it, as through crossterm's backend, which
-        // uses the same buffer. A terminal that does not read keeps the frame waiting, too, but neither a draw call nor, once
-        // the terminal is given up, the lock. (One with room for less than what was printed keeps the lock.)
+        // Text that the program has printed and not flushed comes before the frame, as through crossterm's backend, which uses the same
+        // buffer. A terminal that does not read keeps the frame waiting, too, but no draw call, and no lock once the terminal is given
+        // up. (A terminal with room for a part of the text keeps the lock.)
         let mut flush = |limit| {
             let is_ready = stream.wait_writable(limit);
             if is_ready {
@@ -158,14 +158,14 @@ impl Gate {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// For the caller of draw that writes the frame itself, and takes the lock for a moment: says that no other thread of ours has it.
+    /// For the caller of draw that writes the frame itself, and takes the lock for a moment: whether the gate's thread leaves it free.
     pub(super) fn is_open(&self) -> bool {
         let state = self.shared.state();
         !state.closed && !state.held
     }
 
-    /// For the caller of draw that writes the frame itself: holds the stream's other writers back until the value is dropped, and has
-    /// written what they printed. Nothing if that is not done in a moment.
+    /// For the caller of draw that writes the frame itself: writes the text of the stream's other writers, and holds them back until the
+    /// value is dropped. `None`: that was not done within a moment.
     pub(super) fn try_hold(&self) -> io::Result<Option<Held<'_>>> {
         self.start()?;
         let mut state = self.shared.state();
@@ -202,7 +202,7 @@ impl Gate {
         }
     }
 
-    /// For the presenter, before it writes: waits where the caller of draw did not, and until what was printed is written.
+    /// For the presenter, before it writes: waits where the caller of draw did not, and until the program's text is written.
     pub(super) fn catch_up(&self) {
         let state = self.shared.state();
         if state.taken_elsewhere {

@@ -1,4 +1,4 @@
-//! Where the bytes go, and how fast they go there.
+//! The destination of the bytes, and its speed.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::model::Stats;
 use crate::sys;
 
-/// Where the bytes go.
+/// The destination of the bytes.
 pub(crate) enum Output {
     /// A descriptor of our own on the terminal.
     Terminal(sys::Terminal),
@@ -85,14 +85,14 @@ impl Output {
     }
 }
 
-/// What the terminal takes for a byte, of late.
+/// The time that the terminal has taken for a byte, of late.
 #[derive(Default)]
 pub(super) struct Tempo {
     ns_per_byte: u64,
 }
 
 impl Tempo {
-    /// Fewer bytes say more of system calls than of the terminal.
+    /// The time of fewer bytes is mostly that of the system call.
     const TELLING: usize = 4096;
     /// Where a byte takes longer than that, it is worth the processor time that saving it takes: some 60 ns a
     /// cell, of which a third of the bytes go, 9 of 32.

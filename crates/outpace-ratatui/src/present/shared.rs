@@ -1,8 +1,8 @@
-//! What two threads share.
+//! State that two threads share.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A state, and that it has changed.
+/// A state, and a condition that it has changed.
 #[derive(Default)]
 pub(super) struct Shared<T> {
     state: Mutex<T>,

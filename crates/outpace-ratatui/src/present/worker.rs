@@ -1,8 +1,8 @@
-//! The thread that writes, and what it shares with the application.
+//! The presenter's thread, which writes, and the state that it shares with the application.
 //!
-//! Frames wait in a slot where the next replaces the one before. What must not be lost, commands and lines that scroll
-//! into the scrollback, waits in order as bytes. The renderer knows what the terminal shows once all bytes so far have
-//! been written; the thread that locks it may add bytes, so the application never waits for the terminal.
+//! Frames wait in a slot, where the next replaces the one before. Commands, and lines that scroll into the scrollback, must not be
+//! lost: they wait in order as bytes. The renderer knows the screen as it is after all bytes so far. The thread that
+//! locks it may add bytes, so the application never waits for the terminal.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ struct PendingFrame {
     raw: bool,
 }
 
-/// What waits, and what the thread has to say.
+/// The bytes and the frame that wait, and the thread's reports.
 #[derive(Default)]
 struct Slot {
     /// Bytes that come before the frame.
@@ -68,7 +68,7 @@ impl Slot {
     }
 }
 
-/// What application and presenter thread share. Lock order: the renderer, then the slot, then the output or the gate.
+/// The state that application and presenter's thread share. Lock order: the renderer, then the slot, then the output or the gate.
 pub(crate) struct Worker {
     renderer: Mutex<Renderer>,
     slot: Mutex<Slot>,
@@ -79,7 +79,7 @@ pub(crate) struct Worker {
     gate: Option<Gate>,
     /// The thread's output, until it starts.
     output: Mutex<Option<Output>>,
-    /// Set when the terminal was given back: from then on nothing is written.
+    /// Set when the terminal was given back: from then on no bytes are written.
     pub(super) closed: Arc<AtomicBool>,
     /// A write was given up that is still in hand.
     stuck: AtomicBool,
@@ -136,14 +136,14 @@ impl Worker {
         started
     }
 
-    /// How many threads of the process are this worker's, while they have nothing to do.
+    /// How many threads of the process are this worker's, while they wait for work.
     fn threads(&self) -> u64 {
         let gate = self.gate.as_ref().is_some_and(Gate::has_started);
         u64::from(self.has_started()) + u64::from(gate)
     }
 
-    /// Has the calling thread write what `make` makes, in the presenter's place, if nothing is on its way and the terminal takes bytes
-    /// at once. Leaves to the presenter what it does not take within a moment. Returns whether that was done.
+    /// Has the calling thread write the bytes of `make`, in the presenter's place, if none are on their way and the terminal takes bytes
+    /// at once. Leaves to the presenter the bytes that it does not take within a moment. Returns whether that was done.
     pub(super) fn write_now(
         self: &Arc<Self>,
         path: &mut FastPath,
@@ -259,7 +259,7 @@ impl Worker {
         }
     }
 
-    /// Returns false when there is nothing left to write and the thread shall end.
+    /// Returns `false` when everything is written and the thread shall end.
     fn wait_for_work(&self) -> bool {
         let mut slot = self.slot();
         while slot.frame.is_none() && slot.bytes.is_empty() {
@@ -281,7 +281,7 @@ impl Worker {
         true
     }
 
-    /// Takes what is to be written next: bytes that wait, or else those of the frame. Says whether it was the frame.
+    /// Takes the bytes to be written next: those that wait, or else those of the frame. Returns whether it was the frame.
     fn take_bytes(&self, bytes: &mut Vec<u8>, output: &Output) -> bool {
         let mut renderer = self.renderer();
         let mut slot = self.slot();
@@ -316,7 +316,7 @@ impl Worker {
     fn wake(&self, mut slot: MutexGuard<'_, Slot>) {
         let idle = !std::mem::replace(&mut slot.active, true);
         let gate = self.gate.as_ref().filter(|_| idle);
-        // While the slot is locked: the thread opens it only when it finds nothing there.
+        // While the slot is locked: the thread opens it only when it finds the slot empty.
         if let Some(gate) = gate {
             gate.close();
         }
@@ -345,7 +345,7 @@ impl Worker {
                 slot.error.is_some() || slot.busy_since.is_none_or(recent)
             });
         }
-        // An unread frame is replaced, but what it said of damage still holds.
+        // An unread frame is replaced, but its damage still holds.
         let mut frame = match slot.frame.take() {
             Some(unread) => {
                 slot.skipped += 1;
@@ -445,7 +445,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Waits until nothing is waiting or in hand, or the limit is over. Says whether it got there.
+    /// Waits until everything is written, or the limit is over. Returns whether it is.
     pub(super) fn wait_idle(&self, limit: Option<Duration>) -> io::Result<bool> {
         let slot = self.wait_until(limit, |slot| {
             slot.error.is_some() || slot.stopped || slot.is_idle()
@@ -524,7 +524,7 @@ impl Worker {
         stopped
     }
 
-    /// From now on nothing is written, and no thread is held back.
+    /// Writes no bytes from now on, and holds no thread back.
     pub(super) fn give_up(&self) {
         self.closed.store(true, Ordering::Release);
         if let Some(gate) = &self.gate {
@@ -532,7 +532,7 @@ impl Worker {
         }
     }
 
-    /// What has not been written: whether a frame, and how many bytes beside it.
+    /// The output that has not been written: whether a frame waits, and how many bytes beside it.
     pub(super) fn left(&self) -> (bool, usize) {
         let slot = self.slot();
         (

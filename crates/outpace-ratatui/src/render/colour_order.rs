@@ -1,10 +1,9 @@
-//! In which order to draw the cells of a picture: so that the pen changes one colour at a time.
+//! The order in which the cells of a picture are drawn, so that the pen changes one colour at a time.
 //!
-//! A `▀` takes two colours, 17 bytes each, and one that has a colour in common with the cell drawn before
-//! takes one. Coming to it costs 4 to 6 bytes, wherever in the row it is. So where neighbours have nothing
-//! in common, as in noise, the row is drawn in colour order: colours are the nodes of a graph, cells its edges,
-//! and each cell is chosen to share a node with the one before. Nothing is found that is best, only what can
-//! be found at a few nanoseconds a cell: the order is taken if it is shorter than from left to right.
+//! A `▀` takes two colours, 17 bytes each. A `▀` that has a colour in common with the cell drawn before takes one. Coming to it
+//! costs 4 to 6 bytes, anywhere in the row. So where neighbours have no colour in common, as in noise, the row is drawn in colour
+//! order: colours are the nodes of a graph, cells its edges, and each cell is chosen to share a node with the one before. The order
+//! is not the best: it is found at a few nanoseconds a cell, and taken if it is shorter than from left to right.
 
 use super::plan::is_worth_searching;
 use super::row::blank_tail;
@@ -16,11 +15,11 @@ use crate::model::{Cell, Color, Style};
 const FEWEST: usize = 8;
 /// More than so many blanks alike are better repeated or erased.
 const MOST_BLANKS: usize = 3;
-/// So many cells that have one of the pen's colours are looked at for one that has both.
+/// How many cells with one of the pen's colours are searched for one that has both.
 const LOOKED_AT: usize = 4;
-/// What it takes to begin and end a change of colour, beside the colours.
+/// The bytes that begin and end a change of colour, beside the colours.
 const CHANGE_PRICE: u32 = 2;
-/// What it takes to come to a column, about.
+/// The bytes of coming to a column, about.
 const MOTION_PRICE: u32 = 5;
 
 /// No entry, or no node.
@@ -37,7 +36,7 @@ pub(super) struct ColourOrder {
     ends: Vec<u16>,
     /// The next entry with the same node, further to the right.
     next: Vec<u16>,
-    /// The first entry with each node, and what its colour costs.
+    /// The first entry with each node, and the price of its colour.
     heads: Vec<u16>,
     prices: Vec<u32>,
     done: Vec<bool>,
@@ -47,7 +46,7 @@ pub(super) struct ColourOrder {
     fruitless: u32,
 }
 
-/// What the pen writes in.
+/// The nodes of the pen's colours.
 #[derive(Clone, Copy)]
 struct Pen {
     fg: u16,
@@ -95,7 +94,7 @@ impl ColourOrder {
     /// that it may be worth coming to them in another order.
     fn collect(&mut self, shown: &[Cell], wanted: &[Cell]) -> bool {
         self.columns.clear();
-        // Mostly there is nothing but text.
+        // Mostly there is text alone.
         let differing = |(old, new): &(&Cell, &Cell)| is_picture(**new) && old != new;
         let pictures = shown.iter().zip(wanted).filter(differing);
         if pictures.take(FEWEST).count() < FEWEST {
@@ -112,7 +111,7 @@ impl ColourOrder {
                 continue;
             }
             if cell.is_blank() && alike >= MOST_BLANKS {
-                // The last of them are as good as the others.
+                // Those before it, too.
                 while self
                     .columns
                     .last()
@@ -207,7 +206,7 @@ impl ColourOrder {
         total
     }
 
-    /// What every order costs at least: each colour is chosen once, but those the pen has.
+    /// The least price of any order: each colour is chosen once, except the pen's.
     fn least_price(&self) -> u32 {
         let colors: u32 = self.prices.iter().sum();
         let dearest = self.prices.iter().max().copied().unwrap_or(0);
@@ -295,7 +294,7 @@ fn colors(cell: Cell) -> (Color, Color) {
     }
 }
 
-/// What stands for a colour: one thing on either side, if they may be exchanged.
+/// The key of a colour: the same on either side, if they may be exchanged.
 fn key(color: Color, background: bool, exchange: bool) -> u32 {
     color.bits() | u32::from(background && !exchange) << 31
 }

@@ -1,14 +1,14 @@
 //! Cursor motion, styles and symbols to bytes, each the cheapest way.
 //!
-//! The [`Encoder`] knows what the terminal's pen and cursor are like, as far as anybody can, and every
-//! method leaves that knowledge true. It does not know what is on the screen: that is the renderer's.
+//! The [`Encoder`] knows the terminal's pen and cursor, as far as they can be known, and every method keeps that knowledge true.
+//! The renderer knows the screen.
 
 use super::sgr::{self, Parameters, color_price};
 use crate::model::{
     Attributes, Cell, Color, ColorKind, FULL_BLOCK, LOWER_HALF, Stats, Style, UPPER_HALF,
 };
 
-/// Where the terminal's cursor is.
+/// The place of the terminal's cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum At {
     Unknown,
@@ -53,7 +53,7 @@ impl Encoder {
         self.width = width;
     }
 
-    /// Assumes nothing of the terminal's pen and cursor any more.
+    /// Takes the terminal's pen and cursor to be unknown.
     pub(crate) fn forget(&mut self) {
         self.at = At::Unknown;
         self.pen = None;
@@ -82,7 +82,7 @@ impl Encoder {
         self.out.push(last);
     }
 
-    /// `CSI row ; column H`, leaving out what is 1.
+    /// `CSI row ; column H`, without numbers that are 1.
     fn absolute(&mut self, x: u16, y: u16) {
         self.text("\x1b[");
         if y > 0 {
@@ -101,7 +101,7 @@ impl Encoder {
         3 + row + column
     }
 
-    /// What [`move_to`](Self::move_to) would cost within the row, in bytes.
+    /// The bytes that [`move_to`](Self::move_to) would take within the row.
     pub(crate) fn price_ahead(&self, x: u16, y: u16) -> u32 {
         match self.at {
             At::Known(at, row) if row == y && at <= x && at < self.width => csi_len(x - at),
@@ -247,7 +247,7 @@ impl Encoder {
         })
     }
 
-    /// What the terminal leaves behind when it erases: known only if it is the default background.
+    /// The cell that the terminal leaves behind when it erases: known for the default background alone.
     pub(crate) fn erased(&self) -> Cell {
         if self.erases_to(Cell::BLANK) {
             Cell::BLANK
@@ -266,7 +266,7 @@ impl Encoder {
         }
     }
 
-    /// The pen without what would show on a blank; other attributes may stay.
+    /// The pen without attributes that show on a blank. Others may stay.
     fn without_visible(&self) -> Style {
         match self.pen {
             Some(pen) if !pen.attributes.intersects(Attributes::VISIBLE_ON_BLANK) => pen,
@@ -319,7 +319,7 @@ impl Encoder {
             if pen.attributes.intersects(Attributes::VISIBLE_ON_BLANK) {
                 return (style, c);
             }
-            // A full block looks like a blank only if nothing alters the foreground.
+            // A full block looks like a blank only if no attribute alters the foreground.
             let fills = self.half_blocks && pen.fg == cell.bg && cell.bg.is_explicit();
             if fills && pen.bg != cell.bg && pen.attributes == Attributes::NONE {
                 stats.exchanged_blocks += 1;
@@ -340,15 +340,15 @@ impl Encoder {
         (style, c)
     }
 
-    /// The pen, if pictures can be drawn with it: nothing but its colours has to change.
+    /// The pen, if only its colours have to change for a picture.
     #[inline]
     pub(crate) fn picture_pen(&self) -> Option<Style> {
         self.pen
             .filter(|pen| pen.attributes == Attributes::NONE && !pen.underline.is_explicit())
     }
 
-    /// Prints a `▀` of two 24-bit colours with a [`picture_pen`](Self::picture_pen), but leaves the pen to
-    /// the caller, which says in [`end_picture`](Self::end_picture) what has become of it.
+    /// Prints a `▀` of two 24-bit colours with a [`picture_pen`](Self::picture_pen). The caller keeps the pen, and hands it back by
+    /// [`end_picture`](Self::end_picture).
     #[inline]
     pub(crate) fn print_two_colors(
         &mut self,
@@ -373,7 +373,7 @@ impl Encoder {
         c
     }
 
-    /// So many columns have been drawn, the last of them in this style.
+    /// Notes that so many columns have been drawn, the last of them in this style.
     pub(crate) fn end_picture(&mut self, pen: Style, columns: u16) {
         self.pen = Some(pen);
         self.advance(columns);

@@ -1,5 +1,5 @@
-//! What only moved is moved: rows by scrolling, parts of rows by inserting and deleting characters. And what
-//! an application scrolls itself.
+//! Moves text that only moved: rows by scrolling, parts of rows by inserting and deleting characters. And scrolls for an
+//! application that asks for it.
 
 use super::Renderer;
 use super::encode::At;
@@ -9,7 +9,7 @@ use crate::model::{Cell, Color, Screen};
 /// Scrolls a frame, at most.
 const MAX_SCROLLS: usize = 8;
 
-/// How many rows go into the scrollback if so many lines are fed from the cursor on.
+/// The rows that so many line feeds from the cursor on push into the scrollback.
 pub(crate) fn overflow(screen: &Screen, lines: u16) -> u16 {
     let last = screen.height().saturating_sub(1);
     let down = screen.cursor.y.saturating_add(lines);
@@ -81,8 +81,8 @@ impl Renderer {
             return &self.encoder.out;
         }
         let by = by.clamp(-i32::from(bottom - top), i32::from(bottom - top));
-        // Terminals ignore a region of one row. At the top of the terminal it is scrolled with the row below, for the
-        // sake of the scrollback; elsewhere it only becomes blank. The next frame draws what is wrong then.
+        // Terminals ignore a region of one row. At the top of the terminal it is scrolled together with the row below, for the scrollback;
+        // elsewhere it becomes blank. The next frame draws the cells that are wrong then.
         let region = match bottom - top {
             1 if top > 0 => {
                 screen.scroll(top, bottom, by, Cell::BLANK);
@@ -151,7 +151,7 @@ impl Renderer {
         let inner = to < usize::from(wanted.width());
         self.destructive = true;
         let (first, second) = if by > 0 { (b'P', b'@') } else { (b'@', b'P') };
-        // Inside a row, deleting comes first, so that nothing is pushed over the edge.
+        // Inside a row, deleting comes first, so that no cell is pushed over the edge.
         if inner && by < 0 {
             self.encoder.move_to((to - distance) as u16, y);
             self.encoder.csi(distance as u16, second);

@@ -1,10 +1,8 @@
-//! Finds what can be moved instead of drawn: groups of rows that went up or down, parts of rows that
-//! went left or right.
+//! Finds cells that can be moved instead of drawn: groups of rows that went up or down, parts of rows that went left or right.
 //!
-//! Both searches work alike. Pieces of what is shown are hashed, with their colours; pieces of what is
-//! wanted that occur there exactly once vote for the distance they moved; the distances with the most
-//! votes are then priced in bytes, cell by cell, against drawing in place. A wrong vote therefore
-//! costs time, never a wrong picture and never a longer one.
+//! Both searches work alike. Pieces of the shown screen are hashed, with their colours. Pieces of the wanted screen that occur there
+//! exactly once vote for the distance they moved. The distances with the most votes are then priced in bytes, cell by cell,
+//! against drawing in place. So a wrong vote costs time, never a wrong picture and never a longer one.
 
 use std::ops::Range;
 
@@ -33,25 +31,25 @@ pub(crate) struct Shift {
 pub(crate) struct Planner {
     /// The first column in which a row differs, if it does.
     changes: Vec<Option<u16>>,
-    /// What those would cost in place.
+    /// Their prices in place.
     prices: Vec<u32>,
     /// Which rows have cells that are to be left as they are.
     fixed: Vec<bool>,
     bands: Vec<(u64, u16)>,
     votes: Vec<u32>,
     grams: Grams,
-    /// Rows in a row that had nothing to shift.
+    /// How many rows in a row had no shift.
     fruitless: u32,
-    /// Nothing is shown that could have moved.
+    /// The shown screen is blank: no text can have moved.
     all_blank: bool,
 }
 
 /// A frame that costs less than this is not worth a search.
 const WORTHWHILE: u32 = 48;
-/// What selecting a region, moving there and scrolling costs, roughly.
+/// The price of selecting a region, moving there and scrolling, roughly.
 const SCROLL_PRICE: u32 = 16;
 
-/// The longer nothing was found in this frame, the rarer the search.
+/// The longer this frame's searches have been in vain, the rarer they are.
 pub(crate) const fn is_worth_searching(fruitless: u32) -> bool {
     fruitless.is_multiple_of(match fruitless {
         0..4 => 1,
@@ -120,7 +118,7 @@ fn price_of_change(pen: Option<Style>, style: Style, is_blank: bool) -> u32 {
 }
 
 impl Planner {
-    /// Starts a frame. `all_blank` says that nothing is shown yet.
+    /// Starts a frame. `all_blank`: the shown screen is blank.
     pub(crate) fn begin(&mut self, all_blank: bool) {
         self.fruitless = 0;
         self.all_blank = all_blank;
@@ -253,7 +251,7 @@ impl Planner {
     ) -> Option<(Scroll, u32)> {
         let height = i32::from(wanted.height());
         let first = i32::from(!from_top);
-        // The best run of rows by Kadane's algorithm: rows that gain nothing end no run, rows that lose may.
+        // The best run of rows by Kadane's algorithm: a row without gain ends no run, a row with a loss may.
         let (mut start, mut sum) = (None, 0_i64);
         let mut best: Option<(i32, i32, i64)> = None;
         for y in first.max(first - by)..height.min(height - by) {
@@ -311,7 +309,7 @@ impl Planner {
         let width = wanted.len();
         let first = first_difference(shown, wanted)?;
         let last = (first..width).rev().find(|&x| shown[x] != wanted[x])?;
-        // Cells that are all alike say nothing of where they were.
+        // From cells that are all alike no distance can be told.
         if last - first < 8 || shown[first..].iter().all(|cell| *cell == shown[first]) {
             return None;
         }
@@ -370,7 +368,7 @@ fn best_shift(
     best
 }
 
-/// The price of a shift and of what is left to draw after it.
+/// The price of a shift and of the cells that are left to draw after it.
 fn price_shift(shown: &[Cell], wanted: &[Cell], shift: Shift) -> u32 {
     let Shift { from, to, by } = shift;
     let distance = by.unsigned_abs() as usize;
@@ -402,7 +400,7 @@ fn price_from_blank(to: &[Cell]) -> u32 {
 /// An odd number without a pattern: the golden ratio's fraction.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A digest of some cells, or nothing if they are all alike: such rows say nothing of where they were.
+/// A digest of some cells. `None`: they are all alike, so no distance can be told from them.
 fn digest_of(cells: &[Cell]) -> Option<u64> {
     let first = *cells.first()?;
     if cells.iter().all(|cell| *cell == first) {

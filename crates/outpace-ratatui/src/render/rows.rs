@@ -8,9 +8,9 @@ use super::Renderer;
 use super::sgr::color_price;
 use crate::model::{Cell, Screen, Style, first_difference};
 
-/// What it costs to come to a row that is not the next one, more than coming to that, in bytes.
+/// The bytes of coming to any row, more than to the next one.
 const DETOUR_PRICE: u32 = 2;
-/// What every change of style costs, beside the colours.
+/// The bytes of a change of style, beside the colours.
 const CHANGE_PRICE: u32 = 3;
 /// Fewer rows are not worth a search.
 const FEWEST: usize = 4;
@@ -82,7 +82,7 @@ impl Renderer {
     }
 }
 
-/// The style of everything that differs in a row, from `first` on, if it is one. Blanks count by what shows of them.
+/// The style of all cells that differ in a row, from `first` on, if they have one. A blank counts by its background.
 fn only_style(shown: &[Cell], wanted: &[Cell], first: usize) -> Option<Style> {
     let style = wanted[first].style();
     let mut x = first + 1;
@@ -96,7 +96,7 @@ fn only_style(shown: &[Cell], wanted: &[Cell], first: usize) -> Option<Style> {
     Some(style)
 }
 
-/// What the changes of style cost along some rows, about.
+/// The bytes of the changes of style along some rows, about.
 fn price_of_styles(pen: Option<Style>, styles: impl Iterator<Item = Style>) -> u32 {
     let mut pen = pen;
     let mut total = 0;

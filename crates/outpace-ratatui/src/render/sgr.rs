@@ -1,5 +1,4 @@
-//! Styles to bytes: the parameters of "select graphic rendition" (SGR, ECMA-48), which are most of what a
-//! picture costs.
+//! Styles to bytes: the parameters of "select graphic rendition" (SGR, ECMA-48), which take most bytes of a picture.
 //!
 //! Numbers come from a table and are copied as words of a fixed size, of which the length counts only a
 //! part: what is past it is overwritten by the next.
@@ -45,7 +44,7 @@ pub(super) fn digits(n: u8) -> &'static [u8] {
     &DECIMAL[usize::from(n)][..usize::from(LENGTH[usize::from(n)] - 1)]
 }
 
-/// Room for what one style takes: the longest (a reset, every attribute, two colours, cut in two sequences)
+/// Room for the longest style (a reset, every attribute, two colours, cut in two sequences), which
 /// has 62 bytes.
 const ROOM: usize = 80;
 

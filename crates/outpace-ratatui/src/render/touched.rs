@@ -1,13 +1,13 @@
-//! Which rows may differ: those that an application draws in a frame are mostly few, and the others need not be compared.
+//! The rows that may differ. An application mostly draws in a few rows of a frame, and the others need not be compared.
 
 use crate::model::Screen;
 
-/// Rows of the screen that is wanted in which it may differ from what is shown. All of them, as long as nothing else is [told](Self::tell).
+/// The rows in which the wanted screen may differ from the shown one. All of them, until some are [told](Self::tell).
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     all: bool,
     rows: Vec<bool>,
-    /// Whether that is to be believed.
+    /// Some rows were told; otherwise any may differ.
     told: bool,
 }
 
@@ -40,7 +40,7 @@ impl Touched {
         }
     }
 
-    /// The same, which from now on says what may differ in the next frame.
+    /// Takes over the rows in which the next frame may differ. From now on all others are taken to be the same.
     pub(super) fn tell(&mut self, rows: &mut Self) {
         self.absorb(rows);
         self.told = true;
@@ -50,7 +50,7 @@ impl Touched {
         !self.told || self.all || self.rows.get(usize::from(y)).is_some_and(|row| *row)
     }
 
-    /// Whether the other rows are as they should be.
+    /// Whether the other rows really are the same.
     pub(super) fn holds(&self, shown: &Screen, wanted: &Screen) -> bool {
         let differs = |y: u16| {
             let mut pairs = shown.row(y).iter().zip(wanted.row(y));
@@ -59,7 +59,7 @@ impl Touched {
         (0..wanted.height()).all(|y| self.may_differ(y) || !differs(y))
     }
 
-    /// Nothing differs, and nothing is told of the next frame.
+    /// Begins again after a frame: no row differs, and none was told.
     pub(super) fn begin(&mut self) {
         self.all = false;
         self.rows.fill(false);

@@ -1,4 +1,4 @@
-//! What the environment says, to a program that has no more rights than its caller.
+//! Variables of the environment, for a program that has no more rights than its caller.
 #![allow(unsafe_code)]
 
 use std::env;

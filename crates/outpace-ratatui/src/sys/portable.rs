@@ -1,4 +1,4 @@
-//! Any system: std's streams, and what crossterm knows of the terminal. It cannot tell whether a terminal reads, so leaving one
+//! Any system: std's streams, and crossterm's knowledge of the terminal. It cannot tell whether a terminal reads, so leaving one
 //! that does not may wait, and there is no stop by a signal.
 
 use std::io::{self, IsTerminal, Read, Write};
@@ -56,14 +56,14 @@ impl Write for Terminal {
     }
 }
 
-/// Nothing is read but by crossterm.
+/// At its end at once: crossterm reads the input.
 impl Read for Terminal {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         Ok(0)
     }
 }
 
-/// What is drawn goes through [`io::stdout`], and its lock.
+/// Frames go through [`io::stdout`], and its lock.
 pub(crate) const OWN_DESCRIPTOR: bool = false;
 
 pub(crate) const fn open_stdout() -> io::Result<Terminal> {
@@ -95,7 +95,7 @@ pub(crate) struct TerminalSize {
     pub(crate) pixels: (u16, u16),
 }
 
-/// The size of the terminal, or nothing if there is none.
+/// The size of the terminal. `None`: there is no terminal.
 pub(crate) fn terminal_size(terminal: &Terminal) -> io::Result<Option<TerminalSize>> {
     if !terminal.is_terminal() {
         return Ok(None);
@@ -191,7 +191,7 @@ pub(crate) const fn was_stopped() -> bool {
 
 pub(crate) const fn stop() {}
 
-/// What a signal asks for: there are none.
+/// The effect of a signal. Here there are no signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(dead_code, reason = "as on Unix")]
 pub(crate) enum Ending {

@@ -1,4 +1,4 @@
-//! The one corner that needs `unsafe`: signals.
+//! Signals: stops, and the ends of processes. They need `unsafe`.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -32,7 +32,7 @@ pub(super) fn blocked<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What the handler needs, made when stops are caught. It is never freed: a handler may be reading it. But the next
+/// The handler's data, made when stops are caught. It is never freed: a handler may be reading it. But the next
 /// session on the same terminal takes it again.
 struct Stops {
     /// Never closed either.
@@ -75,7 +75,7 @@ const WRITE_LIMIT: u32 = 50;
 pub(crate) struct Writing(());
 
 impl Writing {
-    /// Waits while the terminal is being given to the shell, so that what is written next cannot come after that.
+    /// Waits while the terminal is being given to the shell, so that the write cannot come after that.
     pub(crate) fn begin() -> Self {
         loop {
             // Sequentially consistent, as in the handler: one of both sees the other.
@@ -114,8 +114,8 @@ unsafe fn errno() -> *mut libc::c_int {
 }
 
 extern "C" fn on_stop(_: libc::c_int) {
-    // SAFETY: the pointer is null or came from `Box::leak`, and what it points to is never changed or freed. All
-    // calls are async-signal-safe; the terminal's descriptor stays open.
+    // SAFETY: the pointer is null or came from `Box::leak`, whose value is never changed or freed. All calls are
+    // async-signal-safe; the terminal's descriptor stays open.
     unsafe {
         let saved = *errno();
         if let Some(stops) = STOPS.load(Ordering::Acquire).as_ref() {
@@ -251,7 +251,7 @@ pub(super) fn stop() {
 /// Told of signals that end or stop the process.
 type Reaction = fn(Ending);
 
-/// What a signal asks for.
+/// The effect of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// The process ends, once that returns.
@@ -310,15 +310,15 @@ pub(super) fn watch_endings(react: Reaction) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends what [`watch_endings`] began.
+/// Undoes [`watch_endings`].
 pub(super) fn ignore_endings() {
     for signal in endings() {
         replace(signal, on_ending_address(), libc::SIG_DFL);
     }
 }
 
-/// Does what the signal would have done, after what is to be done before. If the application has put a handler of its own
-/// in the place of ours, and that has called ours, the signal is the application's.
+/// Calls `react`, then has the signal's own effect. If the application has put a handler of its own in the place of ours, and that
+/// has called ours, the signal is the application's.
 fn end_or_stop(signal: libc::c_int, react: Reaction) {
     if !replace(signal, on_ending_address(), on_ending_address()) {
         return;

@@ -17,8 +17,8 @@ pub(crate) struct TerminalSize {
     pub(crate) pixels: (u16, u16),
 }
 
-/// The size of the terminal, or nothing if this is none. One that does not know (a serial line) is taken to have 80
-/// columns and 24 rows.
+/// The size of the terminal. `None`: this is no terminal. One without a size (a serial line) is taken to have 80 columns and 24
+/// rows.
 ///
 /// # Errors
 /// If the terminal is gone.
@@ -52,12 +52,12 @@ fn wait_for(fd: impl AsFd, flags: PollFlags, limit: Option<Duration>) -> io::Res
     }
 }
 
-/// Waits until the descriptor takes bytes. False if it did not within the limit.
+/// Waits until the descriptor takes bytes. `false`: it did not within the limit.
 pub(crate) fn wait_writable(fd: impl AsFd, limit: Option<Duration>) -> io::Result<bool> {
     wait_for(fd, PollFlags::OUT, limit)
 }
 
-/// Waits until there is something to read. False if there was nothing within the limit.
+/// Waits until there are bytes to read. `false`: there were none within the limit.
 pub(crate) fn wait_readable(fd: impl AsFd, limit: Duration) -> io::Result<bool> {
     wait_for(fd, PollFlags::IN, Some(limit))
 }
@@ -117,12 +117,12 @@ pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
 }
 
 /// From now on a stop from outside (SIGTSTP) first writes `farewell` to the terminal and gives it its
-/// present modes back. Does nothing where the application handles these signals itself.
+/// present modes back. Signals that the application handles itself are left alone.
 pub(crate) fn catch_stops(terminal: &File, farewell: &'static str) -> io::Result<()> {
     signals::catch_stops(terminal.try_clone()?, farewell)
 }
 
-/// Ends what [`catch_stops`] began.
+/// Undoes [`catch_stops`].
 pub(crate) fn ignore_stops() {
     signals::ignore_stops();
 }
@@ -132,7 +132,7 @@ pub(crate) fn watch_endings(react: fn(Ending)) -> io::Result<()> {
     signals::watch_endings(react)
 }
 
-/// Ends what [`watch_endings`] began.
+/// Undoes [`watch_endings`].
 pub(crate) fn ignore_endings() {
     signals::ignore_endings();
 }
@@ -152,7 +152,7 @@ pub(crate) type Terminal = File;
 
 const HAS_PROC: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-/// What is drawn does not go through [`io::stdout`], nor its lock.
+/// Frames do not go through [`io::stdout`], nor its lock.
 pub(crate) const OWN_DESCRIPTOR: bool = true;
 
 pub(crate) fn open_stdout() -> io::Result<Terminal> {
@@ -215,7 +215,7 @@ pub(crate) fn stderr_is_ready() -> bool {
     wait_writable(io::stderr(), Some(Duration::ZERO)).unwrap_or(false)
 }
 
-/// Waits until standard output takes bytes. False if it did not within the limit.
+/// Waits until standard output takes bytes. `false`: it did not within the limit.
 pub(crate) fn wait_stdout_writable(limit: Duration) -> bool {
     // An error shows when something is written.
     wait_writable(io::stdout(), Some(limit)).unwrap_or(true)

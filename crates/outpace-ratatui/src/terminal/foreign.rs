@@ -1,5 +1,5 @@
-//! What the application writes itself between the frames. A command of crossterm comes in several writes, and goes on when it is
-//! whole: no frame comes into the middle of it, and what it does to the screen is known before it goes on.
+//! Bytes that the application writes itself, between the frames. crossterm sends a command in several writes. It is passed on when
+//! it is whole: no frame comes into the middle of it, and a switch of the screen is noticed first.
 
 /// The application's own bytes, until the sequence that they begin is whole.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Within {
             // An escape that a string holds is doubled (tmux).
             (Self::ControlStringEscape, ESC) => Self::ControlString,
             (Self::ControlStringEscape, _) => Self::Escape.next(byte),
-            // CAN and SUB end what they are in.
+            // CAN and SUB end the sequence that they are in.
             (_, 0x18 | 0x1a) => Self::Text,
             (Self::ControlString, _) => Self::ControlString,
             (_, ESC) => Self::Escape,
@@ -48,11 +48,11 @@ impl Within {
 }
 
 impl Foreign {
-    /// Takes bytes, and gives those that may go on, and whether these turn the alternate screen on or off, last.
+    /// Takes bytes. Returns those that may be passed on, and the last switch of the alternate screen among them, if any.
     pub(super) fn take(&mut self, bytes: &[u8]) -> (Vec<u8>, Option<bool>) {
         let known = self.held.len();
         self.held.extend_from_slice(bytes);
-        // Where the text ends that is before the sequence in hand.
+        // Where the pending sequence begins.
         let mut start = 0;
         let mut switch = None;
         for (at, &byte) in self.held.iter().enumerate().skip(known) {
@@ -78,7 +78,7 @@ impl Foreign {
         (self.held.drain(..whole).collect(), switch)
     }
 
-    /// What is not whole, for an application that does not go on with it.
+    /// The bytes of a sequence that is not whole, for an application that does not continue it.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
@@ -123,7 +123,7 @@ mod tests {
             for cut in 0..=bytes.len() {
                 let mut foreign = Foreign::default();
                 let (mut passed, first) = foreign.take(&bytes[..cut]);
-                // What has gone on ends in no sequence.
+                // The bytes that were passed on do not end within a sequence.
                 let mut other = Foreign::default();
                 assert_eq!(other.take(&passed), (passed.clone(), first));
                 let (more, second) = foreign.take(&bytes[cut..]);

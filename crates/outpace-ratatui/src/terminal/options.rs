@@ -1,4 +1,4 @@
-//! How a backend is to be made.
+//! Options of a backend.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::model::Capabilities;
 use crate::sys;
 
-/// How a backend is to be made. The default draws by a thread of its own, finds out by its name what the terminal
-/// can do, and lets the picture be as stale as the terminal is slow.
+/// Options of a backend. By default it never waits for the terminal, knows the terminal's capabilities by its name, and lets the picture
+/// be as stale as the terminal is slow.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,7 +32,7 @@ pub struct Options {
     pub(crate) main_screen: bool,
 }
 
-/// What to draw on.
+/// The terminal to draw on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// Standard output.
@@ -49,7 +49,7 @@ impl Target {
     pub(crate) fn open(self) -> io::Result<sys::Terminal> {
         match self {
             Self::Stdout => {
-                // What was printed before comes before.
+                // Text that was printed before comes first.
                 io::stdout().flush()?;
                 sys::open_stdout()
             }
@@ -60,7 +60,7 @@ impl Target {
 }
 
 impl Options {
-    /// What to draw on; standard output if nothing else is said.
+    /// Names the terminal to draw on; by default standard output.
     #[must_use]
     pub fn target(mut self, target: Target) -> Self {
         self.target = target;
@@ -84,9 +84,8 @@ impl Options {
         self
     }
 
-    /// Always takes the time to find the fewest bytes. Without it (the default) what saves bytes at a higher
-    /// price in processor time, drawing the cells of a picture in another order, is only done while the
-    /// terminal takes longer for those bytes than it takes to save them.
+    /// Always takes the time to find the fewest bytes. Without it (the default) the cells of a picture are drawn in another order, which
+    /// saves bytes for processor time, only while the terminal takes longer for those bytes than it takes to save them.
     #[must_use]
     pub fn fewest_bytes(mut self) -> Self {
         self.fewest_bytes = true;

@@ -1,5 +1,5 @@
-//! What the terminal can do: known by its name and the variables it sets, and otherwise taken to be no more than every
-//! terminal does. And where its cursor is, which only it can tell.
+//! The terminal's capabilities, known by its name and the variables it sets; an unknown terminal has the least. And the question
+//! for its cursor.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait for a terminal to read before it is left.
 pub(crate) const LEAVE_LIMIT: Duration = Duration::from_millis(450);
 
-/// What was found out about a terminal.
+/// Capabilities and cursor of a terminal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Findings {
     pub(crate) capabilities: Capabilities,
@@ -21,8 +21,8 @@ pub(crate) struct Findings {
     pub(crate) cursor: Option<(u16, u16)>,
 }
 
-/// Finds out what the terminal can do, by its name and the variables it sets. It is not asked: answers come by way of the
-/// input, where keys are the application's, and what is read there cannot be given back.
+/// Finds the terminal's capabilities by its name and the variables it sets. It is not asked: answers come through the input, whose
+/// keys belong to the application, and bytes that are read there cannot be given back.
 pub(crate) fn find_out(terminal: &sys::Terminal, options: &Options) -> Findings {
     let mut findings = Findings {
         capabilities: Capabilities::basic(),
@@ -38,7 +38,7 @@ pub(crate) fn find_out(terminal: &sys::Terminal, options: &Options) -> Findings 
     findings
 }
 
-/// What is known of terminals by the variables they set.
+/// The capabilities of terminals by the variables they set.
 fn by_environment(variable: impl Fn(&str) -> String) -> Capabilities {
     let is_set = |name: &str| !variable(name).is_empty();
     let term = variable("TERM");
@@ -55,7 +55,7 @@ fn by_environment(variable: impl Fn(&str) -> String) -> Capabilities {
     found
 }
 
-/// What is known of terminals by their names.
+/// The capabilities of terminals by their names.
 fn by_name(term: &str, tmux: bool, zellij: bool) -> Capabilities {
     let basic = Capabilities::basic();
     let starts = |names: &[&str]| names.iter().any(|name| term.starts_with(name));
@@ -96,7 +96,7 @@ fn by_name(term: &str, tmux: bool, zellij: bool) -> Capabilities {
     basic
 }
 
-/// An optimisation's name, and what turns it off.
+/// An optimisation's name, and the function that turns it off.
 type Optimisation = (&'static str, fn(&mut Capabilities));
 
 /// The optimisations that `OUTPACE_DRAW_OFF` can turn off.
@@ -204,7 +204,7 @@ impl Conversation {
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        // Only after an error, which is what gets reported.
+        // Needed after an error only, which is reported already.
         let _ = self.end();
     }
 }
@@ -263,7 +263,7 @@ mod tests {
             found(&[term, ("VTE_VERSION", "7200")]).repeat,
             Repeat::Ascii
         );
-        // A multiplexer between sets nothing of its own, and inherits the rest.
+        // A multiplexer in between inherits the variables and sets none.
         let inherited = [("TERM", "screen"), ("VTE_VERSION", "7200")];
         assert_eq!(found(&inherited).repeat, Repeat::Nothing);
         assert!(found(&[term]).synchronized && !found(&[]).synchronized);

@@ -1,4 +1,4 @@
-//! A report of what was detected and done, for a developer who looks into how a program draws.
+//! A report of the terminal's capabilities and of the drawing, for developers.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use crate::model::{Capabilities, Stats};
 use crate::sys;
 
-/// A report of what was detected and done, written to the place that `OUTPACE_DRAW_REPORT` names: `-` for standard
-/// error, else a file.
+/// Writes capabilities and counters to the place that `OUTPACE_DRAW_REPORT` names: `-` for standard error, else a file.
 #[derive(Debug)]
 pub(crate) struct Report {
     path: PathBuf,
@@ -19,7 +18,7 @@ impl Report {
         sys::variable("OUTPACE_DRAW_REPORT").map(|path| Self { path: path.into() })
     }
 
-    /// Writes the report; one that cannot be written is not worth failing for.
+    /// Writes the report. An error is ignored: the program goes on without it.
     pub(crate) fn write(&self, capabilities: Capabilities, stats: Stats) {
         let text = format!("outpace-ratatui: {capabilities:#?}\n{stats:#?}\n");
         let text = text.replace('\n', "\r\n");

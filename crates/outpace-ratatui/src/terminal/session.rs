@@ -70,7 +70,7 @@ pub(super) fn suspend() -> io::Result<()> {
 
 /// While the terminal still begins a line where a line ends.
 fn write_what_was_printed() {
-    // What cannot be written is an error of the next print.
+    // An error is reported by the next print.
     let _ = io::stdout().flush();
     #[cfg(feature = "outpace")]
     for flushed in [outpace::stdout().flush(), outpace::stderr().flush()] {
@@ -130,7 +130,7 @@ impl Session {
     }
 }
 
-/// If the process was stopped since the last call, takes the terminal over again, but for what is returned: bytes to be written before
+/// If the process was stopped since the last call, takes the terminal over again. Returns the bytes that have to be written before
 /// everything is drawn again.
 pub(super) fn resume() -> io::Result<Option<&'static [u8]>> {
     if !sys::was_stopped() {

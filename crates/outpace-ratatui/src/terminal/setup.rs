@@ -16,7 +16,7 @@ pub type DefaultTerminal = Terminal<OutpaceBackend>;
 /// Takes over the terminal on standard output: raw mode, alternate screen, and a panic hook that gives
 /// both back before the message is printed. Ctrl-Z from outside (`SIGTSTP`) and coming back work too.
 ///
-/// Mirrors `ratatui::init`. On a terminal that does not read it waits for nothing but what the program has printed before: the
+/// Mirrors `ratatui::init`. On a terminal that does not read it waits only for text that the program has printed before. The
 /// alternate screen is turned on when the terminal reads again, before the first frame.
 ///
 /// # Panics
@@ -58,11 +58,11 @@ pub fn try_init_with_options(options: TerminalOptions) -> io::Result<DefaultTerm
     Options::default().init_with(options)
 }
 
-/// Gives the terminal back, as it was before [`init`]. Without a session it does nothing.
+/// Gives the terminal back, as it was before [`init`]. Without a session it returns at once.
 ///
-/// What was drawn last is shown first. From then on a backend that is still in use writes nothing, and drawing with it is an
-/// error. A terminal that does not read is given up after half a second, with its modes restored all the same. An error is
-/// printed on standard error, if that can be written to without waiting.
+/// Shows the last frame first. From then on drawing with a backend that is still in use is an error, and it writes no bytes. A terminal
+/// that does not read is given up after half a second, with its modes restored all the same. An error is printed on standard error,
+/// if that can be written to without waiting.
 pub fn restore() {
     if let Err(error) = try_restore()
         && sys::stderr_is_ready()
@@ -74,7 +74,7 @@ pub fn restore() {
 /// As [`restore`], with the error instead of a message.
 ///
 /// # Errors
-/// If the terminal is gone, or does not read. The error says what was given up.
+/// If the terminal is gone, or does not read. The error names the frames and bytes that were given up.
 pub fn try_restore() -> io::Result<()> {
     session::end(
         "the terminal was given back by outpace_ratatui::restore; init takes it over again",
@@ -168,7 +168,7 @@ fn restore_on_panic() {
         std::panic::set_hook(Box::new(move |info| {
             let thread = std::thread::current();
             let name = thread.name().unwrap_or("without a name");
-            // The panic is what gets reported.
+            // The panic is reported, not an error of giving the terminal back.
             let _ = session::end(&format!(
                 "the terminal was given back because the thread `{name}` panicked"
             ));

@@ -25,11 +25,11 @@ use crate::sys;
 ///
 /// Lines that are [appended](Self::append) are printed unwrapped and belong to the terminal from then on, which keeps them
 /// in its scrollback, reflows them when it is resized, and lets them be selected, searched and copied. A stream of tokens
-/// may [extend](Self::extend) the last of them. The [live region](Self::live) is drawn below, is as high as it says each
-/// time, and only what changed in it is written.
+/// may [extend](Self::extend) the last of them. The [live region](Self::live) is drawn below. Each call names its height, and only
+/// changed cells are written.
 ///
-/// Nothing ever erases the scrollback, uses the alternate screen or waits for the terminal: a thread of its own writes. A
-/// slow terminal shows fewer live regions, and every line.
+/// A transcript never erases the scrollback, never uses the alternate screen, and never waits for the terminal: a thread of its own
+/// writes. A slow terminal shows fewer live regions, and every line.
 ///
 /// ```
 /// use outpace_ratatui::Transcript;
@@ -48,28 +48,29 @@ use crate::sys;
 /// # std::io::Result::Ok(())
 /// ```
 ///
-/// # What it relies on
+/// # How it works, and its limits
 ///
 /// The terminal's cursor stays hidden below the last finished line, since terminals carry it along when they reflow; a cursor in
-/// the live region is a cell in reverse ([`Live::set_cursor_position`]). Other output would move it: it belongs into
+/// the live region is a cell in reverse ([`Live::set_cursor_position`]). Other output would move it, and belongs into
 /// [`suspend`](Self::suspend).
 ///
-/// A terminal may change its size at any time, also while lines are on their way to it: finished lines are printed so that their
-/// number of rows is the terminal's business. A line that is being streamed is drawn with the live region until it is finished
-/// (by another line, or when nothing has extended it for a quarter of a second), and then printed. These effects of the terminal itself are left:
+/// A terminal may change its size at any time, also while lines are on their way to it. So the terminal itself wraps finished lines.
+/// A line that is being streamed is drawn with the live region until it is finished (by another line, or after a quarter of a second
+/// without an extension), and then printed. These effects of the terminal itself are left:
 ///
-/// - When it becomes narrower, what was below the finished lines may need more rows than it has. It moves the first of them into its
-///   scrollback, where nothing can erase them. Streamed lines that take half of the screen together with the live region
-///   are printed before they are finished, so that this needs a live region of half of the screen or more, or a terminal that
-///   becomes less than half as wide at once.
+/// - When it becomes narrower, the rows below the finished lines may need more space than it has. It moves the first of them into its
+///   scrollback, where they cannot be erased. Streamed lines that take half of the screen together with the live region are printed
+///   before they are finished. So this needs a live region of half of the screen or more, or a terminal that becomes less than half as
+///   wide at once.
 /// - Behind the end of such a long line, or of one that was finished before, text is printed at a column: a change of width that is
 ///   on its way just then misplaces it. In tmux, which tells of a new width a while later, a line that is being streamed is printed as it
 ///   grows, however wide the terminal is; there the prompt after `kill -9` comes at its end.
 /// - In tmux, rows that a narrower width adds below the cursor push as many out at the top, and the cursor with them if there are fewer above
-///   it: in a window that is almost empty, what is streamed just then gets a gap. A dozen lines above are enough for a live region of three.
-/// - A change of width between two halves of a frame misplaces what the second half draws. Linux hands over up to 2 kB of a frame in one
-///   piece, so that this needs a longer frame, or a terminal that is more than 4 kB behind, which is what it reads at a time.
-/// - xterm does not reflow: when it becomes narrower, it cuts what is on its screen.
+///   it: in a window that is almost empty, a line that is streamed just then gets a gap. A dozen lines above are enough for a live region of
+///   three.
+/// - A change of width between two halves of a frame misplaces the second half. Linux hands over up to 2 kB of a frame in one
+///   piece, so this needs a longer frame, or a terminal that is more than 4 kB behind, as much as it reads at a time.
+/// - xterm does not reflow: when it becomes narrower, it cuts the rows of its screen.
 /// - wezterm keeps an erased row as wide as it was: after `x`, CR, `CSI K` at ten columns, `abcdefg` at five is `abcde`, five blanks and `fg` at
 ///   ten again. A line that was wrapped there takes more rows than its text from the next change of width on; where it is extended then,
 ///   its first rows are there twice.
@@ -80,7 +81,8 @@ use crate::sys;
 /// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it. So it is when a signal ends or stops the
 /// process (Ctrl-C, Ctrl-Z where the terminal is not raw, `kill`), unless the application handles that signal itself; and after
 /// Ctrl-Z and `fg` the live region is there again. `kill -9` leaves the lines that were finished, or not extended for a quarter of a
-/// second: the shell's prompt comes behind them, over the live region. `process::exit` waits for nothing: call [`finish`](Self::finish) before it.
+/// second: the shell's prompt comes behind them, over the live region. Call [`finish`](Self::finish) before `process::exit`, which does
+/// not wait.
 pub struct Transcript {
     feed: Feed,
     surface: Surface,
@@ -111,7 +113,7 @@ impl Live {
         self.buffer.area
     }
 
-    /// What is drawn.
+    /// The cells of the region.
     pub const fn buffer_mut(&mut self) -> &mut Buffer {
         &mut self.buffer
     }
@@ -184,7 +186,7 @@ impl Transcript {
         }
     }
 
-    /// Says what the terminal does with its lines when its width changes, where its name does not tell. Call it first.
+    /// Names the terminal's treatment of lines when its width changes, where it is not known by the terminal's name. Call it first.
     ///
     /// ```
     /// use outpace_ratatui::{Reflow, Transcript};
@@ -217,7 +219,7 @@ impl Transcript {
         }
     }
 
-    /// Adds lines to the transcript, for ever. Waits for nothing.
+    /// Adds lines to the transcript, for ever. Does not wait.
     ///
     /// # Errors
     /// If the terminal is gone.
@@ -236,7 +238,7 @@ impl Transcript {
         self.feed.add(lines)
     }
 
-    /// Continues the last line of the transcript; a line feed in the text begins another one. Waits for nothing.
+    /// Continues the last line of the transcript; a line feed in the text begins another one. Does not wait.
     ///
     /// # Errors
     /// If the terminal is gone.
@@ -260,9 +262,9 @@ impl Transcript {
         self.feed.add(additions)
     }
 
-    /// Draws the live region, of so many rows; fewer if the terminal does not have them (none in one of a single row): what is
-    /// put into its buffer has to keep to its [area](Live::area). 0 rows take it away. Waits for nothing: while the terminal is
-    /// busy, a newer region replaces this one.
+    /// Draws the live region, of so many rows; fewer if the terminal does not have them (none in one of a single row). Drawing has to keep
+    /// to the region's [area](Live::area). 0 rows take the region away. Does not wait: while the terminal is busy, a newer region replaces
+    /// this one.
     ///
     /// # Errors
     /// If the terminal is gone.
@@ -299,8 +301,8 @@ impl Transcript {
     }
 
     /// Takes the live region away while something else writes to the terminal or reads from it: a child process, an
-    /// editor, a stop by Ctrl-Z. Then it is shown again, below what that has written; what [extends](Self::extend) the last line
-    /// begins another one there. Waits for the terminal.
+    /// editor, a stop by Ctrl-Z. Then it is shown again, below the other's output, where an [extension](Self::extend) of the last line
+    /// begins another one. Waits for the terminal.
     ///
     /// # Errors
     /// If the terminal is gone.

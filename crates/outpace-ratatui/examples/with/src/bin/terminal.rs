@@ -12,7 +12,7 @@ use ratatui::widgets::Block;
 use tui_term::vt100::Parser;
 use tui_term::widget::PseudoTerminal;
 
-/// What the shell has drawn, and whether it has ended.
+/// The shell's screen, and whether it has ended.
 type Shared = Arc<Mutex<(Parser, bool)>>;
 
 fn main() -> io::Result<()> {
@@ -71,7 +71,7 @@ fn show(terminal: &mut DefaultTerminal, master: &dyn MasterPty, shared: &Shared)
     }
 }
 
-/// What a terminal sends for a key; the few that this example knows.
+/// The bytes that a terminal sends for a key, for the few keys that this example knows.
 fn bytes(key: KeyEvent) -> Vec<u8> {
     match key.code {
         KeyCode::Char(letter) if key.modifiers.contains(KeyModifiers::CONTROL) => {
