@@ -4,7 +4,7 @@
 //! which compares it with the screen that the terminal shows.
 
 mod calls;
-mod cells;
+mod put;
 
 use std::io::{self, Write};
 #[cfg(all(unix, not(outpace_portable)))]
@@ -25,7 +25,7 @@ use crate::model::{Capabilities, Cursor, Screen, Stats};
 use crate::present::{Closer, Damage, Failure, Output, Presenter, Scrolling, Stream};
 use crate::render::Renderer;
 use crate::sys;
-use cells::Claimed;
+use put::Claimed;
 
 /// A ratatui backend that draws with the fewest bytes and, unless told otherwise, never waits for the
 /// terminal.

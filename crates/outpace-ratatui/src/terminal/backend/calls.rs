@@ -8,12 +8,12 @@ use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer;
 use ratatui_core::layout::{Position, Size};
 
-use super::super::cells::{apart, colors_are_off, narrow};
-use super::super::{probe, session};
 use super::{Claimed, OutpaceBackend, Surface};
 use crate::model::{Cursor, Screen};
 use crate::present::Scrolling;
 use crate::sys;
+use crate::terminal::cells::{apart, colors_are_off, narrow};
+use crate::terminal::{probe, session};
 
 impl Backend for OutpaceBackend {
     type Error = io::Error;

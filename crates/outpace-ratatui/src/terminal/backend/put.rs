@@ -5,9 +5,9 @@ use std::ops::Range;
 use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::Size;
 
-use super::super::cells::{narrow, style_of};
 use super::OutpaceBackend;
 use crate::model::Screen;
+use crate::terminal::cells::{narrow, style_of};
 
 /// The cells that belong to the application although ratatui never sent them. ratatui takes a viewport to be blank at first, and does
 /// not send those blanks. It does not tell the viewport's place either, but all cells that it sends lie in it, and so does the
